@@ -1,0 +1,35 @@
+//! A hash of a run's trajectory: two runs with one fingerprint took the same path.
+
+use crate::stream::fnv1a;
+use evenair_units::Instant;
+use std::fmt;
+
+/// An order-sensitive hash over (instant, what) pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    /// Adds one event.
+    #[inline]
+    pub fn add(&mut self, at: Instant, what: u64) {
+        self.0 = fnv1a(self.0, &at.as_nanos().to_le_bytes());
+        self.0 = fnv1a(self.0, &what.to_le_bytes());
+    }
+
+    /// The hash so far.
+    pub fn value(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}

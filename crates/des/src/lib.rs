@@ -1,0 +1,13 @@
+//! Discrete-event kernel: a priority queue with phases, and random streams with names.
+//!
+//! Read [`queue`] for how ties in time are settled (they decide physics), and [`stream`] for why adding a node to a
+//! scenario changes no other node's draws.
+#![forbid(unsafe_code)]
+
+pub mod fingerprint;
+pub mod queue;
+pub mod stream;
+
+pub use fingerprint::Fingerprint;
+pub use queue::{Phase, Queue};
+pub use stream::Stream;

@@ -1,0 +1,95 @@
+//! Back-off laws: how long a transmitter waits before it takes the medium.
+//!
+//! A law answers with data ([`Access`]), which any MAC of evenair executes: which distribution to draw from, what
+//! happens after a failure, and when a back-off is drawn at all. The MAC draws the sample.
+
+pub mod adaptive;
+pub mod dcf;
+
+pub use adaptive::{AdaptiveBackoff, AdaptiveParams, QueueMeasure};
+pub use dcf::DcfParams;
+
+use evenair_units::{Duration, Rate};
+
+/// What a back-off law sees of its own link when it is updated.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkView {
+    /// Packets that wait, the one in service counted.
+    pub backlog_packets: u32,
+    /// Bytes that wait, network-layer sizes.
+    pub backlog_bytes: u64,
+    /// The rate at which data are sent.
+    pub data_rate: Rate,
+}
+
+/// A back-off law's answer, as data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Access {
+    /// What a back-off is drawn from.
+    pub draw: Draw,
+    /// What a failed transmission does to the next draw.
+    pub on_failure: OnFailure,
+    /// When a back-off is drawn.
+    pub when: When,
+}
+
+/// A distribution of back-off times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Draw {
+    /// A whole number of slots, uniform in `0..=window`, or in `0..window` if the end is excluded.
+    Slots {
+        /// The contention window \[slots\].
+        window: u32,
+        /// Whether the window itself can be drawn: the standard says yes, ns-2 no.
+        end_included: bool,
+    },
+    /// Exponential, its mean this many times the airtime of the frame that waits; not slotted.
+    ExponentialOfFrame {
+        /// Mean back-off over the frame's airtime.
+        factor: f64,
+    },
+    /// As [`Draw::ExponentialOfFrame`], rounded to the nearest whole slot.
+    SlottedExponentialOfFrame {
+        /// Mean back-off over the frame's airtime.
+        factor: f64,
+    },
+    /// Exponential with this mean.
+    Exponential {
+        /// Mean back-off.
+        mean: Duration,
+    },
+    /// Uniform between zero and twice the mean.
+    Uniform {
+        /// Mean back-off.
+        mean: Duration,
+    },
+    /// Always the same.
+    Fixed {
+        /// The back-off.
+        mean: Duration,
+    },
+}
+
+/// What a failed transmission does to the next draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The window doubles, up to this many slots (IEEE 802.11-2016 clause 10.3.3); only [`Draw::Slots`] has one.
+    Double {
+        /// The largest window \[slots\].
+        window_max: u32,
+    },
+    /// The next draw is from the same distribution.
+    Redraw,
+}
+
+/// When a back-off is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// After each transmission, and for a frame that finds the medium busy; a frame that finds it idle goes at once
+    /// (IEEE 802.11-2016 clause 10.3.4.2).
+    AfterTransmission,
+    /// After each transmission and, once that back-off is over, before each frame, even on an idle medium: ns-2's DCF.
+    AfterTransmissionAndBeforeFrame,
+    /// Before each frame, and only then ([Chen10] Alg. 1 line 6).
+    BeforeFrame,
+}

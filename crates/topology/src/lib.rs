@@ -1,0 +1,21 @@
+//! What there is: positions and radio ranges, links and their conflicts, routes, and measures of fairness.
+//!
+//! A network is given either by geometry ([`Medium::from_positions`]; the conflict graph follows) or by links and
+//! conflicts outright ([`Medium::from_conflicts`]; who hears whom follows). Either way the rest of evenair sees a
+//! [`Medium`] (which node hears which, how strongly, how late) and a [`ConflictGraph`] between links.
+#![forbid(unsafe_code)]
+#![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
+
+mod conflict;
+mod fairness;
+mod geometry;
+mod independent;
+mod medium;
+mod route;
+
+pub use conflict::ConflictGraph;
+pub use fairness::{jain_index, min_over_fair};
+pub use geometry::{Position, TwoRayGround};
+pub use independent::{IndependentSets, TooLarge};
+pub use medium::{Hearing, Link, Medium, ThresholdRadio};
+pub use route::{Router, Unreachable};

@@ -1,0 +1,17 @@
+//! Quantities: integer-nanosecond time, rates, sizes, powers and probabilities.
+//!
+//! Nothing here depends on anything, and nothing here reads a clock. Time is integer nanoseconds, so that two
+//! machines agree on every instant; a bare `f64` of seconds crosses no public boundary of evenair except through
+//! the explicitly named conversions below.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod power;
+mod probability;
+mod rate;
+mod time;
+
+pub use power::Dbm;
+pub use probability::{NotAProbability, Probability};
+pub use rate::{Bytes, Rate};
+pub use time::{Duration, Instant};

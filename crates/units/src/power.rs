@@ -1,0 +1,42 @@
+//! Signal power on a logarithmic scale.
+
+use core::fmt;
+use core::ops::{Add, Sub};
+
+/// A power level \[dBm\].
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Dbm(f64);
+
+impl Dbm {
+    /// `level` dBm.
+    pub const fn new(level: f64) -> Self {
+        Self(level)
+    }
+
+    /// The level \[dBm\].
+    pub const fn level(self) -> f64 {
+        self.0
+    }
+}
+
+/// How much stronger `self` is \[dB\].
+impl Sub for Dbm {
+    type Output = f64;
+    fn sub(self, other: Self) -> f64 {
+        self.0 - other.0
+    }
+}
+
+/// Raised by so many decibels.
+impl Add<f64> for Dbm {
+    type Output = Self;
+    fn add(self, gain_db: f64) -> Self {
+        Self(self.0 + gain_db)
+    }
+}
+
+impl fmt::Display for Dbm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} dBm", self.0)
+    }
+}
