@@ -1,1 +1,48 @@
-//! stub
+//! TCP endpoints as machines without an event queue; the window is a law.
+//!
+//! A [`Sender`] and a [`Receiver`] are fed with `handle_*`, asked what to send with `poll_transmit` and when to be
+//! woken with `poll_timeout`. Sequence numbers count segments of one size: the flows of this simulator are bulk data.
+//! Before touching the sender read RFC 5681, RFC 6298 and RFC 6582.
+#![forbid(unsafe_code)]
+#![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
+
+mod receiver;
+mod rto;
+mod sender;
+
+pub use receiver::{AckPolicy, Receiver};
+pub use rto::{RtoEstimator, RtoParams};
+pub use sender::{LossMeasure, Sender, SenderParams, SenderStats, WindowKind};
+
+/// What a segment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SegmentKind {
+    /// Opens a connection.
+    Syn,
+    /// Carries data.
+    Data,
+    /// Closes a connection that has drained.
+    Fin,
+    /// Answers a SYN.
+    SynAck,
+    /// Acknowledges all segments before its number.
+    Ack,
+    /// Answers a FIN.
+    FinAck,
+}
+
+impl SegmentKind {
+    /// Whether it travels from the receiver of the data to their sender.
+    pub const fn is_reply(self) -> bool {
+        matches!(self, Self::SynAck | Self::Ack | Self::FinAck)
+    }
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// What it is.
+    pub kind: SegmentKind,
+    /// Number of the data segment, or the next one expected in an acknowledgement.
+    pub number: u32,
+}

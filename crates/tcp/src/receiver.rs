@@ -1,0 +1,165 @@
+//! The receiving endpoint: puts segments in order and acknowledges them.
+
+use crate::{Segment, SegmentKind};
+use evenair_units::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// When acknowledgements are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// For each segment.
+    EachSegment,
+    /// For every second segment in order, or after this long; at once for one out of order (RFC 5681 section 4.2).
+    Delayed(Duration),
+}
+
+/// The receiving endpoint of one connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    policy: AckPolicy,
+    expected: u32,
+    /// Whether each segment after the expected one is here.
+    ahead: VecDeque<bool>,
+    unacknowledged: u32,
+    ack_due: Instant,
+    duplicates: u64,
+}
+
+impl Receiver {
+    /// Nothing received yet.
+    pub const fn new(policy: AckPolicy) -> Self {
+        Self {
+            policy,
+            expected: 0,
+            ahead: VecDeque::new(),
+            unacknowledged: 0,
+            ack_due: Instant::NEVER,
+            duplicates: 0,
+        }
+    }
+
+    /// How many segments were handed to the application, in order, each once.
+    pub const fn in_order(&self) -> u32 {
+        self.expected
+    }
+
+    /// How many segments came that were here already.
+    pub const fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// A segment arrives; gives the answer to send at once, if any.
+    pub fn handle_segment(&mut self, now: Instant, segment: Segment) -> Option<Segment> {
+        match segment.kind {
+            SegmentKind::Syn => Some(Segment { kind: SegmentKind::SynAck, number: 0 }),
+            SegmentKind::Fin => Some(Segment { kind: SegmentKind::FinAck, number: self.expected }),
+            SegmentKind::Data => self.handle_data(now, segment.number),
+            _ => None,
+        }
+    }
+
+    fn handle_data(&mut self, now: Instant, number: u32) -> Option<Segment> {
+        let had_gap = !self.ahead.is_empty();
+        let in_order = number == self.expected;
+        self.keep(number);
+        match self.policy {
+            AckPolicy::EachSegment => Some(self.acknowledge()),
+            AckPolicy::Delayed(delay) => {
+                self.unacknowledged += 1;
+                // RFC 5681 section 4.2: at once when a gap appears, persists or is filled.
+                if !in_order || had_gap || self.unacknowledged >= 2 {
+                    return Some(self.acknowledge());
+                }
+                self.ack_due = now + delay;
+                None
+            }
+        }
+    }
+
+    fn keep(&mut self, number: u32) {
+        let Some(offset) = number.checked_sub(self.expected) else {
+            self.duplicates += 1;
+            return;
+        };
+        if offset == 0 {
+            self.expected += 1;
+            while self.ahead.pop_front() == Some(true) {
+                self.expected += 1;
+            }
+            // The slot popped last stood for the segment that is expected now.
+            return;
+        }
+        let index = offset as usize - 1;
+        if self.ahead.len() <= index {
+            self.ahead.resize(index + 1, false);
+        }
+        self.duplicates += u64::from(std::mem::replace(&mut self.ahead[index], true));
+    }
+
+    fn acknowledge(&mut self) -> Segment {
+        self.unacknowledged = 0;
+        self.ack_due = Instant::NEVER;
+        Segment { kind: SegmentKind::Ack, number: self.expected }
+    }
+
+    /// When a delayed acknowledgement is due.
+    pub const fn poll_timeout(&self) -> Instant {
+        self.ack_due
+    }
+
+    /// A delayed acknowledgement, if it is due.
+    pub fn handle_timeout(&mut self, now: Instant) -> Option<Segment> {
+        (now >= self.ack_due).then(|| self.acknowledge())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn data(number: u32) -> Segment {
+        Segment { kind: SegmentKind::Data, number }
+    }
+
+    #[test]
+    fn a_gap_repeats_the_acknowledgement_until_it_is_filled() {
+        let mut receiver = Receiver::new(AckPolicy::EachSegment);
+        let acks: Vec<u32> = [0, 2, 3, 1, 1]
+            .into_iter()
+            .map(|n| receiver.handle_segment(Instant::ZERO, data(n)).unwrap().number)
+            .collect();
+        assert_eq!(acks, [1, 1, 1, 4, 4]);
+        assert_eq!(receiver.duplicates(), 1);
+    }
+
+    #[test]
+    fn delayed_acknowledgements_come_by_twos_or_late_or_at_once_in_disorder() {
+        let delay = Duration::from_millis(100);
+        let mut receiver = Receiver::new(AckPolicy::Delayed(delay));
+        assert_eq!(receiver.handle_segment(Instant::ZERO, data(0)), None);
+        assert_eq!(receiver.handle_segment(Instant::ZERO, data(1)).unwrap().number, 2);
+        assert_eq!(receiver.handle_segment(Instant::ZERO, data(2)), None);
+        assert_eq!(receiver.poll_timeout(), Instant::ZERO + delay);
+        assert_eq!(receiver.handle_timeout(Instant::ZERO + delay).unwrap().number, 3);
+        assert_eq!(receiver.handle_segment(Instant::ZERO, data(4)).unwrap().number, 3);
+        assert_eq!(receiver.handle_segment(Instant::ZERO, data(3)).unwrap().number, 5);
+    }
+
+    proptest! {
+        /// Whatever the order and the repetitions, each segment is handed up once and in order.
+        #[test]
+        fn every_segment_is_delivered_once(numbers in prop::collection::vec(0u32..40, 0..300)) {
+            let mut receiver = Receiver::new(AckPolicy::EachSegment);
+            let mut seen = std::collections::BTreeSet::new();
+            let mut repeated = 0;
+            for number in numbers {
+                repeated += u64::from(!seen.insert(number));
+                let ack = receiver.handle_segment(Instant::ZERO, data(number)).unwrap();
+                let contiguous = (0..).find(|n| !seen.contains(n)).unwrap();
+                prop_assert_eq!(ack.number, contiguous);
+            }
+            prop_assert_eq!(receiver.duplicates(), repeated);
+        }
+    }
+}

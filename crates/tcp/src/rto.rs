@@ -1,0 +1,133 @@
+//! The retransmission time-out (RFC 6298).
+
+use evenair_units::Duration;
+
+/// Parameters of the estimator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoParams {
+    /// Before the first sample (RFC 6298 section 2.1).
+    pub initial: Duration,
+    /// Never less than this (section 2.4).
+    pub min: Duration,
+    /// Never more than this (section 2.5).
+    pub max: Duration,
+    /// Samples are rounded to whole ticks of this clock; zero is exact.
+    pub granularity: Duration,
+}
+
+impl RtoParams {
+    /// RFC 6298: 1 s at first, at least 1 s, at most 60 s, a fine clock.
+    pub const fn rfc6298() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            granularity: Duration::ZERO,
+        }
+    }
+
+    /// ns-2 2.35: 3 s at first, at least 0.2 s, ticks of 10 ms.
+    pub const fn ns2() -> Self {
+        Self {
+            initial: Duration::from_secs(3),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(60),
+            granularity: Duration::from_millis(10),
+        }
+    }
+}
+
+/// Smoothed round-trip time, its variation, and the back-off of the timer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RtoEstimator {
+    params: RtoParams,
+    /// SRTT and RTTVAR \[s\]; none before the first sample.
+    smoothed: Option<(f64, f64)>,
+    doublings: u32,
+}
+
+impl RtoEstimator {
+    /// No sample yet.
+    pub const fn new(params: RtoParams) -> Self {
+        Self { params, smoothed: None, doublings: 0 }
+    }
+
+    /// One sample of a segment that was sent once only (Karn's rule); it also ends the back-off of the timer.
+    pub fn sample(&mut self, round_trip: Duration) {
+        let tick = self.params.granularity;
+        let measured = if tick.is_zero() {
+            round_trip
+        } else {
+            // Rounded to the nearest tick, and never none.
+            tick * ((round_trip + tick / 2).whole(tick)).max(1)
+        };
+        let r = measured.as_secs_f64();
+        self.smoothed = Some(match self.smoothed {
+            None => (r, r / 2.0), // RFC 6298 section 2.2
+            Some((srtt, rttvar)) => {
+                // Section 2.3, α = 1/8, β = 1/4, the variation first.
+                (0.875 * srtt + 0.125 * r, 0.75 * rttvar + 0.25 * (srtt - r).abs())
+            }
+        });
+        self.doublings = 0;
+    }
+
+    /// The timer expired: it backs off (section 5.5).
+    pub fn back_off(&mut self) {
+        self.doublings = (self.doublings + 1).min(6);
+    }
+
+    /// The time-out in force.
+    pub fn timeout(&self) -> Duration {
+        let base = match self.smoothed {
+            None => self.params.initial,
+            Some((srtt, rttvar)) => {
+                let spread = (4.0 * rttvar).max(self.params.granularity.as_secs_f64());
+                Duration::from_secs_f64(srtt + spread)
+            }
+        };
+        (base.max(self.params.min) * (1 << self.doublings)).min(self.params.max)
+    }
+
+    /// The smoothed round-trip time, once there is one.
+    pub fn smoothed(&self) -> Option<Duration> {
+        self.smoothed.map(|(srtt, _)| Duration::from_secs_f64(srtt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arithmetic_of_rfc_6298() {
+        let params = RtoParams { min: Duration::ZERO, ..RtoParams::rfc6298() };
+        let mut rto = RtoEstimator::new(params);
+        assert_eq!(rto.timeout(), Duration::from_secs(1));
+        rto.sample(Duration::from_millis(100));
+        // SRTT = 100, RTTVAR = 50: 100 + 4·50 = 300 ms
+        assert_eq!(rto.timeout(), Duration::from_millis(300));
+        rto.sample(Duration::from_millis(200));
+        // RTTVAR = ¾·50 + ¼·100 = 62.5, SRTT = ⅞·100 + ⅛·200 = 112.5: 362.5 ms
+        assert_eq!(rto.timeout(), Duration::from_micros(362_500));
+    }
+
+    #[test]
+    fn the_timer_backs_off_until_a_sample() {
+        let mut rto = RtoEstimator::new(RtoParams::rfc6298());
+        rto.sample(Duration::from_millis(10));
+        for expected in [1, 2, 4, 8, 16, 32, 60, 60] {
+            assert_eq!(rto.timeout(), Duration::from_secs(expected));
+            rto.back_off();
+        }
+        rto.sample(Duration::from_millis(10));
+        assert_eq!(rto.timeout(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_coarse_clock_counts_ticks() {
+        let mut rto = RtoEstimator::new(RtoParams { min: Duration::ZERO, ..RtoParams::ns2() });
+        rto.sample(Duration::from_millis(2)); // less than a tick counts as one
+        assert_eq!(rto.smoothed(), Some(Duration::from_millis(10)));
+    }
+}

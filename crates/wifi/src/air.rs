@@ -1,0 +1,154 @@
+//! The interface between the air and its host.
+
+use crate::{DcfAir, IdealAir, Ledger, Timeline};
+use evenair_des::Phase;
+use evenair_laws::backoff::Access;
+use evenair_units::{Bytes, Instant, Rate};
+
+/// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
+pub type Contender = u32;
+
+/// The packet at the head of a contender's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The node that is to receive it.
+    pub to: u32,
+    /// Its network-layer size.
+    pub size: Bytes,
+    /// The rate to send it at.
+    pub rate: Rate,
+}
+
+/// Something that is due at an instant; the host gives it back then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// A countdown in the neighbourhood of this node may have reached zero.
+    Access(u32),
+    /// This node's frame ends.
+    FrameEnd(u32),
+    /// This node answers the frame it received a SIFS ago.
+    Respond(u32),
+    /// This node's acknowledgement is overdue.
+    Timeout(u32),
+    /// A countdown of ideal CSMA reached zero, unless it was frozen since.
+    IdealAccess(Contender, u32),
+    /// A link of ideal CSMA ends its transmission.
+    IdealEnd(Contender),
+}
+
+impl Wake {
+    /// The phase of an instant that this belongs to.
+    pub const fn phase(self) -> Phase {
+        match self {
+            Self::FrameEnd(_) | Self::IdealEnd(_) => Phase::Reception,
+            Self::Respond(_) | Self::Timeout(_) => Phase::Timeout,
+            Self::Access(_) | Self::IdealAccess(..) => Phase::Access,
+        }
+    }
+}
+
+/// How a packet left its contender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Acknowledged.
+    Delivered,
+    /// It reached its next hop, but the last retry ended without an acknowledgement.
+    Unacknowledged,
+    /// Given up after the last retry without having reached its next hop.
+    Dropped,
+}
+
+/// What the layers above learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Up {
+    /// The packet at the head of `from` reached its next hop, for the first time.
+    Received {
+        /// The contender whose head it is.
+        from: Contender,
+    },
+    /// The contender is done with its head and wants the next.
+    Done {
+        /// The contender.
+        by: Contender,
+        /// What became of the head.
+        outcome: Outcome,
+    },
+}
+
+/// What a call to the air brings about; reused by the host.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// Wakes that the host must give back at their instants.
+    pub wakes: Vec<(Instant, Wake)>,
+    /// News for the layers above, in order.
+    pub up: Vec<Up>,
+}
+
+/// All the air of a network.
+#[derive(Clone, Debug)]
+pub enum Air {
+    /// 802.11: real timing, collisions, hidden terminals, capture.
+    Dcf(Box<DcfAir>),
+    /// Ideal CSMA: continuous time, zero sensing time, no collisions.
+    Ideal(Box<IdealAir>),
+}
+
+impl Air {
+    /// A contender that had no head gets one.
+    pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+        match self {
+            Self::Dcf(air) => air.offer(now, by, head, out),
+            Self::Ideal(air) => air.offer(now, by, head, out),
+        }
+    }
+
+    /// Something that the air asked for is due.
+    pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
+        match self {
+            Self::Dcf(air) => air.wake(now, wake, out),
+            Self::Ideal(air) => air.wake(now, wake, out),
+        }
+    }
+
+    /// A back-off law changed its answer; it holds from the next draw on.
+    pub fn set_access(&mut self, by: Contender, access: Access) {
+        match self {
+            Self::Dcf(air) => air.set_access(by, access),
+            Self::Ideal(air) => air.set_access(by, access),
+        }
+    }
+
+    /// Where each contender's time went, if the ledger was switched on; closed at `now`.
+    pub fn ledger(&mut self, now: Instant) -> Option<&Ledger> {
+        let ledger = match self {
+            Self::Dcf(air) => air.ledger.as_deref_mut(),
+            Self::Ideal(air) => air.ledger.as_deref_mut(),
+        }?;
+        ledger.close(now);
+        Some(ledger)
+    }
+
+    /// Starts the ledger, empty, at `now`.
+    pub fn start_ledger(&mut self, now: Instant) {
+        match self {
+            Self::Dcf(air) => air.start_ledger(now),
+            Self::Ideal(air) => air.start_ledger(now),
+        }
+    }
+
+    /// Records the frames of a window of time.
+    pub fn record(&mut self, timeline: Timeline) {
+        match self {
+            Self::Dcf(air) => air.timeline = Some(Box::new(timeline)),
+            Self::Ideal(air) => air.timeline = Some(Box::new(timeline)),
+        }
+    }
+
+    /// The frames recorded, if any were asked for.
+    pub fn timeline(&self) -> Option<&Timeline> {
+        match self {
+            Self::Dcf(air) => air.timeline.as_deref(),
+            Self::Ideal(air) => air.timeline.as_deref(),
+        }
+    }
+}

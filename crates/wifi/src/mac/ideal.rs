@@ -1,0 +1,198 @@
+//! Ideal CSMA: continuous time, zero sensing time, no collisions ([Chen10] C1, [Lee12] L1, [QCSMA] eq. (1)).
+//!
+//! A link counts down while no conflicting link transmits, then holds the medium for its packet's airtime or for a
+//! time drawn from a law's holding distribution. There is no acknowledgement and no inter-frame space. Whatever the
+//! distributions, the shares of time follow the product form [Chen10] eq. (3.2), given the ratio of their means.
+//!
+//! Countdowns that end at one instant are settled in the order in which their wakes were asked for; with continuous
+//! distributions that has no weight. Where both distributions are deterministic the product form does not hold.
+
+use super::draw;
+use crate::air::{Contender, Effects, Head, Outcome, Up, Wake};
+use crate::ledger::{Doing, Ledger};
+use crate::timeline::{FrameKind, FrameRecord, Timeline};
+use evenair_des::Stream;
+use evenair_laws::backoff::Access;
+use evenair_topology::ConflictGraph;
+use evenair_units::{Duration, Instant};
+
+/// How long a link holds the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// As long as its packet takes at its rate.
+    Packet,
+    /// Exponential with this mean.
+    Exponential(Duration),
+    /// Uniform between zero and twice the mean.
+    Uniform(Duration),
+    /// Always the same.
+    Fixed(Duration),
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    access: Access,
+    holding: Holding,
+    head: Option<Head>,
+    airtime: Duration,
+    /// How many conflicting links transmit.
+    blockers: u32,
+    left: Option<Duration>,
+    from: Instant,
+    /// Tells a wake that is still meant from one whose countdown was frozen.
+    generation: u32,
+    transmitting_since: Option<Instant>,
+    stream: Stream,
+}
+
+/// Ideal CSMA for all links of a network: each contender is a link of the conflict graph.
+#[derive(Clone, Debug)]
+pub struct IdealAir {
+    conflicts: ConflictGraph,
+    links: Vec<Link>,
+    /// Sender of each link, for the timeline.
+    senders: Vec<u32>,
+    pub(crate) ledger: Option<Box<Ledger>>,
+    pub(crate) timeline: Option<Box<Timeline>>,
+}
+
+impl IdealAir {
+    /// An idle medium. `links` gives each link's sender, its law's answer, how long it holds, and its stream.
+    pub fn new(conflicts: ConflictGraph, links: Vec<(u32, Access, Holding, Stream)>) -> Self {
+        assert_eq!(conflicts.links(), links.len(), "the conflict graph is of other links");
+        let senders = links.iter().map(|&(sender, ..)| sender).collect();
+        let links = links.into_iter().map(|(_, access, holding, stream)| Link {
+            access,
+            holding,
+            head: None,
+            airtime: Duration::ZERO,
+            blockers: 0,
+            left: None,
+            from: Instant::NEVER,
+            generation: 0,
+            transmitting_since: None,
+            stream,
+        });
+        Self { conflicts, links: links.collect(), senders, ledger: None, timeline: None }
+    }
+
+    /// See [`Air::set_access`](crate::Air::set_access).
+    pub fn set_access(&mut self, by: Contender, access: Access) {
+        self.links[by as usize].access = access;
+    }
+
+    pub(crate) fn start_ledger(&mut self, now: Instant) {
+        self.ledger = Some(Box::new(Ledger::new(self.links.len(), now)));
+        for l in 0..self.links.len() as u32 {
+            self.book(l, now);
+        }
+    }
+
+    /// See [`Air::offer`](crate::Air::offer).
+    pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+        let link = &mut self.links[by as usize];
+        assert!(link.head.is_none(), "link {by} is offered a head while it has one");
+        link.head = Some(head);
+        link.airtime = head.rate.time_for(head.size);
+        let window = draw::first_window(link.access.draw);
+        // There is no slot in continuous time; laws that count in slots get the one of 802.11b.
+        let slot = Duration::from_micros(20);
+        link.left = Some(draw::backoff(link.access.draw, window, slot, link.airtime, &mut link.stream));
+        self.resume(by, now, out);
+        self.book(by, now);
+    }
+
+    /// See [`Air::wake`](crate::Air::wake).
+    pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
+        match wake {
+            Wake::IdealAccess(l, generation) if self.links[l as usize].generation == generation => {
+                self.start(l, now, out);
+            }
+            Wake::IdealAccess(..) => (), // frozen since
+            Wake::IdealEnd(l) => self.end(l, now, out),
+            _ => unreachable!("a wake of the other MAC"),
+        }
+    }
+
+    fn start(&mut self, l: Contender, now: Instant, out: &mut Effects) {
+        let link = &mut self.links[l as usize];
+        debug_assert_eq!(link.blockers, 0, "link {l} transmits beside a conflicting one");
+        link.left = None;
+        link.from = Instant::NEVER;
+        link.transmitting_since = Some(now);
+        let held = match link.holding {
+            Holding::Packet => link.airtime,
+            Holding::Exponential(mean) => link.stream.exponential(mean),
+            Holding::Uniform(mean) => link.stream.uniform(mean),
+            Holding::Fixed(mean) => mean,
+        };
+        out.wakes.push((now + held, Wake::IdealEnd(l)));
+        self.book(l, now);
+        for i in 0..self.conflicts.neighbours(l as usize).len() {
+            let m = self.conflicts.neighbours(l as usize)[i];
+            let other = &mut self.links[m as usize];
+            other.blockers += 1;
+            if other.blockers == 1 {
+                other.left = other.left.map(|left| left.saturating_sub(now.since(other.from)));
+                other.from = Instant::NEVER;
+                other.generation = other.generation.wrapping_add(1);
+                if self.links[m as usize].head.is_some()
+                    && let Some(ledger) = &mut self.ledger
+                {
+                    ledger.turn_to(m, now, Doing::Blocked { by: l });
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, l: Contender, now: Instant, out: &mut Effects) {
+        let link = &mut self.links[l as usize];
+        let since = link.transmitting_since.take().expect("a link ends that was not transmitting");
+        let head = link.head.take().expect("a transmission without a head");
+        if let Some(timeline) = &mut self.timeline {
+            let from = self.senders[l as usize];
+            let kind = FrameKind::Data;
+            timeline.add(FrameRecord { start: since, end: now, from, to: head.to, kind, by: l, decoded: true });
+        }
+        self.book(l, now);
+        for i in 0..self.conflicts.neighbours(l as usize).len() {
+            let m = self.conflicts.neighbours(l as usize)[i];
+            self.links[m as usize].blockers -= 1;
+            self.resume(m, now, out);
+            self.book(m, now);
+        }
+        out.up.push(Up::Received { from: l });
+        out.up.push(Up::Done { by: l, outcome: Outcome::Delivered });
+    }
+
+    fn resume(&mut self, l: Contender, now: Instant, out: &mut Effects) {
+        let link = &mut self.links[l as usize];
+        if let (0, Some(left), None) = (link.blockers, link.left, link.transmitting_since) {
+            link.from = now;
+            link.generation = link.generation.wrapping_add(1);
+            out.wakes.push((now + left, Wake::IdealAccess(l, link.generation)));
+        }
+    }
+
+    fn book(&mut self, l: Contender, now: Instant) {
+        if self.ledger.is_none() {
+            return;
+        }
+        let link = &self.links[l as usize];
+        let blocker = || {
+            let around = self.conflicts.neighbours(l as usize);
+            around.iter().copied().find(|&m| self.links[m as usize].transmitting_since.is_some())
+        };
+        let doing = match (link.head, link.transmitting_since) {
+            (None, _) => Doing::Nothing,
+            (Some(_), Some(_)) => Doing::Sending,
+            (Some(_), None) => match blocker() {
+                Some(by) => Doing::Blocked { by },
+                None => Doing::Waiting { countdown_from: now },
+            },
+        };
+        if let Some(ledger) = &mut self.ledger {
+            ledger.turn_to(l, now, doing);
+        }
+    }
+}

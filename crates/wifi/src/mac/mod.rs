@@ -1,0 +1,5 @@
+//! The two MACs.
+
+pub mod dcf;
+mod draw;
+pub mod ideal;

@@ -1,0 +1,62 @@
+//! The air timeline: who held the air, when, and what collided, for a chosen window.
+
+use evenair_units::Instant;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameKind {
+    /// A packet.
+    Data,
+    /// An 802.11 acknowledgement.
+    Ack,
+}
+
+/// One frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRecord {
+    /// When it began to be sent.
+    pub start: Instant,
+    /// When it ended.
+    pub end: Instant,
+    /// Who sent it.
+    pub from: u32,
+    /// To whom.
+    pub to: u32,
+    /// What it is.
+    pub kind: FrameKind,
+    /// The contender whose exchange it belongs to.
+    pub by: u32,
+    /// Whether the addressee decoded it.
+    pub decoded: bool,
+}
+
+/// The frames that overlap a window of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    from: Instant,
+    to: Instant,
+    frames: Vec<FrameRecord>,
+}
+
+impl Timeline {
+    /// An empty timeline for this window.
+    pub const fn new(from: Instant, to: Instant) -> Self {
+        Self { from, to, frames: Vec::new() }
+    }
+
+    /// The window's beginning and end.
+    pub const fn window(&self) -> (Instant, Instant) {
+        (self.from, self.to)
+    }
+
+    /// The frames, in the order of their ends.
+    pub fn frames(&self) -> &[FrameRecord] {
+        &self.frames
+    }
+
+    pub(crate) fn add(&mut self, frame: FrameRecord) {
+        if frame.end > self.from && frame.start < self.to {
+            self.frames.push(frame);
+        }
+    }
+}
