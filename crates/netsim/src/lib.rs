@@ -1,1 +1,17 @@
-//! stub
+//! Packet-level networks: nodes, queues, forwarding, flows and measurement, driven by one event queue.
+//!
+//! Build a [`NetworkSpec`] (the scenario crate does it from a file), then [`Network::run`]. A run is a function of the
+//! specification and the seed: it reads no clock, and two runs with one seed give one result, byte by byte.
+#![forbid(unsafe_code)]
+#![warn(clippy::disallowed_methods, reason = "a run reads no clock and no environment")]
+
+mod flow;
+mod measure;
+mod network;
+mod packet;
+mod queue;
+mod spec;
+
+pub use measure::{FlowResult, FlowSeries, LinkResult, LinkSeries, Packets, RunResult, Series};
+pub use network::Network;
+pub use spec::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, RunSpec, TcpSpec, Traffic};

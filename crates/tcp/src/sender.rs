@@ -66,6 +66,16 @@ pub struct SenderStats {
     pub timeouts: u64,
 }
 
+impl SenderStats {
+    /// Adds another connection's.
+    pub fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.retransmitted += other.retransmitted;
+        self.fast_retransmits += other.fast_retransmits;
+        self.timeouts += other.timeouts;
+    }
+}
+
 /// The sending endpoint of one connection, with endless data until it is told to drain.
 #[derive(Clone, Debug)]
 pub struct Sender {

@@ -255,6 +255,12 @@ impl DcfAir {
         &self.queues[contender as usize].counters
     }
 
+    /// Whether the head of this contender has reached its receiver while the acknowledgement is still to come.
+    pub fn head_received(&self, contender: Contender) -> bool {
+        let queue = &self.queues[contender as usize];
+        queue.head.is_some() && queue.received
+    }
+
     /// A hash of all frames so far.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint

@@ -1,0 +1,111 @@
+//! Flows and their connections.
+
+use crate::spec::{FlowSpec, TcpSpec, Traffic};
+use evenair_laws::connections::RttProportional;
+use evenair_tcp::{Receiver, Sender, SenderStats};
+use evenair_units::{Duration, Instant};
+
+/// One hop of a flow: the queue that a packet waits in, and the node that it goes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    pub(crate) queue: u32,
+    pub(crate) to: u32,
+}
+
+/// Round-trip samples of an interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Samples {
+    sum_s: f64,
+    count: u32,
+}
+
+impl Samples {
+    pub(crate) fn add(&mut self, round_trip: Duration) {
+        self.sum_s += round_trip.as_secs_f64();
+        self.count += 1;
+    }
+
+    pub(crate) fn mean(&self) -> Option<Duration> {
+        (self.count > 0).then(|| Duration::from_secs_f64(self.sum_s / f64::from(self.count)))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub(crate) name: String,
+    pub(crate) traffic: Traffic,
+    pub(crate) start: Instant,
+    /// Hops of data, from source to destination.
+    pub(crate) forward: Vec<Hop>,
+    /// Hops of acknowledgements, back to the source.
+    pub(crate) backward: Vec<Hop>,
+    /// Its connections, drained ones left out.
+    pub(crate) connections: Vec<u32>,
+    pub(crate) law: Option<RttProportional>,
+    /// Samples since the connection law last ran.
+    pub(crate) interval: Samples,
+    /// Samples since the warm-up.
+    pub(crate) measured: Samples,
+    /// Samples since the last point of the time series.
+    pub(crate) sampled: Samples,
+    /// Segments or datagrams handed to the application.
+    pub(crate) delivered: u64,
+    pub(crate) next_datagram: u32,
+    /// What its connections counted that are over.
+    pub(crate) finished: SenderStats,
+}
+
+impl Flow {
+    pub(crate) fn new(spec: &FlowSpec, forward: Vec<Hop>, backward: Vec<Hop>) -> Self {
+        let law = match spec.traffic {
+            Traffic::Tcp(TcpSpec { connections: Some(params), .. }) => Some(RttProportional::new(params)),
+            _ => None,
+        };
+        Self {
+            name: spec.name.clone(),
+            traffic: spec.traffic,
+            start: spec.start,
+            forward,
+            backward,
+            connections: Vec::new(),
+            law,
+            interval: Samples::default(),
+            measured: Samples::default(),
+            sampled: Samples::default(),
+            delivered: 0,
+            next_datagram: 0,
+            finished: SenderStats::default(),
+        }
+    }
+
+    pub(crate) fn tcp(&self) -> Option<&TcpSpec> {
+        match &self.traffic {
+            Traffic::Tcp(spec) => Some(spec),
+            Traffic::Saturated { .. } => None,
+        }
+    }
+
+    /// Bytes of one delivered unit.
+    pub(crate) fn unit_bytes(&self) -> u32 {
+        match self.traffic {
+            Traffic::Tcp(spec) => spec.payload.count(),
+            Traffic::Saturated { size } => size.count(),
+        }
+    }
+
+    pub(crate) fn take_interval(&mut self) -> Option<Duration> {
+        std::mem::take(&mut self.interval).mean()
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) flow: u32,
+    /// Counts the connections that have used this place; packets of earlier ones are recognised by it.
+    pub(crate) epoch: u32,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    /// The instant of this connection's retransmission entry in the event queue: it has one at most.
+    pub(crate) timer_queued: Instant,
+    pub(crate) ack_timer_queued: Instant,
+}

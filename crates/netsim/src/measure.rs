@@ -1,0 +1,156 @@
+//! What a run gives back.
+
+use evenair_des::Fingerprint;
+use evenair_units::Instant;
+use evenair_wifi::{Airtime, Counters, FrameRecord};
+
+/// The result of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// The seed.
+    pub seed: u64,
+    /// Measured time \[s\].
+    pub measured_s: f64,
+    /// Per flow, in the scenario's order.
+    pub flows: Vec<FlowResult>,
+    /// Per transmit queue.
+    pub links: Vec<LinkResult>,
+    /// Time series, if they were asked for.
+    pub series: Option<Series>,
+    /// Frames of the window, if one was asked for.
+    pub timeline: Vec<FrameRecord>,
+    /// Names of the nodes, for the timeline.
+    pub nodes: Vec<String>,
+    /// Where every packet went.
+    pub packets: Packets,
+    /// Hash of the trajectory.
+    pub fingerprint: Fingerprint,
+    /// Events handled.
+    pub events: u64,
+}
+
+/// What one flow got.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowResult {
+    /// Its name.
+    pub name: String,
+    /// Data handed to the application \[bit/s\].
+    pub goodput_bps: f64,
+    /// The same in segments or datagrams \[1/s\].
+    pub goodput_pps: f64,
+    /// Mean of the round-trip samples \[s\].
+    pub round_trip_s: Option<f64>,
+    /// Mean number of connections.
+    pub connections: f64,
+    /// Mean congestion window, all connections together \[segments\].
+    pub congestion_window: f64,
+    /// Data segments sent, warm-up included.
+    pub sent: u64,
+    /// Repetitions among them.
+    pub retransmitted: u64,
+    /// Retransmission time-outs, warm-up included.
+    pub timeouts: u64,
+}
+
+/// What one transmit queue did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkResult {
+    /// Its name: the node, and the next hop where queues are per next hop.
+    pub name: String,
+    /// Mean backlog at the sampling instants \[packets\].
+    pub backlog: f64,
+    /// Mean transmission aggressiveness, where the law has one.
+    pub aggressiveness: Option<f64>,
+    /// Packets refused because the queue was full, warm-up included.
+    pub dropped_queue_full: u64,
+    /// Packets dropped by a law, warm-up included.
+    pub dropped_by_law: u64,
+    /// Packets given up after the last retry, warm-up included.
+    pub dropped_retries: u64,
+    /// What happened to its frames, warm-up included; ideal CSMA loses none.
+    pub frames: Option<Counters>,
+    /// Where its time went, if the ledger was kept.
+    pub airtime: Option<Airtime>,
+}
+
+/// Where every packet of a run went: originated = delivered + dropped + under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packets {
+    /// Handed to the network by a source or a receiver.
+    pub originated: u64,
+    /// Arrived at the end of its way.
+    pub delivered: u64,
+    /// Dropped by a queue or after the last retry.
+    pub dropped: u64,
+    /// In a queue or between layers when the run ended.
+    pub under_way: u64,
+}
+
+/// Time series of a run, sampled at equal intervals, warm-up included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// When \[s\].
+    pub time_s: Vec<f64>,
+    /// Per flow.
+    pub flows: Vec<FlowSeries>,
+    /// Per transmit queue.
+    pub links: Vec<LinkSeries>,
+}
+
+/// Time series of one flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowSeries {
+    /// Goodput since the last point \[segments or datagrams per second\].
+    pub goodput_pps: Vec<f64>,
+    /// Congestion windows, added up \[segments\].
+    pub congestion_window: Vec<f64>,
+    /// Mean of the samples since the last point, or the age of the oldest segment \[s\].
+    pub round_trip_s: Vec<f64>,
+    /// Connections.
+    pub connections: Vec<f64>,
+}
+
+/// Time series of one transmit queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkSeries {
+    /// Backlog \[packets\].
+    pub backlog: Vec<f64>,
+    /// Transmission aggressiveness; empty where the law has none.
+    pub aggressiveness: Vec<f64>,
+}
+
+/// Sums over the sampling instants after the warm-up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Means {
+    pub(crate) points: u32,
+    pub(crate) connections: Vec<f64>,
+    pub(crate) congestion_window: Vec<f64>,
+    pub(crate) backlog: Vec<f64>,
+    pub(crate) aggressiveness: Vec<f64>,
+}
+
+impl Means {
+    pub(crate) fn new(flows: usize, links: usize) -> Self {
+        Self {
+            points: 0,
+            connections: vec![0.0; flows],
+            congestion_window: vec![0.0; flows],
+            backlog: vec![0.0; links],
+            aggressiveness: vec![0.0; links],
+        }
+    }
+
+    pub(crate) fn of(&self, sums: &[f64], index: usize) -> f64 {
+        sums[index] / f64::from(self.points.max(1))
+    }
+}
+
+/// The measurement of a run in progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    pub(crate) warm_at: Instant,
+    pub(crate) delivered_at_warmup: Vec<u64>,
+    pub(crate) delivered_at_sample: Vec<u64>,
+    pub(crate) means: Means,
+    pub(crate) series: Series,
+}

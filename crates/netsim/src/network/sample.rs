@@ -1,0 +1,155 @@
+//! Measurement: the warm-up's end, time series, and the final result.
+
+use super::{Event, Network};
+use crate::flow::Flow;
+use crate::measure::{FlowResult, LinkResult, RunResult};
+use crate::queue::Service;
+use evenair_des::Fingerprint;
+use evenair_units::{Duration, Instant};
+use evenair_wifi::Air;
+
+impl Network {
+    pub(super) fn on_warm(&mut self) {
+        self.meter.delivered_at_warmup = self.flows.iter().map(|flow| flow.delivered).collect();
+        if self.run.ledger {
+            self.air.start_ledger(self.now);
+        }
+    }
+
+    pub(super) fn on_sample(&mut self) {
+        let every = self.run.sample_every.expect("sampling is on");
+        let warm = self.now > self.meter.warm_at;
+        self.meter.series.time_s.push(self.now.as_secs_f64());
+        self.meter.means.points += u32::from(warm);
+        for index in 0..self.flows.len() {
+            self.sample_flow(index, every, warm);
+        }
+        for (index, queue) in self.queues.iter().enumerate() {
+            let series = &mut self.meter.series.links[index];
+            let backlog = queue.packets.len() as f64;
+            series.backlog.push(backlog);
+            series.aggressiveness.extend(queue.aggressiveness());
+            if warm {
+                self.meter.means.backlog[index] += backlog;
+                self.meter.means.aggressiveness[index] += queue.aggressiveness().unwrap_or(0.0);
+            }
+        }
+        self.host(self.now + every, Event::Sample);
+    }
+
+    fn sample_flow(&mut self, index: usize, every: Duration, warm: bool) {
+        let flow = &mut self.flows[index];
+        let open = flow.connections.iter().map(|&id| &self.connections[id as usize].sender);
+        let (mut count, mut window, mut oldest) = (0.0, 0.0, None);
+        for sender in open {
+            count += f64::from(u8::from(sender.is_open()));
+            window += sender.congestion_window();
+            oldest = oldest.max(sender.age_of_oldest(self.now));
+        }
+        let delivered = flow.delivered - self.meter.delivered_at_sample[index];
+        self.meter.delivered_at_sample[index] = flow.delivered;
+        let series = &mut self.meter.series.flows[index];
+        series.goodput_pps.push(delivered as f64 / every.as_secs_f64());
+        series.congestion_window.push(window);
+        let round_trip = std::mem::take(&mut flow.sampled).mean().or(oldest).unwrap_or_default();
+        series.round_trip_s.push(round_trip.as_secs_f64());
+        series.connections.push(count);
+        if warm {
+            self.meter.means.connections[index] += count;
+            self.meter.means.congestion_window[index] += window;
+        }
+    }
+
+    pub(super) fn finish(mut self, end: Instant) -> RunResult {
+        let measured_s = self.run.duration.as_secs_f64();
+        let flows = (0..self.flows.len()).map(|index| self.flow_result(index, measured_s)).collect();
+        let ledger = self.air.ledger(end).cloned();
+        let links = self.queues.iter().enumerate().map(|(index, queue)| {
+            let means = &self.meter.means;
+            LinkResult {
+                name: queue.name.clone(),
+                backlog: means.of(&means.backlog, index),
+                aggressiveness: queue.law.as_ref().map(|_| means.of(&means.aggressiveness, index)),
+                dropped_queue_full: queue.dropped.queue_full,
+                dropped_by_law: queue.dropped.by_law,
+                dropped_retries: queue.dropped.retries,
+                frames: match &self.air {
+                    Air::Dcf(air) => Some(*air.counters(index as u32)),
+                    Air::Ideal(_) => None,
+                },
+                airtime: ledger.as_ref().map(|ledger| ledger.airtime(index as u32).clone()),
+            }
+        });
+        let links = links.collect();
+        let fingerprint = self.fingerprint();
+        let events = self.events.inserted() - self.events.len() as u64;
+        let packets = self.account();
+        RunResult {
+            seed: self.run.seed,
+            measured_s,
+            flows,
+            links,
+            timeline: self.air.timeline().map(|t| t.frames().to_vec()).unwrap_or_default(),
+            fingerprint,
+            events,
+            packets,
+            series: self.run.sample_every.map(|_| self.meter.series),
+            nodes: self.spec.nodes,
+        }
+    }
+
+    /// Counts what is still under way: in queues, and between layers.
+    fn account(&mut self) -> crate::Packets {
+        let mut packets = self.packets;
+        for (index, queue) in self.queues.iter().enumerate() {
+            // A packet that was received while its sender still awaits the acknowledgement is beyond its queue.
+            let received = match &self.air {
+                Air::Dcf(air) => queue.service == Service::Front && air.head_received(index as u32),
+                Air::Ideal(_) => false,
+            };
+            packets.under_way += queue.packets.len() as u64 - u64::from(received);
+        }
+        while let Some((_, event)) = self.events.pop() {
+            packets.under_way += u64::from(matches!(event, Event::Down(_) | Event::Arrive(_)));
+        }
+        packets
+    }
+
+    fn flow_result(&self, index: usize, measured_s: f64) -> FlowResult {
+        let flow: &Flow = &self.flows[index];
+        let delivered = flow.delivered - self.meter.delivered_at_warmup[index];
+        let goodput_pps = delivered as f64 / measured_s;
+        let means = &self.meter.means;
+        let mut result = FlowResult {
+            name: flow.name.clone(),
+            goodput_bps: goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
+            goodput_pps,
+            round_trip_s: flow.measured.mean().map(Duration::as_secs_f64),
+            connections: means.of(&means.connections, index),
+            congestion_window: means.of(&means.congestion_window, index),
+            sent: flow.finished.sent,
+            retransmitted: flow.finished.retransmitted,
+            timeouts: flow.finished.timeouts,
+        };
+        for &id in &flow.connections {
+            let stats = self.connections[id as usize].sender.stats();
+            result.sent += stats.sent;
+            result.retransmitted += stats.retransmitted;
+            result.timeouts += stats.timeouts;
+        }
+        result
+    }
+
+    /// The trajectory's hash: every frame on the air, then what every flow got.
+    fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = match &self.air {
+            Air::Dcf(air) => air.fingerprint(),
+            Air::Ideal(_) => Fingerprint::default(),
+        };
+        for flow in &self.flows {
+            fingerprint.add(self.now, flow.delivered);
+        }
+        fingerprint.add(self.now, self.events.inserted());
+        fingerprint
+    }
+}

@@ -1,0 +1,180 @@
+//! Connections in the network: opening, draining, timers, and the law that says how many there are.
+
+use super::{Event, Network};
+use crate::flow::Connection;
+use crate::packet::{Packet, Payload};
+use crate::spec::Traffic;
+use evenair_tcp::{Receiver, Segment, SegmentKind, Sender};
+use evenair_units::Instant;
+
+impl Network {
+    /// Opens one more connection of a flow.
+    pub(super) fn open_connection(&mut self, flow: u32) {
+        let Some(spec) = self.flows[flow as usize].tcp().copied() else { return };
+        let connection = |epoch| Connection {
+            flow,
+            epoch,
+            sender: Sender::new(spec.sender),
+            receiver: Receiver::new(spec.acknowledge),
+            timer_queued: Instant::NEVER,
+            ack_timer_queued: Instant::NEVER,
+        };
+        let id = if let Some(id) = self.free.pop() {
+            let place = &mut self.connections[id as usize];
+            // Entries of its predecessor may still be in the event queue; they find nothing due.
+            *place = connection(place.epoch + 1);
+            id
+        } else {
+            self.connections.push(connection(0));
+            self.connections.len() as u32 - 1
+        };
+        self.flows[flow as usize].connections.push(id);
+        self.pump(id);
+    }
+
+    /// Sends what a connection may send, and keeps its one timer entry in the event queue.
+    fn pump(&mut self, id: u32) {
+        loop {
+            let Connection { flow, epoch, ref mut sender, .. } = self.connections[id as usize];
+            let Some(segment) = sender.poll_transmit(self.now) else { break };
+            self.originate_segment(flow, id, epoch, segment);
+        }
+        let place = &mut self.connections[id as usize];
+        let due = place.sender.poll_timeout();
+        if due < place.timer_queued {
+            place.timer_queued = due;
+            self.host(due, Event::Retransmission(id));
+        }
+        self.retire(id);
+    }
+
+    /// Frees the place of a connection that is over.
+    fn retire(&mut self, id: u32) {
+        let place = &self.connections[id as usize];
+        if !place.sender.is_closed() {
+            return;
+        }
+        let flow = &mut self.flows[place.flow as usize];
+        if let Some(index) = flow.connections.iter().position(|&c| c == id) {
+            flow.connections.remove(index);
+            flow.finished.add(place.sender.stats());
+            self.free.push(id);
+        }
+    }
+
+    fn originate_segment(&mut self, flow: u32, connection: u32, epoch: u32, segment: Segment) {
+        let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
+        let size = match segment.kind {
+            SegmentKind::Data => spec.payload + spec.headers,
+            _ => spec.headers,
+        };
+        let payload = Payload::Tcp(segment.kind);
+        let number = segment.number;
+        self.originate(Packet { flow, connection, epoch, number, size: size.count() as u16, payload, hop: 0 });
+    }
+
+    pub(super) fn send_datagram(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        let Traffic::Saturated { size } = state.traffic else { return };
+        let number = state.next_datagram;
+        state.next_datagram += 1;
+        let size = size.count() as u16;
+        self.originate(Packet { flow, connection: 0, epoch: 0, number, size, payload: Payload::Datagram, hop: 0 });
+    }
+
+    /// A packet has reached the end of its way.
+    pub(super) fn deliver(&mut self, packet: Packet) {
+        let Some(segment) = packet.segment() else {
+            self.flows[packet.flow as usize].delivered += 1;
+            return;
+        };
+        let id = packet.connection;
+        let place = &mut self.connections[id as usize];
+        if place.epoch != packet.epoch {
+            return; // a late repetition of a connection that is over
+        }
+        if segment.kind.is_reply() {
+            place.sender.handle_reply(self.now, segment);
+            let flow = &mut self.flows[packet.flow as usize];
+            if let Some(round_trip) = place.sender.take_round_trip() {
+                flow.interval.add(round_trip);
+                flow.sampled.add(round_trip);
+                if self.now >= self.meter.warm_at {
+                    flow.measured.add(round_trip);
+                }
+            }
+            self.pump(id);
+        } else {
+            let before = place.receiver.in_order();
+            let reply = place.receiver.handle_segment(self.now, segment);
+            let delivered = place.receiver.in_order() - before;
+            self.flows[packet.flow as usize].delivered += u64::from(delivered);
+            self.reply(id, reply);
+        }
+    }
+
+    /// Sends a receiver's answer, and keeps its timer entry.
+    fn reply(&mut self, id: u32, reply: Option<Segment>) {
+        let place = &mut self.connections[id as usize];
+        let (flow, epoch, due) = (place.flow, place.epoch, place.receiver.poll_timeout());
+        if due < place.ack_timer_queued {
+            place.ack_timer_queued = due;
+            self.host(due, Event::DelayedAck(id));
+        }
+        if let Some(segment) = reply {
+            self.originate_segment(flow, id, epoch, segment);
+        }
+    }
+
+    pub(super) fn on_retransmission(&mut self, id: u32) {
+        let place = &mut self.connections[id as usize];
+        if place.timer_queued == self.now {
+            place.timer_queued = Instant::NEVER;
+        }
+        // Not due means that the timer was restarted since: `pump` queues it again where it is due now.
+        place.sender.handle_timeout(self.now);
+        self.pump(id);
+    }
+
+    pub(super) fn on_delayed_ack(&mut self, id: u32) {
+        let place = &mut self.connections[id as usize];
+        if place.ack_timer_queued == self.now {
+            place.ack_timer_queued = Instant::NEVER;
+        }
+        let reply = place.receiver.handle_timeout(self.now);
+        self.reply(id, reply);
+    }
+
+    /// A flow's connection law runs: open what is missing, drain what is too many, the youngest first.
+    pub(super) fn update_connections(&mut self, flow: u32) {
+        let now = self.now;
+        let state = &mut self.flows[flow as usize];
+        let oldest =
+            state.connections.iter().filter_map(|&id| self.connections[id as usize].sender.age_of_oldest(now)).max();
+        let Some(round_trip) = state.take_interval().or(oldest) else {
+            return self.schedule_connections(flow);
+        };
+        let law = state.law.as_mut().expect("only flows with a law are asked");
+        let wanted = law.on_interval(round_trip) as usize;
+        let open: Vec<u32> = state
+            .connections
+            .iter()
+            .copied()
+            .filter(|&id| self.connections[id as usize].sender.is_open())
+            .collect();
+        for &id in open.iter().skip(wanted) {
+            self.connections[id as usize].sender.drain();
+            self.pump(id);
+        }
+        for _ in open.len()..wanted {
+            self.open_connection(flow);
+        }
+        self.schedule_connections(flow);
+    }
+
+    fn schedule_connections(&mut self, flow: u32) {
+        let law = self.flows[flow as usize].law.as_ref().expect("only flows with a law are asked");
+        let interval = law.params().interval;
+        self.host(self.now + interval, Event::Connections(flow));
+    }
+}

@@ -1,0 +1,55 @@
+//! A transmit queue: what waits, what is in the MAC, what was dropped and why.
+
+use crate::packet::Packet;
+use evenair_des::Stream;
+use evenair_laws::backoff::{AdaptiveBackoff, LinkView};
+use evenair_units::Rate;
+use std::collections::VecDeque;
+
+/// What the MAC has of this queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    Nothing,
+    /// The packet at the front.
+    Front,
+    /// A dummy packet ([Chen10] Alg. 1 line 18).
+    Dummy,
+}
+
+/// Packets that a queue gave up, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub(crate) queue_full: u64,
+    pub(crate) by_law: u64,
+    pub(crate) retries: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct TransmitQueue {
+    pub(crate) name: String,
+    pub(crate) node: u32,
+    /// The next hop of dummy packets.
+    pub(crate) next_hop: u32,
+    pub(crate) packets: VecDeque<Packet>,
+    pub(crate) bytes: u64,
+    pub(crate) service: Service,
+    pub(crate) law: Option<AdaptiveBackoff>,
+    pub(crate) stream: Stream,
+    pub(crate) dropped: Dropped,
+}
+
+impl TransmitQueue {
+    /// Packets that wait, the one in the MAC not counted.
+    pub(crate) fn waiting(&self) -> u32 {
+        (self.packets.len() - usize::from(self.service == Service::Front)) as u32
+    }
+
+    /// What a back-off law sees.
+    pub(crate) fn view(&self, data_rate: Rate) -> LinkView {
+        LinkView { backlog_packets: self.packets.len() as u32, backlog_bytes: self.bytes, data_rate }
+    }
+
+    pub(crate) fn aggressiveness(&self) -> Option<f64> {
+        self.law.as_ref().map(AdaptiveBackoff::aggressiveness)
+    }
+}
