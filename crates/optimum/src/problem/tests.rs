@@ -142,8 +142,25 @@ proptest! {
         let solution = Problem { sets: &sets, flows, beta: Some(beta) }.solve().unwrap();
         prop_assert!(solution.residuals.worst() < 1e-8, "{:?}", solution.residuals);
         for (ours, theirs) in solution.rates.iter().zip(clarabel(&sets, &weights, beta)) {
-            prop_assert!((ours - theirs).abs() < 2e-5, "{ours} {theirs}");
+            // An objective within 1e-8 leaves a rate of a flat optimum uncertain by the root of that, 1e-4; where they
+            // differ by more than 1e-5 it is Clarabel's that misses the closed form (see the next test).
+            prop_assert!((ours - theirs).abs() < 1e-4, "{ours} {theirs}");
         }
+    }
+
+    /// A link alone: x = 1/(1 + e^−z) with z = βw/x², solved by bisection.
+    #[test]
+    fn a_link_alone_has_a_closed_form(weight in 0.01f64..3.0, beta in 0.5f64..50.0) {
+        let sets = IndependentSets::of(&ConflictGraph::new(1)).unwrap();
+        let flows = vec![(Utility::Inverse { weight }, vec![0])];
+        let solution = Problem { sets: &sets, flows, beta: Some(beta) }.solve().unwrap();
+        let (mut low, mut high) = (1e-9, 1.0);
+        for _ in 0..200 {
+            let x: f64 = (low + high) / 2.0;
+            let y = 1.0 / (1.0 + libm::exp(-beta * weight / (x * x)));
+            if y > x { low = x } else { high = x }
+        }
+        prop_assert!((solution.rates[0] - low).abs() < 1e-9);
     }
 
     /// Without entropy every solution comes with a certificate: no allocation is better by more than the gap.
