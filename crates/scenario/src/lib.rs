@@ -1,1 +1,30 @@
-//! stub
+//! The scenario language: one TOML file says what there is, and any world is built from it.
+//!
+//! [`Scenario::load`] reads a file with its overrides, checks everything (unknown keys are errors, each error names
+//! file, line, key and what is allowed) and resolves all defaults, so that what runs is written out in full. Then
+//! [`Scenario::network`] builds the packet world and [`Scenario::optimum`] the problem of its best allocation.
+#![forbid(unsafe_code)]
+
+mod build;
+mod error;
+mod language;
+mod optimum;
+mod quantity;
+mod read;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+pub use build::World;
+pub use error::{KeyPath, ScenarioError};
+pub use language::{
+    AckPriority, AqmLaw, BackoffLaw, Connections, Drop, Flow, HoldingLaw, Link, Mac, MacKind, Measure, Node, PreambleKind,
+    Preset, Radio, Scenario, Tcp, TrafficKind, WindowName,
+};
+pub use optimum::{Objective, Optimum};
+pub use quantity::{Decibels, Length, PacketCount, RateQuantity, Size, Time};
+
+/// The JSON Schema of the scenario language, for editors.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Scenario).to_value()
+}

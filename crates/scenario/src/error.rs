@@ -1,0 +1,88 @@
+//! Errors that say where, which key, and what would be right.
+
+use std::fmt;
+
+/// The way to a key: `flows[2].to`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyPath(pub(crate) Vec<Step>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl KeyPath {
+    pub(crate) fn key(key: &str) -> Self {
+        Self(key.split('.').map(|k| Step::Key(k.into())).collect())
+    }
+
+    pub(crate) fn entry(table: &str, index: usize, key: &str) -> Self {
+        Self(vec![Step::Key(table.into()), Step::Index(index), Step::Key(key.into())])
+    }
+}
+
+impl fmt::Display for KeyPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if i == 0 => write!(f, "{key}")?,
+                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a scenario, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file, as it was named.
+    pub file: String,
+    /// Line and column, from one.
+    pub at: Option<(usize, usize)>,
+    /// The key, where it is known.
+    pub key: Option<KeyPath>,
+    /// What is wrong, and what is allowed.
+    pub message: String,
+    /// Whether `--set` changed the text that the line refers to.
+    pub overridden: bool,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some((line, column)) = self.at {
+            write!(f, ":{line}:{column}")?;
+        }
+        f.write_str(": ")?;
+        if let Some(key) = &self.key {
+            write!(f, "{key}: ")?;
+        }
+        f.write_str(&self.message)?;
+        if self.overridden {
+            f.write_str(" (with --set applied; lines may have moved)")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// A mistake in what was read, before it is known where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    pub(crate) key: KeyPath,
+    pub(crate) message: String,
+}
+
+impl Mistake {
+    pub(crate) fn at(key: &str, message: impl Into<String>) -> Self {
+        Self { key: KeyPath::key(key), message: message.into() }
+    }
+
+    pub(crate) fn entry(table: &str, index: usize, key: &str, message: impl Into<String>) -> Self {
+        Self { key: KeyPath::entry(table, index, key), message: message.into() }
+    }
+}

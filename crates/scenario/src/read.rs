@@ -1,0 +1,119 @@
+//! Reading a scenario: text, overrides, checks, and where a mistake stands.
+
+use crate::error::{KeyPath, Mistake, ScenarioError, Step};
+use crate::language::Scenario;
+use std::path::Path;
+use toml_edit::{Document, DocumentMut, Item, Table, Value};
+
+impl Scenario {
+    /// Reads a scenario file, with `overrides` of the form `key=value` applied.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or as [`Scenario::parse`].
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let file = path.display().to_string();
+        let text = std::fs::read(path).map_err(|e| error(&file, format!("cannot be read: {e}")))?;
+        let text = String::from_utf8(text).map_err(|_| error(&file, "is not a text file in UTF-8".into()))?;
+        Self::parse(&file, &text, overrides)
+    }
+
+    /// Reads a scenario from its text; `file` names it in errors. All defaults are resolved.
+    ///
+    /// # Errors
+    /// Names file, line, key and what is allowed.
+    pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
+        if overrides.is_empty() {
+            return read(file, text);
+        }
+        // Mistakes of the file itself are reported with its own lines.
+        let mut document: DocumentMut = text.parse().map_err(|_| read(file, text).unwrap_err())?;
+        for change in overrides {
+            apply(&mut document, change).map_err(|message| error("--set", message))?;
+        }
+        read(file, &document.to_string()).map_err(|e| ScenarioError { overridden: true, ..e })
+    }
+}
+
+fn error(file: &str, message: String) -> ScenarioError {
+    ScenarioError { file: file.into(), at: None, key: None, message, overridden: false }
+}
+
+fn read(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    let mut scenario: Scenario = toml::from_str(text).map_err(|e| ScenarioError {
+        at: e.span().map(|span| line_and_column(text, span.start)),
+        ..error(file, e.message().trim().replace('\n', "; "))
+    })?;
+    scenario.resolve();
+    scenario.check().map_err(|mistake| locate(file, text, mistake))?;
+    Ok(scenario)
+}
+
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text[..offset.min(text.len())];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    (line, column)
+}
+
+/// Finds the line of a mistake's key; of the nearest table around it if the key is not written.
+fn locate(file: &str, text: &str, mistake: Mistake) -> ScenarioError {
+    let span = Document::parse(text).ok().and_then(|document| {
+        let mut item = document.as_item();
+        let mut span = item.span();
+        for step in &mistake.key.0 {
+            let next = match step {
+                Step::Key(key) => item.get(key.as_str()),
+                Step::Index(index) => item.get(*index),
+            };
+            match next {
+                Some(next) => item = next,
+                None => break,
+            }
+            span = item.span().or(span);
+        }
+        span
+    });
+    ScenarioError {
+        at: span.map(|span| line_and_column(text, span.start)),
+        key: Some(mistake.key),
+        ..error(file, mistake.message)
+    }
+}
+
+/// Applies `path.to.key=value` to a document; the value is TOML, or a bare word taken as a string.
+fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
+    let (path, value) = change.split_once('=').ok_or_else(|| format!("\"{change}\" is not of the form key=value"))?;
+    let value = value.trim();
+    let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+    let KeyPath(steps) = KeyPath::key(path.trim());
+    let (last, parents) = steps.split_last().expect("a split has one part at least");
+    let mut item: &mut Item = document.as_item_mut();
+    for step in parents {
+        let Step::Key(key) = step else { unreachable!("a key path of keys") };
+        item = descend(item, key).ok_or_else(|| format!("{path}: there is no \"{key}\" to go into"))?;
+    }
+    let Step::Key(last) = last else { unreachable!("a key path of keys") };
+    // A law is replaced whole: the keys of the old one mean nothing to the new one.
+    if last == "law"
+        && let Some(table) = item.as_table_like_mut()
+    {
+        table.clear();
+    }
+    let place = descend(item, last).ok_or_else(|| format!("{path}: there is no place for \"{last}\""))?;
+    *place = Item::Value(value);
+    Ok(())
+}
+
+/// One step into a document: a key of a table, or the number or id of an entry of a list.
+fn descend<'a>(item: &'a mut Item, key: &str) -> Option<&'a mut Item> {
+    if item.is_none() {
+        *item = Item::Table(Table::new());
+    }
+    if let Some(list) = item.as_array_of_tables() {
+        let by_id = list.iter().position(|t| t.get("id").and_then(Item::as_str) == Some(key));
+        let index = by_id.or_else(|| key.parse().ok())?;
+        return item.get_mut(index);
+    }
+    item.as_table_like_mut()?;
+    Some(&mut item[key])
+}

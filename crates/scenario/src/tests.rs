@@ -1,0 +1,183 @@
+//! What the language accepts, what it says to bad input, and what comes out.
+
+use super::*;
+use evenair_netsim::Network;
+use proptest::prelude::*;
+
+const TWO: &str = r#"
+[radio]
+transmission_range = "250 m"
+carrier_sense_range = "800 m"
+
+[[nodes]]
+id = "a"
+at = [0, 0]
+
+[[nodes]]
+id = "b"
+at = [100, 0]
+
+[[flows]]
+id = "1"
+from = "a"
+to = "b"
+"#;
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse("x.toml", text, &[])
+}
+
+fn message(text: &str) -> String {
+    parse(text).expect_err("should be refused").to_string()
+}
+
+fn set(changes: &[&str]) -> Result<Scenario, ScenarioError> {
+    Scenario::parse("x.toml", TWO, &changes.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_dozen_lines_run() {
+    let scenario = set(&["duration=5 s", "warmup=5 s", "tcp.receiver_window=\"20 packets\""]).unwrap();
+    let result = Network::run(&scenario.network(), scenario.run_spec(1));
+    assert!(result.flows[0].goodput_pps > 400.0, "{}", result.flows[0].goodput_pps);
+}
+
+#[test]
+fn each_error_names_file_line_key_and_what_is_allowed() {
+    let unknown = message(&TWO.replace("transmission_range =", "transmision_range ="));
+    assert!(unknown.starts_with("x.toml:3:1: "), "{unknown}");
+    assert!(unknown.contains("unknown field `transmision_range`, expected one of `transmission_range`"), "{unknown}");
+
+    let unit = message(&TWO.replace("250 m", "250 yards"));
+    assert!(unit.starts_with("x.toml:3:22: ") && unit.contains("allowed are m, km"), "{unit}");
+
+    let kind = message(&TWO.replace("\"250 m\"", "250"));
+    assert!(kind.contains("expected a distance such as \"250 m\""), "{kind}");
+
+    let twice = message(&TWO.replace("id = \"b\"", "id = \"a\""));
+    assert!(twice.starts_with("x.toml:11:6: nodes[1].id: \"a\" is there already"), "{twice}");
+
+    let missing = message(&TWO.replace("to = \"b\"", "to = \"z\""));
+    assert_eq!(missing, "x.toml:17:6: flows[0].to: there is no node \"z\"; nodes are a, b");
+
+    let far = message(&TWO.replace("[100, 0]", "[300, 0]"));
+    assert!(far.contains("flows[0].to: there is no route from \"a\" to \"b\""), "{far}");
+
+    let nan = message(&TWO.replace("[100, 0]", "[nan, 0]"));
+    assert!(nan.starts_with("x.toml:12:6: nodes[1].at: coordinates are finite"), "{nan}");
+
+    let sense = message(&TWO.replace("800 m", "100 m"));
+    assert!(sense.contains("radio.carrier_sense_range: 100 m is below the transmission range of 250 m"), "{sense}");
+
+    let broken = message("this is not TOML");
+    assert!(broken.starts_with("x.toml:1:"), "{broken}");
+    assert!(message("").contains("there is no flow"));
+}
+
+#[test]
+fn values_are_checked_by_the_law_that_uses_them() {
+    let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
+    assert!(refused(&["mac.data_rate=\"54 Mbps\""]).contains("it has 1 Mbps, 2 Mbps, 5.5 Mbps, 11 Mbps"));
+    assert!(refused(&["mac.data_rate=\"0 Mbps\""]).contains("is zero"));
+    assert!(refused(&["backoff.law=adaptive", "backoff.beta=-1"]).contains("backoff.beta: -1 is not allowed"));
+    assert!(refused(&["connections.k=0"]).contains("connections.k: 0 is not allowed: above 0"));
+    assert!(refused(&["connections.k=nan"]).contains("connections.k"));
+    assert!(refused(&["mac.queue=\"0 packets\""]).contains("mac.queue"));
+    assert!(refused(&["backoff.law=dcf", "backoff.window_max=3"]).contains("window_max"));
+    assert!(refused(&["duration=\"0 s\""]).contains("duration"));
+    assert!(refused(&["nonsense"]).contains("not of the form key=value"));
+    assert!(refused(&["flows.1.nonsense=3"]).contains("unknown field `nonsense`"));
+    assert!(refused(&["mac.queue.deeper=1", "name.deeper=1"]).contains("name.deeper"));
+}
+
+#[test]
+fn overrides_reach_entries_by_number_and_by_id() {
+    assert_eq!(set(&["nodes.b.at=[200, 0]"]).unwrap().nodes[1].at, [200.0, 0.0]);
+    assert_eq!(set(&["nodes.1.at=[150, 0]"]).unwrap().nodes[1].at, [150.0, 0.0]);
+    assert_eq!(set(&["seed=7"]).unwrap().seed, 7);
+}
+
+#[test]
+fn a_law_is_replaced_whole() {
+    let text = format!("{TWO}\n[backoff]\nlaw = \"dcf\"\nwindow_min = 15\n");
+    let changes = ["backoff.law=adaptive".to_string()];
+    let scenario = Scenario::parse("x.toml", &text, &changes).unwrap();
+    assert!(matches!(scenario.backoff, BackoffLaw::Adaptive { .. }));
+}
+
+#[test]
+fn links_and_conflicts_describe_a_network_too() {
+    let text = "
+        conflicts = [[\"1\", \"2\"]]
+        [[links]]\nid = \"1\"\nfrom = \"a\"\nto = \"b\"
+        [[links]]\nid = \"2\"\nfrom = \"c\"\nto = \"d\"
+        [[flows]]\nid = \"x\"\nfrom = \"a\"\nto = \"b\"
+        [[flows]]\nid = \"y\"\nfrom = \"c\"\nto = \"d\"
+    ";
+    let world = parse(text).unwrap().describe();
+    assert!(world.conflicts.conflict(0, 1));
+    assert!(message(&text.replace("[\"1\", \"2\"]", "[\"1\", \"9\"]")).contains("there is no link \"9\"; links are 1, 2"));
+    let both = format!("{text}\n[[nodes]]\nid = \"q\"\nat = [0, 0]\n");
+    assert!(message(&both).contains("not both"));
+}
+
+#[test]
+fn a_resolved_scenario_says_all_and_reads_back_the_same() {
+    for changes in [&["preset=ns2"][..], &["backoff.law=adaptive", "connections.k=10"], &["mac.kind=ideal"]] {
+        let scenario = set(changes).unwrap();
+        let written = toml::to_string(&scenario).unwrap();
+        assert_eq!(parse(&written).unwrap(), scenario, "{written}");
+        assert!(written.contains("min_rto"), "defaults are written out");
+    }
+}
+
+#[test]
+fn the_ns2_preset_changes_defaults_and_nothing_that_is_written() {
+    let scenario = set(&["preset=ns2", "tcp.receiver_window=\"40 packets\""]).unwrap();
+    assert_eq!(scenario.tcp.receiver_window, Some(PacketCount(40)));
+    assert_eq!(scenario.tcp.min_rto.unwrap().to_string(), "200 ms");
+    assert_eq!(scenario.mac.sensing_delay.unwrap().to_string(), "0 ns");
+}
+
+#[test]
+fn the_schema_describes_every_table() {
+    let schema = schema();
+    let keys = schema["properties"].as_object().unwrap();
+    for key in ["radio", "mac", "backoff", "tcp", "connections", "nodes", "links", "flows"] {
+        assert!(keys.contains_key(key), "{key}");
+    }
+    assert_eq!(schema["additionalProperties"], false);
+}
+
+#[test]
+fn the_optimum_of_one_link_is_its_capacity() {
+    let optimum = set(&[]).unwrap().optimum(Objective::Fair).unwrap();
+    // DIFS + DATA + SIFS + ACK twice: (50 + 192 + 783 + 10 + 304) + (50 + 192 + 56 + 10 + 304) µs
+    let expected = 1e6 / f64::from(50 + 192 + 783 + 10 + 304 + 50 + 192 + 56 + 10 + 304);
+    assert!((optimum.rates_pps[0] - expected).abs() < 0.01, "{} {expected}", optimum.rates_pps[0]);
+}
+
+proptest! {
+    /// Whatever is read, it is an answer, not a panic.
+    #[test]
+    fn nothing_panics_on_any_text(text in "\\PC{0,200}") {
+        let _ = parse(&text);
+    }
+
+    /// Nor on a scenario in which one line is cut, doubled or overwritten.
+    #[test]
+    fn nothing_panics_on_a_damaged_scenario(line in 0usize..17, damage in 0u8..3, junk in "[\\[\\]a-z0-9=\"., -]{0,20}") {
+        let mut lines: Vec<String> = TWO.lines().map(Into::into).collect();
+        match damage {
+            0 => { lines.remove(line); }
+            1 => lines.insert(line, lines[line].clone()),
+            _ => lines[line] = junk,
+        }
+        let _ = parse(&lines.join("\n"));
+    }
+
+    #[test]
+    fn nothing_panics_on_any_override(change in "[a-z._0-9]{0,12}=?[\\[\\]a-z0-9\". -]{0,12}") {
+        let _ = Scenario::parse("x.toml", TWO, &[change]);
+    }
+}
