@@ -1,1 +1,41 @@
-fn main(){}
+//! The command `evenair`: parse, show progress, call down.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, reason = "this is where printing lives")]
+
+mod arguments;
+mod commands;
+mod progress;
+mod text;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Exit codes: input that is not right; a study whose sweep was stopped (128 + SIGINT).
+const BAD_INPUT: u8 = 2;
+const STOPPED: u8 = 130;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match &arguments.command {
+        Command::Demo(options) => commands::demo(options),
+        Command::Run(options) => commands::run(options),
+        Command::Solve(options) => commands::solve(options),
+        Command::Study(options) => commands::study(options),
+        Command::Show(options) => commands::show(options),
+        Command::Schema => commands::schema(),
+    };
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    if is_broken_pipe(&error) {
+        return ExitCode::SUCCESS; // whoever read our output has read enough
+    }
+    eprintln!("evenair: {error:#}");
+    match error.downcast_ref() {
+        Some(evenair_study::SweepError::Stopped { .. }) => ExitCode::from(STOPPED),
+        _ => ExitCode::from(BAD_INPUT),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}

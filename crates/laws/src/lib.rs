@@ -6,7 +6,10 @@
 //! the same law runs in a fluid model, in the packet simulator and on a live machine.
 #![no_std]
 #![forbid(unsafe_code)]
-#![warn(clippy::disallowed_methods, reason = "laws are pure: no clock, no environment, no platform's exp and log")]
+#![warn(
+    clippy::disallowed_methods,
+    reason = "laws are pure: no clock, no environment, no platform's exp and log"
+)]
 
 #[cfg(test)]
 extern crate std;

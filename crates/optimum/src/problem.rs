@@ -143,13 +143,16 @@ impl Problem<'_> {
             }
         }
         match self.beta {
-            Some(beta) if !(beta > 0.0 && beta.is_finite()) => fail(format!("beta = {beta}; it must be above 0")),
+            Some(beta) if !(beta > 0.0 && beta.is_finite()) => {
+                fail(format!("beta = {beta}; it must be above 0"))
+            }
             _ => Ok(()),
         }
     }
 
     fn scale_of_weights(&self) -> f64 {
-        let weight = |&(Utility::Inverse { weight } | Utility::Log { weight }, _): &(Utility, Vec<usize>)| weight;
+        let weight =
+            |&(Utility::Inverse { weight } | Utility::Log { weight }, _): &(Utility, Vec<usize>)| weight;
         self.flows.iter().map(weight).fold(0.0, f64::max)
     }
 
@@ -254,10 +257,13 @@ impl Problem<'_> {
         }
         let primal = load.iter().zip(&form.links).map(|(x, y)| (x - y).max(0.0)).fold(0.0, f64::max);
         let utility: f64 = wanted.iter().zip(&self.flows).map(|(&x, (u, _))| u.of(x)).sum();
-        let scale = self.flows.iter().zip(&wanted).map(|((u, _), &x)| x * u.price(x)).sum::<f64>().max(1e-300);
-        let stationarity = self.flows.iter().zip(&wanted).map(|((u, way), &x)| {
-            (x * (u.price(x) - Self::price(way, &prices))).abs() / scale
-        });
+        let scale =
+            self.flows.iter().zip(&wanted).map(|((u, _), &x)| x * u.price(x)).sum::<f64>().max(1e-300);
+        let stationarity = self
+            .flows
+            .iter()
+            .zip(&wanted)
+            .map(|((u, way), &x)| (x * (u.price(x) - Self::price(way, &prices))).abs() / scale);
         let slack = (0..load.len()).map(|l| prices[l] * (form.links[l] - load[l]).abs() / scale);
         // Entropy as a number of nats; without it, what the smoothing still hides counts as gap.
         let nats: f64 = form.sets.iter().filter(|&&p| p > 0.0).map(|&p| -p * libm::log(p)).sum();
@@ -274,7 +280,15 @@ impl Problem<'_> {
         if residuals.worst() > TOLERANCE || !residuals.worst().is_finite() {
             return Err(Failure::NotConverged(residuals));
         }
-        Ok(Solution { rates: wanted, prices, airtime: form.links, sets: form.sets, utility, residuals, steps })
+        Ok(Solution {
+            rates: wanted,
+            prices,
+            airtime: form.links,
+            sets: form.sets,
+            utility,
+            residuals,
+            steps,
+        })
     }
 
     fn dual_without_entropy(&self, prices: &[f64]) -> f64 {
@@ -290,7 +304,8 @@ fn newton_direction(free: &[usize], gradient: &[f64], hessian: &DMatrix<f64>) ->
     let right = DVector::from_iterator(n, free.iter().map(|&l| -gradient[l]));
     let mut ridge = 0.0;
     for _ in 0..20 {
-        let system = DMatrix::from_fn(n, n, |i, j| hessian[(free[i], free[j])] + if i == j { ridge } else { 0.0 });
+        let system =
+            DMatrix::from_fn(n, n, |i, j| hessian[(free[i], free[j])] + if i == j { ridge } else { 0.0 });
         if let Some(factor) = system.cholesky() {
             return Some(factor.solve(&right).iter().copied().collect());
         }

@@ -2,7 +2,8 @@
 
 use crate::error::Mistake;
 use crate::language::{
-    AckPriority, BackoffLaw, HoldingLaw, MacKind, Measure, PreambleKind, Preset, Scenario, TrafficKind, WindowName,
+    AckPriority, BackoffLaw, BackoffUnit, HoldingLaw, MacKind, Measure, PreambleKind, Preset, Scenario,
+    TrafficKind, WindowName,
 };
 use evenair_laws::BadParameter;
 use evenair_laws::backoff::{AdaptiveParams, DcfParams, QueueMeasure};
@@ -66,12 +67,13 @@ impl Scenario {
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
         let mac = self.mac_spec()?;
+        let backoff = self.backoff_spec(&mac)?;
         let network = NetworkSpec {
             nodes,
             medium,
             mac,
             data_rate: self.mac.data_rate.expect(RESOLVED).0,
-            backoff: self.backoff_spec()?,
+            backoff,
             buffer: DropTail { limit_packets: self.mac.queue.expect(RESOLVED).0 },
             proportional: self.drop.map(|drop| Proportional { per_packet: drop.per_packet }),
             link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
@@ -104,7 +106,8 @@ impl Scenario {
 
     fn medium(&self, names: &[String]) -> Result<Medium, Mistake> {
         if let Some(positions) = self.positions() {
-            let radio = self.radio.ok_or_else(|| Mistake::at("radio", "nodes with positions need a [radio]"))?;
+            let radio =
+                self.radio.ok_or_else(|| Mistake::at("radio", "nodes with positions need a [radio]"))?;
             let radio = ThresholdRadio {
                 transmission_range_m: radio.transmission_range.0,
                 carrier_sense_range_m: radio.carrier_sense_range.0,
@@ -112,7 +115,8 @@ impl Scenario {
             };
             return Ok(Medium::from_positions(&positions, &radio));
         }
-        let node = |name: &String| names.iter().position(|n| n == name).expect("names come from the links") as u32;
+        let node =
+            |name: &String| names.iter().position(|n| n == name).expect("names come from the links") as u32;
         let links: Vec<Link> =
             self.links.iter().map(|l| Link { from: node(&l.from), to: node(&l.to) }).collect();
         let link = |id: &String| self.links.iter().position(|l| &l.id == id).expect("checked");
@@ -127,12 +131,22 @@ impl Scenario {
             let node = |key: &str, id: &String| {
                 nodes.iter().position(|n| n == id).map(|i| i as u32).ok_or_else(|| {
                     let known = nodes.join(", ");
-                    Mistake::entry("flows", index, key, format!("there is no node \"{id}\"; nodes are {known}"))
+                    Mistake::entry(
+                        "flows",
+                        index,
+                        key,
+                        format!("there is no node \"{id}\"; nodes are {known}"),
+                    )
                 })
             };
             let (from, to) = (node("from", &flow.from)?, node("to", &flow.to)?);
             if from == to {
-                return Err(Mistake::entry("flows", index, "to", "a flow ends at another node than it begins"));
+                return Err(Mistake::entry(
+                    "flows",
+                    index,
+                    "to",
+                    "a flow ends at another node than it begins",
+                ));
             }
             let path = router.route(from, to).map_err(|_| {
                 let message = format!(
@@ -205,7 +219,10 @@ impl Scenario {
         match mac.kind {
             MacKind::Ieee80211b => {
                 if mac.holding.is_some() {
-                    return Err(Mistake::at("mac.holding", "is for the ideal MAC; 802.11 holds a packet's airtime"));
+                    return Err(Mistake::at(
+                        "mac.holding",
+                        "is for the ideal MAC; 802.11 holds a packet's airtime",
+                    ));
                 }
                 let preamble = match mac.preamble.expect(RESOLVED) {
                     PreambleKind::Long => Preamble::Long,
@@ -255,7 +272,7 @@ impl Scenario {
         }
     }
 
-    fn backoff_spec(&self) -> Result<BackoffSpec, Mistake> {
+    fn backoff_spec(&self, mac: &MacSpec) -> Result<BackoffSpec, Mistake> {
         match self.backoff {
             BackoffLaw::Dcf { window_min, window_max } => {
                 let params = DcfParams {
@@ -266,8 +283,25 @@ impl Scenario {
                 let params = if self.preset == Preset::Ns2 { params.ns2() } else { params };
                 params.validated().map(BackoffSpec::Dcf).map_err(|e| law_mistake("backoff", e))
             }
-            BackoffLaw::Adaptive { alpha, beta, r_max, interval, measure, acks, drop, dummies, slotted } => {
+            BackoffLaw::Adaptive {
+                alpha,
+                beta,
+                r_max,
+                interval,
+                measure,
+                unit,
+                acks,
+                drop,
+                dummies,
+                slotted,
+            } => {
+                let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
+                let packet_airtime = match mac {
+                    MacSpec::Dcf { timing, .. } => timing.data(size, rate),
+                    MacSpec::Ideal { .. } => rate.time_for(size),
+                };
                 let params = AdaptiveParams {
+                    packet_airtime: (unit == BackoffUnit::DataPacket).then_some(packet_airtime),
                     step: alpha,
                     beta,
                     aggressiveness_max: r_max.unwrap_or(f64::INFINITY),

@@ -193,6 +193,9 @@ pub enum BackoffLaw {
         /// What the backlog is counted in.
         #[serde(default)]
         measure: Measure,
+        /// The unit of back-offs: a full data packet's airtime for all, or each packet's own.
+        #[serde(default)]
+        unit: BackoffUnit,
         /// How queues of TCP acknowledgements contend: h-ACK or n-ACK.
         #[serde(default)]
         acks: AckPriority,
@@ -241,6 +244,17 @@ pub enum Measure {
     Packets,
     /// Bytes.
     Bytes,
+}
+
+/// The unit of adaptive back-offs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackoffUnit {
+    /// A full data packet's airtime, for every packet alike.
+    #[default]
+    DataPacket,
+    /// Each packet's own airtime.
+    OwnPacket,
 }
 
 /// How queues that carry nothing but TCP acknowledgements contend.

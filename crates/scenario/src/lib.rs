@@ -18,8 +18,8 @@ mod tests;
 pub use build::World;
 pub use error::{KeyPath, ScenarioError};
 pub use language::{
-    AckPriority, AqmLaw, BackoffLaw, Connections, Drop, Flow, HoldingLaw, Link, Mac, MacKind, Measure, Node, PreambleKind,
-    Preset, Radio, Scenario, Tcp, TrafficKind, WindowName,
+    AckPriority, AqmLaw, BackoffLaw, BackoffUnit, Connections, Drop, Flow, HoldingLaw, Link, Mac, MacKind,
+    Measure, Node, PreambleKind, Preset, Radio, Scenario, Tcp, TrafficKind, WindowName,
 };
 pub use optimum::{Objective, Optimum};
 pub use quantity::{Decibels, Length, PacketCount, RateQuantity, Size, Time};

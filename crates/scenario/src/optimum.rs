@@ -64,7 +64,8 @@ impl Scenario {
             .map(|flow| match &flow.traffic {
                 // A delayed acknowledgement answers two segments.
                 Traffic::Tcp(tcp) if tcp.acknowledge != AckPolicy::EachSegment => {
-                    let data = airtime_per_unit(network, &Traffic::Saturated { size: tcp.payload + tcp.headers });
+                    let data =
+                        airtime_per_unit(network, &Traffic::Saturated { size: tcp.payload + tcp.headers });
                     let both = airtime_per_unit(network, &flow.traffic);
                     data + both.saturating_sub(data) / 2
                 }

@@ -17,6 +17,14 @@ impl Scenario {
         Self::parse(&file, &text, overrides)
     }
 
+    /// Writes the scenario as TOML, all defaults spelt out.
+    ///
+    /// # Errors
+    /// None that is known: every scenario can be written.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(self)
+    }
+
     /// Reads a scenario from its text; `file` names it in errors. All defaults are resolved.
     ///
     /// # Errors
@@ -82,7 +90,8 @@ fn locate(file: &str, text: &str, mistake: Mistake) -> ScenarioError {
 
 /// Applies `path.to.key=value` to a document; the value is TOML, or a bare word taken as a string.
 fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
-    let (path, value) = change.split_once('=').ok_or_else(|| format!("\"{change}\" is not of the form key=value"))?;
+    let (path, value) =
+        change.split_once('=').ok_or_else(|| format!("\"{change}\" is not of the form key=value"))?;
     let value = value.trim();
     let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
     let KeyPath(steps) = KeyPath::key(path.trim());

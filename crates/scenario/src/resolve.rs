@@ -94,11 +94,16 @@ impl Scenario {
             return Err(Mistake::at("flows", "there is no flow; add a [[flows]] table with id, from and to"));
         }
         match (self.nodes.is_empty(), self.links.is_empty()) {
-            (true, true) => Err(Mistake::at("nodes", "there is no network; add [[nodes]] with positions, or [[links]]")),
-            (false, false) => Err(Mistake::at("links", "give either nodes with positions or links and conflicts, not both")),
-            (false, true) if self.radio.is_none() => {
-                Err(Mistake::at("radio", "nodes with positions need a [radio] with transmission_range and carrier_sense_range"))
+            (true, true) => {
+                Err(Mistake::at("nodes", "there is no network; add [[nodes]] with positions, or [[links]]"))
             }
+            (false, false) => {
+                Err(Mistake::at("links", "give either nodes with positions or links and conflicts, not both"))
+            }
+            (false, true) if self.radio.is_none() => Err(Mistake::at(
+                "radio",
+                "nodes with positions need a [radio] with transmission_range and carrier_sense_range",
+            )),
             (true, false) if self.radio.is_some() => {
                 Err(Mistake::at("radio", "has no meaning where links and conflicts are given outright"))
             }
@@ -110,14 +115,27 @@ impl Scenario {
     }
 
     fn check_names(&self) -> Result<(), Mistake> {
-        fn unique<'a>(table: &str, ids: impl Iterator<Item = &'a String>) -> Result<BTreeSet<&'a str>, Mistake> {
+        fn unique<'a>(
+            table: &str,
+            ids: impl Iterator<Item = &'a String>,
+        ) -> Result<BTreeSet<&'a str>, Mistake> {
             let mut seen = BTreeSet::new();
             for (index, id) in ids.enumerate() {
                 if id.is_empty() || id.contains('>') {
-                    return Err(Mistake::entry(table, index, "id", format!("\"{id}\" is not a name: it is empty or has a \">\"")));
+                    return Err(Mistake::entry(
+                        table,
+                        index,
+                        "id",
+                        format!("\"{id}\" is not a name: it is empty or has a \">\""),
+                    ));
                 }
                 if !seen.insert(id.as_str()) {
-                    return Err(Mistake::entry(table, index, "id", format!("\"{id}\" is there already; ids must differ")));
+                    return Err(Mistake::entry(
+                        table,
+                        index,
+                        "id",
+                        format!("\"{id}\" is there already; ids must differ"),
+                    ));
                 }
             }
             Ok(seen)
@@ -136,7 +154,12 @@ impl Scenario {
         }
         for (index, link) in self.links.iter().enumerate() {
             if link.from == link.to {
-                return Err(Mistake::entry("links", index, "to", "a link ends at another node than it begins"));
+                return Err(Mistake::entry(
+                    "links",
+                    index,
+                    "to",
+                    "a link ends at another node than it begins",
+                ));
             }
         }
         Ok(())
@@ -153,7 +176,10 @@ impl Scenario {
         {
             return Err(Mistake::at(
                 "radio.carrier_sense_range",
-                format!("{} is below the transmission range of {}", radio.carrier_sense_range, radio.transmission_range),
+                format!(
+                    "{} is below the transmission range of {}",
+                    radio.carrier_sense_range, radio.transmission_range
+                ),
             ));
         }
         let zero = |count: Option<PacketCount>| count == Some(PacketCount(0));
@@ -174,11 +200,19 @@ impl Scenario {
         if let Some(drop) = &self.drop
             && !(0.0..=1.0).contains(&drop.per_packet)
         {
-            return Err(Mistake::at("drop.per_packet", format!("{} must lie between 0 and 1", drop.per_packet)));
+            return Err(Mistake::at(
+                "drop.per_packet",
+                format!("{} must lie between 0 and 1", drop.per_packet),
+            ));
         }
         for (index, flow) in self.flows.iter().enumerate() {
             if flow.size.is_some() && flow.traffic == TrafficKind::Tcp {
-                return Err(Mistake::entry("flows", index, "size", "is for saturated traffic; TCP has tcp.payload"));
+                return Err(Mistake::entry(
+                    "flows",
+                    index,
+                    "size",
+                    "is for saturated traffic; TCP has tcp.payload",
+                ));
             }
             if flow.size.is_some_and(|s| s.0.count() == 0) {
                 return Err(Mistake::entry("flows", index, "size", "must be at least 1 byte"));

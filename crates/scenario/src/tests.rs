@@ -46,7 +46,10 @@ fn a_dozen_lines_run() {
 fn each_error_names_file_line_key_and_what_is_allowed() {
     let unknown = message(&TWO.replace("transmission_range =", "transmision_range ="));
     assert!(unknown.starts_with("x.toml:3:1: "), "{unknown}");
-    assert!(unknown.contains("unknown field `transmision_range`, expected one of `transmission_range`"), "{unknown}");
+    assert!(
+        unknown.contains("unknown field `transmision_range`, expected one of `transmission_range`"),
+        "{unknown}"
+    );
 
     let unit = message(&TWO.replace("250 m", "250 yards"));
     assert!(unit.starts_with("x.toml:3:22: ") && unit.contains("allowed are m, km"), "{unit}");
@@ -67,7 +70,10 @@ fn each_error_names_file_line_key_and_what_is_allowed() {
     assert!(nan.starts_with("x.toml:12:6: nodes[1].at: coordinates are finite"), "{nan}");
 
     let sense = message(&TWO.replace("800 m", "100 m"));
-    assert!(sense.contains("radio.carrier_sense_range: 100 m is below the transmission range of 250 m"), "{sense}");
+    assert!(
+        sense.contains("radio.carrier_sense_range: 100 m is below the transmission range of 250 m"),
+        "{sense}"
+    );
 
     let broken = message("this is not TOML");
     assert!(broken.starts_with("x.toml:1:"), "{broken}");
@@ -79,7 +85,9 @@ fn values_are_checked_by_the_law_that_uses_them() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     assert!(refused(&["mac.data_rate=\"54 Mbps\""]).contains("it has 1 Mbps, 2 Mbps, 5.5 Mbps, 11 Mbps"));
     assert!(refused(&["mac.data_rate=\"0 Mbps\""]).contains("is zero"));
-    assert!(refused(&["backoff.law=adaptive", "backoff.beta=-1"]).contains("backoff.beta: -1 is not allowed"));
+    assert!(
+        refused(&["backoff.law=adaptive", "backoff.beta=-1"]).contains("backoff.beta: -1 is not allowed")
+    );
     assert!(refused(&["connections.k=0"]).contains("connections.k: 0 is not allowed: above 0"));
     assert!(refused(&["connections.k=nan"]).contains("connections.k"));
     assert!(refused(&["mac.queue=\"0 packets\""]).contains("mac.queue"));
@@ -87,7 +95,8 @@ fn values_are_checked_by_the_law_that_uses_them() {
     assert!(refused(&["duration=\"0 s\""]).contains("duration"));
     assert!(refused(&["nonsense"]).contains("not of the form key=value"));
     assert!(refused(&["flows.1.nonsense=3"]).contains("unknown field `nonsense`"));
-    assert!(refused(&["mac.queue.deeper=1", "name.deeper=1"]).contains("name.deeper"));
+    assert!(refused(&["nodes.a.id.deeper=1"]).contains("nodes.a.id.deeper: there is no place"));
+    assert!(refused(&["mac.queue.deeper=1"]).contains("with --set applied"));
 }
 
 #[test]
@@ -116,7 +125,10 @@ fn links_and_conflicts_describe_a_network_too() {
     ";
     let world = parse(text).unwrap().describe();
     assert!(world.conflicts.conflict(0, 1));
-    assert!(message(&text.replace("[\"1\", \"2\"]", "[\"1\", \"9\"]")).contains("there is no link \"9\"; links are 1, 2"));
+    assert!(
+        message(&text.replace("[\"1\", \"2\"]", "[\"1\", \"9\"]"))
+            .contains("there is no link \"9\"; links are 1, 2")
+    );
     let both = format!("{text}\n[[nodes]]\nid = \"q\"\nat = [0, 0]\n");
     assert!(message(&both).contains("not both"));
 }

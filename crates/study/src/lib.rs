@@ -1,1 +1,31 @@
-//! stub
+//! Studies: variants and seeds over all cores, claims, tables and a report.
+//!
+//! A study file names a scenario, the variants to compare, the published numbers and the claims to check. [`Study`]
+//! reads it, [`Sweep`] runs what is missing (finished runs are kept on disk), [`Outcome`] holds the statistics, the
+//! claims and the figures, and [`html::report`] draws them into one file that works offline.
+#![forbid(unsafe_code)]
+
+mod claim;
+mod figure;
+pub mod html;
+mod language;
+mod library;
+mod metric;
+mod outcome;
+mod record;
+mod statistics;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use claim::ClaimResult;
+pub use language::{Claim, Figure, FigureKind, Holds, Published, Quick, Study, StudyError, Value, Variant};
+pub use library::{builtin_scenario, scenario_ids, study_ids, study_text};
+pub use metric::Metric;
+pub use outcome::{Outcome, Row};
+pub use record::{
+    AirtimeRecord, FlowColumns, FlowRecord, FrameRow, LinkColumns, LinkRecord, Options as RecordOptions,
+    RunRecord, SeriesRecord,
+};
+pub use statistics::Estimate;
+pub use sweep::{Case, Progress, Sweep, SweepError};

@@ -190,7 +190,8 @@ impl Sender {
 
     /// How many segments may be under way.
     fn allowed(&self) -> u32 {
-        let extra = if self.params.limited_transmit && !self.in_recovery { self.duplicates.min(2) } else { 0 };
+        let extra =
+            if self.params.limited_transmit && !self.in_recovery { self.duplicates.min(2) } else { 0 };
         // The cast truncates to whole segments and saturates.
         (self.law.window() as u32).saturating_add(extra).min(self.params.receiver_window)
     }
@@ -267,9 +268,7 @@ impl Sender {
     fn loss(&self) -> Loss {
         let flight = match self.params.loss_measure {
             LossMeasure::Outstanding => f64::from(self.highest - self.oldest),
-            LossMeasure::Window => {
-                self.law.congestion_window().min(f64::from(self.params.receiver_window))
-            }
+            LossMeasure::Window => self.law.congestion_window().min(f64::from(self.params.receiver_window)),
         };
         Loss { flight }
     }

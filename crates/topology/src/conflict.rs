@@ -50,8 +50,9 @@ impl ConflictGraph {
 
     /// All conflicts, each once, the smaller link first.
     pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.neighbours.iter().enumerate().flat_map(|(l, row)| {
-            row.iter().map(|&m| m as usize).filter(move |&m| l < m).map(move |m| (l, m))
-        })
+        self.neighbours
+            .iter()
+            .enumerate()
+            .flat_map(|(l, row)| row.iter().map(|&m| m as usize).filter(move |&m| l < m).map(move |m| (l, m)))
     }
 }

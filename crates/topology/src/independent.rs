@@ -45,9 +45,8 @@ impl IndependentSets {
         if links > 64 {
             return Err(too_large);
         }
-        let conflicts: Vec<u64> = (0..links)
-            .map(|l| graph.neighbours(l).iter().fold(0, |mask, &m| mask | 1 << m))
-            .collect();
+        let conflicts: Vec<u64> =
+            (0..links).map(|l| graph.neighbours(l).iter().fold(0, |mask, &m| mask | 1 << m)).collect();
         // Each set is an older one plus a link greater than all of its own: listed once, in a fixed order.
         let mut masks = vec![0u64];
         for (l, &forbidden) in conflicts.iter().enumerate() {

@@ -228,7 +228,10 @@ mod tests {
         let phy = Phy::b_long();
         assert!(phy.checked(Rate::from_kbps(11_000)).is_ok());
         let error = phy.checked(Rate::from_kbps(54_000)).unwrap_err();
-        assert_eq!(error.to_string(), "54 Mbps is not a rate of this physical layer; it has 1 Mbps, 2 Mbps, 5.5 Mbps, 11 Mbps");
+        assert_eq!(
+            error.to_string(),
+            "54 Mbps is not a rate of this physical layer; it has 1 Mbps, 2 Mbps, 5.5 Mbps, 11 Mbps"
+        );
         let short = Phy { preamble: Preamble::Short, ..phy };
         assert!(short.checked(Rate::from_kbps(1_000)).is_err());
     }

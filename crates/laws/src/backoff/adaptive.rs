@@ -22,7 +22,12 @@
 //! - Over 802.11 the rendering is not slotted and does not double after a collision: the law is memoryless, and Alg. 1
 //!   has neither. Both are switches ([`AdaptiveParams::slotted`], and `OnFailure` stays `Redraw`: an exponential has
 //!   no window to double).
-//! - Alg. 1's `PKT` is read as the airtime of the DATA frame, preamble and MAC header included.
+//! - Alg. 1's `PKT` is the airtime of the DATA frame of a full packet, preamble and MAC header included, for every
+//!   packet alike, acknowledgements too. The text could also mean each packet's own airtime
+//!   ([`AdaptiveParams::packet_airtime`] without a value), but then acknowledgements would never queue: theirs would
+//!   win with a quarter of the back-off. The thesis finds as many acknowledgements queued as data, and 15 times as many
+//!   when queues are measured in bytes (section 6.1.2), which only a common unit explains. Ideal CSMA's waiting times
+//!   have one unit as well (section 3.3).
 //!
 //! # Example
 //! ```
@@ -60,6 +65,8 @@ pub struct AdaptiveParams {
     pub update_interval: Duration,
     /// What the backlog is counted in.
     pub measure: QueueMeasure,
+    /// `PKT`, the unit of back-offs; each frame's own airtime if none.
+    pub packet_airtime: Option<Duration>,
     /// What a packet counts as when the backlog is counted in packets.
     pub packet_bytes: Bytes,
     /// Round back-offs to whole slots.
@@ -82,6 +89,7 @@ impl AdaptiveParams {
             aggressiveness_max: 0.04,
             update_interval: Duration::from_secs(1),
             measure: QueueMeasure::Packets,
+            packet_airtime: None,
             packet_bytes: Bytes::new(1000),
             slotted: false,
             dummy_packets: false,
@@ -162,9 +170,7 @@ impl AdaptiveBackoff {
     /// `Q`: the time that the backlog needs at the data rate \[s\].
     fn backlog_seconds(&self, link: &LinkView) -> f64 {
         let bits = match self.params.measure {
-            QueueMeasure::Packets => {
-                f64::from(link.backlog_packets) * self.params.packet_bytes.bits() as f64
-            }
+            QueueMeasure::Packets => f64::from(link.backlog_packets) * self.params.packet_bytes.bits() as f64,
             QueueMeasure::Bytes => link.backlog_bytes as f64 * 8.0,
         };
         bits / (link.data_rate.as_bps() as f64).max(1.0)
@@ -187,10 +193,10 @@ impl AdaptiveBackoff {
     /// [Chen10] Alg. 1 line 7: exponential with mean `PKT·exp(−β r)`.
     pub fn access(&self) -> Access {
         let factor = libm::exp(-self.params.beta * self.aggressiveness);
-        let draw = if self.params.slotted {
-            Draw::SlottedExponentialOfFrame { factor }
-        } else {
-            Draw::ExponentialOfFrame { factor }
+        let slotted = self.params.slotted;
+        let draw = match self.params.packet_airtime {
+            Some(airtime) => Draw::Exponential { mean: airtime.mul_f64(factor), slotted },
+            None => Draw::ExponentialOfFrame { factor, slotted },
         };
         Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame }
     }
@@ -234,8 +240,21 @@ mod tests {
         law.on_update(&backlog(276));
         assert!((law.aggressiveness() - 0.01).abs() < 1e-15);
         // e^-8 of the packet's airtime
-        assert_eq!(law.access().draw, Draw::ExponentialOfFrame { factor: libm::exp(-8.0) });
+        assert_eq!(law.access().draw, Draw::ExponentialOfFrame { factor: libm::exp(-8.0), slotted: false });
         assert_eq!(law.drop_probability(), Probability::ZERO);
+    }
+
+    #[test]
+    fn a_common_unit_makes_a_backoff_a_time() {
+        let packet_airtime = Some(Duration::from_micros(1000));
+        let mut law = AdaptiveBackoff::new(AdaptiveParams { packet_airtime, ..AdaptiveParams::chen10() });
+        assert_eq!(
+            law.access().draw,
+            Draw::Exponential { mean: Duration::from_micros(1000), slotted: false }
+        );
+        law.on_update(&backlog(1000)); // bounded at 8/β
+        let mean = Duration::from_micros(1000).mul_f64(libm::exp(-8.0));
+        assert_eq!(law.access().draw, Draw::Exponential { mean, slotted: false });
     }
 
     #[test]
@@ -281,7 +300,7 @@ mod tests {
             let mut law = AdaptiveBackoff::new(AdaptiveParams::chen10());
             law.on_update(&backlog(packets));
             prop_assert!((0.0..=0.04).contains(&law.aggressiveness()));
-            let Draw::ExponentialOfFrame { factor } = law.access().draw else { panic!("not exponential") };
+            let Draw::ExponentialOfFrame { factor, .. } = law.access().draw else { panic!("not exponential") };
             prop_assert!(factor > 0.0 && factor <= 1.0);
         }
     }

@@ -79,8 +79,11 @@ impl DcfParams {
     /// The answer to the MAC: it never changes.
     pub const fn access(self) -> Access {
         let draw = Draw::Slots { window: self.window_min, end_included: !self.end_excluded };
-        let when =
-            if self.before_every_frame { When::AfterTransmissionAndBeforeFrame } else { When::AfterTransmission };
+        let when = if self.before_every_frame {
+            When::AfterTransmissionAndBeforeFrame
+        } else {
+            When::AfterTransmission
+        };
         Access { draw, on_failure: OnFailure::Double { window_max: self.window_max }, when }
     }
 }

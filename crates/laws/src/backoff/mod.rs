@@ -43,20 +43,19 @@ pub enum Draw {
         /// Whether the window itself can be drawn: the standard says yes, ns-2 no.
         end_included: bool,
     },
-    /// Exponential, its mean this many times the airtime of the frame that waits; not slotted.
+    /// Exponential, its mean this many times the airtime of the frame that waits.
     ExponentialOfFrame {
         /// Mean back-off over the frame's airtime.
         factor: f64,
-    },
-    /// As [`Draw::ExponentialOfFrame`], rounded to the nearest whole slot.
-    SlottedExponentialOfFrame {
-        /// Mean back-off over the frame's airtime.
-        factor: f64,
+        /// Rounded to the nearest whole slot.
+        slotted: bool,
     },
     /// Exponential with this mean.
     Exponential {
         /// Mean back-off.
         mean: Duration,
+        /// Rounded to the nearest whole slot.
+        slotted: bool,
     },
     /// Uniform between zero and twice the mean.
     Uniform {

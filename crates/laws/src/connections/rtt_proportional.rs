@@ -63,7 +63,12 @@ impl RttProportionalParams {
     /// # Errors
     /// Names the first one outside its range.
     pub fn validated(self) -> Result<Self, BadParameter> {
-        check("k", self.per_second, self.per_second > 0.0 && self.per_second.is_finite(), "above 0, and finite")?;
+        check(
+            "k",
+            self.per_second,
+            self.per_second > 0.0 && self.per_second.is_finite(),
+            "above 0, and finite",
+        )?;
         check("interval", self.interval.as_secs_f64(), !self.interval.is_zero(), "longer than no time")?;
         check("hysteresis", self.hysteresis, self.hysteresis >= 0.0, "0 or more")?;
         check("max", f64::from(self.connections_max), self.connections_max >= 1, "at least 1")?;
@@ -98,8 +103,8 @@ impl RttProportional {
     pub fn on_interval(&mut self, round_trip: Duration) -> u32 {
         let wanted = self.params.per_second * round_trip.as_secs_f64(); // [Chen10] eq. (5.1)
         let current = f64::from(self.connections);
-        let inside = wanted >= current - self.params.hysteresis
-            && wanted < current + 1.0 + self.params.hysteresis;
+        let inside =
+            wanted >= current - self.params.hysteresis && wanted < current + 1.0 + self.params.hysteresis;
         if !(inside && self.params.hysteresis > 0.0) {
             let whole = (wanted as u32).clamp(1, self.params.connections_max);
             self.connections =

@@ -163,7 +163,8 @@ mod tests {
         up.on_ack(1);
         let mut down = reno(window, 2.0);
         down.on_fast_retransmit(Loss { flight: window });
-        let mean_step = (1.0 - loss) * (up.congestion_window() - window) + loss * (down.congestion_window() - window);
+        let mean_step =
+            (1.0 - loss) * (up.congestion_window() - window) + loss * (down.congestion_window() - window);
         let per_second = mean_step * window / round_trip_s;
         let drift = window_drift(window, round_trip_s, loss);
         // They differ by the factor 1−p on the increase.

@@ -19,10 +19,8 @@ const A: [[f64; 4]; 4] = [
 ];
 
 fn medium(ends: &[[f64; 4]]) -> Medium {
-    let at: Vec<Position> = ends
-        .iter()
-        .flat_map(|&[x, y, u, v]| [Position::new(x, y), Position::new(u, v)])
-        .collect();
+    let at: Vec<Position> =
+        ends.iter().flat_map(|&[x, y, u, v]| [Position::new(x, y), Position::new(u, v)]).collect();
     let radio = ThresholdRadio {
         transmission_range_m: 250.0,
         carrier_sense_range_m: 800.0,
@@ -117,28 +115,50 @@ fn scratch() {
     for seed in 1..3 {
         let r = Network::run(&adaptive(), seconds(seed, 100, 200));
         println!("ad {seed} {:?} {} ev {}", goodputs(&r), goodputs(&r).iter().sum::<f64>(), r.events);
-        for f in &r.flows { println!("{f:?}"); }
-        for f in &r.links { println!("{} {} {:?} {:?} {:?}", f.name, f.backlog, f.aggressiveness, f.frames, f.dropped_by_law); }
+        for f in &r.flows {
+            println!("{f:?}");
+        }
+        for f in &r.links {
+            println!("{} {} {:?} {:?} {:?}", f.name, f.backlog, f.aggressiveness, f.frames, f.dropped_by_law);
+        }
     }
 }
 #[test]
 fn scratch2() {
     for n in [1usize, 2, 5, 10, 20, 50] {
-      for ns2 in [true, false] {
-        let mut spec = four_links(ns2);
-        let mut at = vec![Position::new(0.0, 0.0)];
-        for i in 0..n { let a = 2.0*std::f64::consts::PI*i as f64/n as f64; at.push(Position::new(50.0*a.cos(), 50.0*a.sin())); }
-        let radio = ThresholdRadio { transmission_range_m: 250.0, carrier_sense_range_m: 550.0, propagation: TwoRayGround::default() };
-        spec.medium = Medium::from_positions(&at, &radio);
-        spec.nodes = (0..=n).map(|i| format!("n{i}")).collect();
-        spec.flows = (1..=n as u32).map(|l| FlowSpec { name: format!("{l}"), path: vec![l, 0], start: Instant::ZERO, traffic: Traffic::Saturated { size: Bytes::new(1000) } }).collect();
-        let t = std::time::Instant::now();
-        let mut run = seconds(1, 5, 60); run.ledger = false; run.sample_every = None;
-        let r = Network::run(&spec, run);
-        println!("{n} {ns2} {:.2} {:?}", goodputs(&r).iter().sum::<f64>(), t.elapsed());
-      }
+        for ns2 in [true, false] {
+            let mut spec = four_links(ns2);
+            let mut at = vec![Position::new(0.0, 0.0)];
+            for i in 0..n {
+                let a = 2.0 * std::f64::consts::PI * i as f64 / n as f64;
+                at.push(Position::new(50.0 * a.cos(), 50.0 * a.sin()));
+            }
+            let radio = ThresholdRadio {
+                transmission_range_m: 250.0,
+                carrier_sense_range_m: 550.0,
+                propagation: TwoRayGround::default(),
+            };
+            spec.medium = Medium::from_positions(&at, &radio);
+            spec.nodes = (0..=n).map(|i| format!("n{i}")).collect();
+            spec.flows = (1..=n as u32)
+                .map(|l| FlowSpec {
+                    name: format!("{l}"),
+                    path: vec![l, 0],
+                    start: Instant::ZERO,
+                    traffic: Traffic::Saturated { size: Bytes::new(1000) },
+                })
+                .collect();
+            let t = std::time::Instant::now();
+            let mut run = seconds(1, 5, 60);
+            run.ledger = false;
+            run.sample_every = None;
+            let r = Network::run(&spec, run);
+            println!("{n} {ns2} {:.2} {:?}", goodputs(&r).iter().sum::<f64>(), t.elapsed());
+        }
     }
-    let mut run = seconds(1, 20, 200); run.ledger = false; run.sample_every = None;
+    let mut run = seconds(1, 20, 200);
+    run.ledger = false;
+    run.sample_every = None;
     let t = std::time::Instant::now();
     let r = Network::run(&four_links(true), run);
     println!("{:?} {}", t.elapsed(), r.events);

@@ -70,7 +70,15 @@ impl Network {
         };
         let payload = Payload::Tcp(segment.kind);
         let number = segment.number;
-        self.originate(Packet { flow, connection, epoch, number, size: size.count() as u16, payload, hop: 0 });
+        self.originate(Packet {
+            flow,
+            connection,
+            epoch,
+            number,
+            size: size.count() as u16,
+            payload,
+            hop: 0,
+        });
     }
 
     pub(super) fn send_datagram(&mut self, flow: u32) {
@@ -79,7 +87,15 @@ impl Network {
         let number = state.next_datagram;
         state.next_datagram += 1;
         let size = size.count() as u16;
-        self.originate(Packet { flow, connection: 0, epoch: 0, number, size, payload: Payload::Datagram, hop: 0 });
+        self.originate(Packet {
+            flow,
+            connection: 0,
+            epoch: 0,
+            number,
+            size,
+            payload: Payload::Datagram,
+            hop: 0,
+        });
     }
 
     /// A packet has reached the end of its way.
@@ -149,8 +165,11 @@ impl Network {
     pub(super) fn update_connections(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows[flow as usize];
-        let oldest =
-            state.connections.iter().filter_map(|&id| self.connections[id as usize].sender.age_of_oldest(now)).max();
+        let oldest = state
+            .connections
+            .iter()
+            .filter_map(|&id| self.connections[id as usize].sender.age_of_oldest(now))
+            .max();
         let Some(round_trip) = state.take_interval().or(oldest) else {
             return self.schedule_connections(flow);
         };

@@ -80,8 +80,7 @@ fn the_third_duplicate_retransmits_and_further_ones_release_new_segments() {
 #[test]
 fn limited_transmit_sends_new_segments_for_two_duplicates() {
     let start = WindowParams { initial_window: 4.0, initial_ssthresh: 2.0 };
-    let mut sender =
-        Sender::new(SenderParams { start, limited_transmit: true, ..params(WindowKind::Reno) });
+    let mut sender = Sender::new(SenderParams { start, limited_transmit: true, ..params(WindowKind::Reno) });
     send_all(&mut sender, at(0));
     for n in [4, 5] {
         sender.handle_reply(at(10), ack(0));

@@ -604,8 +604,7 @@ impl DcfAir {
             {
                 // Where slots are already being counted, join at the next boundary.
                 let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
-                queue.from =
-                    if queue.slotted { ready + self.timing.slot * missed } else { ready.max(now) };
+                queue.from = if queue.slotted { ready + self.timing.slot * missed } else { ready.max(now) };
                 if queue.head.is_some() {
                     queue.deadline = queue.from + left;
                     next = next.min(queue.deadline);
@@ -627,8 +626,11 @@ impl DcfAir {
             node.idle_since.max(node.reserved_until) + self.timing.difs
         } else {
             let space = if node.extended { self.timing.eifs } else { self.timing.difs };
-            let after_reservation =
-                if node.reserved_until > node.idle_since { node.reserved_until + self.timing.difs } else { Instant::ZERO };
+            let after_reservation = if node.reserved_until > node.idle_since {
+                node.reserved_until + self.timing.difs
+            } else {
+                Instant::ZERO
+            };
             (node.idle_since + space).max(after_reservation)
         }
     }

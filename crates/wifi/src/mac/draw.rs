@@ -5,25 +5,37 @@ use evenair_laws::backoff::Draw;
 use evenair_units::Duration;
 
 /// One back-off. `window` is the contention window in force, of [`Draw::Slots`] only.
-pub(crate) fn backoff(draw: Draw, window: u32, slot: Duration, frame: Duration, stream: &mut Stream) -> Duration {
+pub(crate) fn backoff(
+    draw: Draw,
+    window: u32,
+    slot: Duration,
+    frame: Duration,
+    stream: &mut Stream,
+) -> Duration {
     match draw {
         Draw::Slots { end_included, .. } => {
             slot * u64::from(stream.up_to(window.saturating_sub(u32::from(!end_included))))
         }
-        Draw::ExponentialOfFrame { factor } => stream.exponential(frame.mul_f64(factor)),
-        Draw::SlottedExponentialOfFrame { factor } => {
-            let drawn = stream.exponential(frame.mul_f64(factor));
-            slot * (drawn + slot / 2).whole(slot)
+        Draw::ExponentialOfFrame { factor, slotted } => {
+            to_slots(stream.exponential(frame.mul_f64(factor)), slot, slotted)
         }
-        Draw::Exponential { mean } => stream.exponential(mean),
+        Draw::Exponential { mean, slotted } => to_slots(stream.exponential(mean), slot, slotted),
         Draw::Uniform { mean } => stream.uniform(mean),
         Draw::Fixed { mean } => mean,
     }
 }
 
+fn to_slots(drawn: Duration, slot: Duration, slotted: bool) -> Duration {
+    if slotted { slot * (drawn + slot / 2).whole(slot) } else { drawn }
+}
+
 /// Whether countdowns of this distribution run in whole slots.
 pub(crate) const fn slotted(draw: Draw) -> bool {
-    matches!(draw, Draw::Slots { .. } | Draw::SlottedExponentialOfFrame { .. })
+    match draw {
+        Draw::Slots { .. } => true,
+        Draw::ExponentialOfFrame { slotted, .. } | Draw::Exponential { slotted, .. } => slotted,
+        Draw::Uniform { .. } | Draw::Fixed { .. } => false,
+    }
 }
 
 /// The window before the first attempt.

@@ -152,7 +152,15 @@ impl IdealAir {
         if let Some(timeline) = &mut self.timeline {
             let from = self.senders[l as usize];
             let kind = FrameKind::Data;
-            timeline.add(FrameRecord { start: since, end: now, from, to: head.to, kind, by: l, decoded: true });
+            timeline.add(FrameRecord {
+                start: since,
+                end: now,
+                from,
+                to: head.to,
+                kind,
+                by: l,
+                decoded: true,
+            });
         }
         self.book(l, now);
         for i in 0..self.conflicts.neighbours(l as usize).len() {

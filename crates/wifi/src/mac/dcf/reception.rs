@@ -80,7 +80,8 @@ impl DcfAir {
     /// A frame's last energy has reached `node`.
     pub(super) fn depart(&mut self, node: usize, from: usize, at: Instant) -> Reception {
         let this = &mut self.nodes[node];
-        let index = this.heard.iter().position(|h| h.from == from as u32).expect("a signal ends that never began");
+        let index =
+            this.heard.iter().position(|h| h.from == from as u32).expect("a signal ends that never began");
         let gone = this.heard.swap_remove(index);
         this.idle_since = this.idle_since.max(at);
         let rest = this.heard.first().map(|h| h.by);

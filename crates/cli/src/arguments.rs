@@ -1,0 +1,135 @@
+//! What can be said on the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// TCP over CSMA, from the optimum to the packet.
+///
+/// Start with `evenair demo`: it shows within a minute how TCP starves over 802.11, why, and what cures it.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The central study: TCP starves over 802.11, and adaptive CSMA with multi-connection TCP cures it
+    Demo(DemoOptions),
+    /// Simulate a scenario, packet by packet
+    Run(RunOptions),
+    /// Solve for the best allocation of a scenario
+    Solve(SolveOptions),
+    /// Reproduce a figure or table of a paper, claim by claim
+    Study(StudyOptions),
+    /// Show a scenario: map, ranges, conflict graph, capacity
+    Show(ShowOptions),
+    /// Print the JSON Schema of the scenario language, for editors
+    Schema,
+}
+
+const SCENARIO_HELP: &str = "A scenario file, or the id of a built-in one such as chen10/a";
+const SET_HELP: &str = "Override a key, e.g. --set mac.data_rate='2 Mbps' --set nodes.s1.at='[0, 50]'";
+
+#[derive(Debug, Args)]
+#[command(after_help = "Writes DIR/report.html, DIR/result.json and DIR/table.csv.\n\
+    Runs that are finished are kept: running again does only what is missing.")]
+pub(crate) struct DemoOptions {
+    /// Where results go
+    #[arg(long, value_name = "DIR", default_value = "evenair-results/demo")]
+    pub(crate) out: PathBuf,
+    /// Fewer seeds and shorter runs
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Print the result as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair run chen10/a\n  \
+    evenair run chen10/a --set preset=ns2 --seeds 5\n  \
+    evenair run chen10/a --set backoff.law=adaptive --set connections.k=10 --ledger\n  \
+    evenair run my.toml --json --series > result.json")]
+pub(crate) struct RunOptions {
+    #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
+    pub(crate) scenario: String,
+    #[arg(long, value_name = "KEY=VALUE", help = SET_HELP)]
+    pub(crate) set: Vec<String>,
+    /// How many seeds, beginning with the scenario's own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds: u32,
+    /// Show where each transmitter's time went
+    #[arg(long)]
+    pub(crate) ledger: bool,
+    /// Keep time series, sampled every second (in the JSON)
+    #[arg(long)]
+    pub(crate) series: bool,
+    /// Print the result as JSON, one document with all seeds
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write scenario.toml (all defaults resolved), runs.json and flows.csv there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "The fixed point needs a scenario with adaptive back-off and connections:\n  \
+    evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10")]
+pub(crate) struct SolveOptions {
+    #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
+    pub(crate) scenario: String,
+    #[arg(long, value_name = "KEY=VALUE", help = SET_HELP)]
+    pub(crate) set: Vec<String>,
+    /// What is maximised
+    #[arg(long, value_enum, default_value_t = ObjectiveName::Fair)]
+    pub(crate) objective: ObjectiveName,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ObjectiveName {
+    /// Σ −1/x, no entropy: what n = kT connections of TCP Reno aim at
+    Fair,
+    /// Problem MP with the scenario's own k and β, entropy included
+    FixedPoint,
+    /// Σ log x, no entropy
+    Proportional,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Writes DIR/ID/report.html, result.json and table.csv.\n\
+    Runs that are finished are kept: running again does only what is missing.\n\
+    The exit code says whether the studies ran, not whether their claims hold.")]
+pub(crate) struct StudyOptions {
+    /// Ids such as chen10/fig-4-2; none lists what there is
+    #[arg(value_name = "ID", conflicts_with = "all")]
+    pub(crate) ids: Vec<String>,
+    /// Every study
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Fewer seeds and shorter runs
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Print the results as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where results go
+    #[arg(long, value_name = "DIR", default_value = "evenair-results")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
+    pub(crate) scenario: String,
+    #[arg(long, value_name = "KEY=VALUE", help = SET_HELP)]
+    pub(crate) set: Vec<String>,
+    /// Print the resolved scenario, all defaults written out, as TOML
+    #[arg(long)]
+    pub(crate) resolved: bool,
+}

@@ -1,0 +1,304 @@
+//! What each command does.
+
+use crate::arguments::{DemoOptions, ObjectiveName, RunOptions, ShowOptions, SolveOptions, StudyOptions};
+use crate::progress::Bar;
+use crate::text;
+use anyhow::{Context, Result, bail};
+use evenair_netsim::MacSpec;
+use evenair_scenario::{Objective, Scenario};
+use evenair_study::{Outcome, RecordOptions, RunRecord, Study, Sweep, html};
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Set by Ctrl-C: sweeps stop before their next run.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn watch_for_interrupt() {
+    // A second Ctrl-C ends the program at once; finished runs are whole files either way.
+    let _ = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+}
+
+fn print(text: &str) -> Result<()> {
+    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+}
+
+fn write_file(path: &Path, contents: &str) -> Result<()> {
+    std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Reads a scenario from a file, or from those that are built in.
+fn scenario(name: &str, set: &[String]) -> Result<Scenario> {
+    let path = Path::new(name);
+    if !path.exists()
+        && let Some(text) = evenair_study::builtin_scenario(name)
+    {
+        return Ok(Scenario::parse(&format!("{name}.toml"), text, set)?);
+    }
+    if !path.exists() {
+        let known = evenair_study::scenario_ids().collect::<Vec<_>>().join(", ");
+        bail!("there is no file \"{name}\", and no built-in scenario of that id; built in are {known}");
+    }
+    Ok(Scenario::load(path, set)?)
+}
+
+pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
+    watch_for_interrupt();
+    let outcome = conduct("demo", options.quick, &options.out, "evenair demo")?;
+    if options.json {
+        return print(&format!("{:#}\n", outcome.to_json()));
+    }
+    print(&text::outcome(&outcome))?;
+    print(&starvation_story(&outcome))?;
+    print(&format!("\nReport with figures: {}\n", options.out.join("report.html").display()))
+}
+
+/// Why flow 2 starves, from the ledger, in a few lines.
+fn starvation_story(outcome: &Outcome) -> String {
+    let mut lines = String::from("\nwhere the time of flow 2's sender goes\n");
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (variant, _) in outcome.shape() {
+        let parts = outcome.ledger(variant, "2");
+        if rows.is_empty() {
+            let head = [""].into_iter().map(String::from).chain(parts.iter().map(|(part, _)| part.clone()));
+            rows.push(head.collect());
+        }
+        let cells = parts.iter().map(|(_, share)| format!("{:.1} %", share * 100.0));
+        rows.push([outcome.label(variant).to_string()].into_iter().chain(cells).collect());
+    }
+    lines.push_str(&text::columns(&rows));
+    lines
+}
+
+/// Runs one study into a folder and writes its report, result and table.
+fn conduct(id: &str, quick: bool, folder: &Path, command: &str) -> Result<Outcome> {
+    let study = Study::builtin(id)?;
+    let sweep = Sweep::new(&study, quick)?;
+    let bar = Bar::new(id);
+    let runs = sweep.run(&folder.join("runs"), &STOP, &bar);
+    bar.clear();
+    let outcome = Outcome::new(study, &sweep, runs?);
+    let command = if quick { format!("{command} --quick") } else { command.to_string() };
+    write_file(&folder.join("report.html"), &html::report(&outcome, &command))?;
+    write_file(&folder.join("result.json"), &format!("{:#}\n", outcome.to_json()))?;
+    write_file(&folder.join("table.csv"), &outcome.to_csv())?;
+    Ok(outcome)
+}
+
+pub(crate) fn study(options: &StudyOptions) -> Result<()> {
+    let ids: Vec<String> =
+        if options.all { evenair_study::study_ids().map(Into::into).collect() } else { options.ids.clone() };
+    if ids.is_empty() {
+        let mut rows = Vec::new();
+        for id in evenair_study::study_ids() {
+            rows.push(vec![format!("{id:20} {}", Study::builtin(id)?.title)]);
+        }
+        return print(&format!("Studies (evenair study ID, or --all):\n{}", text::columns(&rows)));
+    }
+    // A misspelt id must not cost the studies before it.
+    for id in &ids {
+        Study::builtin(id)?;
+    }
+    watch_for_interrupt();
+    let (mut held, mut all) = (0, 0);
+    let mut documents = Vec::new();
+    for id in &ids {
+        let folder = options.out.join(id);
+        let outcome = conduct(id, options.quick, &folder, &format!("evenair study {id}"))?;
+        held += outcome.claims.iter().filter(|c| c.holds).count();
+        all += outcome.claims.len();
+        if options.json {
+            documents.push(outcome.to_json());
+        } else {
+            print(&text::outcome(&outcome))?;
+            print(&format!("report: {}\n", folder.join("report.html").display()))?;
+        }
+    }
+    if options.json {
+        let document = if documents.len() == 1 { documents.remove(0) } else { json!(documents) };
+        return print(&format!("{document:#}\n"));
+    }
+    print(&format!("\n{} studies, {held} of {all} claims hold\n", ids.len()))
+}
+
+pub(crate) fn run(options: &RunOptions) -> Result<()> {
+    let scenario = scenario(&options.scenario, &options.set)?;
+    watch_for_interrupt();
+    let keep = RecordOptions { series: options.series, ledger: options.ledger, timeline: false };
+    let sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
+    let bar = Bar::new(&scenario.name);
+    let runs = sweep.run_in_memory(&STOP, &bar);
+    bar.clear();
+    let runs = runs?;
+    let document = run_document(&options.scenario, &runs);
+    if let Some(folder) = &options.out {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        write_file(&folder.join("scenario.toml"), &resolved(&scenario)?)?;
+        write_file(&folder.join("runs.json"), &format!("{document:#}\n"))?;
+        write_file(&folder.join("flows.csv"), &flows_csv(&runs))?;
+    }
+    if options.json {
+        return print(&format!("{document:#}\n"));
+    }
+    let name = if scenario.name.is_empty() { &options.scenario } else { &scenario.name };
+    let seeds = if runs.len() == 1 {
+        format!("seed {}", runs[0].seed)
+    } else {
+        format!("means over {} seeds", runs.len())
+    };
+    let head = format!("{name}: {} after {} of warm-up, {seeds}\n\n", scenario.duration, scenario.warmup);
+    print(&(head + &text::runs(&runs, options.ledger)))
+}
+
+fn run_document(scenario: &str, runs: &[RunRecord]) -> serde_json::Value {
+    let runs = runs.iter().map(|run| {
+        let mut run = serde_json::to_value(run).expect("a record is plain data");
+        run["scenario"] = json!(scenario);
+        run
+    });
+    json!({ "scenario": scenario, "runs": runs.collect::<Vec<_>>() })
+}
+
+fn flows_csv(runs: &[RunRecord]) -> String {
+    let mut text = String::from(
+        "seed,flow,goodput_bps,goodput_pps,round_trip_s,connections,congestion_window,sent,retransmitted,timeouts\n",
+    );
+    for run in runs {
+        for f in &run.flows {
+            let round_trip = f.round_trip_s.map(|t| t.to_string()).unwrap_or_default();
+            text += &format!(
+                "{},{},{},{},{round_trip},{},{},{},{},{}\n",
+                run.seed,
+                f.flow,
+                f.goodput_bps,
+                f.goodput_pps,
+                f.connections,
+                f.congestion_window,
+                f.sent,
+                f.retransmitted,
+                f.timeouts
+            );
+        }
+    }
+    text
+}
+
+pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
+    let scenario = scenario(&options.scenario, &options.set)?;
+    let objective = match options.objective {
+        ObjectiveName::Fair => Objective::Fair,
+        ObjectiveName::FixedPoint => Objective::FixedPoint,
+        ObjectiveName::Proportional => Objective::Proportional,
+    };
+    let optimum = scenario.optimum(objective)?;
+    let world = scenario.describe();
+    let flows = || world.network.flows.iter();
+    if options.json {
+        let flows: Vec<_> = flows()
+            .zip(&optimum.rates_pps)
+            .map(|(flow, rate)| json!({"flow": flow.name, "rate_pps": rate}))
+            .collect();
+        let links: Vec<_> = world
+            .links
+            .iter()
+            .enumerate()
+            .map(|(l, (name, _))| json!({"link": name, "price": optimum.prices[l], "airtime": optimum.airtime[l]}))
+            .collect();
+        let r = optimum.residuals;
+        return print(&format!(
+            "{:#}\n",
+            json!({
+                "scenario": options.scenario, "flows": flows, "links": links,
+                "capacity_pps": optimum.capacity_pps,
+                "residuals": {"primal": r.primal, "stationarity": r.stationarity,
+                              "complementarity": r.complementarity, "gap": r.gap},
+            })
+        ));
+    }
+    let mut rows = vec![vec!["flow".to_string(), "packets/s".into(), "of capacity".into()]];
+    for ((flow, rate), capacity) in flows().zip(&optimum.rates_pps).zip(&optimum.capacity_pps) {
+        rows.push(vec![flow.name.clone(), text::number(*rate), format!("{:.1} %", 100.0 * rate / capacity)]);
+    }
+    rows.push(vec!["all".into(), text::number(optimum.rates_pps.iter().sum())]);
+    let mut links = vec![vec!["link".to_string(), "price".into(), "on the air".into()]];
+    for (l, (name, _)) in world.links.iter().enumerate() {
+        links.push(vec![
+            name.clone(),
+            text::number(optimum.prices[l]),
+            format!("{:.1} %", 100.0 * optimum.airtime[l]),
+        ]);
+    }
+    print(&format!(
+        "{}\n{}\nOptimality conditions hold within {:.0e}.\n",
+        text::columns(&rows),
+        text::columns(&links),
+        optimum.residuals.worst().max(1e-16)
+    ))
+}
+
+fn resolved(scenario: &Scenario) -> Result<String> {
+    scenario.to_toml().context("the scenario cannot be written as TOML")
+}
+
+pub(crate) fn show(options: &ShowOptions) -> Result<()> {
+    let scenario = scenario(&options.scenario, &options.set)?;
+    if options.resolved {
+        return print(&resolved(&scenario)?);
+    }
+    let world = scenario.describe();
+    let names = &world.network.nodes;
+    let mut out = format!("{}\n", if scenario.name.is_empty() { &options.scenario } else { &scenario.name });
+    if !scenario.description.is_empty() {
+        out += &format!("{}\n", scenario.description);
+    }
+    if let (Some(at), Some(radio)) = (&world.positions, &scenario.radio) {
+        out += &format!("\nmap\n{}", text::map(names, at));
+        out += &format!(
+            "  transmission range {}, carrier-sense range {}\n",
+            radio.transmission_range, radio.carrier_sense_range
+        );
+    }
+    out += "\nflows\n";
+    for flow in &world.network.flows {
+        let way: Vec<&str> = flow.path.iter().map(|&n| names[n as usize].as_str()).collect();
+        out += &format!("  {}: {}\n", flow.name, way.join(" > "));
+    }
+    out += "\nconflict graph: links that may not transmit at once\n";
+    for (l, (name, _)) in world.links.iter().enumerate() {
+        let others: Vec<&str> =
+            world.conflicts.neighbours(l).iter().map(|&m| world.links[m as usize].0.as_str()).collect();
+        out += &format!("  {name}: {}\n", if others.is_empty() { "none".into() } else { others.join(", ") });
+    }
+    if let MacSpec::Dcf { timing, .. } = world.network.mac {
+        let rate = world.network.data_rate;
+        let mut rows = vec![vec!["airtime".to_string(), "DATA".into(), "exchange".into()]];
+        let (payload, headers) = (scenario.tcp.payload.map(|s| s.0), scenario.tcp.headers.map(|s| s.0));
+        if let (Some(payload), Some(headers)) = (payload, headers) {
+            for (what, size) in [("data packet", payload + headers), ("TCP acknowledgement", headers)] {
+                let (data, exchange) = (timing.data(size, rate), timing.exchange(size, rate));
+                rows.push(vec![
+                    format!("{what}, {size}"),
+                    text::microseconds(data),
+                    text::microseconds(exchange),
+                ]);
+            }
+        }
+        out += &format!("\n{}", text::columns(&rows));
+    }
+    if let Ok(optimum) = scenario.optimum(Objective::Fair) {
+        out += "\nfair optimum\n";
+        for (flow, rate) in world.network.flows.iter().zip(&optimum.rates_pps) {
+            out += &format!("  {}: {} packets/s\n", flow.name, text::number(*rate));
+        }
+    }
+    print(&out)
+}
+
+pub(crate) fn schema() -> Result<()> {
+    print(&format!("{:#}\n", evenair_scenario::schema()))
+}

@@ -1,0 +1,34 @@
+//! Progress bars, on a terminal only.
+
+use evenair_study::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar over the runs of a sweep.
+pub(crate) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(crate) fn new(label: &str) -> Self {
+        let bar = ProgressBar::no_length();
+        let style = "{msg:24} [{bar:32}] {pos}/{len} runs, {eta} left";
+        bar.set_style(
+            ProgressStyle::with_template(style).expect("the template is right").progress_chars("=> "),
+        );
+        bar.set_message(label.to_string());
+        Self(bar)
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Progress for Bar {
+    fn started(&self, missing: usize, all: usize) {
+        self.0.set_length(all as u64);
+        self.0.set_position((all - missing) as u64);
+    }
+
+    fn finished_one(&self) {
+        self.0.inc(1);
+    }
+}

@@ -1,0 +1,244 @@
+//! Tables and maps as text.
+
+use evenair_study::{Metric, Outcome, RunRecord};
+use evenair_units::Duration;
+use std::fmt::Write;
+
+/// Lays out rows in columns: the first to the left, the others to the right.
+pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::from(" ");
+        for (i, cell) in row.iter().enumerate() {
+            let pad = " ".repeat(widths[i] - cell.chars().count());
+            let _ = if i == 0 { write!(line, " {cell}{pad}") } else { write!(line, "  {pad}{cell}") };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+pub(crate) fn number(x: f64) -> String {
+    let digits = if x == 0.0 { 0 } else { (2 - x.abs().log10().floor() as i32).clamp(0, 6) };
+    format!("{x:.*}", digits as usize)
+}
+
+fn interval(mean: f64, half: Option<f64>) -> String {
+    half.map_or_else(|| number(mean), |half| format!("{} ±{}", number(mean), number(half)))
+}
+
+/// Goodput per variant and flow with the optimum, then the claims.
+pub(crate) fn outcome(outcome: &Outcome) -> String {
+    let study = &outcome.study;
+    let mut text = format!("\n{}\n{} · {}\n", study.title, study.id, study.source);
+    let mut flows: Vec<&str> = Vec::new();
+    for (_, names) in outcome.shape() {
+        flows.extend(names.iter().filter(|n| !flows.contains(*n)).collect::<Vec<_>>());
+    }
+    let mut metrics = vec![Metric::Goodput];
+    metrics.extend(study.figures.iter().filter_map(|f| f.metric));
+    metrics.extend(study.published.iter().map(|p| p.metric));
+    let mut seen = Vec::new();
+    for metric in metrics {
+        if !seen.contains(&metric) {
+            seen.push(metric);
+            let _ = write!(text, "\n{}\n{}", metric.label(), metric_table(outcome, metric, &flows));
+        }
+    }
+    let _ = write!(text, "\nclaims\n");
+    for claim in &outcome.claims {
+        let mark = if claim.holds { "holds" } else { "FAILS" };
+        let measured = claim.measured.map_or_else(|| "nothing".into(), |m| interval(m, claim.half_width));
+        let paper = claim.paper.map(|p| format!(", paper {}", number(p))).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "  {mark}  {} (measured {measured}, needed {}{paper})",
+            claim.claim, claim.required
+        );
+    }
+    text
+}
+
+fn metric_table(outcome: &Outcome, metric: Metric, flows: &[&str]) -> String {
+    let mut header: Vec<String> = vec![String::new()];
+    header.extend(flows.iter().map(|f| format!("flow {f}")));
+    header.push("all".into());
+    let mut rows = vec![header];
+    let mut optimum_of_last = None;
+    let row = |label: String, variant: &str, metric: Metric| {
+        let mut cells = vec![label];
+        let mut any = false;
+        for flow in flows.iter().copied().chain(["total"]) {
+            let found = outcome.row(variant, flow, metric);
+            any |= found.is_some();
+            cells.push(found.map_or_else(
+                || "–".into(),
+                |r| {
+                    let paper = r.paper.map(|p| format!(" [paper {}]", number(p))).unwrap_or_default();
+                    format!("{}{paper}", interval(r.mean, r.half_width))
+                },
+            ));
+        }
+        any.then_some(cells)
+    };
+    for (variant, _) in outcome.shape() {
+        rows.extend(row(outcome.label(variant).into(), variant, metric));
+        // The optimum once for the variants of one scenario.
+        let optimum = (metric == Metric::Goodput)
+            .then(|| row("fair optimum".into(), variant, Metric::Optimum))
+            .flatten();
+        if let (Some(last), true) = (optimum_of_last.take(), optimum.is_some()) {
+            if Some(&last) != optimum.as_ref() {
+                let place = rows.len() - 1;
+                rows.insert(place, last);
+            }
+        }
+        optimum_of_last = optimum;
+    }
+    rows.extend(optimum_of_last);
+    columns(&rows)
+}
+
+/// What each flow and queue of some runs did, means over seeds.
+pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
+    let first = &runs[0];
+    let mean = |of: &dyn Fn(&RunRecord) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let mut rows =
+        vec![row(&["flow", "packets/s", "kb/s", "RTT [ms]", "connections", "cwnd", "repeated", "time-outs"])];
+    for (i, flow) in first.flows.iter().enumerate() {
+        let round_trip = flow.round_trip_s.map(|_| mean(&|r| r.flows[i].round_trip_s.unwrap_or(0.0)) * 1e3);
+        rows.push(vec![
+            flow.flow.clone(),
+            number(mean(&|r| r.flows[i].goodput_pps)),
+            number(mean(&|r| r.flows[i].goodput_bps / 1e3)),
+            round_trip.map_or_else(|| "–".into(), number),
+            number(mean(&|r| r.flows[i].connections)),
+            number(mean(&|r| r.flows[i].congestion_window)),
+            number(mean(&|r| r.flows[i].retransmitted as f64)),
+            number(mean(&|r| r.flows[i].timeouts as f64)),
+        ]);
+    }
+    let total = mean(&|r| r.flows.iter().map(|f| f.goodput_pps).sum());
+    let total_kbps = mean(&|r| r.flows.iter().map(|f| f.goodput_bps / 1e3).sum());
+    rows.push(vec!["all".into(), number(total), number(total_kbps)]);
+    let mut text = columns(&rows);
+    text.push('\n');
+    let mut rows = vec![row(&[
+        "queue",
+        "backlog",
+        "r",
+        "frames",
+        "collided",
+        "receiver busy",
+        "ACK lost",
+        "dropped: full",
+        "by law",
+        "retries",
+    ])];
+    for (i, link) in first.links.iter().enumerate() {
+        let count = |of: &dyn Fn(&RunRecord) -> u64| number(mean(&|r| of(r) as f64));
+        rows.push(vec![
+            link.queue.clone(),
+            number(mean(&|r| r.links[i].backlog)),
+            link.aggressiveness
+                .map_or_else(|| "–".into(), |_| number(mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0)))),
+            count(&|r| r.links[i].attempts),
+            count(&|r| r.links[i].collided),
+            count(&|r| r.links[i].receiver_busy),
+            count(&|r| r.links[i].ack_lost),
+            count(&|r| r.links[i].dropped_queue_full),
+            count(&|r| r.links[i].dropped_by_law),
+            count(&|r| r.links[i].dropped_retries),
+        ]);
+    }
+    text.push_str(&columns(&rows));
+    if ledger {
+        text.push_str(&ledger_table(first));
+    }
+    text
+}
+
+/// Where each queue's time went, in the first run.
+fn ledger_table(run: &RunRecord) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let mut rows = vec![row(&["share of time", "own", "failed", "back-off", "spaces", "empty", "blocked"])];
+    for link in &run.links {
+        let Some(time) = &link.airtime else { continue };
+        let mut blocked = time.blocked_by.clone();
+        blocked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let total: f64 = blocked.iter().map(|(_, share)| share).sum();
+        let by: Vec<String> =
+            blocked.iter().take(4).map(|(name, share)| format!("{name} {}", percent(*share))).collect();
+        rows.push(vec![
+            link.queue.clone(),
+            percent(time.own),
+            percent(time.collided),
+            percent(time.backoff),
+            percent(time.interframe),
+            percent(time.empty),
+            percent(total),
+            format!("by {}", by.join(", ")),
+        ]);
+    }
+    format!("\n{}", columns(&rows))
+}
+
+fn row(cells: &[&str]) -> Vec<String> {
+    cells.iter().map(ToString::to_string).collect()
+}
+
+/// A map of nodes, 64 characters wide, in metres.
+pub(crate) fn map(names: &[String], at: &[evenair_topology::Position]) -> String {
+    let bound = |of: fn(&evenair_topology::Position) -> f64| {
+        let low = at.iter().map(of).fold(f64::INFINITY, f64::min);
+        let high = at.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+        (low, high)
+    };
+    let ((left, right), (bottom, top)) = (bound(|p| p.x_m), bound(|p| p.y_m));
+    let metres_per_column = ((right - left) / 63.0).max(1.0);
+    let height = (((top - bottom) / (2.0 * metres_per_column)) as usize + 1).min(40);
+    let mut cells = vec![vec![' '; 80]; height];
+    for (name, p) in names.iter().zip(at) {
+        let x = ((p.x_m - left) / metres_per_column) as usize;
+        let y = (((top - p.y_m) / (2.0 * metres_per_column)) as usize).min(height - 1);
+        for (i, c) in name.chars().enumerate().take(80 - x.min(79)) {
+            cells[y][x + i] = c;
+        }
+    }
+    let mut text = String::new();
+    for line in cells {
+        let _ = writeln!(text, "  {}", line.into_iter().collect::<String>().trim_end());
+    }
+    let _ = writeln!(
+        text,
+        "  (one character is {metres_per_column:.0} m across, {:.0} m down)",
+        2.0 * metres_per_column
+    );
+    text
+}
+
+pub(crate) fn microseconds(time: Duration) -> String {
+    format!("{} us", number(time.as_secs_f64() * 1e6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = vec![row(&["a", "1"]), row(&["long", "1000"])];
+        assert_eq!(columns(&rows), "  a        1\n  long  1000\n");
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        assert_eq!([0.0, 1.2345, 1234.5, 0.00123].map(number), ["0", "1.23", "1234", "0.00123"]);
+    }
+}

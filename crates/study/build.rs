@@ -1,0 +1,38 @@
+//! Puts the scenarios and studies of the repository into the binary, so that `evenair study` works anywhere.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut code = String::new();
+    for (name, folder) in [("SCENARIOS", "scenarios"), ("STUDIES", "studies")] {
+        let folder = root.join(folder);
+        println!("cargo::rerun-if-changed={}", folder.display());
+        let mut files = Vec::new();
+        collect(&folder, &mut files);
+        files.sort();
+        writeln!(code, "pub(crate) static {name}: &[(&str, &str)] = &[").expect("a string takes everything");
+        for file in files {
+            let id = file.strip_prefix(&folder).expect("found below it").with_extension("");
+            let id = id.to_str().expect("names are ASCII").replace('\\', "/");
+            writeln!(code, "    ({id:?}, include_str!({:?})),", file.display())
+                .expect("a string takes everything");
+        }
+        code.push_str("];\n");
+    }
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("library.rs");
+    std::fs::write(out, code).expect("the build folder can be written");
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).expect("the folder is part of the repository");
+    for entry in entries {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|e| e == "toml") {
+            files.push(path);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Claims, checked.
+
+use crate::language::{Claim, Value};
+use crate::outcome::Outcome;
+use crate::statistics::Estimate;
+use serde::Serialize;
+
+/// A claim and what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimResult {
+    /// The sentence.
+    pub claim: String,
+    /// What was measured; none if the metric has no value here.
+    pub measured: Option<f64>,
+    /// Half of the 95 % interval.
+    pub half_width: Option<f64>,
+    /// The paper's number.
+    pub paper: Option<f64>,
+    /// What it must be for the claim to hold.
+    pub required: String,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
+    let samples = |value: &Value| outcome.samples(&value.variant, value.metric, value.flow.as_deref());
+    let over = claim.over.as_ref().map(samples);
+    let values: Option<Vec<f64>> = match (samples(&claim.value), over) {
+        (Some(values), None) => Some(values),
+        // Seed by seed: the variants share their random streams.
+        (Some(values), Some(Some(over))) => Some(values.iter().zip(&over).map(|(a, b)| a / b).collect()),
+        _ => None,
+    };
+    let estimate = values.as_deref().map(Estimate::from_samples);
+    ClaimResult {
+        claim: claim.text.clone(),
+        measured: estimate.map(|e| e.mean),
+        half_width: estimate.and_then(|e| e.half_width),
+        paper: claim.paper,
+        required: claim.holds.to_string(),
+        holds: estimate.is_some_and(|e| claim.holds.check(e.mean)),
+    }
+}

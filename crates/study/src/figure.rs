@@ -1,0 +1,320 @@
+//! Figures as Vega-Lite specifications.
+
+use crate::language::{Figure, FigureKind};
+use crate::metric::Metric;
+use crate::outcome::{Outcome, VariantOutcome};
+use crate::record::LinkRecord;
+use serde_json::{Value, json};
+
+/// Colours for up to eight things, told apart by colour-blind readers too (after Okabe and Ito).
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#b3a100", "#777777"];
+
+/// The specification of a figure.
+pub(crate) fn spec(outcome: &Outcome, figure: &Figure) -> Value {
+    let chosen: Vec<&VariantOutcome> = outcome
+        .variants
+        .iter()
+        .filter(|v| figure.variants.is_empty() || figure.variants.contains(&v.id))
+        .collect();
+    let mut spec = match figure.kind {
+        FigureKind::Bars => bars(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput)),
+        FigureKind::Series => series(&chosen, figure.metric.unwrap_or(Metric::Goodput)),
+        FigureKind::ConflictGraph => conflict_graph(&chosen),
+        FigureKind::Ledger => ledger(&chosen),
+        FigureKind::Timeline => timeline(&chosen),
+    };
+    spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
+    spec["config"] = json!({
+        "font": "system-ui, sans-serif",
+        "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+        "legend": {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 420},
+        "header": {"labelFontSize": 13, "labelFontWeight": "bold", "titleFontSize": 0},
+        "range": {"category": COLOURS},
+        "view": {"stroke": "#ddd"},
+        "background": "white",
+    });
+    spec
+}
+
+fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Value {
+    let mut rows = Vec::new();
+    for variant in variants {
+        for flow in &variant.runs[0].flows {
+            let Some(estimate) = outcome.estimate(&variant.id, metric, Some(&flow.flow)) else { continue };
+            let half = estimate.half_width.unwrap_or(0.0);
+            let optimum = match metric {
+                Metric::Goodput => {
+                    outcome.estimate(&variant.id, Metric::Optimum, Some(&flow.flow)).map(|e| e.mean)
+                }
+                _ => None,
+            };
+            rows.push(json!({
+                "panel": variant.group, "system": variant.label, "flow": flow.flow, "value": estimate.mean,
+                "low": estimate.mean - half, "high": estimate.mean + half, "optimum": optimum,
+            }));
+        }
+    }
+    let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
+    let x = json!({"field": "flow", "type": "nominal", "title": "flow", "axis": {"labelAngle": 0}});
+    let offset = json!({"field": "system", "sort": order});
+    let mut layers = vec![
+        json!({
+            "mark": {"type": "bar"},
+            "encoding": {
+                "y": {"field": "value", "type": "quantitative", "title": metric.label()},
+                "color": {"field": "system", "sort": order, "title": null, "legend": {"orient": "top", "columns": 2}},
+                "tooltip": [{"field": "system"}, {"field": "flow"}, {"field": "value", "format": ".4g"},
+                            {"field": "low", "format": ".4g"}, {"field": "high", "format": ".4g"},
+                            {"field": "optimum", "format": ".4g"}],
+            },
+        }),
+        json!({
+            "mark": {"type": "rule", "strokeWidth": 1.5},
+            "encoding": {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
+        }),
+    ];
+    if metric == Metric::Goodput {
+        layers.push(json!({
+            "transform": [{"filter": "isValid(datum.optimum)"}],
+            "mark": {"type": "tick", "thickness": 2.5, "color": "black", "bandSize": 22},
+            "encoding": {"y": {"field": "optimum", "type": "quantitative"}},
+        }));
+    }
+    for layer in &mut layers {
+        layer["encoding"]["x"] = x.clone();
+        layer["encoding"]["xOffset"] = offset.clone();
+    }
+    let groups = distinct(variants.iter().map(|v| v.group.as_str()));
+    let width = (700 / groups.len()).max(220);
+    let inner = json!({"layer": layers, "width": width, "height": 260});
+    if groups.len() > 1 {
+        json!({"data": {"values": rows}, "facet": {"column": {"field": "panel", "sort": groups}}, "spec": inner})
+    } else {
+        let mut spec = inner;
+        spec["data"] = json!({"values": rows});
+        spec
+    }
+}
+
+fn distinct<'a>(items: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
+fn series(variants: &[&VariantOutcome], metric: Metric) -> Value {
+    let mut rows = Vec::new();
+    for variant in variants {
+        let run = &variant.runs[0];
+        let Some(series) = &run.series else { continue };
+        for (flow, columns) in run.flows.iter().zip(&series.flows) {
+            let source = series.links.iter().find(|l| l.queue == flow.queue);
+            let values = match metric {
+                Metric::Connections => &columns.connections,
+                Metric::RoundTrip => &columns.round_trip_s,
+                Metric::Aggressiveness => match source {
+                    Some(link) => &link.aggressiveness,
+                    None => continue,
+                },
+                Metric::Backlog => match source {
+                    Some(link) => &link.backlog,
+                    None => continue,
+                },
+                _ => &columns.goodput_pps,
+            };
+            for (time, value) in series.time_s.iter().zip(values) {
+                rows.push(json!({"system": variant.label, "flow": flow.flow, "t": time, "value": value}));
+            }
+        }
+    }
+    let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
+    json!({
+        "data": {"values": rows},
+        "facet": {"row": {"field": "system", "sort": order, "header": {"labelAngle": 0, "labelAnchor": "start", "labelOrient": "top"}}},
+        "spec": {
+            "width": 700, "height": 150,
+            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.3},
+            "encoding": {
+                "x": {"field": "t", "type": "quantitative", "title": "time [s]"},
+                "y": {"field": "value", "type": "quantitative", "title": metric.label()},
+                "color": {"field": "flow", "type": "nominal", "legend": {"orient": "top"}},
+            },
+        },
+    })
+}
+
+fn conflict_graph(variants: &[&VariantOutcome]) -> Value {
+    let mut panels = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for variant in variants {
+        if seen.contains(&variant.scenario.name.as_str()) {
+            continue;
+        }
+        seen.push(&variant.scenario.name);
+        let world = variant.scenario.describe();
+        let count = world.links.len() as f64;
+        let place = |l: usize| {
+            let angle = std::f64::consts::TAU * l as f64 / count - std::f64::consts::FRAC_PI_2;
+            (angle.cos(), -angle.sin())
+        };
+        // A link is called by the flow that alone uses it, if there is one.
+        let name = |l: usize| {
+            let (name, link) = &world.links[l];
+            let mut users = world
+                .network
+                .flows
+                .iter()
+                .filter(|f| f.path.windows(2).any(|w| [w[0], w[1]] == [link.from, link.to]));
+            match (users.next(), users.next()) {
+                (Some(flow), None) if flow.path.len() == 2 => flow.name.clone(),
+                _ => name.clone(),
+            }
+        };
+        let nodes: Vec<Value> = (0..world.links.len())
+            .map(|l| json!({"x": place(l).0, "y": place(l).1, "link": name(l)}))
+            .collect();
+        let edges: Vec<Value> = world
+            .conflicts
+            .edges()
+            .map(|(l, m)| {
+                let ((x, y), (x2, y2)) = (place(l), place(m));
+                json!({"x": x, "y": y, "x2": x2, "y2": y2})
+            })
+            .collect();
+        let axis = |field: &str| json!({"field": field, "type": "quantitative", "axis": null, "scale": {"domain": [-1.4, 1.4]}});
+        panels.push(json!({
+            "title": variant.scenario.name, "width": 220, "height": 220,
+            "layer": [
+                {"data": {"values": edges}, "mark": {"type": "rule", "strokeWidth": 2, "color": "#888"},
+                 "encoding": {"x": axis("x"), "y": axis("y"), "x2": {"field": "x2"}, "y2": {"field": "y2"}}},
+                {"data": {"values": nodes}, "mark": {"type": "circle", "size": 1100, "color": "#0072b2", "opacity": 1},
+                 "encoding": {"x": axis("x"), "y": axis("y")}},
+                {"data": {"values": nodes}, "mark": {"type": "text", "fontSize": 14, "fontWeight": "bold", "color": "white"},
+                 "encoding": {"x": axis("x"), "y": axis("y"), "text": {"field": "link"}}},
+            ],
+        }));
+    }
+    json!({"hconcat": panels})
+}
+
+fn ledger(variants: &[&VariantOutcome]) -> Value {
+    let mut rows = Vec::new();
+    for variant in variants {
+        // Means over seeds of the queues that carry the flows' data.
+        for flow in &variant.runs[0].flows {
+            let links: Vec<&LinkRecord> =
+                variant.runs.iter().filter_map(|r| r.links.iter().find(|l| l.queue == flow.queue)).collect();
+            for (part, share) in ledger_parts(&links) {
+                rows.push(json!({"system": variant.label, "flow": flow.flow, "part": part, "share": share}));
+            }
+        }
+    }
+    let parts = distinct(rows.iter().filter_map(|r| r["part"].as_str())).into_iter().map(String::from);
+    let mut parts: Vec<String> = parts.collect();
+    parts.sort_by_key(|part| part_rank(part));
+    let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
+    json!({
+        "data": {"values": rows},
+        "transform": [{"calculate": format!("indexof({}, datum.part)", json!(parts)), "as": "rank"}],
+        "facet": {"row": {"field": "system", "sort": order, "header": {"labelAngle": 0, "labelAnchor": "start", "labelOrient": "top"}}},
+        "spec": {
+            "width": 700, "height": {"step": 26},
+            "mark": "bar",
+            "encoding": {
+                "y": {"field": "flow", "type": "nominal", "title": "sender of flow"},
+                "x": {"field": "share", "type": "quantitative", "stack": "zero", "title": "share of time",
+                      "axis": {"format": "%"}, "scale": {"domain": [0, 1]}},
+                "color": {"field": "part", "sort": parts, "title": null,
+                          "scale": {"domain": parts, "range": part_colours(&parts)}, "legend": {"orient": "top", "columns": 4}},
+                "order": {"field": "rank"},
+                "tooltip": [{"field": "part"}, {"field": "share", "format": ".1%"}],
+            },
+        },
+    })
+}
+
+/// Means over runs of the parts of one queue's time.
+pub(crate) fn ledger_parts(links: &[&LinkRecord]) -> Vec<(String, f64)> {
+    let mut parts: Vec<(String, f64)> = Vec::new();
+    let mut add = |part: String, share: f64| match parts.iter_mut().find(|(p, _)| *p == part) {
+        Some((_, sum)) => *sum += share,
+        None => parts.push((part, share)),
+    };
+    let times: Vec<_> = links.iter().filter_map(|l| l.airtime.as_ref()).collect();
+    for time in &times {
+        let n = times.len() as f64;
+        add("own exchanges".into(), time.own / n);
+        add("failed exchanges".into(), time.collided / n);
+        add("back-off".into(), time.backoff / n);
+        add("inter-frame spaces".into(), time.interframe / n);
+        add("nothing to send".into(), time.empty / n);
+        for (by, share) in &time.blocked_by {
+            add(format!("blocked by {by}"), share / n);
+        }
+    }
+    parts
+}
+
+fn part_rank(part: &str) -> (usize, String) {
+    const FIRST: [&str; 5] =
+        ["own exchanges", "failed exchanges", "back-off", "inter-frame spaces", "nothing to send"];
+    (FIRST.iter().position(|p| *p == part).unwrap_or(FIRST.len()), part.into())
+}
+
+fn part_colours(parts: &[String]) -> Vec<&'static str> {
+    const BLOCKED: [&str; 8] =
+        ["#7f3b08", "#b35806", "#e08214", "#fdb863", "#542788", "#8073ac", "#b2abd2", "#8c8c8c"];
+    let mut blocked = BLOCKED.iter().cycle();
+    let colour = |part: &String| match part_rank(part).0 {
+        0 => "#009e73",
+        1 => "#d62728",
+        2 => "#9ecae1",
+        3 => "#c6dbef",
+        4 => "#eeeeee",
+        _ => blocked.next().expect("it cycles"),
+    };
+    parts.iter().map(colour).collect()
+}
+
+fn timeline(variants: &[&VariantOutcome]) -> Value {
+    let mut rows = Vec::new();
+    for variant in variants {
+        let run = &variant.runs[0];
+        let zero = run.frames.iter().map(|f| f.start_ms).fold(f64::INFINITY, f64::min);
+        for frame in &run.frames {
+            let what = match (frame.kind.as_str(), frame.decoded) {
+                (_, false) => "lost",
+                ("ACK", true) => "802.11 ACK",
+                _ => "DATA",
+            };
+            rows.push(json!({
+                "system": variant.label, "node": frame.node, "what": what,
+                "start": frame.start_ms - zero, "end": frame.end_ms - zero,
+            }));
+        }
+    }
+    let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
+    let nodes: Vec<String> =
+        variants.first().map(|v| v.scenario.describe().network.nodes).unwrap_or_default();
+    json!({
+        "data": {"values": rows},
+        "facet": {"row": {"field": "system", "sort": order, "header": {"labelAngle": 0, "labelAnchor": "start", "labelOrient": "top"}}},
+        "spec": {
+            "width": 700, "height": {"step": 18},
+            "mark": {"type": "bar", "height": {"band": 0.8}},
+            "encoding": {
+                "y": {"field": "node", "type": "nominal", "sort": nodes, "scale": {"domain": nodes}, "title": "node"},
+                "x": {"field": "start", "type": "quantitative", "title": "time in the window [ms]"},
+                "x2": {"field": "end"},
+                "color": {"field": "what", "title": null, "legend": {"orient": "top"},
+                          "scale": {"domain": ["DATA", "802.11 ACK", "lost"], "range": ["#0072b2", "#56b4e9", "#d62728"]}},
+                "tooltip": [{"field": "node"}, {"field": "what"}, {"field": "start", "format": ".3f"}, {"field": "end", "format": ".3f"}],
+            },
+        },
+    })
+}

@@ -1,0 +1,243 @@
+//! Study files.
+
+use crate::metric::Metric;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A study.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Its id, `<paper tag>/<fig|table>-<number>`; it is the file's name too.
+    pub id: String,
+    /// A headline.
+    pub title: String,
+    /// Which figure or table of which paper.
+    pub source: String,
+    /// What it shows, in a few sentences.
+    pub about: String,
+    /// Where it departs from the paper, and what the paper does not say.
+    #[serde(default)]
+    pub deviations: Vec<String>,
+    /// How many seeds.
+    pub seeds: u32,
+    /// Overrides of every variant's scenario.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// What `--quick` changes.
+    pub quick: Quick,
+    /// What is compared.
+    pub variants: Vec<Variant>,
+    /// What should hold.
+    pub claims: Vec<Claim>,
+    /// The paper's own numbers.
+    #[serde(default)]
+    pub published: Vec<Published>,
+    /// What is drawn.
+    pub figures: Vec<Figure>,
+    /// The unit of rates in the utility gap [packets/s]; see the metric.
+    #[serde(default = "one")]
+    pub utility_unit: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// What `--quick` changes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quick {
+    /// How many seeds.
+    pub seeds: u32,
+    /// More overrides.
+    #[serde(default)]
+    pub set: Vec<String>,
+}
+
+/// One of the systems that are compared, on one scenario.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Its id, for claims and tables.
+    pub id: String,
+    /// Its label in figures.
+    pub label: String,
+    /// The scenario, by its id.
+    pub scenario: String,
+    /// Overrides.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// What it is drawn together with: variants of one group share a panel.
+    #[serde(default)]
+    pub group: String,
+}
+
+/// A checkable sentence.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The sentence.
+    pub text: String,
+    /// What is measured.
+    pub value: Value,
+    /// What it is divided by.
+    pub over: Option<Value>,
+    /// The paper's number.
+    pub paper: Option<f64>,
+    /// When the sentence holds.
+    pub holds: Holds,
+}
+
+/// A measured value.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Value {
+    /// Which metric.
+    pub metric: Metric,
+    /// Of which variant.
+    pub variant: String,
+    /// Of which flow; of all together, if none.
+    pub flow: Option<String>,
+}
+
+/// When a claim holds.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Holds {
+    /// Below this.
+    Below(f64),
+    /// Above this.
+    Above(f64),
+    /// Between these.
+    Within([f64; 2]),
+}
+
+impl Holds {
+    /// Whether it holds for a value.
+    pub fn check(self, value: f64) -> bool {
+        match self {
+            Self::Below(limit) => value < limit,
+            Self::Above(limit) => value > limit,
+            Self::Within([low, high]) => (low..=high).contains(&value),
+        }
+    }
+}
+
+impl fmt::Display for Holds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Below(limit) => write!(f, "below {limit}"),
+            Self::Above(limit) => write!(f, "above {limit}"),
+            Self::Within([low, high]) => write!(f, "{low} to {high}"),
+        }
+    }
+}
+
+/// A number of the paper.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Which metric.
+    pub metric: Metric,
+    /// Of which variant.
+    pub variant: String,
+    /// Of which flow; of all together, if none.
+    pub flow: Option<String>,
+    /// The number.
+    pub value: f64,
+}
+
+/// A figure of the report.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// What is drawn.
+    pub kind: FigureKind,
+    /// Its headline.
+    pub title: String,
+    /// Which variants; all, if none are named.
+    #[serde(default)]
+    pub variants: Vec<String>,
+    /// Which metric, for bars and series.
+    pub metric: Option<Metric>,
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// A bar per flow and variant, with its interval, and the optimum.
+    Bars,
+    /// A metric over time, of the first seed.
+    Series,
+    /// The conflict graph.
+    ConflictGraph,
+    /// Where each transmitter's time went.
+    Ledger,
+    /// Who held the air, in a short window of the first seed.
+    Timeline,
+}
+
+/// What is wrong with a study file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StudyError {
+    /// The study.
+    pub id: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for StudyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "study {}: {}", self.id, self.message)
+    }
+}
+
+impl std::error::Error for StudyError {}
+
+impl Study {
+    /// Reads a study from its text.
+    ///
+    /// # Errors
+    /// Names the line, or the variant that a claim or figure refers to and that is not there.
+    pub fn parse(id: &str, text: &str) -> Result<Self, StudyError> {
+        let fail = |message: String| StudyError { id: id.into(), message };
+        let study: Self = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
+        let known = |variant: &str| study.variants.iter().any(|v| v.id == variant);
+        let named = study
+            .claims
+            .iter()
+            .flat_map(|c| std::iter::once(&c.value).chain(&c.over))
+            .map(|v| &v.variant)
+            .chain(study.published.iter().map(|p| &p.variant))
+            .chain(study.figures.iter().flat_map(|f| &f.variants));
+        for variant in named {
+            if !known(variant) {
+                return Err(fail(format!("there is no variant \"{variant}\"")));
+            }
+        }
+        if study.id != id {
+            return Err(fail(format!("the file calls itself {}", study.id)));
+        }
+        if study.seeds == 0 || study.quick.seeds == 0 || study.variants.is_empty() {
+            return Err(fail("needs at least one seed and one variant".into()));
+        }
+        Ok(study)
+    }
+
+    /// A study that comes with evenair.
+    ///
+    /// # Errors
+    /// If there is none with this id; the message lists those that there are.
+    pub fn builtin(id: &str) -> Result<Self, StudyError> {
+        let Some(text) = crate::study_text(id) else {
+            let known = crate::study_ids().collect::<Vec<_>>().join(", ");
+            return Err(StudyError {
+                id: id.into(),
+                message: format!("there is no such study; there are {known}"),
+            });
+        };
+        Self::parse(id, text)
+    }
+}

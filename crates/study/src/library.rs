@@ -1,0 +1,27 @@
+//! The scenarios and studies that come with evenair.
+
+include!(concat!(env!("OUT_DIR"), "/library.rs"));
+
+fn find(list: &[(&'static str, &'static str)], id: &str) -> Option<&'static str> {
+    list.iter().find(|(name, _)| *name == id).map(|(_, text)| *text)
+}
+
+/// The text of a scenario by its id, e.g. `chen10/a`.
+pub fn builtin_scenario(id: &str) -> Option<&'static str> {
+    find(SCENARIOS, id)
+}
+
+/// The text of a study by its id, e.g. `chen10/fig-4-2`.
+pub fn study_text(id: &str) -> Option<&'static str> {
+    find(STUDIES, id)
+}
+
+/// Ids of all scenarios.
+pub fn scenario_ids() -> impl Iterator<Item = &'static str> {
+    SCENARIOS.iter().map(|(id, _)| *id)
+}
+
+/// Ids of all studies.
+pub fn study_ids() -> impl Iterator<Item = &'static str> {
+    STUDIES.iter().map(|(id, _)| *id)
+}

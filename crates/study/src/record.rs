@@ -1,0 +1,284 @@
+//! What is kept of a run: the result as a serialisable table.
+
+use evenair_netsim::{Network, RunResult, RunSpec};
+use evenair_scenario::Scenario;
+use evenair_units::{Duration, Instant};
+use evenair_wifi::FrameKind;
+use serde::{Deserialize, Serialize};
+
+/// What is measured beside goodputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Options {
+    /// Keep time series.
+    pub series: bool,
+    /// Keep the airtime ledger.
+    pub ledger: bool,
+    /// Record the frames of the first 60 ms after the warm-up.
+    pub timeline: bool,
+}
+
+/// The length of the recorded window.
+const WINDOW: Duration = Duration::from_millis(60);
+
+/// The result of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// Measured time [s].
+    pub measured_s: f64,
+    /// Hash of the trajectory.
+    pub fingerprint: String,
+    /// Events handled.
+    pub events: u64,
+    /// Per flow.
+    pub flows: Vec<FlowRecord>,
+    /// Per transmit queue.
+    pub links: Vec<LinkRecord>,
+    /// Time series.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesRecord>,
+    /// Frames of the window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<FrameRow>,
+}
+
+/// What one flow got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowRecord {
+    /// Its id.
+    pub flow: String,
+    /// Data handed to the application [bit/s].
+    pub goodput_bps: f64,
+    /// The same [packets/s].
+    pub goodput_pps: f64,
+    /// Mean round-trip time [s].
+    pub round_trip_s: Option<f64>,
+    /// Mean number of connections.
+    pub connections: f64,
+    /// Mean congestion window of all connections together [segments].
+    pub congestion_window: f64,
+    /// Data segments sent, warm-up included.
+    pub sent: u64,
+    /// Repetitions among them.
+    pub retransmitted: u64,
+    /// Retransmission time-outs.
+    pub timeouts: u64,
+    /// The queue at the source that carries its data.
+    pub queue: String,
+}
+
+/// What one transmit queue did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkRecord {
+    /// Its name.
+    pub queue: String,
+    /// Mean backlog [packets].
+    pub backlog: f64,
+    /// Mean aggressiveness.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggressiveness: Option<f64>,
+    /// Packets dropped because the queue was full.
+    pub dropped_queue_full: u64,
+    /// Packets dropped by a law.
+    pub dropped_by_law: u64,
+    /// Packets given up after the last retry.
+    pub dropped_retries: u64,
+    /// DATA frames sent.
+    pub attempts: u64,
+    /// DATA frames lost to an overlap at the receiver.
+    pub collided: u64,
+    /// DATA frames lost because the receiver was transmitting.
+    pub receiver_busy: u64,
+    /// Exchanges whose acknowledgement was lost.
+    pub ack_lost: u64,
+    /// Where its time went, as shares: own, collided, back-off, inter-frame, empty, blocked by each other queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub airtime: Option<AirtimeRecord>,
+}
+
+/// Shares of time, adding up to one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AirtimeRecord {
+    /// Own exchanges that succeeded.
+    pub own: f64,
+    /// Own exchanges that failed.
+    pub collided: f64,
+    /// Counting down.
+    pub backoff: f64,
+    /// Inter-frame spaces.
+    pub interframe: f64,
+    /// Nothing to send.
+    pub empty: f64,
+    /// The medium was busy with each queue that ever blocked this one.
+    pub blocked_by: Vec<(String, f64)>,
+}
+
+/// Time series in columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRecord {
+    /// When [s].
+    pub time_s: Vec<f64>,
+    /// Per flow: goodput [packets/s], congestion window [segments], round-trip time [s], connections.
+    pub flows: Vec<FlowColumns>,
+    /// Per transmit queue: backlog [packets], aggressiveness.
+    pub links: Vec<LinkColumns>,
+}
+
+/// The columns of one flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "SeriesRecord says what they are")]
+pub struct FlowColumns {
+    pub flow: String,
+    pub goodput_pps: Vec<f64>,
+    pub congestion_window: Vec<f64>,
+    pub round_trip_s: Vec<f64>,
+    pub connections: Vec<f64>,
+}
+
+/// The columns of one queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "SeriesRecord says what they are")]
+pub struct LinkColumns {
+    pub queue: String,
+    pub backlog: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aggressiveness: Vec<f64>,
+}
+
+/// One frame of the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRow {
+    /// When it began [ms].
+    pub start_ms: f64,
+    /// When it ended [ms].
+    pub end_ms: f64,
+    /// The node that sent it.
+    pub node: String,
+    /// DATA or ACK.
+    pub kind: String,
+    /// Whether its addressee decoded it.
+    pub decoded: bool,
+}
+
+impl RunRecord {
+    /// Runs a scenario with a seed and keeps what was asked for.
+    pub fn run(scenario: &Scenario, seed: u64, options: Options) -> Self {
+        let warm = Instant::ZERO + scenario.warmup.0;
+        let spec = RunSpec {
+            sample_every: Some(Duration::from_secs(1)),
+            ledger: options.ledger,
+            timeline: options.timeline.then(|| (warm, warm + WINDOW)),
+            ..scenario.run_spec(seed)
+        };
+        let network = scenario.network();
+        let result = Network::run(&network, spec);
+        let sources: Vec<String> = network
+            .flows
+            .iter()
+            .map(|flow| {
+                let (node, next) =
+                    (&network.nodes[flow.path[0] as usize], &network.nodes[flow.path[1] as usize]);
+                let per_hop = format!("{node}>{next}");
+                if result.links.iter().any(|l| l.name == per_hop) { per_hop } else { node.clone() }
+            })
+            .collect();
+        Self::new(&scenario.name, result, &sources, options)
+    }
+
+    fn new(scenario: &str, result: RunResult, sources: &[String], options: Options) -> Self {
+        let names: Vec<String> = result.links.iter().map(|l| l.name.clone()).collect();
+        let flows = result.flows.iter().zip(sources).map(|(flow, queue)| FlowRecord {
+            flow: flow.name.clone(),
+            goodput_bps: flow.goodput_bps,
+            goodput_pps: flow.goodput_pps,
+            round_trip_s: flow.round_trip_s,
+            connections: flow.connections,
+            congestion_window: flow.congestion_window,
+            sent: flow.sent,
+            retransmitted: flow.retransmitted,
+            timeouts: flow.timeouts,
+            queue: queue.clone(),
+        });
+        let flows = flows.collect();
+        let links = result.links.iter().map(|link| link_record(link, &names)).collect();
+        let series = result.series.filter(|_| options.series).map(|series| SeriesRecord {
+            time_s: series.time_s,
+            flows: series
+                .flows
+                .into_iter()
+                .zip(&result.flows)
+                .map(|(columns, flow)| FlowColumns {
+                    flow: flow.name.clone(),
+                    goodput_pps: columns.goodput_pps,
+                    congestion_window: columns.congestion_window,
+                    round_trip_s: columns.round_trip_s,
+                    connections: columns.connections,
+                })
+                .collect(),
+            links: series
+                .links
+                .into_iter()
+                .zip(&names)
+                .map(|(columns, queue)| LinkColumns {
+                    queue: queue.clone(),
+                    backlog: columns.backlog,
+                    aggressiveness: columns.aggressiveness,
+                })
+                .collect(),
+        });
+        let frames = result.timeline.iter().map(|frame| FrameRow {
+            start_ms: frame.start.as_secs_f64() * 1e3,
+            end_ms: frame.end.as_secs_f64() * 1e3,
+            node: result.nodes[frame.from as usize].clone(),
+            kind: match frame.kind {
+                FrameKind::Data => "DATA".into(),
+                FrameKind::Ack => "ACK".into(),
+            },
+            decoded: frame.decoded,
+        });
+        Self {
+            scenario: scenario.into(),
+            seed: result.seed,
+            measured_s: result.measured_s,
+            fingerprint: result.fingerprint.to_string(),
+            events: result.events,
+            flows,
+            links,
+            series,
+            frames: frames.collect(),
+        }
+    }
+}
+
+fn link_record(link: &evenair_netsim::LinkResult, names: &[String]) -> LinkRecord {
+    let frames = link.frames.unwrap_or_default();
+    let airtime = link.airtime.as_ref().map(|time| {
+        let total = time.total().as_secs_f64().max(1e-12);
+        let share = |part: Duration| part.as_secs_f64() / total;
+        let blocked = time.blocked_by.iter().zip(names).filter(|(part, _)| !part.is_zero());
+        AirtimeRecord {
+            own: share(time.own),
+            collided: share(time.collided),
+            backoff: share(time.backoff),
+            interframe: share(time.interframe),
+            empty: share(time.empty),
+            blocked_by: blocked.map(|(&part, name)| (name.clone(), share(part))).collect(),
+        }
+    });
+    LinkRecord {
+        queue: link.name.clone(),
+        backlog: link.backlog,
+        aggressiveness: link.aggressiveness,
+        dropped_queue_full: link.dropped_queue_full,
+        dropped_by_law: link.dropped_by_law,
+        dropped_retries: link.dropped_retries,
+        attempts: frames.attempts,
+        collided: frames.collided,
+        receiver_busy: frames.receiver_busy,
+        ack_lost: frames.ack_lost,
+        airtime,
+    }
+}

@@ -1,0 +1,214 @@
+//! Running what is missing, over all cores.
+
+use crate::language::Study;
+use crate::record::{Options, RunRecord};
+use evenair_scenario::Scenario;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where a sweep reports how far it is.
+pub trait Progress: Sync {
+    /// So many runs are to be done, of so many in all.
+    fn started(&self, missing: usize, all: usize);
+    /// One more is done.
+    fn finished_one(&self);
+}
+
+/// Why a sweep ended early.
+#[derive(Debug)]
+pub enum SweepError {
+    /// Stopped by the user; what is finished is kept.
+    Stopped {
+        /// How many runs are finished and kept.
+        finished: usize,
+        /// How many there are in all.
+        all: usize,
+    },
+    /// A scenario is not right.
+    Scenario(String),
+    /// Results cannot be written.
+    Io(PathBuf, std::io::Error),
+}
+
+impl fmt::Display for SweepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped { finished, all } => {
+                write!(f, "stopped: {finished} of {all} runs are finished and kept; run again to do the rest")
+            }
+            Self::Scenario(message) => f.write_str(message),
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for SweepError {}
+
+/// One variant of a sweep, with its resolved scenario.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The variant's id.
+    pub variant: String,
+    /// The scenario, overrides applied and defaults written out.
+    pub scenario: Scenario,
+}
+
+/// All runs of a study: variants × seeds.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The variants.
+    pub cases: Vec<Case>,
+    /// How many seeds each.
+    pub seeds: u32,
+    options: Options,
+}
+
+impl Sweep {
+    /// The runs that a study asks for.
+    ///
+    /// # Errors
+    /// If a variant's scenario is not there or not right.
+    pub fn new(study: &Study, quick: bool) -> Result<Self, SweepError> {
+        use crate::FigureKind;
+        let draws = |kind| study.figures.iter().any(|f| f.kind == kind);
+        let options = Options {
+            series: draws(FigureKind::Series),
+            ledger: draws(FigureKind::Ledger),
+            timeline: draws(FigureKind::Timeline),
+        };
+        let cases = study.variants.iter().map(|variant| {
+            let text = crate::builtin_scenario(&variant.scenario).ok_or_else(|| {
+                SweepError::Scenario(format!("there is no scenario \"{}\"", variant.scenario))
+            })?;
+            let mut changes = study.set.clone();
+            changes.extend(variant.set.iter().cloned());
+            if quick {
+                changes.extend(study.quick.set.iter().cloned());
+            }
+            let scenario = Scenario::parse(&format!("{}.toml", variant.scenario), text, &changes)
+                .map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))?;
+            Ok(Case { variant: variant.id.clone(), scenario })
+        });
+        let seeds = if quick { study.quick.seeds } else { study.seeds };
+        Ok(Self { cases: cases.collect::<Result<_, _>>()?, seeds, options })
+    }
+
+    /// Runs of one scenario with several seeds.
+    pub fn of_scenario(scenario: Scenario, seeds: u32, options: Options) -> Self {
+        Self { cases: vec![Case { variant: "run".into(), scenario }], seeds, options }
+    }
+
+    /// Does what is missing in `folder` and gives every run, by variant, then seed.
+    ///
+    /// Each finished run is a file of its own, put in place whole, so that a sweep that ends early loses only what was
+    /// in progress. A file is used again only by the same program for the same scenario, seed and measurement.
+    ///
+    /// # Errors
+    /// If `stop` was set, or the folder cannot be written.
+    pub fn run(
+        &self,
+        folder: &Path,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<RunRecord>>, SweepError> {
+        std::fs::create_dir_all(folder).map_err(|e| SweepError::Io(folder.into(), e))?;
+        let program = program_hash();
+        let jobs: Vec<(usize, u64)> = (0..self.cases.len())
+            .flat_map(|case| (1..=u64::from(self.seeds)).map(move |seed| (case, seed)))
+            .collect();
+        let path =
+            |&(case, seed): &(usize, u64)| folder.join(format!("{}.json", self.key(case, seed, &program)));
+        let missing: Vec<_> = jobs.iter().filter(|job| load(&path(job)).is_none()).collect();
+        progress.started(missing.len(), jobs.len());
+        let done: Result<(), SweepError> = missing.par_iter().try_for_each(|job| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(SweepError::Stopped { finished: 0, all: jobs.len() });
+            }
+            let record =
+                RunRecord::run(&self.cases[job.0].scenario, self.seed(job.0, job.1), self.options_for(job.1));
+            store(&path(job), &record)?;
+            progress.finished_one();
+            Ok(())
+        });
+        if let Err(SweepError::Stopped { all, .. }) = done {
+            let finished = jobs.iter().filter(|job| load(&path(job)).is_some()).count();
+            return Err(SweepError::Stopped { finished, all });
+        }
+        done?;
+        let mut results = vec![Vec::new(); self.cases.len()];
+        for job in &jobs {
+            let file = path(job);
+            let gone = || std::io::Error::other("the file of a finished run is gone");
+            results[job.0].push(load(&file).ok_or_else(|| SweepError::Io(file.clone(), gone()))?);
+        }
+        Ok(results)
+    }
+
+    /// Runs everything and keeps nothing on disk; only for a sweep of one scenario.
+    ///
+    /// # Errors
+    /// If `stop` was set.
+    pub fn run_in_memory(
+        &self,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<RunRecord>, SweepError> {
+        let all = self.seeds as usize;
+        progress.started(all, all);
+        let runs: Option<Vec<RunRecord>> = (1..=u64::from(self.seeds))
+            .into_par_iter()
+            .map(|seed| {
+                if stop.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let record = RunRecord::run(&self.cases[0].scenario, self.seed(0, seed), self.options);
+                progress.finished_one();
+                Some(record)
+            })
+            .collect();
+        runs.ok_or(SweepError::Stopped { finished: 0, all })
+    }
+
+    /// The scenario's own seed shifts all: seed 1 of the sweep is the scenario's seed.
+    fn seed(&self, case: usize, seed: u64) -> u64 {
+        self.cases[case].scenario.seed + seed - 1
+    }
+
+    /// Series, ledger and timeline are drawn for the first seed only; the ledger is cheap and kept for all.
+    fn options_for(&self, seed: u64) -> Options {
+        Options {
+            series: self.options.series && seed == 1,
+            timeline: self.options.timeline && seed == 1,
+            ..self.options
+        }
+    }
+
+    fn key(&self, case: usize, seed: u64, program: &str) -> String {
+        let scenario = &self.cases[case].scenario;
+        let written = serde_json::to_string(&(scenario, self.seed(case, seed), self.options_for(seed)))
+            .expect("a scenario is plain data");
+        let hash = Sha256::new().chain_update(program).chain_update(written).finalize();
+        hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// A hash of the running program: another build may simulate something else.
+fn program_hash() -> String {
+    let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
+    format!("{:x}", Sha256::digest(program))
+}
+
+fn load(path: &Path) -> Option<RunRecord> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn store(path: &Path, record: &RunRecord) -> Result<(), SweepError> {
+    let text = serde_json::to_vec(record).expect("a record is plain data");
+    let draft = path.with_extension(format!("part-{}", std::process::id()));
+    std::fs::write(&draft, text)
+        .and_then(|()| std::fs::rename(&draft, path))
+        .map_err(|e| SweepError::Io(path.into(), e))
+}
