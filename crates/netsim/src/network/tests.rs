@@ -105,61 +105,156 @@ fn assert_conserved(result: &RunResult) {
 }
 
 #[test]
-fn scratch() {
-    for ns2 in [true, false] {
-        for seed in 1..4 {
-            let r = Network::run(&four_links(ns2), seconds(seed, 20, 200));
-            println!("{ns2} {seed} {:?} {} ev {}", goodputs(&r), goodputs(&r).iter().sum::<f64>(), r.events);
-        }
+fn link_2_starves_over_dcf_and_the_connection_law_feeds_it() {
+    let starving = Network::run(&four_links(false), seconds(1, 20, 60));
+    assert!(goodputs(&starving)[1] < 15.0, "{:?}", goodputs(&starving));
+    let cured = Network::run(&adaptive(), seconds(1, 60, 60));
+    assert!(goodputs(&cured)[1] > 60.0, "{:?}", goodputs(&cured));
+    assert!(cured.flows[1].connections > 3.0);
+}
+
+#[test]
+fn the_ledger_explains_every_second_and_names_who_blocks() {
+    let result = Network::run(&four_links(false), seconds(1, 20, 30));
+    for link in &result.links {
+        let airtime = link.airtime.as_ref().unwrap();
+        assert_eq!(airtime.total(), Duration::from_secs(30), "{}", link.name);
     }
-    for seed in 1..3 {
-        let r = Network::run(&adaptive(), seconds(seed, 100, 200));
-        println!("ad {seed} {:?} {} ev {}", goodputs(&r), goodputs(&r).iter().sum::<f64>(), r.events);
-        for f in &r.flows {
-            println!("{f:?}");
-        }
-        for f in &r.links {
-            println!("{} {} {:?} {:?} {:?}", f.name, f.backlog, f.aggressiveness, f.frames, f.dropped_by_law);
-        }
+    // Queues are named by node: s1, r1, s2, … in the order of the nodes.
+    let starved = result.links[2].airtime.as_ref().unwrap();
+    assert_eq!(result.links[2].name, "s2");
+    assert!(starved.blocked() > Duration::from_secs(20), "link 2 waits most of the time: {starved:?}");
+    assert!(starved.blocked_by[0] > Duration::from_secs(8), "link 1 is one of those who block it");
+    let free = result.links[0].airtime.as_ref().unwrap();
+    assert!(free.own > Duration::from_secs(15), "{free:?}");
+}
+
+#[test]
+fn nothing_is_lost_without_account_and_nothing_is_delivered_twice() {
+    for spec in [four_links(true), four_links(false), adaptive()] {
+        let result = Network::run(&spec, seconds(3, 5, 20));
+        assert_conserved(&result);
+        let dropped: u64 =
+            result.links.iter().map(|l| l.dropped_by_law + l.dropped_queue_full + l.dropped_retries).sum();
+        assert_eq!(result.packets.dropped, dropped);
     }
 }
+
 #[test]
-fn scratch2() {
-    for n in [1usize, 2, 5, 10, 20, 50] {
-        for ns2 in [true, false] {
-            let mut spec = four_links(ns2);
-            let mut at = vec![Position::new(0.0, 0.0)];
-            for i in 0..n {
-                let a = 2.0 * std::f64::consts::PI * i as f64 / n as f64;
-                at.push(Position::new(50.0 * a.cos(), 50.0 * a.sin()));
-            }
-            let radio = ThresholdRadio {
-                transmission_range_m: 250.0,
-                carrier_sense_range_m: 550.0,
-                propagation: TwoRayGround::default(),
-            };
-            spec.medium = Medium::from_positions(&at, &radio);
-            spec.nodes = (0..=n).map(|i| format!("n{i}")).collect();
-            spec.flows = (1..=n as u32)
-                .map(|l| FlowSpec {
-                    name: format!("{l}"),
-                    path: vec![l, 0],
-                    start: Instant::ZERO,
-                    traffic: Traffic::Saturated { size: Bytes::new(1000) },
-                })
-                .collect();
-            let t = std::time::Instant::now();
-            let mut run = seconds(1, 5, 60);
-            run.ledger = false;
-            run.sample_every = None;
-            let r = Network::run(&spec, run);
-            println!("{n} {ns2} {:.2} {:?}", goodputs(&r).iter().sum::<f64>(), t.elapsed());
-        }
+fn two_runs_are_one_and_another_seed_is_another() {
+    let run = |seed| Network::run(&adaptive(), seconds(seed, 5, 20));
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1).fingerprint, run(2).fingerprint);
+    let on_a_thread = std::thread::spawn(move || Network::run(&adaptive(), seconds(1, 5, 20))).join().unwrap();
+    assert_eq!(on_a_thread, run(1), "the thread does not matter");
+}
+
+#[test]
+fn measuring_changes_nothing() {
+    let bare = RunSpec { sample_every: None, ledger: false, ..seconds(1, 5, 20) };
+    let window = Some((Instant::ZERO, Instant::from_nanos(10_000_000_000)));
+    let all = RunSpec { timeline: window, ..seconds(1, 5, 20) };
+    let (bare, all) = (Network::run(&four_links(false), bare), Network::run(&four_links(false), all));
+    assert_eq!(goodputs(&bare), goodputs(&all));
+}
+
+#[test]
+fn a_node_out_of_reach_changes_no_other_nodes_draws() {
+    let alone = Network::run(&four_links(false), seconds(1, 5, 20));
+    let mut spec = four_links(false);
+    // Two more nodes, far away, first in the list, with a flow of their own.
+    let ends: Vec<[f64; 4]> = [[50_000.0, 0.0, 50_100.0, 0.0]].into_iter().chain(A).collect();
+    spec.medium = medium(&ends);
+    spec.nodes.splice(0..0, ["x".to_string(), "y".to_string()]);
+    for flow in &mut spec.flows {
+        flow.path.iter_mut().for_each(|node| *node += 2);
     }
-    let mut run = seconds(1, 20, 200);
-    run.ledger = false;
-    run.sample_every = None;
-    let t = std::time::Instant::now();
-    let r = Network::run(&four_links(true), run);
-    println!("{:?} {}", t.elapsed(), r.events);
+    let newcomer = FlowSpec { name: "x".into(), path: vec![0, 1], ..spec.flows[0].clone() };
+    spec.flows.push(newcomer);
+    let together = Network::run(&spec, seconds(1, 5, 20));
+    assert_eq!(goodputs(&alone), goodputs(&together)[..4]);
+}
+
+/// A change here is a change of results: name it in CHANGELOG under "Changed results".
+#[test]
+fn golden_trajectories() {
+    let short = |seed| seconds(seed, 2, 10);
+    let table: Vec<String> = [("standard", four_links(false)), ("ns2", four_links(true)), ("adaptive", adaptive())]
+        .into_iter()
+        .map(|(name, spec)| {
+            let result = Network::run(&spec, short(1));
+            format!("{name} {} {} {:?}", result.fingerprint, result.events, goodputs(&result))
+        })
+        .collect();
+    assert_eq!(table, GOLDEN);
+}
+
+const GOLDEN: [&str; 3] = ["", "", ""];
+
+#[test]
+fn dummy_packets_keep_an_empty_link_contending() {
+    let mut spec = adaptive();
+    let BackoffSpec::Adaptive { params, .. } = &mut spec.backoff else { unreachable!() };
+    params.dummy_packets = true;
+    let result = Network::run(&spec, seconds(1, 5, 20));
+    for link in &result.links {
+        assert!(link.airtime.as_ref().unwrap().empty < Duration::from_millis(1), "{}", link.name);
+    }
+    assert_conserved(&result);
+}
+
+#[test]
+fn a_chain_forwards_both_ways() {
+    let at: Vec<Position> = (0..4).map(|i| Position::new(f64::from(i) * 200.0, 0.0)).collect();
+    let radio = ThresholdRadio {
+        transmission_range_m: 250.0,
+        carrier_sense_range_m: 550.0,
+        propagation: TwoRayGround::default(),
+    };
+    let mut spec = four_links(false);
+    spec.medium = Medium::from_positions(&at, &radio);
+    spec.nodes = (0..4).map(|i| format!("n{i}")).collect();
+    spec.flows = vec![FlowSpec {
+        name: "up".into(),
+        path: vec![3, 2, 1, 0],
+        start: Instant::ZERO,
+        traffic: Traffic::Tcp(tcp(None)),
+    }];
+    let result = Network::run(&spec, seconds(1, 5, 30));
+    assert!(goodputs(&result)[0] > 60.0, "{:?}", goodputs(&result));
+    assert_conserved(&result);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Random positions, traffic, MAC and laws: packets are conserved, nothing panics, runs repeat.
+    #[test]
+    fn any_network_conserves_its_packets(
+        places in prop::collection::vec((-700.0f64..700.0, -700.0f64..700.0, -150.0f64..150.0, -150.0f64..150.0), 1..6),
+        mac in 0u8..4,
+        multi in any::<bool>(),
+        saturated in any::<bool>(),
+        seed in 0u64..1000,
+    ) {
+        let ends: Vec<[f64; 4]> = places.iter().map(|&(x, y, dx, dy)| [x, y, x + dx, y + dy]).collect();
+        let mut spec = if mac == 2 { adaptive() } else { four_links(mac == 1) };
+        if mac == 3 {
+            spec.mac = MacSpec::Ideal { holding: Holding::Packet };
+        }
+        spec.medium = medium(&ends);
+        spec.nodes = (0..2 * ends.len()).map(|i| format!("n{i}")).collect();
+        let connections = multi.then(RttProportionalParams::chen10);
+        spec.flows = (0..ends.len() as u32)
+            .map(|l| FlowSpec {
+                name: l.to_string(),
+                path: vec![2 * l, 2 * l + 1],
+                start: Instant::ZERO,
+                traffic: if saturated && l == 0 { Traffic::Saturated { size: Bytes::new(500) } } else { Traffic::Tcp(tcp(connections)) },
+            })
+            .collect();
+        let result = Network::run(&spec, seconds(seed, 1, 4));
+        assert_conserved(&result);
+        prop_assert_eq!(result, Network::run(&spec, seconds(seed, 1, 4)));
+    }
 }

@@ -407,8 +407,18 @@ impl DcfAir {
         sender.sending = Some(Sending { kind, to, by, since: now, receiver_busy: false });
         sender.sending_until = until;
         sender.extended = false;
-        if let Some(locked) = &mut sender.locked {
-            locked.intact = false; // what it was receiving is lost
+        match (self.rules.capture, &mut sender.locked) {
+            // A transmitter gives up what it was receiving; it has not seen it end, so it owes it no EIFS.
+            (Capture::Strongest, locked) => *locked = None,
+            // ns-2 marks it as an error, and counts it as one if it ends after the transmission.
+            (Capture::First, Some(locked)) => locked.intact = false,
+            (Capture::First, None) => (),
+        }
+        for i in 0..self.nodes[node].heard.len() {
+            let other = self.nodes[node].heard[i].from as usize;
+            if let Some(frame) = self.nodes[other].sending.as_mut().filter(|f| f.to as usize == node) {
+                frame.receiver_busy = true;
+            }
         }
         let (start, end) = self.ear_range[node];
         for i in start as usize..end as usize {

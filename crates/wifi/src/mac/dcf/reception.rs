@@ -10,7 +10,7 @@ use evenair_units::Instant;
 /// A signal present at a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
-    from: u32,
+    pub(super) from: u32,
     power_db: f32,
     /// The contender whose exchange it belongs to.
     pub(super) by: u32,

@@ -1,1 +1,434 @@
+//! Scripted timelines of each channel-access rule, and an event-sequence fuzz with invariants.
+//!
+//! The air is driven by hand: a small host keeps its wakes in order and writes down every frame. Draws are fixed by
+//! windows of zero where a script needs exact times.
 
+use super::*;
+use crate::air::Up;
+use evenair_des::{Queue as EventQueue, Stream};
+use evenair_laws::backoff::{DcfParams, Draw};
+use evenair_topology::{Link, Position, ThresholdRadio, TwoRayGround};
+use evenair_units::{Bytes, Rate};
+use proptest::prelude::*;
+
+const DATA_BYTES: u32 = 1000;
+
+struct Bench {
+    air: DcfAir,
+    queue: EventQueue<Wake>,
+    out: Effects,
+    now: Instant,
+    up: Vec<(Instant, Up)>,
+}
+
+fn us(time: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(time)
+}
+
+fn timing() -> MacTiming {
+    MacTiming::b(crate::Preamble::Long, Rate::from_kbps(1_000))
+}
+
+/// Back-offs of exactly this many slots, never doubled.
+fn exactly(slots: u64) -> Access {
+    let mean = timing().slot * slots;
+    Access { draw: Draw::Fixed { mean }, on_failure: OnFailure::Redraw, when: When::BeforeFrame }
+}
+
+fn dcf() -> Access {
+    DcfParams::dsss().access()
+}
+
+impl Bench {
+    /// Nodes on a line at these places [m], one contender each, in range of each other below 250 m, audible to 800 m.
+    fn line(at_m: &[f64], access: impl Fn(usize) -> Access, timing: MacTiming, rules: Rules) -> Self {
+        let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
+        let radio = ThresholdRadio {
+            transmission_range_m: 250.0,
+            carrier_sense_range_m: 800.0,
+            propagation: TwoRayGround::default(),
+        };
+        let medium = Medium::from_positions(&at, &radio);
+        let stream = |n: usize| Stream::named(1, &format!("node {n}"), "backoff");
+        let contenders = (0..at.len()).map(|n| (n as u32, access(n), stream(n))).collect();
+        let mut air = DcfAir::new(&medium, contenders, timing, rules);
+        air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
+        Self { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
+    }
+
+    fn standard(at_m: &[f64], access: impl Fn(usize) -> Access) -> Self {
+        Self::line(at_m, access, timing(), Rules::standard())
+    }
+
+    fn collect(&mut self) {
+        for (at, wake) in self.out.wakes.drain(..) {
+            assert!(at >= self.now, "a wake in the past");
+            self.queue.push(at, wake.phase(), wake);
+        }
+        self.up.extend(self.out.up.drain(..).map(|up| (self.now, up)));
+    }
+
+    fn offer(&mut self, by: u32, to: u32) {
+        let head = Head { to, size: Bytes::new(DATA_BYTES), rate: Rate::from_kbps(11_000) };
+        self.air.offer(self.now, by, head, &mut self.out);
+        self.collect();
+    }
+
+    /// Runs until this instant.
+    fn run_to(&mut self, end: Instant) {
+        while self.queue.next_at().is_some_and(|at| at <= end) {
+            let (at, wake) = self.queue.pop().unwrap();
+            self.now = at;
+            self.air.wake(at, wake, &mut self.out);
+            self.collect();
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// Starts of DATA frames [ns] by a node.
+    fn data_starts(&self, node: u32) -> Vec<u64> {
+        let frames = self.air.timeline.as_ref().unwrap().frames().iter();
+        frames.filter(|f| f.from == node && f.kind == FrameKind::Data).map(|f| f.start.as_nanos()).collect()
+    }
+
+    fn done(&self) -> Vec<(u64, u32, Outcome)> {
+        let done = |(at, up): &(Instant, Up)| match up {
+            Up::Done { by, outcome } => Some((at.as_nanos(), *by, *outcome)),
+            Up::Received { .. } => None,
+        };
+        self.up.iter().filter_map(done).collect()
+    }
+}
+
+fn data_ns() -> u64 {
+    timing().data(Bytes::new(DATA_BYTES), Rate::from_kbps(11_000)).as_nanos()
+}
+
+/// One-way propagation over this distance [ns].
+fn flight_ns(metres: f64) -> u64 {
+    Position::new(0.0, 0.0).propagation(Position::new(metres, 0.0)).as_nanos()
+}
+
+#[test]
+fn a_frame_on_an_idle_medium_goes_at_once_and_takes_the_time_of_the_formula() {
+    // Clause 10.3.4.2: idle for a DIFS, so no back-off; then DATA, SIFS, ACK and twice the propagation.
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| dcf());
+    bench.run_to(us(1000));
+    bench.offer(0, 1);
+    bench.run_to(us(10_000));
+    assert_eq!(bench.data_starts(0), [1_000_000]);
+    let end = 1_000_000 + data_ns() + 10_000 + 304_000 + 2 * flight_ns(100.0);
+    // Completion is booked at the instant at which the ACK's sender ends it; its last bit arrives a flight later.
+    assert_eq!(bench.done(), [(end - flight_ns(100.0), 0, Outcome::Delivered)]);
+}
+
+#[test]
+fn a_frame_that_comes_within_the_difs_waits_for_its_end_only() {
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| dcf());
+    bench.run_to(us(20));
+    bench.offer(0, 1);
+    bench.run_to(us(5_000));
+    assert_eq!(bench.data_starts(0), [50_000]);
+}
+
+#[test]
+fn ns2_waits_a_difs_of_its_own_and_draws_on_an_idle_medium() {
+    let mut bench = Bench::line(&[0.0, 100.0], |_| DcfParams::dsss().ns2().access(), timing().ns2(), Rules::ns2());
+    bench.run_to(us(1000));
+    bench.offer(0, 1);
+    bench.run_to(us(10_000));
+    let wait = bench.data_starts(0)[0] - 1_000_000;
+    assert!(wait >= 50_000 && (wait - 50_000).is_multiple_of(20_000) && wait <= 50_000 + 30 * 20_000, "{wait}");
+}
+
+#[test]
+fn a_countdown_freezes_whole_slots_and_resumes_after_a_difs() {
+    // Node 2 has 5 slots, node 0 has 2: when 0 starts, 2 has counted 2 of its 5 slots.
+    let mut bench = Bench::standard(&[0.0, 100.0, 50.0], |n| exactly(if n == 2 { 5 } else { 2 }));
+    bench.offer(0, 1);
+    bench.offer(2, 1);
+    bench.run_to(us(5_000));
+    assert_eq!(bench.data_starts(0)[0], 50_000 + 40_000);
+    // Idle again when the ACK has reached node 2, 50 m from its sender.
+    let ack_end = 90_000 + data_ns() + flight_ns(100.0) + 10_000 + 304_000;
+    let resumed = ack_end + flight_ns(50.0) + 50_000;
+    // Continuous back-offs count what passed to the nanosecond: 40 µs and the flight to node 2.
+    let left = 100_000 - 40_000 - flight_ns(50.0);
+    assert_eq!(bench.data_starts(2), [resumed + left]);
+}
+
+#[test]
+fn slotted_countdowns_lose_a_slot_that_was_cut_short() {
+    let slotted = |slots: u64| Access {
+        draw: Draw::Slots { window: 0, end_included: true },
+        on_failure: OnFailure::Double { window_max: slots as u32 },
+        when: When::BeforeFrame,
+    };
+    let mut bench = Bench::standard(&[0.0, 100.0, 50.0], |n| if n == 2 { slotted(0) } else { exactly(0) });
+    bench.offer(0, 1);
+    bench.run_to(us(60)); // 0 is on the air since 50 µs
+    bench.offer(2, 1);
+    // Draw 0 slots for node 2 and give it 3 by hand: 2 whole slots pass before the next interruption.
+    bench.air.queues[2].left = Some(timing().slot * 3);
+    let ack_end = 50_000 + data_ns() + flight_ns(100.0) + 10_000 + 304_000 + flight_ns(50.0);
+    let cut = Instant::from_nanos(ack_end + 50_000 + 55_000);
+    bench.run_to(cut);
+    bench.air.freeze(2, 2, cut);
+    assert_eq!(bench.air.queues[2].left, Some(timing().slot), "55 µs are two slots, not 2.75");
+}
+
+#[test]
+fn the_window_doubles_with_each_failure_and_the_frame_is_dropped_after_the_last() {
+    // Node 1 is out of range: nothing is ever decoded.
+    let mut bench = Bench::standard(&[0.0, 400.0], |_| dcf());
+    bench.run_to(us(1000));
+    bench.offer(0, 1);
+    let mut windows = Vec::new();
+    for _ in 0..8 {
+        let attempts = bench.air.counters(0).attempts;
+        let mut at = bench.now;
+        while bench.air.counters(0).attempts == attempts && bench.done().is_empty() {
+            at += Duration::from_micros(10);
+            bench.run_to(at);
+        }
+        windows.push(bench.air.queues[0].window);
+    }
+    assert_eq!(windows, [31, 63, 127, 255, 511, 1023, 1023, 31], "seven attempts, then the window is reset");
+    assert_eq!(bench.air.counters(0).attempts, 7);
+    assert!(matches!(bench.done()[..], [(_, 0, Outcome::Dropped)]));
+}
+
+#[test]
+fn a_missing_acknowledgement_is_noticed_after_the_time_out_and_slots_go_on_being_counted() {
+    // Clause 10.3.2.9: SIFS + slot + preamble = 222 µs after the frame. Slots are counted from its end and a DIFS:
+    // the next boundary is 230 µs after the end.
+    let access = Access {
+        draw: Draw::Slots { window: 0, end_included: true },
+        on_failure: OnFailure::Double { window_max: 0 },
+        when: When::BeforeFrame,
+    };
+    let mut bench = Bench::standard(&[0.0, 400.0], |_| access);
+    bench.offer(0, 1);
+    bench.run_to(us(10_000));
+    let starts = bench.data_starts(0);
+    assert_eq!(starts[1] - starts[0], data_ns() + 230_000);
+}
+
+#[test]
+fn after_a_frame_that_is_not_decoded_an_eifs_passes() {
+    // Node 2 hears node 0 (400 m) and not its receiver's ACK (out of the 800 m of carrier sense).
+    let mut bench = Bench::standard(&[0.0, -200.0, 700.0, 800.0], |_| exactly(0));
+    bench.offer(0, 1);
+    bench.run_to(us(60));
+    bench.offer(2, 3);
+    bench.run_to(us(5_000));
+    let heard = 50_000 + data_ns() + flight_ns(700.0);
+    assert_eq!(bench.data_starts(2), [heard + 364_000]);
+}
+
+#[test]
+fn a_frame_that_is_decoded_ends_the_eifs() {
+    // Node 2 cannot decode node 0's frame (400 m) but decodes the ACK of node 1 (200 m): a DIFS is enough.
+    let mut bench = Bench::standard(&[0.0, 200.0, 400.0, 500.0], |_| exactly(0));
+    bench.offer(0, 1);
+    bench.run_to(us(60));
+    bench.offer(2, 3);
+    bench.run_to(us(5_000));
+    let ack_end = 50_000 + data_ns() + flight_ns(200.0) + 10_000 + 304_000 + flight_ns(200.0);
+    assert_eq!(bench.data_starts(2), [ack_end + 50_000]);
+}
+
+#[test]
+fn ns2_reserves_the_eifs_and_adds_a_difs_whatever_is_decoded() {
+    let timing = timing().ns2();
+    let mut bench = Bench::line(&[0.0, -200.0, 700.0, 800.0], |_| exactly(0), timing, Rules::ns2());
+    bench.offer(0, 1);
+    bench.run_to(us(60));
+    bench.offer(2, 3);
+    bench.run_to(us(5_000));
+    let data = timing.data(Bytes::new(DATA_BYTES), Rate::from_kbps(11_000)).as_nanos();
+    assert_eq!(bench.data_starts(2), [50_000 + data + flight_ns(700.0) + 414_000]);
+}
+
+#[test]
+fn a_decoded_frame_reserves_the_medium_for_its_acknowledgement() {
+    // Node 2 decodes node 0 but is out of node 1's reach: without the reservation it would start in the ACK.
+    let mut bench = Bench::standard(&[0.0, -250.0, 240.0, 400.0], |_| exactly(0));
+    bench.air.ear_range[1].1 = bench.air.ear_range[1].0 + 1; // node 1 is heard by node 0 alone
+    bench.offer(0, 1);
+    bench.run_to(us(60));
+    bench.offer(2, 3);
+    bench.run_to(us(5_000));
+    let end = 50_000 + data_ns() + flight_ns(240.0);
+    assert_eq!(bench.data_starts(2), [end + 10_000 + 304_000 + 50_000]);
+}
+
+#[test]
+fn equal_countdowns_collide_and_unequal_ones_do_not() {
+    for (slots, lost) in [(3, 1), (4, 0)] {
+        let mut bench = Bench::standard(&[0.0, 50.0, 100.0], |n| exactly(if n == 0 { 3 } else { slots }));
+        bench.offer(0, 1);
+        bench.offer(2, 1);
+        bench.run_to(us(1_200));
+        assert_eq!(bench.air.counters(0).collided, lost);
+    }
+}
+
+#[test]
+fn a_countdown_that_ends_within_the_sensing_delay_is_not_stopped() {
+    // 15 µs of sensing and the flight: 15 µs later still transmits, 16 µs later does not.
+    for (late_us, transmits) in [(15, true), (16, false)] {
+        let fixed = |us| Access { draw: Draw::Fixed { mean: Duration::from_micros(us) }, ..exactly(0) };
+        let mut bench = Bench::standard(&[0.0, 50.0, 100.0], |n| fixed(if n == 0 { 40 } else { 40 + late_us }));
+        bench.offer(0, 1);
+        bench.offer(2, 1);
+        bench.run_to(us(200));
+        assert_eq!(bench.air.nodes[2].sending.is_some(), transmits, "{late_us} µs");
+    }
+}
+
+#[test]
+fn hidden_terminals_collide_at_the_receiver_in_the_middle() {
+    let mut bench = Bench::standard(&[0.0, 249.0, 498.0], |_| exactly(0));
+    bench.air.ear_range[0].1 -= 1; // node 2 does not hear node 0
+    bench.offer(0, 1);
+    bench.run_to(us(400));
+    bench.air.ears[bench.air.ear_range[2].0 as usize].decodable = false;
+    bench.offer(2, 1);
+    bench.run_to(us(1_100));
+    assert_eq!(bench.air.counters(0).collided, 1);
+}
+
+#[test]
+fn the_stronger_frame_survives_if_it_is_ten_decibels_stronger() {
+    // Node 1 receives from 50 m while a frame from 400 m overlaps: 29 dB weaker. By the standard's pairwise capture the
+    // order does not matter; in ns-2 the receiver stays with the frame that came first.
+    for (rules, weak_first, decoded) in [
+        (Rules::standard(), false, true),
+        (Rules::standard(), true, true),
+        (Rules::ns2(), false, true),
+        (Rules::ns2(), true, false),
+    ] {
+        let offset = |n: usize| match (n, weak_first) {
+            (0, true) | (2, false) => 100,
+            _ => 0,
+        };
+        let fixed = |us| Access { draw: Draw::Fixed { mean: Duration::from_micros(us) }, ..exactly(0) };
+        let mut bench = Bench::line(&[0.0, 50.0, 450.0, 600.0], |n| fixed(offset(n)), timing(), rules);
+        // Deaf to each other, so that they overlap.
+        for (a, b) in [(0, 2), (2, 0)] {
+            let range = bench.air.ear_range[a];
+            let ears = &mut bench.air.ears[range.0 as usize..range.1 as usize];
+            ears.iter_mut().find(|e| e.node == b).unwrap().node = 3;
+        }
+        bench.offer(0, 1);
+        bench.offer(2, 3);
+        bench.run_to(us(1_200));
+        let received = bench.up.iter().any(|(_, up)| *up == Up::Received { from: 0 });
+        assert_eq!(received, decoded, "{rules:?}, weak first: {weak_first}");
+    }
+}
+
+#[test]
+fn a_station_that_transmits_decodes_nothing() {
+    // Both start at once and are each other's receivers.
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    bench.offer(0, 1);
+    bench.offer(1, 0);
+    bench.run_to(us(1_100));
+    assert_eq!((bench.air.counters(0).receiver_busy, bench.air.counters(1).receiver_busy), (1, 1));
+    assert!(bench.up.is_empty());
+}
+
+#[test]
+fn a_repetition_is_acknowledged_but_not_delivered_again() {
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    bench.offer(0, 1);
+    bench.run_to(us(50 + 1000));
+    assert_eq!(bench.up.len(), 1, "received, the acknowledgement is under way");
+    // The sender misses the acknowledgement.
+    bench.air.nodes[0].locked.as_mut().unwrap().intact = false;
+    bench.run_to(us(5_000));
+    assert_eq!(bench.air.counters(0).attempts, 2);
+    assert_eq!(bench.air.counters(0).ack_lost, 1);
+    let received = bench.up.iter().filter(|(_, up)| matches!(up, Up::Received { .. })).count();
+    assert_eq!(received, 1);
+    assert_eq!(bench.done().len(), 1);
+}
+
+#[test]
+fn the_back_off_after_a_transmission_runs_with_nothing_to_send() {
+    // Clause 10.3.4.3: it is invoked after each transmission; a frame that comes when it is over goes at once.
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| dcf());
+    bench.offer(0, 1);
+    bench.run_to(us(5_000)); // longer than 31 slots after the exchange
+    bench.offer(0, 1);
+    bench.run_to(us(10_000));
+    assert_eq!(bench.data_starts(0)[1], 5_000_000);
+}
+
+#[test]
+fn two_queues_of_one_node_settle_their_tie_without_the_air() {
+    let medium = Medium::from_conflicts(
+        3,
+        &[Link { from: 0, to: 1 }, Link { from: 0, to: 2 }],
+        &evenair_topology::ConflictGraph::new(2),
+    );
+    let contender = |name: &str| (0, exactly(2), Stream::named(1, name, "backoff"));
+    let air = DcfAir::new(&medium, vec![contender("0>1"), contender("0>2")], timing(), Rules::standard());
+    let mut bench =
+        Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() };
+    bench.offer(0, 1);
+    bench.offer(1, 2);
+    bench.run_to(us(5_000));
+    assert_eq!(bench.air.counters(1).internal, 1);
+    assert_eq!(bench.air.counters(0).collided + bench.air.counters(1).collided, 0);
+    assert_eq!(bench.done().len(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever is offered when, on any line of nodes, under either set of rules: every offer ends in one outcome,
+    /// nothing is received twice, all wakes lie ahead, and at the end the air is idle.
+    #[test]
+    fn every_offer_ends_once(
+        places in prop::collection::vec(0.0f64..1500.0, 2..8),
+        offers in prop::collection::vec((0usize..8, 0usize..8, 0u64..3000), 1..60),
+        ns2 in any::<bool>(),
+        adaptive in any::<bool>(),
+    ) {
+        let access = |_| match (adaptive, ns2) {
+            (true, _) => Access { draw: Draw::Exponential { mean: Duration::from_micros(300), slotted: false }, ..exactly(0) },
+            (false, true) => DcfParams::dsss().ns2().access(),
+            (false, false) => dcf(),
+        };
+        let (timing, rules) = if ns2 { (timing().ns2(), Rules::ns2()) } else { (timing(), Rules::standard()) };
+        let mut bench = Bench::line(&places, access, timing, rules);
+        bench.air.start_ledger(Instant::ZERO);
+        let n = places.len();
+        let mut offered = vec![0usize; n];
+        for (from, to, wait) in offers {
+            let (from, to) = (from % n, to % n);
+            bench.run_to(bench.now + Duration::from_micros(wait));
+            if from != to && bench.air.queues[from].head.is_none() {
+                bench.offer(from as u32, to as u32);
+                offered[from] += 1;
+            }
+        }
+        let end = bench.now + Duration::from_secs(2);
+        bench.run_to(end);
+        for c in 0..n {
+            let done = bench.done().iter().filter(|d| d.1 == c as u32).count();
+            prop_assert_eq!(done, offered[c], "contender {} of {:?}", c, places);
+            let received = bench.up.iter().filter(|(_, up)| *up == Up::Received { from: c as u32 }).count();
+            let delivered = bench.done().iter().filter(|d| d.1 == c as u32 && d.2 != Outcome::Dropped).count();
+            prop_assert_eq!(received, delivered);
+            let node = &bench.air.nodes[c];
+            prop_assert!(node.heard.is_empty() && node.sending.is_none() && node.awaiting.is_none() && node.locked.is_none());
+            // The ledger books every nanosecond once.
+            bench.air.ledger.as_mut().unwrap().close(end);
+            prop_assert_eq!(bench.air.ledger.as_ref().unwrap().airtime(c as u32).total(), end.since(Instant::ZERO));
+        }
+    }
+}

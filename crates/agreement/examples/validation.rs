@@ -1,0 +1,122 @@
+//! Prints the tables of docs/validation.md: `cargo run --release -p evenair-agreement --example validation`.
+#![allow(clippy::print_stdout, reason = "printing is its purpose")]
+
+use evenair_agreement::ideal::Shape;
+use evenair_agreement::{bianchi, cell, ideal, ns2, slots};
+use evenair_netsim::Network;
+use evenair_optimum::ProductForm;
+use evenair_scenario::Scenario;
+use evenair_topology::{ConflictGraph, IndependentSets};
+use evenair_units::{Bytes, Duration, Rate};
+use evenair_wifi::{MacTiming, Preamble};
+
+fn main() {
+    one_cell();
+    product_form();
+    four_links();
+    cells_against_ns2();
+}
+
+fn one_cell() {
+    println!("\n| rate | stations | evenair | slot-level reference | difference | Bianchi | difference | at no sensing delay | difference |");
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+    for kbps in [11_000, 1_000] {
+        let (size, rate) = (Bytes::new(1000), Rate::from_kbps(kbps));
+        let change = format!("mac.data_rate=\"{} Mbps\"", kbps / 1000);
+        for n in [1, 2, 3, 5, 10, 20, 30, 50] {
+            let seconds = if kbps == 1_000 { 4000 } else { 1000 };
+            let ours = (1..=2).map(|s| cell::throughput_pps(n, &[&change], seconds, s)).sum::<f64>() / 2.0;
+            let reference = slots::throughput_pps(&timing, n, size, rate, 1_000_000, 1);
+            let model = bianchi::throughput_pps(&timing, n, size, rate);
+            let percent = |x: f64| format!("{:+.2} %", 100.0 * (ours / x - 1.0));
+            let sharp = cell::throughput_pps(n, &[&change, "mac.sensing_delay=\"0 us\""], seconds, 1);
+            println!(
+                "| {} Mb/s | {n} | {ours:.2} | {reference:.2} | {} | {model:.2} | {} | {sharp:.2} | {:+.2} % |",
+                kbps / 1000,
+                percent(reference),
+                percent(model),
+                100.0 * (sharp / model - 1.0)
+            );
+        }
+    }
+    println!("\n| sensing delay | 2 stations | 10 | 50 | (packets/s at 11 Mb/s) |\n|---|---|---|---|---|");
+    for us in [0, 4, 10, 15, 19] {
+        let change = format!("mac.sensing_delay=\"{us} us\"");
+        let rate = |n| cell::throughput_pps(n, &[&change], 300, 1);
+        println!("| {us} µs | {:.1} | {:.1} | {:.1} | |", rate(2), rate(10), rate(50));
+    }
+}
+
+fn product_form() {
+    println!("\n| graph | back-off | holding | greatest error of a share | in standard errors |\n|---|---|---|---|---|");
+    let star = [(0, 1), (0, 2), (0, 3)];
+    let a = [(0, 1), (1, 2), (1, 3), (2, 3)];
+    let c = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)];
+    for (name, edges) in [("a", &a[..]), ("b", &star[..]), ("c", &c[..])] {
+        let graph = ConflictGraph::from_edges(4, edges);
+        let exponents = [0.8, 1.6, 1.0, 1.2];
+        let form = ProductForm::new(&IndependentSets::of(&graph).expect("small"), &exponents);
+        for (backoff, holding) in [
+            (Shape::Exponential, Shape::Exponential),
+            (Shape::Exponential, Shape::Fixed),
+            (Shape::Uniform, Shape::Uniform),
+            (Shape::Fixed, Shape::Exponential),
+        ] {
+            let rows = ideal::shares(&graph, &exponents, backoff, holding, 100, Duration::from_secs(50), 1);
+            let (mut worst, mut worst_sigma) = (0.0f64, 0.0f64);
+            for l in 0..4 {
+                let column: Vec<f64> = rows.iter().map(|r| r[l]).collect();
+                let mean = column.iter().sum::<f64>() / column.len() as f64;
+                let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (column.len() - 1) as f64;
+                let error = (mean - form.links[l]).abs();
+                worst = worst.max(error);
+                worst_sigma = worst_sigma.max(error / (variance / column.len() as f64).sqrt());
+            }
+            println!("| {name} | {backoff:?} | {holding:?} | {worst:.5} | {worst_sigma:.1} |");
+        }
+    }
+}
+
+fn four_links() {
+    println!("\n| topology | ns-2 2.35, by link | total | evenair, ns2 preset | total | difference | standard | total |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for (topology, theirs) in ns2::four_links() {
+        let Some(text) = evenair_study::builtin_scenario(&format!("chen10/{topology}")) else { continue };
+        let run = |changes: &[&str]| -> Vec<f64> {
+            let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+            let scenario = Scenario::parse(&topology, text, &changes).expect("built in");
+            let mut sums = vec![0.0; 4];
+            for seed in 1..=5 {
+                let result = Network::run(&scenario.network(), scenario.run_spec(seed));
+                for (sum, flow) in sums.iter_mut().zip(&result.flows) {
+                    *sum += flow.goodput_pps / 5.0;
+                }
+            }
+            sums
+        };
+        let ours = run(&["preset=ns2"]);
+        let standard = run(&["tcp.receiver_window=\"20 packets\""]);
+        let list = |x: &[f64]| x.iter().map(|x| format!("{x:.1}")).collect::<Vec<_>>().join(", ");
+        let total = |x: &[f64]| x.iter().sum::<f64>();
+        println!(
+            "| {topology} | {} | {:.0} | {} | {:.0} | {:+.1} % | {} | {:.0} |",
+            list(&theirs),
+            total(&theirs),
+            list(&ours),
+            total(&ours),
+            100.0 * (total(&ours) / total(&theirs) - 1.0),
+            list(&standard),
+            total(&standard)
+        );
+    }
+}
+
+fn cells_against_ns2() {
+    println!("\n| stations | ns-2 2.35 | evenair, ns2 preset | difference | standard |\n|---|---|---|---|---|");
+    for (n, theirs) in ns2::cells() {
+        let ours = (1..=3).map(|s| cell::throughput_pps(n, &["preset=ns2"], 200, s)).sum::<f64>() / 3.0;
+        let standard = cell::throughput_pps(n, &[], 200, 1);
+        println!("| {n} | {theirs:.1} | {ours:.1} | {:+.2} % | {standard:.1} |", 100.0 * (ours / theirs - 1.0));
+    }
+}

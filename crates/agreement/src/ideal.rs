@@ -1,0 +1,83 @@
+//! Ideal CSMA driven to saturation, for comparison with the product form.
+
+use evenair_des::{Queue, Stream};
+use evenair_laws::backoff::{Access, Draw, OnFailure, When};
+use evenair_topology::ConflictGraph;
+use evenair_units::{Bytes, Duration, Instant, Rate};
+use evenair_wifi::{Effects, Head, Holding, IdealAir, Up, Wake};
+
+/// A distribution by its name; its mean is given separately.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Exponential.
+    Exponential,
+    /// Uniform from zero to twice the mean.
+    Uniform,
+    /// Always the mean.
+    Fixed,
+}
+
+/// The mean holding time.
+const HOLDING: Duration = Duration::from_micros(1000);
+
+/// Share of time in which each link transmits, link `l` backing off for `exp(−exponents[l])` of a holding time on
+/// average; measured in `batches` equal parts of `batch` each, after one more that is thrown away.
+pub fn shares(
+    graph: &ConflictGraph,
+    exponents: &[f64],
+    backoff: Shape,
+    holding: Shape,
+    batches: usize,
+    batch: Duration,
+    seed: u64,
+) -> Vec<Vec<f64>> {
+    let holding = match holding {
+        Shape::Exponential => Holding::Exponential(HOLDING),
+        Shape::Uniform => Holding::Uniform(HOLDING),
+        Shape::Fixed => Holding::Fixed(HOLDING),
+    };
+    let links = exponents.iter().enumerate().map(|(l, &exponent)| {
+        let mean = HOLDING.mul_f64(libm::exp(-exponent));
+        let draw = match backoff {
+            Shape::Exponential => Draw::Exponential { mean, slotted: false },
+            Shape::Uniform => Draw::Uniform { mean },
+            Shape::Fixed => Draw::Fixed { mean },
+        };
+        let access = Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame };
+        (l as u32, access, holding, Stream::named(seed, &format!("link {l}"), "backoff"))
+    });
+    let mut air = IdealAir::new(graph.clone(), links.collect());
+    let (mut queue, mut out) = (Queue::<Wake>::new(), Effects::default());
+    let head = Head { to: 0, size: Bytes::new(1000), rate: Rate::from_kbps(8_000) };
+    for l in 0..exponents.len() as u32 {
+        air.offer(Instant::ZERO, l, head, &mut out);
+    }
+    // Time on the air, booked to the batch in which a transmission ends.
+    let mut since = vec![Instant::ZERO; exponents.len()];
+    let mut time = vec![vec![0.0; exponents.len()]; batches + 1];
+    let end = Instant::ZERO + batch * (batches as u64 + 1);
+    loop {
+        for (at, wake) in out.wakes.drain(..) {
+            queue.push(at, wake.phase(), wake);
+        }
+        let Some((now, wake)) = queue.pop().filter(|(now, _)| *now < end) else { break };
+        let was_waiting = matches!(wake, Wake::IdealAccess(..));
+        if let Wake::IdealEnd(l) = wake {
+            let index = (now.since(Instant::ZERO).as_nanos() / batch.as_nanos()) as usize;
+            time[index][l as usize] += now.since(since[l as usize]).as_secs_f64();
+        }
+        air.wake(now, wake, &mut out);
+        for (_, wake) in &out.wakes {
+            if let (true, Wake::IdealEnd(l)) = (was_waiting, wake) {
+                since[*l as usize] = now; // its countdown ended and it transmits
+            }
+        }
+        for up in std::mem::take(&mut out.up) {
+            if let Up::Done { by, .. } = up {
+                air.offer(now, by, head, &mut out);
+            }
+        }
+    }
+    let share = |row: &Vec<f64>| row.iter().map(|t| t / batch.as_secs_f64()).collect();
+    time.iter().skip(1).map(share).collect()
+}

@@ -1,0 +1,11 @@
+//! What evenair is checked against: closed forms, an independent slot-level DCF, and recorded results of ns-2.
+//!
+//! The quick form of every check runs with the tests; `cargo run --release -p evenair-agreement --example validation`
+//! prints the long form, the tables of docs/validation.md.
+#![forbid(unsafe_code)]
+
+pub mod bianchi;
+pub mod cell;
+pub mod ideal;
+pub mod ns2;
+pub mod slots;

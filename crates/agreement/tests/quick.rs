@@ -1,0 +1,208 @@
+//! The quick form of every check against something that evenair did not write. The long form is
+//! `examples/validation.rs`, its figures are in docs/validation.md.
+
+use evenair_agreement::ideal::Shape;
+use evenair_agreement::{bianchi, cell, ideal, ns2, slots};
+use evenair_netsim::{Network, RunResult};
+use evenair_optimum::ProductForm;
+use evenair_scenario::{Objective, Scenario};
+use evenair_topology::{ConflictGraph, IndependentSets};
+use evenair_units::{Bytes, Duration, Rate};
+use evenair_wifi::{MacTiming, Preamble};
+use proptest::prelude::*;
+
+fn builtin(id: &str, changes: &[&str]) -> Scenario {
+    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    Scenario::parse(id, evenair_study::builtin_scenario(id).expect("built in"), &changes).expect("it is right")
+}
+
+fn run(scenario: &Scenario, seed: u64) -> RunResult {
+    Network::run(&scenario.network(), scenario.run_spec(seed))
+}
+
+fn goodputs(result: &RunResult) -> Vec<f64> {
+    result.flows.iter().map(|f| f.goodput_pps).collect()
+}
+
+/// One frame exchange after the other, alone: every rate and preamble, exact to the nanosecond.
+#[test]
+fn one_exchange_is_the_formula_of_the_standard() {
+    for preamble in ["long", "short"] {
+        for (rate, bits_per_us) in [("1 Mbps", 1.0), ("2 Mbps", 2.0), ("5.5 Mbps", 5.5), ("11 Mbps", 11.0)] {
+            if (preamble, rate) == ("short", "1 Mbps") {
+                continue; // there is no such frame
+            }
+            let (head, basic) = if preamble == "long" { (192.0, 1.0) } else { (96.0, 2.0) };
+            let changes = [
+                format!("mac.preamble={preamble}"),
+                format!("mac.data_rate=\"{rate}\""),
+                "backoff.law=dcf".into(),
+                "backoff.window_min=0".into(),
+                "backoff.window_max=0".into(),
+                "nodes.s0.at=[0, 0]".into(), // on one spot: no propagation
+                "duration=\"1 s\"".into(),
+                "warmup=\"0 s\"".into(),
+            ];
+            let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+            let scenario = cell::scenario(1, &changes);
+            let payload = f64::ceil((1000.0 + 36.0) * 8.0 / bits_per_us);
+            let ack = f64::ceil(14.0 * 8.0 / basic);
+            // DIFS, DATA, SIFS, ACK [µs]; no back-off, because the window is zero.
+            let exchange = 50.0 + head + payload + 10.0 + head + ack;
+            let spec = evenair_netsim::RunSpec {
+                timeline: Some((evenair_units::Instant::ZERO, evenair_units::Instant::NEVER)),
+                ..scenario.run_spec(1)
+            };
+            let result = Network::run(&scenario.network(), spec);
+            let starts: Vec<u64> = result
+                .timeline
+                .iter()
+                .filter(|f| f.kind == evenair_wifi::FrameKind::Data)
+                .map(|f| f.start.as_nanos())
+                .collect();
+            assert!(starts.len() > 90, "{preamble} {rate}");
+            for pair in starts.windows(2) {
+                assert_eq!(pair[1] - pair[0], (exchange * 1000.0) as u64, "{preamble} {rate}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_saturated_cell_agrees_with_an_independent_slot_level_dcf() {
+    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+    for (n, kbps, change) in
+        [(1, 11_000, "11 Mbps"), (2, 11_000, "11 Mbps"), (10, 11_000, "11 Mbps"), (50, 11_000, "11 Mbps"), (10, 1_000, "1 Mbps")]
+    {
+        let change = format!("mac.data_rate=\"{change}\"");
+        let ours = cell::throughput_pps(n, &[&change], 400, 1);
+        let reference =
+            slots::throughput_pps(&timing, n, Bytes::new(1000), Rate::from_kbps(kbps), 300_000, 1);
+        // The issue asks for 0.3 %; at 400 s the sampling error of 50 stations at 11 Mb/s and of 10 at 1 Mb/s is 0.1 %.
+        assert!((ours / reference - 1.0).abs() < 0.003, "{n} stations at {kbps} kb/s: {ours} {reference}");
+    }
+}
+
+/// Bianchi's model knows no sensing delay: under its assumption we are within 1 % up to ten stations.
+#[test]
+fn a_saturated_cell_agrees_with_bianchi() {
+    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+    for n in [1, 2, 3, 5, 10] {
+        for (kbps, change) in [(11_000, "11 Mbps"), (1_000, "1 Mbps")] {
+            let change = format!("mac.data_rate=\"{change}\"");
+            let ours = cell::throughput_pps(n, &[&change, "mac.sensing_delay=\"0 us\""], 200, 1);
+            let model = bianchi::throughput_pps(&timing, n, Bytes::new(1000), Rate::from_kbps(kbps));
+            assert!((ours / model - 1.0).abs() < 0.01, "{n} stations at {kbps} kb/s: {ours} {model}");
+        }
+    }
+}
+
+/// Every share within four standard errors, estimated from 40 batches: one false alarm in 16 000 shares.
+fn assert_product_form(graph: &ConflictGraph, exponents: &[f64], backoff: Shape, holding: Shape, seed: u64) {
+    let form = ProductForm::new(&IndependentSets::of(graph).expect("small"), exponents);
+    let rows = ideal::shares(graph, exponents, backoff, holding, 40, Duration::from_secs(10), seed);
+    for l in 0..exponents.len() {
+        let n = rows.len() as f64;
+        let mean = rows.iter().map(|r| r[l]).sum::<f64>() / n;
+        let variance = rows.iter().map(|r| (r[l] - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let error = (variance / n).sqrt();
+        assert!(
+            (mean - form.links[l]).abs() < 4.0 * error + 1e-9,
+            "link {l}, {backoff:?} and {holding:?}: {mean} against {} ± {error}",
+            form.links[l]
+        );
+    }
+}
+
+const SHAPES: [(Shape, Shape); 5] = [
+    (Shape::Exponential, Shape::Exponential),
+    (Shape::Exponential, Shape::Fixed),
+    (Shape::Fixed, Shape::Exponential),
+    (Shape::Uniform, Shape::Exponential),
+    (Shape::Uniform, Shape::Uniform),
+];
+
+#[test]
+fn ideal_csma_follows_the_product_form_on_the_topologies_of_chen10() {
+    for id in ["chen10/a-graph", "chen10/b-graph", "chen10/c-graph"] {
+        let graph = builtin(id, &[]).describe().conflicts;
+        for (backoff, holding) in SHAPES {
+            assert_product_form(&graph, &[0.5, 1.5, 1.0, 0.8], backoff, holding, 1);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+    #[test]
+    fn ideal_csma_follows_the_product_form_on_random_graphs(
+        edges in prop::collection::vec((0usize..7, 0usize..7), 0..14),
+        exponents in prop::collection::vec(-1.0f64..2.0, 7),
+        shape in 0usize..5,
+    ) {
+        let graph = ConflictGraph::from_edges(7, &edges);
+        assert_product_form(&graph, &exponents, SHAPES[shape].0, SHAPES[shape].1, 1);
+    }
+}
+
+/// Positions and conflict graph of each topology say the same.
+#[test]
+fn both_forms_of_a_topology_have_one_conflict_graph() {
+    for id in ["chen10/a", "chen10/b", "chen10/c"] {
+        let (geometry, graph) = (builtin(id, &[]), builtin(&format!("{id}-graph"), &[]));
+        assert_eq!(geometry.describe().conflicts, graph.describe().conflicts, "{id}");
+    }
+}
+
+/// ns-2 2.35, recorded: totals within 5 % (1 % on the code as it is), the starved links starved.
+#[test]
+fn the_ns2_preset_agrees_with_ns2_on_the_four_link_topologies() {
+    let mut compared = 0;
+    for (topology, theirs) in ns2::four_links() {
+        if topology == "1" {
+            continue; // one link alone, kept for the record
+        }
+        let result = run(&builtin(&format!("chen10/{topology}"), &["preset=ns2"]), 1);
+        let ours = goodputs(&result);
+        let total = |x: &[f64]| x.iter().sum::<f64>();
+        assert!((total(&ours) / total(&theirs) - 1.0).abs() < 0.05, "{topology}: {ours:?} {theirs:?}");
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            if *theirs < 10.0 {
+                assert!(*ours < 15.0, "{topology}: a link that starves in ns-2 gets {ours}");
+            } else {
+                assert!((ours / theirs - 1.0).abs() < 0.05, "{topology}: {ours} {theirs}");
+            }
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 3);
+}
+
+#[test]
+fn the_ns2_preset_agrees_with_ns2_in_one_cell() {
+    for (n, theirs) in ns2::cells() {
+        let ours = cell::throughput_pps(n, &["preset=ns2"], 60, 1);
+        assert!((ours / theirs - 1.0).abs() < 0.01, "{n} stations: {ours} {theirs}");
+    }
+}
+
+/// The same laws in two worlds: the packet simulation of ideal CSMA settles near the solver's fixed point.
+#[test]
+fn multi_connection_tcp_over_ideal_csma_runs_into_the_fixed_point() {
+    let scenario = builtin(
+        "chen10/a-graph",
+        &[
+            "backoff.law=adaptive", "backoff.acks=high", "connections.k=20", "mac.queue=\"2000 packets\"",
+            "tcp.receiver_window=\"200 packets\"", "tcp.initial_ssthresh=\"20 packets\"",
+            "duration=\"400 s\"", "warmup=\"100 s\"",
+        ],
+    );
+    let ours = goodputs(&run(&scenario, 1));
+    let theory = scenario.optimum(Objective::FixedPoint).expect("solved");
+    for (x, expected) in ours.iter().zip(&theory.rates_pps) {
+        // The theory has no time-outs, no whole numbers of connections, no overshoot of slow start, and drops that
+        // cost no airtime: a quarter is what those make of it here.
+        assert!((x / expected - 1.0).abs() < 0.25, "{ours:?} {:?}", theory.rates_pps);
+    }
+}
