@@ -18,7 +18,9 @@ fn main() {
 }
 
 fn one_cell() {
-    println!("\n| rate | stations | evenair | slot-level reference | difference | Bianchi | difference | at no sensing delay | difference |");
+    println!(
+        "\n| rate | stations | evenair | slot-level reference | difference | Bianchi | difference | at no sensing delay | difference |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
     for kbps in [11_000, 1_000] {
@@ -49,7 +51,9 @@ fn one_cell() {
 }
 
 fn product_form() {
-    println!("\n| graph | back-off | holding | greatest error of a share | in standard errors |\n|---|---|---|---|---|");
+    println!(
+        "\n| graph | back-off | holding | greatest error of a share | in standard errors |\n|---|---|---|---|---|"
+    );
     let star = [(0, 1), (0, 2), (0, 3)];
     let a = [(0, 1), (1, 2), (1, 3), (2, 3)];
     let c = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)];
@@ -68,7 +72,8 @@ fn product_form() {
             for l in 0..4 {
                 let column: Vec<f64> = rows.iter().map(|r| r[l]).collect();
                 let mean = column.iter().sum::<f64>() / column.len() as f64;
-                let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (column.len() - 1) as f64;
+                let variance =
+                    column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (column.len() - 1) as f64;
                 let error = (mean - form.links[l]).abs();
                 worst = worst.max(error);
                 worst_sigma = worst_sigma.max(error / (variance / column.len() as f64).sqrt());
@@ -79,7 +84,9 @@ fn product_form() {
 }
 
 fn four_links() {
-    println!("\n| topology | ns-2 2.35, by link | total | evenair, ns2 preset | total | difference | standard | total |");
+    println!(
+        "\n| topology | ns-2 2.35, by link | total | evenair, ns2 preset | total | difference | standard | total |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for (topology, theirs) in ns2::four_links() {
         let Some(text) = evenair_study::builtin_scenario(&format!("chen10/{topology}")) else { continue };
@@ -113,10 +120,15 @@ fn four_links() {
 }
 
 fn cells_against_ns2() {
-    println!("\n| stations | ns-2 2.35 | evenair, ns2 preset | difference | standard |\n|---|---|---|---|---|");
+    println!(
+        "\n| stations | ns-2 2.35 | evenair, ns2 preset | difference | standard |\n|---|---|---|---|---|"
+    );
     for (n, theirs) in ns2::cells() {
         let ours = (1..=3).map(|s| cell::throughput_pps(n, &["preset=ns2"], 200, s)).sum::<f64>() / 3.0;
         let standard = cell::throughput_pps(n, &[], 200, 1);
-        println!("| {n} | {theirs:.1} | {ours:.1} | {:+.2} % | {standard:.1} |", 100.0 * (ours / theirs - 1.0));
+        println!(
+            "| {n} | {theirs:.1} | {ours:.1} | {:+.2} % | {standard:.1} |",
+            100.0 * (ours / theirs - 1.0)
+        );
     }
 }

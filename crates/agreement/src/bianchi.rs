@@ -25,7 +25,7 @@ pub fn throughput_pps(timing: &MacTiming, stations: u32, size: Bytes, rate: Rate
 fn attempt_probability(stations: u32) -> f64 {
     let (mut low, mut high): (f64, f64) = (1e-9, 0.5);
     for _ in 0..200 {
-        let tau = (low + high) / 2.0;
+        let tau = f64::midpoint(low, high);
         let p = 1.0 - (1.0 - tau).powf(f64::from(stations) - 1.0);
         // Attempts per packet over slots per packet: each attempt k waits CW_k/2 slots and takes one more.
         let (mut attempts, mut slots, mut reach) = (0.0, 0.0, 1.0);

@@ -8,7 +8,9 @@ pub fn four_links() -> Vec<(String, Vec<f64>)> {
 /// What ns-2 gave for saturated cells: number of stations, and the total of each.
 pub fn cells() -> Vec<(u32, f64)> {
     let rows = means(include_str!("../../../validation/ns2/cell.txt"));
-    rows.into_iter().map(|(n, rates)| (n.parse().expect("a number of stations"), rates.iter().sum())).collect()
+    rows.into_iter()
+        .map(|(n, rates)| (n.parse().expect("a number of stations"), rates.iter().sum()))
+        .collect()
 }
 
 /// Means over seeds of lines "name seed rate rate … total".

@@ -16,8 +16,15 @@ struct Station {
 }
 
 /// Saturation throughput \[packets/s\] over `successes` packets.
-pub fn throughput_pps(timing: &MacTiming, stations: u32, size: Bytes, rate: Rate, successes: u64, seed: u64) -> f64 {
-    let ns = |d: evenair_units::Duration| d.as_nanos() as i64;
+pub fn throughput_pps(
+    timing: &MacTiming,
+    stations: u32,
+    size: Bytes,
+    rate: Rate,
+    successes: u64,
+    seed: u64,
+) -> f64 {
+    let ns = |d: evenair_units::Duration| d.as_nanos().cast_signed();
     let (slot, difs, eifs) = (ns(timing.slot), ns(timing.difs), ns(timing.eifs));
     let data = ns(timing.data(size, rate));
     let answer = ns(timing.sifs) + ns(timing.ack);

@@ -13,7 +13,8 @@ use proptest::prelude::*;
 
 fn builtin(id: &str, changes: &[&str]) -> Scenario {
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    Scenario::parse(id, evenair_study::builtin_scenario(id).expect("built in"), &changes).expect("it is right")
+    Scenario::parse(id, evenair_study::builtin_scenario(id).expect("built in"), &changes)
+        .expect("it is right")
 }
 
 fn run(scenario: &Scenario, seed: u64) -> RunResult {
@@ -71,9 +72,13 @@ fn one_exchange_is_the_formula_of_the_standard() {
 #[test]
 fn a_saturated_cell_agrees_with_an_independent_slot_level_dcf() {
     let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
-    for (n, kbps, change) in
-        [(1, 11_000, "11 Mbps"), (2, 11_000, "11 Mbps"), (10, 11_000, "11 Mbps"), (50, 11_000, "11 Mbps"), (10, 1_000, "1 Mbps")]
-    {
+    for (n, kbps, change) in [
+        (1, 11_000, "11 Mbps"),
+        (2, 11_000, "11 Mbps"),
+        (10, 11_000, "11 Mbps"),
+        (50, 11_000, "11 Mbps"),
+        (10, 1_000, "1 Mbps"),
+    ] {
         let change = format!("mac.data_rate=\"{change}\"");
         let ours = cell::throughput_pps(n, &[&change], 400, 1);
         let reference =
@@ -193,9 +198,14 @@ fn multi_connection_tcp_over_ideal_csma_runs_into_the_fixed_point() {
     let scenario = builtin(
         "chen10/a-graph",
         &[
-            "backoff.law=adaptive", "backoff.acks=high", "connections.k=20", "mac.queue=\"2000 packets\"",
-            "tcp.receiver_window=\"200 packets\"", "tcp.initial_ssthresh=\"20 packets\"",
-            "duration=\"400 s\"", "warmup=\"100 s\"",
+            "backoff.law=adaptive",
+            "backoff.acks=high",
+            "connections.k=20",
+            "mac.queue=\"2000 packets\"",
+            "tcp.receiver_window=\"200 packets\"",
+            "tcp.initial_ssthresh=\"20 packets\"",
+            "duration=\"400 s\"",
+            "warmup=\"100 s\"",
         ],
     );
     let ours = goodputs(&run(&scenario, 1));

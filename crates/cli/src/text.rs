@@ -93,11 +93,10 @@ fn metric_table(outcome: &Outcome, metric: Metric, flows: &[&str]) -> String {
         let optimum = (metric == Metric::Goodput)
             .then(|| row("fair optimum".into(), variant, Metric::Optimum))
             .flatten();
-        if let (Some(last), true) = (optimum_of_last.take(), optimum.is_some()) {
-            if Some(&last) != optimum.as_ref() {
-                let place = rows.len() - 1;
-                rows.insert(place, last);
-            }
+        if let (Some(last), true) = (optimum_of_last.take(), optimum.is_some())
+            && Some(&last) != optimum.as_ref()
+        {
+            rows.insert(rows.len() - 1, last);
         }
         optimum_of_last = optimum;
     }

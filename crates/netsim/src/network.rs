@@ -14,15 +14,16 @@ use crate::spec::{NetworkSpec, RunSpec, Traffic};
 use evenair_des::{Phase, Queue};
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::{Air, Effects, Head, Outcome, Up, Wake};
+use std::collections::VecDeque;
 
 /// What can be due.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Air(Wake),
-    /// A packet reaches its queue after the link-layer delay.
-    Down(Packet),
-    /// A packet reaches the network layer of its next node.
-    Arrive(Packet),
+    /// The first of the packets on their way down reaches its queue.
+    Down,
+    /// The first of the packets on their way up reaches the network layer of its next node.
+    Arrive,
     /// A connection's retransmission timer may have expired.
     Retransmission(u32),
     /// A connection's delayed acknowledgement may be due.
@@ -56,6 +57,9 @@ pub struct Network {
     /// Places of connections that are over.
     free: Vec<u32>,
     packets: Packets,
+    /// Packets between layers: the delay is one for all, so they stay in order and the event queue stays small.
+    going_down: VecDeque<Packet>,
+    going_up: VecDeque<Packet>,
     meter: Meter,
 }
 
@@ -79,8 +83,14 @@ impl Network {
         self.now = now;
         match event {
             Event::Air(wake) => self.air.wake(now, wake, &mut self.effects),
-            Event::Down(packet) => self.enqueue(packet),
-            Event::Arrive(packet) => self.arrive(packet),
+            Event::Down => {
+                let packet = self.going_down.pop_front().expect("one event per packet");
+                self.enqueue(packet);
+            }
+            Event::Arrive => {
+                let packet = self.going_up.pop_front().expect("one event per packet");
+                self.arrive(packet);
+            }
             Event::Retransmission(connection) => self.on_retransmission(connection),
             Event::DelayedAck(connection) => self.on_delayed_ack(connection),
             Event::Start(flow) => self.start(flow),
@@ -124,7 +134,8 @@ impl Network {
         if self.spec.link_layer_delay.is_zero() {
             self.arrive(packet);
         } else {
-            self.host(self.now + self.spec.link_layer_delay, Event::Arrive(packet));
+            self.going_up.push_back(packet);
+            self.host(self.now + self.spec.link_layer_delay, Event::Arrive);
         }
     }
 
@@ -188,7 +199,8 @@ impl Network {
         if self.spec.link_layer_delay.is_zero() {
             self.enqueue(packet);
         } else {
-            self.host(self.now + self.spec.link_layer_delay, Event::Down(packet));
+            self.going_down.push_back(packet);
+            self.host(self.now + self.spec.link_layer_delay, Event::Down);
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::language::{Figure, FigureKind};
 use crate::metric::Metric;
 use crate::outcome::{Outcome, VariantOutcome};
-use crate::record::LinkRecord;
+use crate::record::{FlowRecord, LinkRecord};
 use serde_json::{Value, json};
 
 /// Colours for up to eight things, told apart by colour-blind readers too (after Okabe and Ito).
@@ -57,13 +57,13 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Valu
     }
     let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
     let x = json!({"field": "flow", "type": "nominal", "title": "flow", "axis": {"labelAngle": 0}});
-    let offset = json!({"field": "system", "sort": order});
+    let offset = json!({"field": "system", "type": "nominal", "sort": order});
     let mut layers = vec![
         json!({
             "mark": {"type": "bar"},
             "encoding": {
                 "y": {"field": "value", "type": "quantitative", "title": metric.label()},
-                "color": {"field": "system", "sort": order, "title": null, "legend": {"orient": "top", "columns": 2}},
+                "color": {"field": "system", "type": "nominal", "sort": order, "title": null, "legend": {"orient": "top", "columns": 2}},
                 "tooltip": [{"field": "system"}, {"field": "flow"}, {"field": "value", "format": ".4g"},
                             {"field": "low", "format": ".4g"}, {"field": "high", "format": ".4g"},
                             {"field": "optimum", "format": ".4g"}],
@@ -209,7 +209,7 @@ fn ledger(variants: &[&VariantOutcome]) -> Value {
         for flow in &variant.runs[0].flows {
             let links: Vec<&LinkRecord> =
                 variant.runs.iter().filter_map(|r| r.links.iter().find(|l| l.queue == flow.queue)).collect();
-            for (part, share) in ledger_parts(&links) {
+            for (part, share) in ledger_parts(&links, &variant.runs[0].flows, &flow.flow) {
                 rows.push(json!({"system": variant.label, "flow": flow.flow, "part": part, "share": share}));
             }
         }
@@ -229,7 +229,7 @@ fn ledger(variants: &[&VariantOutcome]) -> Value {
                 "y": {"field": "flow", "type": "nominal", "title": "sender of flow"},
                 "x": {"field": "share", "type": "quantitative", "stack": "zero", "title": "share of time",
                       "axis": {"format": "%"}, "scale": {"domain": [0, 1]}},
-                "color": {"field": "part", "sort": parts, "title": null,
+                "color": {"field": "part", "type": "nominal", "sort": parts, "title": null,
                           "scale": {"domain": parts, "range": part_colours(&parts)}, "legend": {"orient": "top", "columns": 4}},
                 "order": {"field": "rank"},
                 "tooltip": [{"field": "part"}, {"field": "share", "format": ".1%"}],
@@ -238,8 +238,8 @@ fn ledger(variants: &[&VariantOutcome]) -> Value {
     })
 }
 
-/// Means over runs of the parts of one queue's time.
-pub(crate) fn ledger_parts(links: &[&LinkRecord]) -> Vec<(String, f64)> {
+/// Means over runs of the parts of the time of one flow's sender.
+pub(crate) fn ledger_parts(links: &[&LinkRecord], flows: &[FlowRecord], own: &str) -> Vec<(String, f64)> {
     let mut parts: Vec<(String, f64)> = Vec::new();
     let mut add = |part: String, share: f64| match parts.iter_mut().find(|(p, _)| *p == part) {
         Some((_, sum)) => *sum += share,
@@ -254,16 +254,35 @@ pub(crate) fn ledger_parts(links: &[&LinkRecord]) -> Vec<(String, f64)> {
         add("inter-frame spaces".into(), time.interframe / n);
         add("nothing to send".into(), time.empty / n);
         for (by, share) in &time.blocked_by {
-            add(format!("blocked by {by}"), share / n);
+            add(blocker(by, flows, own), share / n);
         }
     }
     parts
 }
 
+/// Whose exchange a queue's is: called by its flow where the queue's node belongs to one flow only.
+fn blocker(queue: &str, flows: &[FlowRecord], own: &str) -> String {
+    let node = queue.split('>').next().unwrap_or(queue);
+    let mut users = flows.iter().filter(|f| f.from == node || f.to == node);
+    match (users.next(), users.next()) {
+        (Some(flow), None) if flow.flow == own => "own TCP acknowledgements".into(),
+        (Some(flow), None) => format!("blocked by flow {}", flow.flow),
+        _ => format!("blocked by {queue}"),
+    }
+}
+
+/// Parts of a sender's time that are not another's doing, in the order in which they are drawn.
+pub(crate) const OWN_PARTS: [&str; 6] = [
+    "own exchanges",
+    "failed exchanges",
+    "own TCP acknowledgements",
+    "back-off",
+    "inter-frame spaces",
+    "nothing to send",
+];
+
 fn part_rank(part: &str) -> (usize, String) {
-    const FIRST: [&str; 5] =
-        ["own exchanges", "failed exchanges", "back-off", "inter-frame spaces", "nothing to send"];
-    (FIRST.iter().position(|p| *p == part).unwrap_or(FIRST.len()), part.into())
+    (OWN_PARTS.iter().position(|p| *p == part).unwrap_or(OWN_PARTS.len()), part.into())
 }
 
 fn part_colours(parts: &[String]) -> Vec<&'static str> {
@@ -273,9 +292,10 @@ fn part_colours(parts: &[String]) -> Vec<&'static str> {
     let colour = |part: &String| match part_rank(part).0 {
         0 => "#009e73",
         1 => "#d62728",
-        2 => "#9ecae1",
-        3 => "#c6dbef",
-        4 => "#eeeeee",
+        2 => "#66c2a4",
+        3 => "#9ecae1",
+        4 => "#c6dbef",
+        5 => "#eeeeee",
         _ => blocked.next().expect("it cycles"),
     };
     parts.iter().map(colour).collect()
@@ -311,7 +331,7 @@ fn timeline(variants: &[&VariantOutcome]) -> Value {
                 "y": {"field": "node", "type": "nominal", "sort": nodes, "scale": {"domain": nodes}, "title": "node"},
                 "x": {"field": "start", "type": "quantitative", "title": "time in the window [ms]"},
                 "x2": {"field": "end"},
-                "color": {"field": "what", "title": null, "legend": {"orient": "top"},
+                "color": {"field": "what", "type": "nominal", "title": null, "legend": {"orient": "top"},
                           "scale": {"domain": ["DATA", "802.11 ACK", "lost"], "range": ["#0072b2", "#56b4e9", "#d62728"]}},
                 "tooltip": [{"field": "node"}, {"field": "what"}, {"field": "start", "format": ".3f"}, {"field": "end", "format": ".3f"}],
             },

@@ -159,11 +159,16 @@ impl Outcome {
             let flow = run.flows.iter().find(|f| f.flow == flow)?;
             run.links.iter().find(|l| l.queue == flow.queue)
         });
-        let parts = crate::figure::ledger_parts(&links.collect::<Vec<_>>());
-        let (blocked, mut rest): (Vec<_>, Vec<_>) =
-            parts.into_iter().partition(|(p, _)| p.starts_with("blocked"));
-        rest.push(("blocked by others".into(), blocked.iter().map(|(_, share)| share).sum()));
-        rest
+        let flows = &variant.runs[0].flows;
+        let parts = crate::figure::ledger_parts(&links.collect::<Vec<_>>(), flows, flow);
+        let share = |name: &str| {
+            parts.iter().filter(|(part, _)| part.starts_with(name)).map(|(_, share)| share).sum()
+        };
+        crate::figure::OWN_PARTS
+            .iter()
+            .chain(&["blocked"])
+            .map(|name| ((*name).to_string(), share(name)))
+            .collect()
     }
 
     /// The row of one variant, flow ("total" for all) and metric.

@@ -66,6 +66,10 @@ pub struct FlowRecord {
     pub retransmitted: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
+    /// Where its data come from.
+    pub from: String,
+    /// Where they go.
+    pub to: String,
     /// The queue at the source that carries its data.
     pub queue: String,
 }
@@ -175,22 +179,24 @@ impl RunRecord {
         };
         let network = scenario.network();
         let result = Network::run(&network, spec);
-        let sources: Vec<String> = network
+        let ends: Vec<[String; 3]> = network
             .flows
             .iter()
             .map(|flow| {
                 let (node, next) =
                     (&network.nodes[flow.path[0] as usize], &network.nodes[flow.path[1] as usize]);
                 let per_hop = format!("{node}>{next}");
-                if result.links.iter().any(|l| l.name == per_hop) { per_hop } else { node.clone() }
+                let queue =
+                    if result.links.iter().any(|l| l.name == per_hop) { per_hop } else { node.clone() };
+                [node.clone(), network.nodes[flow.path[flow.path.len() - 1] as usize].clone(), queue]
             })
             .collect();
-        Self::new(&scenario.name, result, &sources, options)
+        Self::new(&scenario.name, result, ends, options)
     }
 
-    fn new(scenario: &str, result: RunResult, sources: &[String], options: Options) -> Self {
+    fn new(scenario: &str, result: RunResult, ends: Vec<[String; 3]>, options: Options) -> Self {
         let names: Vec<String> = result.links.iter().map(|l| l.name.clone()).collect();
-        let flows = result.flows.iter().zip(sources).map(|(flow, queue)| FlowRecord {
+        let flows = result.flows.iter().zip(ends).map(|(flow, [from, to, queue])| FlowRecord {
             flow: flow.name.clone(),
             goodput_bps: flow.goodput_bps,
             goodput_pps: flow.goodput_pps,
@@ -200,7 +206,9 @@ impl RunRecord {
             sent: flow.sent,
             retransmitted: flow.retransmitted,
             timeouts: flow.timeouts,
-            queue: queue.clone(),
+            from,
+            to,
+            queue,
         });
         let flows = flows.collect();
         let links = result.links.iter().map(|link| link_record(link, &names)).collect();

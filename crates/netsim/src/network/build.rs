@@ -59,6 +59,8 @@ impl Network {
             connections: Vec::new(),
             free: Vec::new(),
             packets: Packets::default(),
+            going_down: VecDeque::new(),
+            going_up: VecDeque::new(),
             meter,
         };
         network.schedule_start();

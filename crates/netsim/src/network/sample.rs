@@ -99,7 +99,7 @@ impl Network {
     }
 
     /// Counts what is still under way: in queues, and between layers.
-    fn account(&mut self) -> crate::Packets {
+    fn account(&self) -> crate::Packets {
         let mut packets = self.packets;
         for (index, queue) in self.queues.iter().enumerate() {
             // A packet that was received while its sender still awaits the acknowledgement is beyond its queue.
@@ -109,9 +109,7 @@ impl Network {
             };
             packets.under_way += queue.packets.len() as u64 - u64::from(received);
         }
-        while let Some((_, event)) = self.events.pop() {
-            packets.under_way += u64::from(matches!(event, Event::Down(_) | Event::Arrive(_)));
-        }
+        packets.under_way += (self.going_down.len() + self.going_up.len()) as u64;
         packets
     }
 

@@ -108,7 +108,9 @@ fn clarabel(sets: &IndependentSets, weights: &[f64], beta: f64) -> Vec<f64> {
     let (mut is, mut js, mut vs) = (vec![], vec![], vec![]);
     for (i, (row, _)) in rows.iter().enumerate() {
         for &(j, v) in row {
-            (is.push(i), js.push(j), vs.push(v));
+            is.push(i);
+            js.push(j);
+            vs.push(v);
         }
     }
     let a = CscMatrix::new_from_triplets(rows.len(), columns, is, js, vs);
@@ -156,7 +158,7 @@ proptest! {
         let solution = Problem { sets: &sets, flows, beta: Some(beta) }.solve().unwrap();
         let (mut low, mut high) = (1e-9, 1.0);
         for _ in 0..200 {
-            let x: f64 = (low + high) / 2.0;
+            let x: f64 = f64::midpoint(low, high);
             let y = 1.0 / (1.0 + libm::exp(-beta * weight / (x * x)));
             if y > x { low = x } else { high = x }
         }

@@ -218,7 +218,7 @@ proptest! {
         delayed in any::<bool>(),
     ) {
         let window = if newreno { WindowKind::NewReno } else { WindowKind::Reno };
-        let mut sender = Sender::new(SenderParams { handshake, limited_transmit, ..params(window) });
+        let mut sender = Sender::new(SenderParams { limited_transmit, handshake, ..params(window) });
         let policy =
             if delayed { AckPolicy::Delayed(Duration::from_millis(100)) } else { AckPolicy::EachSegment };
         let mut receiver = Receiver::new(policy);

@@ -350,6 +350,11 @@ impl DcfAir {
             }
         }
         self.due = due;
+        self.schedule_least(node, out);
+    }
+
+    /// Asks for a wake at the least deadline of a neighbourhood.
+    fn schedule_least(&mut self, node: usize, out: &mut Effects) {
         let mut next = Instant::NEVER;
         self.each_neighbour(node, |air, n| {
             for c in air.contenders(n) {
@@ -489,7 +494,9 @@ impl DcfAir {
             }
         }
         self.record(now, node, &sent, decoded);
-        self.schedule_access(node, next, out);
+        if !answered {
+            self.schedule_access(node, next, out);
+        } // else the answer comes before any countdown can end, and `on_respond` looks who is left
     }
 
     /// The addressee of a DATA frame delivers it, unless it did so before, and will answer after a SIFS. Tells whether
@@ -516,7 +523,7 @@ impl DcfAir {
             let overdue = self.nodes[to as usize].overdue.max(now);
             self.nodes[to as usize].overdue = overdue;
             out.wakes.push((overdue, Wake::Timeout(to)));
-            return;
+            return self.schedule_least(to as usize, out);
         }
         for c in self.contenders(node) {
             self.freeze(node, c, now);
@@ -525,6 +532,8 @@ impl DcfAir {
             }
         }
         self.start_frame(now, node, FrameKind::Ack, to, by, self.timing.ack, out);
+        // Hearers of the DATA frame that do not hear the answer count down beside it.
+        self.schedule_least(to as usize, out);
     }
 
     /// The awaited acknowledgement was decoded: the exchange is complete.

@@ -133,12 +133,16 @@ fn a_frame_that_comes_within_the_difs_waits_for_its_end_only() {
 
 #[test]
 fn ns2_waits_a_difs_of_its_own_and_draws_on_an_idle_medium() {
-    let mut bench = Bench::line(&[0.0, 100.0], |_| DcfParams::dsss().ns2().access(), timing().ns2(), Rules::ns2());
+    let mut bench =
+        Bench::line(&[0.0, 100.0], |_| DcfParams::dsss().ns2().access(), timing().ns2(), Rules::ns2());
     bench.run_to(us(1000));
     bench.offer(0, 1);
     bench.run_to(us(10_000));
     let wait = bench.data_starts(0)[0] - 1_000_000;
-    assert!(wait >= 50_000 && (wait - 50_000).is_multiple_of(20_000) && wait <= 50_000 + 30 * 20_000, "{wait}");
+    assert!(
+        wait >= 50_000 && (wait - 50_000).is_multiple_of(20_000) && wait <= 50_000 + 30 * 20_000,
+        "{wait}"
+    );
 }
 
 #[test]
@@ -279,7 +283,8 @@ fn a_countdown_that_ends_within_the_sensing_delay_is_not_stopped() {
     // 15 µs of sensing and the flight: 15 µs later still transmits, 16 µs later does not.
     for (late_us, transmits) in [(15, true), (16, false)] {
         let fixed = |us| Access { draw: Draw::Fixed { mean: Duration::from_micros(us) }, ..exactly(0) };
-        let mut bench = Bench::standard(&[0.0, 50.0, 100.0], |n| fixed(if n == 0 { 40 } else { 40 + late_us }));
+        let mut bench =
+            Bench::standard(&[0.0, 50.0, 100.0], |n| fixed(if n == 0 { 40 } else { 40 + late_us }));
         bench.offer(0, 1);
         bench.offer(2, 1);
         bench.run_to(us(200));
@@ -418,9 +423,9 @@ proptest! {
         }
         let end = bench.now + Duration::from_secs(2);
         bench.run_to(end);
-        for c in 0..n {
+        for (c, &offered) in offered.iter().enumerate() {
             let done = bench.done().iter().filter(|d| d.1 == c as u32).count();
-            prop_assert_eq!(done, offered[c], "contender {} of {:?}", c, places);
+            prop_assert_eq!(done, offered, "contender {} of {:?}", c, places);
             let received = bench.up.iter().filter(|(_, up)| *up == Up::Received { from: c as u32 }).count();
             let delivered = bench.done().iter().filter(|d| d.1 == c as u32 && d.2 != Outcome::Dropped).count();
             prop_assert_eq!(received, delivered);

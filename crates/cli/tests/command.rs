@@ -1,0 +1,207 @@
+//! End to end: the command as its users call it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn evenair(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_evenair")).args(arguments).output().expect("the command runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    assert!(output.status.success(), "{}", stderr(output));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+const SHORT: [&str; 4] = ["--set", "duration=5 s", "--set", "warmup=5 s"];
+
+fn run_short(more: &[&str]) -> Output {
+    evenair(&[&["run", "chen10/a"], &SHORT[..], more].concat())
+}
+
+#[test]
+fn run_prints_flows_and_queues() {
+    let output = run_short(&["--ledger"]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for word in ["packets/s", "receiver busy", "share of time", "by s1", "s2"] {
+        assert!(text.contains(word), "{word} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
+    let one = run_short(&["--json", "--seeds", "4"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenair"));
+    command
+        .args(["run", "chen10/a"])
+        .args(SHORT)
+        .args(["--json", "--seeds", "4"])
+        .env("RAYON_NUM_THREADS", "1");
+    let other = command.output().expect("the command runs");
+    assert_eq!(one.stdout, other.stdout);
+    let document = json(&one);
+    assert_eq!(document["runs"].as_array().unwrap().len(), 4);
+    assert!(document["runs"][0]["flows"][0]["goodput_bps"].as_f64().unwrap() > 1e6);
+    assert_eq!(document["runs"][3]["seed"], 4);
+}
+
+#[test]
+fn out_keeps_a_scenario_that_runs_again_to_the_same_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("result");
+    let first = run_short(&["--json", "--out", out.to_str().unwrap()]);
+    let scenario = out.join("scenario.toml");
+    let again = evenair(&["run", scenario.to_str().unwrap(), "--json"]);
+    assert_eq!(json(&first)["runs"][0]["fingerprint"], json(&again)["runs"][0]["fingerprint"]);
+    let csv = std::fs::read_to_string(out.join("flows.csv")).unwrap();
+    assert!(csv.starts_with("seed,flow,goodput_bps") && csv.lines().count() == 5, "{csv}");
+}
+
+#[test]
+fn bad_input_ends_with_two_a_message_and_no_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let cases = [
+        (
+            write("unknown.toml", b"[mac]\ndata_rat = \"11 Mbps\"\n"),
+            "unknown.toml:2:1: unknown field `data_rat`, expected one of",
+        ),
+        (write("binary.toml", &[0xff, 0xfe, 0x00]), "not a text file"),
+        (write("prose.toml", b"hello there"), "prose.toml:1:"),
+        (write("empty.toml", b""), "there is no flow"),
+        (
+            write("type.toml", b"seed = \"one\"\n"),
+            "type.toml:1:8: invalid type: string \"one\", expected u64",
+        ),
+        ("nowhere/at-all".into(), "built in are cell, chen10/a"),
+    ];
+    for (scenario, expected) in cases {
+        let output = evenair(&["run", &scenario]);
+        assert_eq!(output.status.code(), Some(2), "{scenario}");
+        assert!(output.stdout.is_empty(), "{scenario}: partial output");
+        assert!(stderr(&output).contains(expected), "{scenario}: {}", stderr(&output));
+    }
+    for set in ["mac.data_rate=0 Mbps", "duration=nan s", "nodes.s2.id=s1", "flows.1.to=nobody", "nonsense=1"]
+    {
+        let output = evenair(&["run", "chen10/a", "--set", set]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{set}");
+        assert!(stderr(&output).contains("--set"), "{set}: {}", stderr(&output));
+    }
+    let output = evenair(&["study", "chen10/fig-4-2", "chen10/no-such"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    assert!(stderr(&output).contains("there are chen10/fig-4-2"), "{}", stderr(&output));
+}
+
+#[test]
+fn solve_gives_rates_prices_and_residuals() {
+    let document = json(&evenair(&["solve", "chen10/a", "--json"]));
+    let rates: Vec<f64> =
+        document["flows"].as_array().unwrap().iter().map(|f| f["rate_pps"].as_f64().unwrap()).collect();
+    // Without entropy x₂ = C/(1 + √5); by the standard C is 513 packets/s.
+    let capacity = document["capacity_pps"][0].as_f64().unwrap();
+    assert!((rates[1] - capacity / (1.0 + 5f64.sqrt())).abs() < 0.01, "{rates:?}");
+    assert!(document["residuals"]["gap"].as_f64().unwrap() < 1e-6);
+    let refused = evenair(&["solve", "chen10/a", "--objective", "fixed-point"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("needs [connections] and an adaptive [backoff]"));
+}
+
+#[test]
+fn show_draws_the_map_and_lists_conflicts() {
+    let text = stdout(&evenair(&["show", "chen10/a"]));
+    assert!(text.contains("s2>r2: s1>r1, s3>r3, s4>r4"), "{text}");
+    assert!(text.contains("carrier-sense range 800 m"));
+    let resolved = stdout(&evenair(&["show", "chen10/a", "--resolved"]));
+    assert!(resolved.contains("min_rto = \"1 s\""), "{resolved}");
+    assert!(stdout(&evenair(&["show", "chen10/b-graph"])).contains("s1>r1: s2>r2, s3>r3, s4>r4"));
+}
+
+#[test]
+fn the_schema_is_json() {
+    assert_eq!(json(&evenair(&["schema"]))["title"], "Scenario");
+}
+
+#[test]
+fn a_study_reports_resumes_and_repeats_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let study = |id: &str| evenair(&["study", id, "--quick", "--json", "--out", out]);
+    let first = json(&study("chen10/fig-4-2"));
+    assert_eq!(first["study"], "chen10/fig-4-2");
+    let claims = first["claims"].as_array().unwrap();
+    assert!(
+        !claims.is_empty() && claims.iter().all(|c| c["holds"].is_boolean() && c["measured"].is_number())
+    );
+    let runs = folder.path().join("chen10/fig-4-2/runs");
+    let files = || {
+        let mut list: Vec<_> = std::fs::read_dir(&runs).unwrap().map(|e| e.unwrap().path()).collect();
+        list.sort();
+        list
+    };
+    let all = files();
+    assert_eq!(all.len(), 6, "three variants, two seeds");
+    // Lose one run and damage another: both are done again, the rest is kept.
+    let kept = std::fs::metadata(&all[2]).unwrap().modified().unwrap();
+    std::fs::remove_file(&all[0]).unwrap();
+    std::fs::write(&all[1], "{").unwrap();
+    assert_eq!(json(&study("chen10/fig-4-2")), first);
+    assert_eq!(files(), all);
+    assert_eq!(std::fs::metadata(&all[2]).unwrap().modified().unwrap(), kept);
+    check_report(&folder.path().join("chen10/fig-4-2/report.html"));
+    assert!(folder.path().join("chen10/fig-4-2/table.csv").exists());
+}
+
+/// The report stands alone: it asks the network for nothing.
+fn check_report(path: &Path) {
+    let page = std::fs::read_to_string(path).unwrap();
+    assert!(page.contains("vegaEmbed('#figure-0'"));
+    for outside in ["<script src", "<link ", "@import", "<img src=\"http"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn an_interrupted_study_keeps_what_is_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_evenair"))
+        .args(["study", "chen10/table-6-2", "--out", out])
+        .env("RAYON_NUM_THREADS", "1")
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let runs = folder.path().join("chen10/table-6-2/runs");
+    let finished = || {
+        std::fs::read_dir(&runs).map_or(0, |d| {
+            d.filter(|e| e.as_ref().is_ok_and(|e| e.path().extension().is_some_and(|x| x == "json"))).count()
+        })
+    };
+    while finished() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(finished() >= 2, "what was finished is kept");
+}
+
+#[test]
+fn help_teaches() {
+    for command in [&["--help"][..], &["run", "--help"], &["study", "--help"], &["solve", "--help"]] {
+        let output = evenair(command);
+        assert!(output.status.success() && stdout(&output).lines().count() > 8, "{command:?}");
+    }
+    assert!(stdout(&evenair(&["run", "--help"])).contains("evenair run chen10/a --set preset=ns2"));
+}

@@ -1,0 +1,200 @@
+//! Rules that the compiler does not know.
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::{DependencyKind, MetadataCommand};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The floor of each crate (ARCHITECTURE.md): dependencies point only to strictly lower floors.
+const FLOORS: [(&str, u32); 12] = [
+    ("evenair-units", 0),
+    ("evenair-laws", 1),
+    ("evenair-topology", 1),
+    ("evenair-des", 1),
+    ("evenair-optimum", 2),
+    ("evenair-wifi", 2),
+    ("evenair-tcp", 2),
+    ("evenair-netsim", 3),
+    ("evenair-scenario", 4),
+    ("evenair-study", 5),
+    ("evenair-cli", 6),
+    ("evenair-agreement", 7), // tests only: it sees every world
+];
+
+/// The most lines a function may have.
+const LINES_MAX: usize = 70;
+/// The most lines a source file may have.
+const FILE_LINES_MAX: usize = 1000;
+
+pub(crate) fn run() -> Result<()> {
+    let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
+    let root = PathBuf::from(&metadata.workspace_root);
+    let mut findings = floors(&metadata);
+    for file in files(&root, &["rs"])? {
+        let text = fs::read_to_string(&file)?;
+        let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+        findings.extend(long_functions(&name, &text));
+        let lines = text.lines().count();
+        if lines > FILE_LINES_MAX {
+            findings.push(format!("{name}: {lines} lines, more than {FILE_LINES_MAX}"));
+        }
+    }
+    findings.extend(equations(&root)?);
+    findings.extend(studies(&root)?);
+    for finding in &findings {
+        println!("tidy: {finding}");
+    }
+    if findings.is_empty() { Ok(()) } else { bail!("{} findings", findings.len()) }
+}
+
+fn floors(metadata: &cargo_metadata::Metadata) -> Vec<String> {
+    let floor = |name: &str| FLOORS.iter().find(|(n, _)| *n == name).map(|(_, f)| *f);
+    let mut findings = Vec::new();
+    for package in metadata.packages.iter().filter(|p| p.name.starts_with("evenair-")) {
+        let Some(own) = floor(&package.name) else {
+            findings.push(format!("{}: has no floor; give it one in xtask/src/tidy.rs", package.name));
+            continue;
+        };
+        for dependency in package.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal) {
+            if let Some(below) = floor(&dependency.name)
+                && below >= own
+            {
+                findings.push(format!(
+                    "{} (floor {own}) depends on {} (floor {below})",
+                    package.name, dependency.name
+                ));
+            }
+        }
+        let pure = ["evenair-units", "evenair-laws"];
+        let allowed = ["libm", "serde", "schemars"];
+        if pure.contains(&package.name.as_str()) {
+            for d in package.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal) {
+                if !d.name.starts_with("evenair-") && !allowed.contains(&d.name.as_str()) {
+                    findings.push(format!(
+                        "{} depends on {}; only {} are allowed",
+                        package.name,
+                        d.name,
+                        allowed.join(", ")
+                    ));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// Functions over the limit, found by indentation: rustfmt puts the closing brace under the `fn`.
+fn long_functions(name: &str, text: &str) -> Vec<String> {
+    let mut findings = Vec::new();
+    let lines: Vec<&str> = text.lines().collect();
+    for (start, line) in lines.iter().enumerate() {
+        let trimmed = line.trim_start();
+        let head = trimmed.split('(').next().unwrap_or("");
+        let is_function = head.split_whitespace().any(|word| word == "fn") && !trimmed.starts_with("//");
+        if !is_function || line.trim_end().ends_with(';') {
+            continue;
+        }
+        let indent = line.len() - trimmed.len();
+        let close = format!("{}}}", " ".repeat(indent));
+        if let Some(length) = lines[start..].iter().position(|l| *l == close)
+            && length + 1 > LINES_MAX
+        {
+            findings.push(format!(
+                "{name}:{}: a function of {} lines, more than {LINES_MAX}",
+                start + 1,
+                length + 1
+            ));
+        }
+    }
+    findings
+}
+
+/// Every equation listed in specs/ as built is cited in the code, in the form `[Tag] eq. (3.2)` or `Alg. 1`.
+fn equations(root: &Path) -> Result<Vec<String>> {
+    let mut cited = String::new();
+    for file in files(&root.join("crates"), &["rs"])? {
+        cited.push_str(&fs::read_to_string(file)?);
+    }
+    let mut findings = Vec::new();
+    for file in files(&root.join("specs"), &["toml"])? {
+        let text = fs::read_to_string(&file)?;
+        let tag = value_of(&text, "tag").with_context(|| format!("{} has no tag", file.display()))?;
+        for entry in text.split("[[equation]]").skip(1) {
+            let (Some(number), Some(status)) = (value_of(entry, "number"), value_of(entry, "status")) else {
+                findings.push(format!("{}: an equation without number or status", file.display()));
+                continue;
+            };
+            let ways = [
+                format!("[{tag}] eq. ({number})"),
+                format!("[{tag}] {number}"),
+                format!(", ({number})"),
+                format!("({number})"),
+            ];
+            if status == "built" && !ways.iter().any(|way| cited.contains(way)) {
+                findings
+                    .push(format!("{}: {number} is said to be built, and no code cites it", file.display()));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+fn value_of(text: &str, key: &str) -> Option<String> {
+    let line = text
+        .lines()
+        .find(|l| l.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('=')))?;
+    Some(line.split('"').nth(1)?.to_string())
+}
+
+/// Every scenario that a study names is there, and every study calls itself by its file's name.
+fn studies(root: &Path) -> Result<Vec<String>> {
+    let mut findings = Vec::new();
+    let mut ids = BTreeSet::new();
+    for file in files(&root.join("studies"), &["toml"])? {
+        let text = fs::read_to_string(&file)?;
+        let id = value_of(&text, "id").unwrap_or_default();
+        let expected = file.strip_prefix(root.join("studies"))?.with_extension("").display().to_string();
+        if id != expected || !ids.insert(id) {
+            findings.push(format!("{}: its id is not {expected}", file.display()));
+        }
+        for line in text.lines().filter_map(|l| l.strip_prefix("scenario = ")) {
+            let scenario = line.trim().trim_matches('"');
+            if !root.join("scenarios").join(scenario).with_extension("toml").exists() {
+                findings.push(format!("{}: there is no scenario {scenario}", file.display()));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// All files with these endings below a folder, build output left out, in order.
+fn files(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).with_context(|| format!("{}", folder.display()))? {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+            if path.is_dir() && !["target", ".git"].contains(&name) {
+                folders.push(path);
+            } else if path.extension().and_then(|e| e.to_str()).is_some_and(|e| endings.contains(&e)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_function_is_found() {
+        let body = "    x();\n".repeat(LINES_MAX);
+        let text = format!("fn long() {{\n{body}}}\n\nfn short() {{\n}}\n");
+        assert_eq!(long_functions("x.rs", &text).len(), 1);
+    }
+}
