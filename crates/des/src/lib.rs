@@ -9,5 +9,5 @@ pub mod queue;
 pub mod stream;
 
 pub use fingerprint::Fingerprint;
-pub use queue::{Phase, Queue};
+pub use queue::{Phase, Place, Queue};
 pub use stream::Stream;

@@ -21,11 +21,21 @@ pub enum Phase {
 /// Bits of the insertion number below the phase: enough for 10^16 events a run.
 const SEQUENCE_BITS: u32 = 56;
 
+/// Where an event stands among all others: its instant, then its phase, then its insertion number, in one integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(u128);
+
+impl Place {
+    /// When the event is due.
+    #[inline]
+    pub const fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 64) as u64)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
-    at: Instant,
-    /// Phase in the top byte, insertion number below.
-    order: u64,
+    place: Place,
     event: E,
 }
 
@@ -46,7 +56,7 @@ impl<E> PartialOrd for Entry<E> {
 impl<E> Ord for Entry<E> {
     /// Reversed, because the standard heap gives its greatest entry and we want the earliest.
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.order).cmp(&(self.at, self.order))
+        other.place.cmp(&self.place)
     }
 }
 
@@ -78,21 +88,35 @@ impl<E: Copy> Queue<E> {
         if at.is_never() {
             return;
         }
+        let place = self.place(at, phase);
+        self.heap.push(Entry { place, event });
+    }
+
+    /// Takes the next place in the order without queueing anything: for a host that keeps some events, such as those
+    /// after a constant delay, in a line of its own.
+    #[inline]
+    pub fn place(&mut self, at: Instant, phase: Phase) -> Place {
         let order = (phase as u64) << SEQUENCE_BITS | self.inserted;
         self.inserted += 1;
-        self.heap.push(Entry { at, order, event });
+        Place(u128::from(at.as_nanos()) << 64 | u128::from(order))
     }
 
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        self.heap.pop().map(|entry| (entry.at, entry.event))
+        self.heap.pop().map(|entry| (entry.place.at(), entry.event))
     }
 
     /// When the earliest event is due.
     #[inline]
     pub fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|entry| entry.at)
+        self.next_place().map(Place::at)
+    }
+
+    /// Where the earliest event stands.
+    #[inline]
+    pub fn next_place(&self) -> Option<Place> {
+        self.heap.peek().map(|entry| entry.place)
     }
 
     /// How many events wait.

@@ -11,7 +11,7 @@ use crate::measure::{Meter, Packets, RunResult};
 use crate::packet::Packet;
 use crate::queue::{Service, TransmitQueue};
 use crate::spec::{NetworkSpec, RunSpec, Traffic};
-use evenair_des::{Phase, Queue};
+use evenair_des::{Phase, Place, Queue};
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::{Air, Effects, Head, Outcome, Up, Wake};
 use std::collections::VecDeque;
@@ -20,10 +20,6 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Air(Wake),
-    /// The first of the packets on their way down reaches its queue.
-    Down,
-    /// The first of the packets on their way up reaches the network layer of its next node.
-    Arrive,
     /// A connection's retransmission timer may have expired.
     Retransmission(u32),
     /// A connection's delayed acknowledgement may be due.
@@ -38,6 +34,13 @@ enum Event {
     Warm,
     /// A point of the time series.
     Sample,
+}
+
+/// Which way a packet goes between the network layer and a transmit queue.
+#[derive(Clone, Copy, Debug)]
+enum Direction {
+    Down,
+    Up,
 }
 
 /// A network during one run.
@@ -57,9 +60,8 @@ pub struct Network {
     /// Places of connections that are over.
     free: Vec<u32>,
     packets: Packets,
-    /// Packets between layers: the delay is one for all, so they stay in order and the event queue stays small.
-    going_down: VecDeque<Packet>,
-    going_up: VecDeque<Packet>,
+    /// Packets between layers. The delay is one for all, so they stay in order and need no place in the event queue.
+    between_layers: VecDeque<(Place, Direction, Packet)>,
     meter: Meter,
 }
 
@@ -74,23 +76,20 @@ impl Network {
 
     /// Handles the next event, unless it lies beyond `end`.
     fn step(&mut self, end: Instant) -> bool {
-        match self.events.next_at() {
-            Some(at) if at <= end => (),
-            _ => return false,
+        let queued = self.events.next_place();
+        if let Some(&(place, ..)) = self.between_layers.front()
+            && queued.is_none_or(|queued| place < queued)
+        {
+            return place.at() <= end && self.step_between_layers();
+        }
+        if queued.is_none_or(|queued| queued.at() > end) {
+            return false;
         }
         let (now, event) = self.events.pop().expect("there is a next event");
         debug_assert!(now >= self.now, "time runs backwards");
         self.now = now;
         match event {
             Event::Air(wake) => self.air.wake(now, wake, &mut self.effects),
-            Event::Down => {
-                let packet = self.going_down.pop_front().expect("one event per packet");
-                self.enqueue(packet);
-            }
-            Event::Arrive => {
-                let packet = self.going_up.pop_front().expect("one event per packet");
-                self.arrive(packet);
-            }
             Event::Retransmission(connection) => self.on_retransmission(connection),
             Event::DelayedAck(connection) => self.on_delayed_ack(connection),
             Event::Start(flow) => self.start(flow),
@@ -101,6 +100,24 @@ impl Network {
         }
         self.settle();
         true
+    }
+
+    /// The first of the packets between layers comes out.
+    fn step_between_layers(&mut self) -> bool {
+        let (place, direction, packet) = self.between_layers.pop_front().expect("it is there");
+        debug_assert!(place.at() >= self.now, "time runs backwards");
+        self.now = place.at();
+        match direction {
+            Direction::Down => self.enqueue(packet),
+            Direction::Up => self.arrive(packet),
+        }
+        self.settle();
+        true
+    }
+
+    fn delay(&mut self, packet: Packet, direction: Direction) {
+        let place = self.events.place(self.now + self.spec.link_layer_delay, Phase::Host);
+        self.between_layers.push_back((place, direction, packet));
     }
 
     /// Queues the wakes that the air asked for and acts on its news.
@@ -134,8 +151,7 @@ impl Network {
         if self.spec.link_layer_delay.is_zero() {
             self.arrive(packet);
         } else {
-            self.going_up.push_back(packet);
-            self.host(self.now + self.spec.link_layer_delay, Event::Arrive);
+            self.delay(packet, Direction::Up);
         }
     }
 
@@ -199,8 +215,7 @@ impl Network {
         if self.spec.link_layer_delay.is_zero() {
             self.enqueue(packet);
         } else {
-            self.going_down.push_back(packet);
-            self.host(self.now + self.spec.link_layer_delay, Event::Down);
+            self.delay(packet, Direction::Down);
         }
     }
 

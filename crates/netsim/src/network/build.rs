@@ -59,8 +59,7 @@ impl Network {
             connections: Vec::new(),
             free: Vec::new(),
             packets: Packets::default(),
-            going_down: VecDeque::new(),
-            going_up: VecDeque::new(),
+            between_layers: VecDeque::new(),
             meter,
         };
         network.schedule_start();

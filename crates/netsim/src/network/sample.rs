@@ -109,7 +109,7 @@ impl Network {
             };
             packets.under_way += queue.packets.len() as u64 - u64::from(received);
         }
-        packets.under_way += (self.going_down.len() + self.going_up.len()) as u64;
+        packets.under_way += self.between_layers.len() as u64;
         packets
     }
 

@@ -160,8 +160,6 @@ struct Queue {
     left: Option<Duration>,
     /// From when on it runs; never, while the medium is busy.
     from: Instant,
-    /// When it ends with a frame.
-    deadline: Instant,
     stream: Stream,
     counters: Counters,
 }
@@ -173,8 +171,14 @@ pub struct DcfAir {
     rules: Rules,
     ears: Vec<Ear>,
     ear_range: Vec<(u32, u32)>,
+    /// The contenders of each node and of all that hear it.
+    around: Vec<Contender>,
+    around_range: Vec<(u32, u32)>,
     nodes: Vec<Node>,
     queues: Vec<Queue>,
+    /// When each contender's countdown ends with a frame; never, while it does not run. Apart from the queues because
+    /// every wake reads a neighbourhood of them.
+    deadlines: Vec<Instant>,
     due: Vec<Contender>,
     fingerprint: Fingerprint,
     pub(crate) ledger: Option<Box<Ledger>>,
@@ -221,6 +225,15 @@ impl DcfAir {
                 next_access: Instant::NEVER,
             });
         }
+        let (mut around, mut around_range) = (Vec::new(), Vec::new());
+        for node in 0..medium.nodes() {
+            let start = around.len() as u32;
+            let hearers = medium.hearers(node).iter().map(|ear| ear.node as usize);
+            for n in std::iter::once(node).chain(hearers) {
+                around.extend(nodes[n].first..nodes[n].first + nodes[n].count);
+            }
+            around_range.push((start, around.len() as u32));
+        }
         let queues = contenders.into_iter().map(|(node, access, stream)| Queue {
             node,
             access,
@@ -232,7 +245,6 @@ impl DcfAir {
             failures: 0,
             left: None,
             from: Instant::NEVER,
-            deadline: Instant::NEVER,
             stream,
             counters: Counters::default(),
         });
@@ -241,7 +253,10 @@ impl DcfAir {
             rules,
             ears,
             ear_range,
+            around,
+            around_range,
             nodes,
+            deadlines: vec![Instant::NEVER; queues.len()],
             queues: queues.collect(),
             due: Vec::new(),
             fingerprint: Fingerprint::default(),
@@ -315,8 +330,8 @@ impl DcfAir {
         }
         if !busy {
             let queue = &mut self.queues[by as usize];
-            queue.deadline = queue.from + queue.left.expect("just drawn");
-            let deadline = queue.deadline;
+            let deadline = queue.from + queue.left.expect("just drawn");
+            self.deadlines[by as usize] = deadline;
             self.schedule_access(node, deadline, out);
         }
         self.book(by, now);
@@ -340,12 +355,10 @@ impl DcfAir {
         }
         self.nodes[node].next_access = Instant::NEVER;
         let mut due = std::mem::take(&mut self.due);
-        self.each_neighbour(node, |air, n| {
-            due.extend(air.contenders(n).filter(|&c| air.queues[c as usize].deadline == now));
-        });
+        due.extend(self.around(node).iter().filter(|&&c| self.deadlines[c as usize] == now));
         for c in due.drain(..) {
             // Firing may have settled an internal tie against a later one.
-            if self.queues[c as usize].deadline == now {
+            if self.deadlines[c as usize] == now {
                 self.send_data(now, c, out);
             }
         }
@@ -355,12 +368,8 @@ impl DcfAir {
 
     /// Asks for a wake at the least deadline of a neighbourhood.
     fn schedule_least(&mut self, node: usize, out: &mut Effects) {
-        let mut next = Instant::NEVER;
-        self.each_neighbour(node, |air, n| {
-            for c in air.contenders(n) {
-                next = next.min(air.queues[c as usize].deadline);
-            }
-        });
+        let around = self.around(node).iter().map(|&c| self.deadlines[c as usize]);
+        let next = around.fold(Instant::NEVER, Instant::min);
         self.schedule_access(node, next, out);
     }
 
@@ -369,8 +378,8 @@ impl DcfAir {
         let head = queue.head.expect("a deadline without a head");
         queue.left = None;
         queue.from = Instant::NEVER;
-        queue.deadline = Instant::NEVER;
         queue.counters.attempts += 1;
+        self.deadlines[c as usize] = Instant::NEVER;
         let (node, airtime) = (queue.node as usize, queue.airtime);
         if let Some(ledger) = &mut self.ledger {
             ledger.turn_to(c, now, Doing::Sending);
@@ -383,7 +392,7 @@ impl DcfAir {
     /// 802.11-2016 clause 10.22.2.4).
     fn settle_internal_ties(&mut self, now: Instant, node: usize, winner: Contender, out: &mut Effects) {
         for c in self.contenders(node).filter(|&c| c != winner) {
-            if self.queues[c as usize].deadline == now {
+            if self.deadlines[c as usize] == now {
                 self.queues[c as usize].counters.internal += 1;
                 self.fail(now, c, out);
             } else {
@@ -432,7 +441,7 @@ impl DcfAir {
             let there = ear.node as usize;
             let stop = arrival + self.timing.sensing_delay;
             for c in self.contenders(there) {
-                if self.queues[c as usize].deadline > stop {
+                if self.deadlines[c as usize] > stop {
                     self.freeze(there, c, arrival);
                     if self.ledger.is_some() && matches!(self.doing(c), Doing::Waiting { .. }) {
                         self.turn_to(c, arrival, Doing::Blocked { by });
@@ -574,7 +583,7 @@ impl DcfAir {
         let queue = &mut self.queues[c as usize];
         queue.failures += 1;
         queue.from = Instant::NEVER;
-        queue.deadline = Instant::NEVER;
+        self.deadlines[c as usize] = Instant::NEVER;
         if queue.failures >= self.rules.attempts {
             queue.failures = 0;
             queue.head = None;
@@ -606,7 +615,7 @@ impl DcfAir {
             Some(left.saturating_sub(counted))
         };
         queue.from = Instant::NEVER;
-        queue.deadline = Instant::NEVER;
+        self.deadlines[c as usize] = Instant::NEVER;
     }
 
     /// Lets the countdowns of a node run again if its medium is idle; gives the least of their deadlines.
@@ -625,8 +634,9 @@ impl DcfAir {
                 let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
                 queue.from = if queue.slotted { ready + self.timing.slot * missed } else { ready.max(now) };
                 if queue.head.is_some() {
-                    queue.deadline = queue.from + left;
-                    next = next.min(queue.deadline);
+                    let deadline = queue.from + left;
+                    self.deadlines[c as usize] = deadline;
+                    next = next.min(deadline);
                 }
                 let from = queue.from;
                 if self.ledger.is_some() && self.queues[c as usize].head.is_some() {
@@ -672,12 +682,9 @@ impl DcfAir {
         node.first..node.first + node.count
     }
 
-    fn each_neighbour(&self, node: usize, mut visit: impl FnMut(&Self, usize)) {
-        visit(self, node);
-        let (start, end) = self.ear_range[node];
-        for ear in &self.ears[start as usize..end as usize] {
-            visit(self, ear.node as usize);
-        }
+    fn around(&self, node: usize) -> &[Contender] {
+        let (start, end) = self.around_range[node];
+        &self.around[start as usize..end as usize]
     }
 
     fn record(&mut self, now: Instant, node: usize, sent: &Sending, decoded: bool) {
