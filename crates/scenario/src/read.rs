@@ -118,6 +118,11 @@ fn descend<'a>(item: &'a mut Item, key: &str) -> Option<&'a mut Item> {
     if item.is_none() {
         *item = Item::Table(Table::new());
     }
+    // A list of inline tables is a list of tables too.
+    if item.as_array().is_some_and(|list| list.iter().all(Value::is_inline_table)) {
+        let list = std::mem::take(item).into_array_of_tables();
+        *item = Item::ArrayOfTables(list.unwrap_or_default());
+    }
     if let Some(list) = item.as_array_of_tables() {
         let by_id = list.iter().position(|t| t.get("id").and_then(Item::as_str) == Some(key));
         let index = by_id.or_else(|| key.parse().ok())?;

@@ -108,6 +108,21 @@ fn overrides_reach_entries_by_number_and_by_id() {
 }
 
 #[test]
+fn overrides_reach_inline_entries_too() {
+    let text = "
+        radio = { transmission_range = \"250 m\", carrier_sense_range = \"800 m\" }
+        nodes = [{ id = \"a\", at = [0, 0] }, { id = \"b\", at = [0, 100] }]
+        flows = [{ id = \"1\", from = \"a\", to = \"b\" }]
+        backoff = { law = \"adaptive\", beta = 100 }
+    ";
+    let changes = ["nodes.b.at=[0, 50]", "flows.0.start=3 s", "backoff.law=dcf"].map(String::from);
+    let scenario = Scenario::parse("x.toml", text, &changes).unwrap();
+    assert!((scenario.nodes[1].at[1] - 50.0).abs() < 1e-12);
+    assert_eq!(scenario.flows[0].start.unwrap().to_string(), "3 s");
+    assert!(matches!(scenario.backoff, BackoffLaw::Dcf { .. }));
+}
+
+#[test]
 fn a_law_is_replaced_whole() {
     let text = format!("{TWO}\n[backoff]\nlaw = \"dcf\"\nwindow_min = 15\n");
     let changes = ["backoff.law=adaptive".to_string()];

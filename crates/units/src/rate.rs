@@ -73,8 +73,8 @@ impl core::ops::Add for Bytes {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            bps if bps >= 1_000_000 => write!(f, "{} Mbps", bps as f64 * 1e-6),
-            bps if bps >= 1_000 => write!(f, "{} kbps", bps as f64 * 1e-3),
+            bps if bps >= 1_000_000 => write!(f, "{} Mbps", bps as f64 / 1e6),
+            bps if bps >= 1_000 => write!(f, "{} kbps", bps as f64 / 1e3),
             bps => write!(f, "{bps} bps"),
         }
     }

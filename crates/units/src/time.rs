@@ -29,7 +29,7 @@ impl Instant {
 
     /// Seconds since the start, for results and figures.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9 // not times 1e-9: whole seconds stay whole
     }
 
     /// The time from `earlier` to here, zero if `earlier` is later.
@@ -83,7 +83,7 @@ impl Duration {
 
     /// Seconds.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9 // not times 1e-9: whole seconds stay whole
     }
 
     /// `self - other`, zero if `other` is longer.
@@ -186,8 +186,8 @@ impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             ns if ns >= 1_000_000_000 => write!(f, "{} s", self.as_secs_f64()),
-            ns if ns >= 1_000_000 => write!(f, "{} ms", ns as f64 * 1e-6),
-            ns if ns >= 1_000 => write!(f, "{} us", ns as f64 * 1e-3),
+            ns if ns >= 1_000_000 => write!(f, "{} ms", ns as f64 / 1e6),
+            ns if ns >= 1_000 => write!(f, "{} us", ns as f64 / 1e3),
             ns => write!(f, "{ns} ns"),
         }
     }
@@ -217,5 +217,6 @@ mod tests {
         assert_eq!(Duration::from_micros(50).to_string(), "50 us");
         assert_eq!(Duration::from_millis(1500).to_string(), "1.5 s");
         assert_eq!(Duration::from_nanos(7).to_string(), "7 ns");
+        assert_eq!(Duration::from_secs(60).to_string(), "60 s");
     }
 }
