@@ -190,7 +190,7 @@ impl Network {
             self.waiting[queue.node as usize] -= 1;
             let to = Self::hop(&self.flows, packet).to;
             Head { to, size: Bytes::new(u32::from(packet.size)), rate }
-        } else if let Some(law) = queue.law.as_ref().filter(|law| law.params().dummy_packets) {
+        } else if let Some(law) = queue.law.as_ref().filter(|law| law.sends_dummies()) {
             queue.service = Service::Dummy;
             Head { to: queue.next_hop, size: law.params().packet_bytes, rate }
         } else {

@@ -190,6 +190,12 @@ impl AdaptiveBackoff {
         }
     }
 
+    /// [Chen10] Alg. 1 lines 17–19: whether an empty queue sends a dummy packet. A queue at the bound does not: its
+    /// dummies would hold the medium for ever.
+    pub const fn sends_dummies(&self) -> bool {
+        self.params.dummy_packets && !self.params.pinned_at_max
+    }
+
     /// [Chen10] Alg. 1 line 7: exponential with mean `PKT·exp(−β r)`.
     pub fn access(&self) -> Access {
         let factor = libm::exp(-self.params.beta * self.aggressiveness);
