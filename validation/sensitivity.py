@@ -52,6 +52,9 @@ def main() -> None:
     for threshold in (20, 64, 1000):
         changes = ["backoff.acks=high", 'tcp.receiver_window="64 packets"', f'tcp.initial_ssthresh="{threshold} packets"']
         row(f"standard, h-ACK, window 64, first threshold {threshold}", changes)
+    for threshold in (20, 1_000_000):
+        changes = ['tcp.receiver_window="1000 packets"', f'tcp.initial_ssthresh="{threshold} packets"']
+        row(f"standard, n-ACK, window 1000, first threshold {threshold}", changes)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 mod tidy;
 
 use anyhow::{Result, bail};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// A part: its name, what it proves, and how.
@@ -30,7 +30,17 @@ const PARTS: [Part; 5] = [
     }),
 ];
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let part = std::env::args().nth(1).unwrap_or_else(|| "help".into());
     if part == "test" {
         for (name, _, run) in PARTS {

@@ -185,6 +185,47 @@ pub struct DcfAir {
     pub(crate) timeline: Option<Box<Timeline>>,
 }
 
+impl Node {
+    /// A node that hears nothing and sends nothing, with these contenders.
+    fn idle(first: u32, count: u32) -> Self {
+        Self {
+            first,
+            count,
+            heard: Vec::new(),
+            locked: None,
+            sending: None,
+            sending_until: Instant::ZERO,
+            awaiting: None,
+            overdue: Instant::ZERO,
+            reply: None,
+            reserved_until: Instant::ZERO,
+            idle_since: Instant::ZERO,
+            extended: false,
+            next_access: Instant::NEVER,
+        }
+    }
+}
+
+impl Queue {
+    /// A contender without a head.
+    fn empty(node: u32, access: Access, stream: Stream) -> Self {
+        Self {
+            node,
+            access,
+            slotted: draw::slotted(access.draw),
+            window: draw::first_window(access.draw),
+            head: None,
+            airtime: Duration::ZERO,
+            received: false,
+            failures: 0,
+            left: None,
+            from: Instant::NEVER,
+            stream,
+            counters: Counters::default(),
+        }
+    }
+}
+
 impl DcfAir {
     /// An idle medium. `contenders` gives each contender's node, in ascending order of nodes, its law's answer, and
     /// the stream that its back-offs are drawn from.
@@ -209,21 +250,7 @@ impl DcfAir {
             ear_range.push((start, ears.len() as u32));
             let first = contenders.partition_point(|&(at, ..)| (at as usize) < node) as u32;
             let end = contenders.partition_point(|&(at, ..)| at as usize <= node) as u32;
-            nodes.push(Node {
-                first,
-                count: end - first,
-                heard: Vec::new(),
-                locked: None,
-                sending: None,
-                sending_until: Instant::ZERO,
-                awaiting: None,
-                overdue: Instant::ZERO,
-                reply: None,
-                reserved_until: Instant::ZERO,
-                idle_since: Instant::ZERO,
-                extended: false,
-                next_access: Instant::NEVER,
-            });
+            nodes.push(Node::idle(first, end - first));
         }
         let (mut around, mut around_range) = (Vec::new(), Vec::new());
         for node in 0..medium.nodes() {
@@ -234,20 +261,8 @@ impl DcfAir {
             }
             around_range.push((start, around.len() as u32));
         }
-        let queues = contenders.into_iter().map(|(node, access, stream)| Queue {
-            node,
-            access,
-            slotted: draw::slotted(access.draw),
-            window: draw::first_window(access.draw),
-            head: None,
-            airtime: Duration::ZERO,
-            received: false,
-            failures: 0,
-            left: None,
-            from: Instant::NEVER,
-            stream,
-            counters: Counters::default(),
-        });
+        let queues: Vec<Queue> =
+            contenders.into_iter().map(|(node, access, stream)| Queue::empty(node, access, stream)).collect();
         Self {
             timing,
             rules,
@@ -257,7 +272,7 @@ impl DcfAir {
             around_range,
             nodes,
             deadlines: vec![Instant::NEVER; queues.len()],
-            queues: queues.collect(),
+            queues,
             due: Vec::new(),
             fingerprint: Fingerprint::default(),
             ledger: None,
