@@ -19,7 +19,8 @@ def row(title: str, changes: list[str]) -> None:
     command = [str(EVENAIR), "run", "chen10/a", "--seeds", "3", "--json"]
     for change in COMMON + changes:
         command += ["--set", change]
-    runs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["runs"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    runs = [json.loads(line) for line in lines]
 
     def mean(of) -> list[float]:
         return [sum(of(run, i) for run in runs) / len(runs) for i in range(4)]

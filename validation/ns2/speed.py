@@ -32,7 +32,7 @@ def timed(command: list[str]) -> tuple[float, str]:
 def evenair(arguments: list[str]) -> tuple[float, float]:
     """User time [s] and total goodput [packets/s]."""
     seconds, text = timed([str(EVENAIR), "run", *arguments, "--json"])
-    flows = json.loads(text)["runs"][0]["flows"]
+    flows = json.loads(text)["flows"]
     return seconds, sum(flow["goodput_pps"] for flow in flows)
 
 

@@ -1,6 +1,8 @@
 //! What can be said on the command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use evenair_scenario::Time;
+use evenair_units::Instant;
 use std::path::PathBuf;
 
 /// TCP over CSMA, from the optimum to the packet.
@@ -52,7 +54,8 @@ pub(crate) struct DemoOptions {
     evenair run chen10/a\n  \
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
     evenair run chen10/a --set backoff.law=adaptive --set connections.k=10 --ledger\n  \
-    evenair run my.toml --json --series > result.json")]
+    evenair run chen10/a --timeline 20s..20.1s --out result\n  \
+    evenair run my.toml --json --series > result.jsonl")]
 pub(crate) struct RunOptions {
     #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
     pub(crate) scenario: String,
@@ -67,12 +70,23 @@ pub(crate) struct RunOptions {
     /// Keep time series, sampled every second (in the JSON)
     #[arg(long)]
     pub(crate) series: bool,
-    /// Print the result as JSON, one document with all seeds
+    /// Record every frame of a window: who held the air, when, what was lost (in the JSON, and DIR/frames.csv)
+    #[arg(long, value_name = "FROM..TO", value_parser = window)]
+    pub(crate) timeline: Option<(Instant, Instant)>,
+    /// Print the result as JSON, one document a line and seed
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write scenario.toml (all defaults resolved), runs.json and flows.csv there
+    /// Also write scenario.toml (all defaults resolved), runs.jsonl and flows.csv there
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// Reads "20s..20.1s".
+fn window(text: &str) -> Result<(Instant, Instant), String> {
+    let (from, to) = text.split_once("..").ok_or("write the window as FROM..TO, such as 20s..20.1s")?;
+    let at = |text: &str| text.parse::<Time>().map(|time| Instant::ZERO + time.0);
+    let (from, to) = (at(from)?, at(to)?);
+    if from < to { Ok((from, to)) } else { Err("the window ends before it begins".into()) }
 }
 
 #[derive(Debug, Args)]
@@ -115,7 +129,7 @@ pub(crate) struct StudyOptions {
     /// Fewer seeds and shorter runs
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Print the results as JSON instead of text
+    /// Print the results as JSON, one document a line and study
     #[arg(long)]
     pub(crate) json: bool,
     /// Where results go

@@ -51,7 +51,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     watch_for_interrupt();
     let outcome = conduct("demo", options.quick, &options.out, "evenair demo")?;
     if options.json {
-        return print(&format!("{:#}\n", outcome.to_json()));
+        return print(&format!("{}\n", outcome.to_json()));
     }
     print(&text::outcome(&outcome))?;
     print(&starvation_story(&outcome))?;
@@ -106,22 +106,20 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     }
     watch_for_interrupt();
     let (mut held, mut all) = (0, 0);
-    let mut documents = Vec::new();
     for id in &ids {
         let folder = options.out.join(id);
         let outcome = conduct(id, options.quick, &folder, &format!("evenair study {id}"))?;
         held += outcome.claims.iter().filter(|c| c.holds).count();
         all += outcome.claims.len();
         if options.json {
-            documents.push(outcome.to_json());
+            print(&format!("{}\n", outcome.to_json()))?;
         } else {
             print(&text::outcome(&outcome))?;
             print(&format!("report: {}\n", folder.join("report.html").display()))?;
         }
     }
     if options.json {
-        let document = if documents.len() == 1 { documents.remove(0) } else { json!(documents) };
-        return print(&format!("{document:#}\n"));
+        return Ok(());
     }
     print(&format!("\n{} studies, {held} of {all} claims hold\n", ids.len()))
 }
@@ -129,21 +127,24 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
 pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = scenario(&options.scenario, &options.set)?;
     watch_for_interrupt();
-    let keep = RecordOptions { series: options.series, ledger: options.ledger, timeline: false };
+    let keep = RecordOptions { series: options.series, ledger: options.ledger, timeline: options.timeline };
     let sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
     let bar = Bar::new(&scenario.name);
     let runs = sweep.run_in_memory(&STOP, &bar);
     bar.clear();
     let runs = runs?;
-    let document = run_document(&options.scenario, &runs);
+    let lines = json_lines(&options.scenario, &runs);
     if let Some(folder) = &options.out {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         write_file(&folder.join("scenario.toml"), &resolved(&scenario)?)?;
-        write_file(&folder.join("runs.json"), &format!("{document:#}\n"))?;
+        write_file(&folder.join("runs.jsonl"), &lines)?;
+        if options.timeline.is_some() {
+            write_file(&folder.join("frames.csv"), &frames_csv(&runs))?;
+        }
         write_file(&folder.join("flows.csv"), &flows_csv(&runs))?;
     }
     if options.json {
-        return print(&format!("{document:#}\n"));
+        return print(&lines);
     }
     let name = if scenario.name.is_empty() { &options.scenario } else { &scenario.name };
     let seeds = if runs.len() == 1 {
@@ -155,13 +156,26 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     print(&(head + &text::runs(&runs, options.ledger)))
 }
 
-fn run_document(scenario: &str, runs: &[RunRecord]) -> serde_json::Value {
-    let runs = runs.iter().map(|run| {
+/// One document a line and seed.
+fn json_lines(scenario: &str, runs: &[RunRecord]) -> String {
+    let mut text = String::new();
+    for run in runs {
         let mut run = serde_json::to_value(run).expect("a record is plain data");
         run["scenario"] = json!(scenario);
-        run
-    });
-    json!({ "scenario": scenario, "runs": runs.collect::<Vec<_>>() })
+        text += &format!("{run}\n");
+    }
+    text
+}
+
+fn frames_csv(runs: &[RunRecord]) -> String {
+    let mut text = String::from("seed,start_ms,end_ms,node,kind,decoded\n");
+    for run in runs {
+        for f in &run.frames {
+            text +=
+                &format!("{},{},{},{},{},{}\n", run.seed, f.start_ms, f.end_ms, f.node, f.kind, f.decoded);
+        }
+    }
+    text
 }
 
 fn flows_csv(runs: &[RunRecord]) -> String {
@@ -256,12 +270,9 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     if !scenario.description.is_empty() {
         out += &format!("{}\n", scenario.description);
     }
-    if let (Some(at), Some(radio)) = (&world.positions, &scenario.radio) {
+    if let (Some(at), Some((transmission_m, sense_m))) = (&world.positions, world.ranges_m) {
         out += &format!("\nmap\n{}", text::map(names, at));
-        out += &format!(
-            "  transmission range {}, carrier-sense range {}\n",
-            radio.transmission_range, radio.carrier_sense_range
-        );
+        out += &format!("  transmission range {transmission_m:.0} m, carrier-sense range {sense_m:.0} m\n");
     }
     out += "\nflows\n";
     for flow in &world.network.flows {

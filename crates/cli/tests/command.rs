@@ -47,10 +47,11 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
         .env("RAYON_NUM_THREADS", "1");
     let other = command.output().expect("the command runs");
     assert_eq!(one.stdout, other.stdout);
-    let document = json(&one);
-    assert_eq!(document["runs"].as_array().unwrap().len(), 4);
-    assert!(document["runs"][0]["flows"][0]["goodput_bps"].as_f64().unwrap() > 1e6);
-    assert_eq!(document["runs"][3]["seed"], 4);
+    let text = stdout(&one);
+    let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[0]["flows"][0]["goodput_bps"].as_f64().unwrap() > 1e6);
+    assert_eq!((&lines[3]["seed"], &lines[3]["scenario"]), (&4.into(), &"chen10/a".into()));
 }
 
 #[test]
@@ -60,9 +61,24 @@ fn out_keeps_a_scenario_that_runs_again_to_the_same_result() {
     let first = run_short(&["--json", "--out", out.to_str().unwrap()]);
     let scenario = out.join("scenario.toml");
     let again = evenair(&["run", scenario.to_str().unwrap(), "--json"]);
-    assert_eq!(json(&first)["runs"][0]["fingerprint"], json(&again)["runs"][0]["fingerprint"]);
+    assert_eq!(json(&first)["fingerprint"], json(&again)["fingerprint"]);
     let csv = std::fs::read_to_string(out.join("flows.csv")).unwrap();
     assert!(csv.starts_with("seed,flow,goodput_bps") && csv.lines().count() == 5, "{csv}");
+}
+
+#[test]
+fn the_timeline_holds_the_frames_of_its_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let run = json(&run_short(&["--json", "--timeline", "5s..5.05s", "--out", out]));
+    let frames = run["frames"].as_array().unwrap();
+    assert!(frames.len() > 20, "{}", frames.len());
+    assert!(
+        frames.iter().all(|f| f["end_ms"].as_f64() > Some(5000.0) && f["start_ms"].as_f64() < Some(5050.0))
+    );
+    let csv = std::fs::read_to_string(folder.path().join("frames.csv")).unwrap();
+    assert_eq!(csv.lines().count(), frames.len() + 1);
+    assert!(stderr(&run_short(&["--timeline", "5s"])).contains("FROM..TO"));
 }
 
 #[test]

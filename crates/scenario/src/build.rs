@@ -12,7 +12,7 @@ use evenair_laws::marking::{DropTail, Proportional};
 use evenair_laws::window::WindowParams;
 use evenair_netsim::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, RunSpec, TcpSpec, Traffic};
 use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams, WindowKind};
-use evenair_topology::{ConflictGraph, Link, Medium, Position, Router, ThresholdRadio, TwoRayGround};
+use evenair_topology::{ConflictGraph, Link, Medium, Position, Router, ThresholdRadio};
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::{Capture, Holding, MacTiming, Phy, Preamble, Rules};
 
@@ -21,6 +21,8 @@ use evenair_wifi::{Capture, Holding, MacTiming, Phy, Preamble, Rules};
 pub struct World {
     /// Positions, where they were given.
     pub positions: Option<Vec<Position>>,
+    /// Transmission and carrier-sense range [m], where there is a radio.
+    pub ranges_m: Option<(f64, f64)>,
     /// The links that carry data, in the order of the flows, and their names.
     pub links: Vec<(String, Link)>,
     /// Which of those conflict.
@@ -79,7 +81,8 @@ impl Scenario {
             link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
             flows,
         };
-        Ok(World { positions: self.positions(), links, conflicts, network })
+        let ranges_m = self.radio.map(|radio| radio.ranges_m()).transpose()?;
+        Ok(World { positions: self.positions(), ranges_m, links, conflicts, network })
     }
 
     /// All that the scenario describes, for maps and reports.
@@ -108,10 +111,11 @@ impl Scenario {
         if let Some(positions) = self.positions() {
             let radio =
                 self.radio.ok_or_else(|| Mistake::at("radio", "nodes with positions need a [radio]"))?;
+            let (transmission_range_m, carrier_sense_range_m) = radio.ranges_m()?;
             let radio = ThresholdRadio {
-                transmission_range_m: radio.transmission_range.0,
-                carrier_sense_range_m: radio.carrier_sense_range.0,
-                propagation: TwoRayGround::default(),
+                transmission_range_m,
+                carrier_sense_range_m,
+                propagation: radio.propagation(),
             };
             return Ok(Medium::from_positions(&positions, &radio));
         }

@@ -1,6 +1,6 @@
 //! The words of the language. Every optional key has its default in `resolve.rs`.
 
-use crate::quantity::{Decibels, Length, PacketCount, RateQuantity, Size, Time};
+use crate::quantity::{Decibels, Length, PacketCount, Power, RateQuantity, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,14 +83,25 @@ pub enum Preset {
     Ns2,
 }
 
-/// A radio whose thresholds are given as ranges, under two-ray ground propagation.
+/// A radio under two-ray ground propagation. Each threshold is a range or a power, one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
     /// Frames from nearer than this are decoded.
-    pub transmission_range: Length,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmission_range: Option<Length>,
+    /// Frames stronger than this are decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_threshold: Option<Power>,
     /// Frames from nearer than this make the medium busy.
-    pub carrier_sense_range: Length,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier_sense_range: Option<Length>,
+    /// Frames stronger than this make the medium busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier_sense_threshold: Option<Power>,
+    /// What every node transmits with; matters to thresholds given as powers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmit_power: Option<Power>,
     /// How much stronger a frame must be to survive an overlap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Decibels>,

@@ -22,7 +22,7 @@ pub use language::{
     Measure, Node, PreambleKind, Preset, Radio, Scenario, Tcp, TrafficKind, WindowName,
 };
 pub use optimum::{Objective, Optimum};
-pub use quantity::{Decibels, Length, PacketCount, RateQuantity, Size, Time};
+pub use quantity::{Decibels, Length, PacketCount, Power, RateQuantity, Size, Time};
 
 /// The JSON Schema of the scenario language, for editors.
 pub fn schema() -> serde_json::Value {

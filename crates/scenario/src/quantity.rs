@@ -1,6 +1,6 @@
 //! Quantities as scenario files write them: a number and a unit in one string.
 
-use evenair_units::{Bytes, Duration, Rate};
+use evenair_units::{Bytes, Dbm, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -173,6 +173,14 @@ quantity!(
 );
 
 quantity!(
+    /// A power level.
+    Power(Dbm), "a power", "-64 dBm",
+    ["dBm" = 1.0],
+    |dbm| if (-200.0..=100.0).contains(&dbm) { Ok(Dbm::new(dbm)) } else { Err("lies outside -200 to 100 dBm") },
+    |dbm, f| dbm.fmt(f)
+);
+
+quantity!(
     /// A ratio of powers \[dB\].
     Decibels(f64), "a ratio", "10 dB",
     ["dB" = 1.0],
@@ -195,6 +203,7 @@ mod tests {
         assert_eq!(time("1e3 ms"), Ok(Duration::from_secs(1)));
         assert_eq!("5.5 Mbps".parse::<RateQuantity>().unwrap().0, Rate::from_kbps(5_500));
         assert_eq!("50 packets".parse::<PacketCount>().unwrap().0, 50);
+        assert_eq!("-64 dBm".parse::<Power>().unwrap().to_string(), "-64 dBm");
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use crate::error::Mistake;
 use crate::language::{
-    BackoffLaw, HoldingLaw, MacKind, PreambleKind, Preset, Scenario, TrafficKind, WindowName,
+    BackoffLaw, HoldingLaw, MacKind, PreambleKind, Preset, Radio, Scenario, TrafficKind, WindowName,
 };
-use crate::quantity::{Decibels, PacketCount, RateQuantity, Size, Time};
+use crate::quantity::{Decibels, Length, PacketCount, Power, RateQuantity, Size, Time};
 use evenair_tcp::RtoParams;
+use evenair_topology::TwoRayGround;
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::Rules;
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ impl Scenario {
         let ns2 = self.preset == Preset::Ns2;
         if let Some(radio) = &mut self.radio {
             radio.capture.get_or_insert(Decibels(Rules::standard().capture_db));
+            radio.transmit_power.get_or_insert(Power(TwoRayGround::default().transmit));
         }
         let mac = &mut self.mac;
         mac.data_rate.get_or_insert(RateQuantity(Rate::from_kbps(11_000)));
@@ -102,7 +104,7 @@ impl Scenario {
             }
             (false, true) if self.radio.is_none() => Err(Mistake::at(
                 "radio",
-                "nodes with positions need a [radio] with transmission_range and carrier_sense_range",
+                "nodes with positions need a [radio] with transmission_range and carrier_sense_range, or receive_threshold and carrier_sense_threshold",
             )),
             (true, false) if self.radio.is_some() => {
                 Err(Mistake::at("radio", "has no meaning where links and conflicts are given outright"))
@@ -171,16 +173,16 @@ impl Scenario {
                 return Err(Mistake::entry("nodes", index, "at", "coordinates are finite numbers of metres"));
             }
         }
-        if let Some(radio) = &self.radio
-            && radio.carrier_sense_range < radio.transmission_range
-        {
-            return Err(Mistake::at(
-                "radio.carrier_sense_range",
-                format!(
-                    "{} is below the transmission range of {}",
-                    radio.carrier_sense_range, radio.transmission_range
-                ),
-            ));
+        if let Some(radio) = &self.radio {
+            let (transmission_m, sense_m) = radio.ranges_m()?;
+            if sense_m < transmission_m {
+                return Err(Mistake::at(
+                    "radio",
+                    format!(
+                        "carrier is sensed to {sense_m:.1} m, which is below the transmission range of {transmission_m:.1} m"
+                    ),
+                ));
+            }
         }
         let zero = |count: Option<PacketCount>| count == Some(PacketCount(0));
         if zero(self.mac.queue) {
@@ -219,5 +221,41 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+}
+
+impl Radio {
+    /// Power falls with distance as two rays do.
+    pub fn propagation(&self) -> TwoRayGround {
+        let default = TwoRayGround::default();
+        TwoRayGround { transmit: self.transmit_power.map_or(default.transmit, |p| p.0), ..default }
+    }
+
+    /// Transmission and carrier-sense range [m], whichever way they are given.
+    pub(crate) fn ranges_m(&self) -> Result<(f64, f64), Mistake> {
+        let one = |what: &str, range: Option<Length>, threshold: Option<Power>, keys: &str| match (
+            range, threshold,
+        ) {
+            (Some(range), None) => Ok(range.0),
+            (None, Some(threshold)) => Ok(self.propagation().range_m(threshold.0)),
+            (Some(_), Some(_)) => {
+                Err(Mistake::at("radio", format!("gives the {what} twice; keep one of {keys}")))
+            }
+            (None, None) => Err(Mistake::at("radio", format!("does not give the {what}; add {keys}"))),
+        };
+        Ok((
+            one(
+                "transmission range",
+                self.transmission_range,
+                self.receive_threshold,
+                "transmission_range = \"250 m\" or receive_threshold = \"-64 dBm\"",
+            )?,
+            one(
+                "carrier-sense range",
+                self.carrier_sense_range,
+                self.carrier_sense_threshold,
+                "carrier_sense_range = \"550 m\" or carrier_sense_threshold = \"-78 dBm\"",
+            )?,
+        ))
     }
 }

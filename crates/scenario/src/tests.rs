@@ -71,7 +71,7 @@ fn each_error_names_file_line_key_and_what_is_allowed() {
 
     let sense = message(&TWO.replace("800 m", "100 m"));
     assert!(
-        sense.contains("radio.carrier_sense_range: 100 m is below the transmission range of 250 m"),
+        sense.contains("radio: carrier is sensed to 100.0 m, which is below the transmission range"),
         "{sense}"
     );
 
@@ -147,6 +147,20 @@ fn links_and_conflicts_describe_a_network_too() {
     );
     let both = format!("{text}\n[[nodes]]\nid = \"q\"\nat = [0, 0]\n");
     assert!(message(&both).contains("not both"));
+}
+
+#[test]
+fn thresholds_are_ranges_or_powers() {
+    // [Jam10] section 3.1.2: 24.5 dBm, -64.37 dBm and -78 dBm are 250 m and 550 m.
+    let powers = TWO
+        .replace("transmission_range = \"250 m\"", "receive_threshold = \"-64.37 dBm\"")
+        .replace("carrier_sense_range = \"800 m\"", "carrier_sense_threshold = \"-78 dBm\"");
+    let (transmission, sense) = parse(&powers).unwrap().describe().ranges_m.unwrap();
+    assert!((transmission - 250.0).abs() < 1.0 && (sense - 548.0).abs() < 3.0, "{transmission} {sense}");
+    let twice = TWO.replace("[radio]", "[radio]\nreceive_threshold = \"-64 dBm\"");
+    assert!(message(&twice).contains("gives the transmission range twice"), "{}", message(&twice));
+    let none = TWO.replace("carrier_sense_range = \"800 m\"", "");
+    assert!(message(&none).contains("does not give the carrier-sense range"), "{}", message(&none));
 }
 
 #[test]

@@ -13,12 +13,18 @@ pub struct Options {
     pub series: bool,
     /// Keep the airtime ledger.
     pub ledger: bool,
-    /// Record the frames of the first 60 ms after the warm-up.
-    pub timeline: bool,
+    /// Record the frames of this window.
+    #[serde(serialize_with = "window_in_nanoseconds")]
+    pub timeline: Option<(Instant, Instant)>,
 }
 
-/// The length of the recorded window.
-const WINDOW: Duration = Duration::from_millis(60);
+#[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn window_in_nanoseconds<S: serde::Serializer>(
+    window: &Option<(Instant, Instant)>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    window.map(|(from, to)| (from.as_nanos(), to.as_nanos())).serialize(serializer)
+}
 
 /// The result of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -170,11 +176,10 @@ pub struct FrameRow {
 impl RunRecord {
     /// Runs a scenario with a seed and keeps what was asked for.
     pub fn run(scenario: &Scenario, seed: u64, options: Options) -> Self {
-        let warm = Instant::ZERO + scenario.warmup.0;
         let spec = RunSpec {
             sample_every: Some(Duration::from_secs(1)),
             ledger: options.ledger,
-            timeline: options.timeline.then(|| (warm, warm + WINDOW)),
+            timeline: options.timeline,
             ..scenario.run_spec(seed)
         };
         let network = scenario.network();

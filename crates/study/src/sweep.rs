@@ -3,6 +3,7 @@
 use crate::language::Study;
 use crate::record::{Options, RunRecord};
 use evenair_scenario::Scenario;
+use evenair_units::{Duration, Instant};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -64,7 +65,12 @@ pub struct Sweep {
     /// How many seeds each.
     pub seeds: u32,
     options: Options,
+    /// Record a window of frames after each scenario's warm-up.
+    timeline: bool,
 }
+
+/// The length of the window that studies draw.
+const WINDOW: Duration = Duration::from_millis(60);
 
 impl Sweep {
     /// The runs that a study asks for.
@@ -74,11 +80,8 @@ impl Sweep {
     pub fn new(study: &Study, quick: bool) -> Result<Self, SweepError> {
         use crate::FigureKind;
         let draws = |kind| study.figures.iter().any(|f| f.kind == kind);
-        let options = Options {
-            series: draws(FigureKind::Series),
-            ledger: draws(FigureKind::Ledger),
-            timeline: draws(FigureKind::Timeline),
-        };
+        let options =
+            Options { series: draws(FigureKind::Series), ledger: draws(FigureKind::Ledger), timeline: None };
         let cases = study.variants.iter().map(|variant| {
             let text = crate::builtin_scenario(&variant.scenario).ok_or_else(|| {
                 SweepError::Scenario(format!("there is no scenario \"{}\"", variant.scenario))
@@ -93,12 +96,13 @@ impl Sweep {
             Ok(Case { variant: variant.id.clone(), scenario })
         });
         let seeds = if quick { study.quick.seeds } else { study.seeds };
-        Ok(Self { cases: cases.collect::<Result<_, _>>()?, seeds, options })
+        let timeline = draws(FigureKind::Timeline);
+        Ok(Self { cases: cases.collect::<Result<_, _>>()?, seeds, options, timeline })
     }
 
     /// Runs of one scenario with several seeds.
     pub fn of_scenario(scenario: Scenario, seeds: u32, options: Options) -> Self {
-        Self { cases: vec![Case { variant: "run".into(), scenario }], seeds, options }
+        Self { cases: vec![Case { variant: "run".into(), scenario }], seeds, options, timeline: false }
     }
 
     /// Does what is missing in `folder` and gives every run, by variant, then seed.
@@ -127,8 +131,11 @@ impl Sweep {
             if stop.load(Ordering::Relaxed) {
                 return Err(SweepError::Stopped { finished: 0, all: jobs.len() });
             }
-            let record =
-                RunRecord::run(&self.cases[job.0].scenario, self.seed(job.0, job.1), self.options_for(job.1));
+            let record = RunRecord::run(
+                &self.cases[job.0].scenario,
+                self.seed(job.0, job.1),
+                self.options_for(job.0, job.1),
+            );
             store(&path(job), &record)?;
             progress.finished_one();
             Ok(())
@@ -178,17 +185,15 @@ impl Sweep {
     }
 
     /// Series, ledger and timeline are drawn for the first seed only; the ledger is cheap and kept for all.
-    fn options_for(&self, seed: u64) -> Options {
-        Options {
-            series: self.options.series && seed == 1,
-            timeline: self.options.timeline && seed == 1,
-            ..self.options
-        }
+    fn options_for(&self, case: usize, seed: u64) -> Options {
+        let warm = Instant::ZERO + self.cases[case].scenario.warmup.0;
+        let timeline = (self.timeline && seed == 1).then(|| (warm, warm + WINDOW));
+        Options { series: self.options.series && seed == 1, timeline, ..self.options }
     }
 
     fn key(&self, case: usize, seed: u64, program: &str) -> String {
         let scenario = &self.cases[case].scenario;
-        let written = serde_json::to_string(&(scenario, self.seed(case, seed), self.options_for(seed)))
+        let written = serde_json::to_string(&(scenario, self.seed(case, seed), self.options_for(case, seed)))
             .expect("a scenario is plain data");
         let hash = Sha256::new().chain_update(program).chain_update(written).finalize();
         format!("{hash:x}")[..24].to_string()

@@ -56,6 +56,18 @@ impl TwoRayGround {
         4.0 * core::f64::consts::PI * self.antenna_height_m * self.antenna_height_m / wavelength_m
     }
 
+    /// How far a signal is received at least this strongly \[m\]: the inverse of [`Self::received`].
+    pub fn range_m(&self, threshold: Dbm) -> f64 {
+        let gain = libm::pow(10.0, (threshold - self.transmit) / 20.0);
+        let wavelength_m = LIGHT_M_PER_S / self.frequency_hz;
+        let free_space_m = wavelength_m / (4.0 * core::f64::consts::PI * gain);
+        if free_space_m < self.crossover_m() {
+            free_space_m
+        } else {
+            self.antenna_height_m / libm::sqrt(gain)
+        }
+    }
+
     /// Power received over `distance_m` metres, antenna gains of one.
     pub fn received(&self, distance_m: f64) -> Dbm {
         let distance_m = distance_m.max(1e-3); // two nodes on one spot hear each other loudly, not infinitely so
@@ -87,6 +99,14 @@ mod tests {
         let radio = TwoRayGround::default();
         assert!((radio.received(250.0).level() + 64.37).abs() < 0.02);
         assert!((radio.received(550.0).level() + 78.07).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_range_is_where_its_power_is_received() {
+        let radio = TwoRayGround::default();
+        for metres in [10.0, 80.0, 250.0, 800.0] {
+            assert!((radio.range_m(radio.received(metres)) - metres).abs() < 1e-6 * metres);
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! time drawn from a law's holding distribution. There is no acknowledgement and no inter-frame space. Whatever the
 //! distributions, the shares of time follow the product form [Chen10] eq. (3.2), given the ratio of their means.
 //!
-//! Countdowns that end at one instant are settled in the order in which their wakes were asked for; with continuous
-//! distributions that has no weight. Where both distributions are deterministic the product form does not hold.
+//! Countdowns of conflicting links that end at one instant are settled by lot; with continuous distributions that has
+//! no weight. Where both distributions are deterministic the product form does not hold.
 
 use super::draw;
 use crate::air::{Contender, Effects, Head, Outcome, Up, Wake};
@@ -106,7 +106,8 @@ impl IdealAir {
     pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
         match wake {
             Wake::IdealAccess(l, generation) if self.links[l as usize].generation == generation => {
-                self.start(l, now, out);
+                let winner = self.draw_lots(l, now);
+                self.start(winner, now, out);
             }
             Wake::IdealAccess(..) => (), // frozen since
             Wake::IdealEnd(l) => self.end(l, now, out),
@@ -114,11 +115,27 @@ impl IdealAir {
         }
     }
 
+    /// Whose turn it is among `l` and the conflicting links whose countdowns end at this instant too.
+    fn draw_lots(&mut self, l: Contender, now: Instant) -> Contender {
+        let due = |m: &Contender| {
+            let link = &self.links[*m as usize];
+            link.left.is_some_and(|left| link.from + left == now)
+        };
+        let rivals: Vec<Contender> =
+            self.conflicts.neighbours(l as usize).iter().copied().filter(due).collect();
+        if rivals.is_empty() {
+            return l;
+        }
+        let lot = self.links[l as usize].stream.up_to(rivals.len() as u32);
+        rivals.get(lot as usize).copied().unwrap_or(l)
+    }
+
     fn start(&mut self, l: Contender, now: Instant, out: &mut Effects) {
         let link = &mut self.links[l as usize];
         debug_assert_eq!(link.blockers, 0, "link {l} transmits beside a conflicting one");
         link.left = None;
         link.from = Instant::NEVER;
+        link.generation = link.generation.wrapping_add(1); // its own wake may still come, after a lot
         link.transmitting_since = Some(now);
         let held = match link.holding {
             Holding::Packet => link.airtime,
@@ -202,5 +219,49 @@ impl IdealAir {
         if let Some(ledger) = &mut self.ledger {
             ledger.turn_to(l, now, doing);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenair_des::Queue;
+    use evenair_laws::backoff::{Draw, OnFailure, When};
+    use evenair_units::{Bytes, Rate};
+
+    /// Two conflicting links whose countdowns always end together share the medium by lot.
+    #[test]
+    fn ties_are_settled_by_lot() {
+        let access = Access {
+            draw: Draw::Fixed { mean: Duration::from_micros(10) },
+            on_failure: OnFailure::Redraw,
+            when: When::BeforeFrame,
+        };
+        let link = |l: u32| (l, access, Holding::Packet, Stream::named(1, &l.to_string(), "backoff"));
+        let mut air = IdealAir::new(ConflictGraph::from_edges(2, &[(0, 1)]), vec![link(0), link(1)]);
+        let head = Head { to: 9, size: Bytes::new(100), rate: Rate::from_kbps(8_000) };
+        let (mut queue, mut out, mut wins) = (Queue::new(), Effects::default(), [0u32; 2]);
+        for round in 0..400u64 {
+            let start = Instant::from_nanos(round * 10_000_000);
+            for l in 0..2 {
+                air.offer(start, l, head, &mut out);
+            }
+            let mut first = None;
+            loop {
+                for (at, wake) in out.wakes.drain(..) {
+                    queue.push(at, wake.phase(), wake);
+                }
+                let Some((now, wake)) = queue.pop() else { break };
+                air.wake(now, wake, &mut out);
+                for up in out.up.drain(..) {
+                    if let Up::Done { by, .. } = up {
+                        first.get_or_insert(by);
+                    }
+                }
+            }
+            wins[first.expect("both transmit") as usize] += 1;
+        }
+        // 200 ± 10: five standard deviations
+        assert!(wins[0].abs_diff(200) < 50, "{wins:?}");
     }
 }
