@@ -45,13 +45,14 @@ def main() -> None:
             for unit in ("data-packet", "own-packet"):
                 changes = [f"backoff.acks={acks}", f"backoff.unit={unit}", f'tcp.receiver_window="{window} packets"']
                 row(f"ns2, {name}, window {window}, {unit}", ["preset=ns2", *changes])
-    base = ["preset=ns2", "backoff.acks=high", 'tcp.receiver_window="64 packets"']
+    window = 'tcp.receiver_window="64 packets"'
+    base = ["preset=ns2", "backoff.acks=high", window]
     row("ns2, h-ACK, window 64, slotted back-off", [*base, "backoff.slotted=true"])
     row("ns2, h-ACK, window 64, dummy packets", [*base, "backoff.dummies=true"])
     row("ns2, h-ACK, window 64, hysteresis 1", [*base, "connections.hysteresis=1"])
-    row("ns2, n-ACK, window 64, queues in bytes", ["preset=ns2", "backoff.measure=bytes", 'tcp.receiver_window="64 packets"'])
+    row("ns2, n-ACK, window 64, queues in bytes", ["preset=ns2", "backoff.measure=bytes", window])
     for threshold in (20, 64, 1000):
-        changes = ["backoff.acks=high", 'tcp.receiver_window="64 packets"', f'tcp.initial_ssthresh="{threshold} packets"']
+        changes = ["backoff.acks=high", window, f'tcp.initial_ssthresh="{threshold} packets"']
         row(f"standard, h-ACK, window 64, first threshold {threshold}", changes)
     for threshold in (20, 1_000_000):
         changes = ['tcp.receiver_window="1000 packets"', f'tcp.initial_ssthresh="{threshold} packets"']

@@ -8,6 +8,7 @@ Needs Debian's ns2, and evenair built by `cargo build --release`. Prints a table
 """
 
 import json
+import math
 import os
 import resource
 import statistics
@@ -44,9 +45,8 @@ def ns2(arguments: list[str], name: str) -> tuple[float, float]:
 
 def cell(folder: str, stations: int) -> str:
     """Writes the cell of cell.tcl as a scenario."""
-    import math
-
-    lines = ['[radio]', 'transmission_range = "250 m"', 'carrier_sense_range = "550 m"', '[[nodes]]', 'id = "ap"', 'at = [0, 0]']
+    lines = ["[radio]", 'transmission_range = "250 m"', 'carrier_sense_range = "550 m"']
+    lines += ["[[nodes]]", 'id = "ap"', "at = [0, 0]"]
     for i in range(stations):
         angle = 2 * math.pi * i / stations
         lines += ["[[nodes]]", f'id = "s{i}"', f"at = [{50 * math.cos(angle)}, {50 * math.sin(angle)}]"]
@@ -60,10 +60,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         common = ["--set", "preset=ns2", "--set", "duration=200 s"]
         scenarios = [
-            ("four links, topology a, TCP", 220, "a", [str(HERE / "four_link.tcl"), "a", "1", "200"],
-             ["chen10/a", *common, "--set", "warmup=20 s"]),
-            ("one cell, 20 saturated stations", 205, "20", [str(HERE / "cell.tcl"), "20", "1", "200"],
-             [cell(folder, 20), *common, "--set", "warmup=5 s"]),
+            (
+                "four links, topology a, TCP",
+                220,
+                "a",
+                [str(HERE / "four_link.tcl"), "a", "1", "200"],
+                ["chen10/a", *common, "--set", "warmup=20 s"],
+            ),
+            (
+                "one cell, 20 saturated stations",
+                205,
+                "20",
+                [str(HERE / "cell.tcl"), "20", "1", "200"],
+                [cell(folder, 20), *common, "--set", "warmup=5 s"],
+            ),
         ]
         print("| scenario | ns-2 [ms/s] | evenair [ms/s] | ratio | ns-2 [packets/s] | evenair [packets/s] |")
         print("|---|---|---|---|---|---|")

@@ -67,7 +67,10 @@ fn product_form() {
             (Shape::Uniform, Shape::Uniform),
             (Shape::Fixed, Shape::Exponential),
         ] {
-            let rows = ideal::shares(&graph, &exponents, backoff, holding, 100, Duration::from_secs(50), 1);
+            let seed = |seed| {
+                ideal::shares(&graph, &exponents, backoff, holding, 100, Duration::from_secs(50), seed)
+            };
+            let rows: Vec<Vec<f64>> = (1..=4).flat_map(seed).collect();
             let (mut worst, mut worst_sigma) = (0.0f64, 0.0f64);
             for l in 0..4 {
                 let column: Vec<f64> = rows.iter().map(|r| r[l]).collect();

@@ -196,6 +196,7 @@ impl Scenario {
                 Preset::Standard => LossMeasure::Outstanding,
                 Preset::Ns2 => LossMeasure::Window,
             },
+            grows_unused: self.preset == Preset::Ns2,
             handshake: tcp.handshake.expect(RESOLVED),
         };
         let delay = tcp.delayed_ack.expect(RESOLVED).0;

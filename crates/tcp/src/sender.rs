@@ -37,6 +37,9 @@ pub struct SenderParams {
     pub limited_transmit: bool,
     /// What is halved after a loss.
     pub loss_measure: LossMeasure,
+    /// The congestion window grows on even where the receiver's window is what limits the sender: ns-2. By the RFCs a
+    /// window that is not used says nothing about the path (RFC 7661 section 1).
+    pub grows_unused: bool,
     /// Open with a SYN and close with a FIN.
     pub handshake: bool,
 }
@@ -238,7 +241,9 @@ impl Sender {
                 Recovery::Leave => self.in_recovery = false,
                 Recovery::RetransmitNext => self.retransmit = true,
             }
-        } else {
+        } else if self.params.grows_unused
+            || self.law.congestion_window() < f64::from(self.params.receiver_window)
+        {
             self.law.on_ack(segments);
         }
         // RFC 6298 section 5.2 and 5.3

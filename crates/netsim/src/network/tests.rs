@@ -38,6 +38,7 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
             rto: RtoParams::ns2(),
             limited_transmit: true,
             loss_measure: LossMeasure::Window,
+            grows_unused: true,
             handshake: connections.is_some(),
         },
         acknowledge: AckPolicy::EachSegment,

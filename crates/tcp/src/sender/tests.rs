@@ -13,6 +13,7 @@ fn params(window: WindowKind) -> SenderParams {
         rto: RtoParams::rfc6298(),
         limited_transmit: false,
         loss_measure: LossMeasure::Outstanding,
+        grows_unused: false,
         handshake: false,
     }
 }
@@ -47,13 +48,17 @@ fn slow_start_sends_two_for_each_acknowledgement() {
 
 #[test]
 fn the_receiver_window_limits_the_flight() {
-    let limited = SenderParams { receiver_window: 3, ..params(WindowKind::Reno) };
-    let mut sender = Sender::new(limited);
-    send_all(&mut sender, at(0));
-    sender.handle_reply(at(10), ack(1));
-    sender.handle_reply(at(10), ack(2));
-    assert_eq!(send_all(&mut sender, at(10)), [2, 3, 4]);
-    assert!(sender.congestion_window() > 3.0, "what is sent is clamped, the window is not");
+    for (grows_unused, window) in [(false, 3.0), (true, 6.0)] {
+        let limited = SenderParams { receiver_window: 3, grows_unused, ..params(WindowKind::Reno) };
+        let mut sender = Sender::new(limited);
+        send_all(&mut sender, at(0));
+        for n in 1..=4 {
+            sender.handle_reply(at(10), ack(n));
+            send_all(&mut sender, at(10));
+        }
+        assert_eq!(sender.outstanding(), 3, "what is sent is clamped either way");
+        assert!((sender.congestion_window() - window).abs() < 1e-12, "{}", sender.congestion_window());
+    }
 }
 
 #[test]
