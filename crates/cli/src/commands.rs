@@ -69,7 +69,7 @@ fn starvation_story(outcome: &Outcome) -> String {
             rows.push(head.collect());
         }
         let cells = parts.iter().map(|(_, share)| format!("{:.1} %", share * 100.0));
-        rows.push([outcome.label(variant).to_string()].into_iter().chain(cells).collect());
+        rows.push([outcome.label(variant)].into_iter().chain(cells).collect());
     }
     lines.push_str(&text::columns(&rows));
     lines

@@ -88,7 +88,7 @@ fn metric_table(outcome: &Outcome, metric: Metric, flows: &[&str]) -> String {
         any.then_some(cells)
     };
     for (variant, _) in outcome.shape() {
-        rows.extend(row(outcome.label(variant).into(), variant, metric));
+        rows.extend(row(outcome.label(variant), variant, metric));
         // The optimum once for the variants of one scenario.
         let optimum = (metric == Metric::Goodput)
             .then(|| row("fair optimum".into(), variant, Metric::Optimum))

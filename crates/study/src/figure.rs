@@ -43,6 +43,9 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Valu
         for flow in &variant.runs[0].flows {
             let Some(estimate) = outcome.estimate(&variant.id, metric, Some(&flow.flow)) else { continue };
             let half = estimate.half_width.unwrap_or(0.0);
+            // What cannot be negative is not drawn below zero, however few the seeds.
+            let low =
+                if estimate.mean >= 0.0 { (estimate.mean - half).max(0.0) } else { estimate.mean - half };
             let optimum = match metric {
                 Metric::Goodput => {
                     outcome.estimate(&variant.id, Metric::Optimum, Some(&flow.flow)).map(|e| e.mean)
@@ -51,7 +54,7 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Valu
             };
             rows.push(json!({
                 "panel": variant.group, "system": variant.label, "flow": flow.flow, "value": estimate.mean,
-                "low": estimate.mean - half, "high": estimate.mean + half, "optimum": optimum,
+                "low": low, "high": estimate.mean + half, "optimum": optimum,
             }));
         }
     }

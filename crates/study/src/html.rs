@@ -94,7 +94,7 @@ fn table(page: &mut String, outcome: &Outcome) {
         let _ = writeln!(
             page,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            escape(outcome.label(&row.variant)),
+            escape(&outcome.label(&row.variant)),
             row.metric.label(),
             escape(&row.flow),
             with_interval(row.mean, row.half_width),

@@ -140,9 +140,13 @@ impl Outcome {
         rows
     }
 
-    /// Labels of the variants, by id.
-    pub fn label(&self, variant: &str) -> &str {
-        self.variants.iter().find(|v| v.id == variant).map_or("", |v| &v.label)
+    /// The label of a variant, with its group if there are several.
+    pub fn label(&self, variant: &str) -> String {
+        match self.variants.iter().find(|v| v.id == variant) {
+            Some(v) if v.group.is_empty() => v.label.clone(),
+            Some(v) => format!("{}, {}", v.group, v.label),
+            None => String::new(),
+        }
     }
 
     /// Ids of the variants and names of each one's flows, in order.
@@ -162,7 +166,7 @@ impl Outcome {
         let flows = &variant.runs[0].flows;
         let parts = crate::figure::ledger_parts(&links.collect::<Vec<_>>(), flows, flow);
         let share = |name: &str| {
-            parts.iter().filter(|(part, _)| part.starts_with(name)).map(|(_, share)| share).sum()
+            parts.iter().filter(|(part, _)| part.starts_with(name)).fold(0.0, |sum, (_, share)| sum + share)
         };
         crate::figure::OWN_PARTS
             .iter()
