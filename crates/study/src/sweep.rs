@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Where a sweep reports how far it is.
 pub trait Progress: Sync {
@@ -125,31 +125,33 @@ impl Sweep {
             .collect();
         let path =
             |&(case, seed): &(usize, u64)| folder.join(format!("{}.json", self.key(case, seed, &program)));
-        let missing: Vec<_> = jobs.iter().filter(|job| load(&path(job)).is_none()).collect();
-        progress.started(missing.len(), jobs.len());
-        let done: Result<(), SweepError> = missing.par_iter().try_for_each(|job| {
-            if stop.load(Ordering::Relaxed) {
-                return Err(SweepError::Stopped { finished: 0, all: jobs.len() });
-            }
-            let record = RunRecord::run(
-                &self.cases[job.0].scenario,
-                self.seed(job.0, job.1),
-                self.options_for(job.0, job.1),
-            );
-            store(&path(job), &record)?;
-            progress.finished_one();
-            Ok(())
-        });
-        if let Err(SweepError::Stopped { all, .. }) = done {
-            let finished = jobs.iter().filter(|job| load(&path(job)).is_some()).count();
-            return Err(SweepError::Stopped { finished, all });
-        }
-        done?;
+        let kept: Vec<Option<RunRecord>> = jobs.iter().map(|job| load(&path(job))).collect();
+        progress.started(kept.iter().filter(|record| record.is_none()).count(), jobs.len());
+        let finished = AtomicUsize::new(kept.iter().flatten().count());
+        let done: Option<Result<Vec<RunRecord>, SweepError>> = jobs
+            .par_iter()
+            .zip(kept)
+            .map(|(job, kept)| {
+                if let Some(record) = kept {
+                    return Some(Ok(record));
+                }
+                if stop.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let options = self.options_for(job.0, job.1);
+                let record = RunRecord::run(&self.cases[job.0].scenario, self.seed(job.0, job.1), options);
+                if let Err(error) = store(&path(job), &record) {
+                    return Some(Err(error));
+                }
+                finished.fetch_add(1, Ordering::Relaxed);
+                progress.finished_one();
+                Some(Ok(record))
+            })
+            .collect();
+        let stopped = || SweepError::Stopped { finished: finished.load(Ordering::Relaxed), all: jobs.len() };
         let mut results = vec![Vec::new(); self.cases.len()];
-        for job in &jobs {
-            let file = path(job);
-            let gone = || std::io::Error::other("the file of a finished run is gone");
-            results[job.0].push(load(&file).ok_or_else(|| SweepError::Io(file.clone(), gone()))?);
+        for (job, record) in jobs.iter().zip(done.ok_or_else(stopped)??) {
+            results[job.0].push(record);
         }
         Ok(results)
     }

@@ -14,7 +14,7 @@ mod medium;
 mod route;
 
 pub use conflict::ConflictGraph;
-pub use fairness::{jain_index, min_over_fair};
+pub use fairness::jain_index;
 pub use geometry::{Position, TwoRayGround};
 pub use independent::{IndependentSets, TooLarge};
 pub use medium::{Hearing, Link, Medium, ThresholdRadio};

@@ -396,9 +396,7 @@ impl DcfAir {
         queue.counters.attempts += 1;
         self.deadlines[c as usize] = Instant::NEVER;
         let (node, airtime) = (queue.node as usize, queue.airtime);
-        if let Some(ledger) = &mut self.ledger {
-            ledger.turn_to(c, now, Doing::Sending);
-        }
+        self.turn_to(c, now, Doing::Sending);
         self.settle_internal_ties(now, node, c, out);
         self.start_frame(now, node, FrameKind::Data, head.to, c, airtime, out);
     }
@@ -457,10 +455,7 @@ impl DcfAir {
             let stop = arrival + self.timing.sensing_delay;
             for c in self.contenders(there) {
                 if self.deadlines[c as usize] > stop {
-                    self.freeze(there, c, arrival);
-                    if self.ledger.is_some() && matches!(self.doing(c), Doing::Waiting { .. }) {
-                        self.turn_to(c, arrival, Doing::Blocked { by });
-                    }
+                    self.interrupt(there, c, arrival, by);
                 }
             }
             if to == ear.node && self.nodes[there].sending_until > arrival {
@@ -503,16 +498,14 @@ impl DcfAir {
                 counters.receiver_busy += u64::from(!decoded && sent.receiver_busy);
                 counters.ack_lost += u64::from(decoded && !answered);
                 if !answered {
-                    out.wakes.push((self.nodes[node].overdue, Wake::Timeout(node as u32)));
+                    self.expect_no_answer(now, node as u32, out);
                 }
             }
             FrameKind::Ack => {
                 if !decoded {
                     self.queues[sent.by as usize].counters.ack_lost += 1;
                     // The sender noticed the answer begin; it concludes when that is over (clause 10.3.2.9).
-                    let overdue = self.nodes[sent.to as usize].overdue.max(now);
-                    self.nodes[sent.to as usize].overdue = overdue;
-                    out.wakes.push((overdue, Wake::Timeout(sent.to)));
+                    self.expect_no_answer(now, sent.to, out);
                 }
                 next = next.min(self.resume(node, now));
             }
@@ -544,36 +537,40 @@ impl DcfAir {
         if self.nodes[node].sending.is_some() {
             // It has begun to transmit in between: no answer, the other side runs into its time-out.
             self.queues[by as usize].counters.ack_lost += 1;
-            let overdue = self.nodes[to as usize].overdue.max(now);
-            self.nodes[to as usize].overdue = overdue;
-            out.wakes.push((overdue, Wake::Timeout(to)));
+            self.expect_no_answer(now, to, out);
             return self.schedule_least(to as usize, out);
         }
         for c in self.contenders(node) {
-            self.freeze(node, c, now);
-            if self.ledger.is_some() && matches!(self.doing(c), Doing::Waiting { .. }) {
-                self.turn_to(c, now, Doing::Blocked { by });
-            }
+            self.interrupt(node, c, now, by);
         }
         self.start_frame(now, node, FrameKind::Ack, to, by, self.timing.ack, out);
         // Hearers of the DATA frame that do not hear the answer count down beside it.
         self.schedule_least(to as usize, out);
     }
 
+    /// No acknowledgement will reach this node: it notices when that is overdue, and not before now.
+    fn expect_no_answer(&mut self, now: Instant, node: u32, out: &mut Effects) {
+        let overdue = &mut self.nodes[node as usize].overdue;
+        *overdue = (*overdue).max(now);
+        out.wakes.push((*overdue, Wake::Timeout(node)));
+    }
+
     /// The awaited acknowledgement was decoded: the exchange is complete.
     fn acknowledged(&mut self, node: usize, at: Instant, out: &mut Effects) {
         let Some(c) = self.nodes[node].awaiting.take() else { return };
+        self.release_head(c);
+        self.turn_to(c, at, Doing::Nothing);
+        out.up.push(Up::Done { by: c, outcome: Outcome::Delivered });
+    }
+
+    /// The contender is done with its head: the window is reset, and a back-off follows unless the law draws one
+    /// before each frame.
+    fn release_head(&mut self, c: Contender) {
         let queue = &mut self.queues[c as usize];
         queue.failures = 0;
         queue.head = None;
         queue.window = draw::first_window(queue.access.draw);
-        if queue.access.when != When::BeforeFrame {
-            queue.left = Some(self.timing.draw(queue));
-        }
-        if let Some(ledger) = &mut self.ledger {
-            ledger.turn_to(c, at, Doing::Nothing);
-        }
-        out.up.push(Up::Done { by: c, outcome: Outcome::Delivered });
+        queue.left = (queue.access.when != When::BeforeFrame).then(|| self.timing.draw(queue));
     }
 
     fn on_timeout(&mut self, now: Instant, node: usize, out: &mut Effects) {
@@ -600,12 +597,9 @@ impl DcfAir {
         queue.from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
         if queue.failures >= self.rules.attempts {
-            queue.failures = 0;
-            queue.head = None;
-            queue.window = draw::first_window(queue.access.draw);
-            queue.left = (queue.access.when != When::BeforeFrame).then(|| self.timing.draw(queue));
             queue.counters.dropped += 1;
             let outcome = if queue.received { Outcome::Unacknowledged } else { Outcome::Dropped };
+            self.release_head(c);
             out.up.push(Up::Done { by: c, outcome });
         } else {
             if let OnFailure::Double { window_max } = queue.access.on_failure {
@@ -614,6 +608,14 @@ impl DcfAir {
             queue.left = Some(self.timing.draw(queue));
         }
         self.fingerprint.add(now, u64::from(c));
+    }
+
+    /// The medium becomes busy for a contender, with an exchange of `by`.
+    fn interrupt(&mut self, node: usize, c: Contender, at: Instant, by: Contender) {
+        self.freeze(node, c, at);
+        if self.ledger.is_some() && matches!(self.doing(c), Doing::Waiting { .. }) {
+            self.turn_to(c, at, Doing::Blocked { by });
+        }
     }
 
     /// Takes the time that passed off a countdown: whole slots, or all of it where back-offs are continuous.
@@ -655,7 +657,7 @@ impl DcfAir {
                 }
                 let from = queue.from;
                 if self.ledger.is_some() && self.queues[c as usize].head.is_some() {
-                    let since = self.nodes[node].idle_since.max(Instant::ZERO);
+                    let since = self.nodes[node].idle_since;
                     self.turn_to(c, since, Doing::Waiting { countdown_from: from });
                 }
             }
