@@ -1,6 +1,7 @@
 //! Prints the tables of docs/validation.md: `cargo run --release -p evenair-agreement --example validation`.
 #![allow(clippy::print_stdout, reason = "printing is its purpose")]
 
+use evenair_agreement::cell::Exchange;
 use evenair_agreement::ideal::Shape;
 use evenair_agreement::{bianchi, cell, ideal, ns2, slots};
 use evenair_netsim::Network;
@@ -8,7 +9,6 @@ use evenair_optimum::ProductForm;
 use evenair_scenario::Scenario;
 use evenair_topology::{ConflictGraph, IndependentSets};
 use evenair_units::{Bytes, Duration, Rate};
-use evenair_wifi::{MacTiming, Preamble};
 
 fn main() {
     one_cell();
@@ -19,23 +19,22 @@ fn main() {
 
 fn one_cell() {
     println!(
-        "\n| rate | stations | evenair | slot-level reference | difference | Bianchi | difference | at no sensing delay | difference |"
+        "\n| exchange | stations | evenair | slot-level reference | difference | Bianchi | difference | at no sensing delay | difference |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
-    for kbps in [11_000, 1_000] {
-        let (size, rate) = (Bytes::new(1000), Rate::from_kbps(kbps));
-        let change = format!("mac.data_rate=\"{} Mbps\"", kbps / 1000);
+    for (name, exchange) in exchanges() {
         for n in [1, 2, 3, 5, 10, 20, 30, 50] {
-            let seconds = if kbps == 1_000 { 4000 } else { 1000 };
-            let ours = (1..=2).map(|s| cell::throughput_pps(n, &[&change], seconds, s)).sum::<f64>() / 2.0;
-            let reference = slots::throughput_pps(&timing, n, size, rate, 1_000_000, 1);
-            let model = bianchi::throughput_pps(&timing, n, size, rate);
+            // So that every row counts about 200 000 packets.
+            let seconds = (100_000.0 / bianchi::throughput_pps(&exchange, n)) as u32 + 1;
+            let run = |more: &[&str], seed| cell::exchange_throughput_pps(&exchange, n, more, seconds, seed);
+            let ours = f64::midpoint(run(&[], 1), run(&[], 2));
+            let reference = slots::throughput_pps(&exchange, n, 1_000_000, 1);
+            let model = bianchi::throughput_pps(&exchange, n);
             let percent = |x: f64| format!("{:+.2} %", 100.0 * (ours / x - 1.0));
-            let sharp = cell::throughput_pps(n, &[&change, "mac.sensing_delay=\"0 us\""], seconds, 1);
+            let none = "mac.sensing_delay=\"0 us\"";
+            let sharp = f64::midpoint(run(&[none], 1), run(&[none], 2));
             println!(
-                "| {} Mb/s | {n} | {ours:.2} | {reference:.2} | {} | {model:.2} | {} | {sharp:.2} | {:+.2} % |",
-                kbps / 1000,
+                "| {name} | {n} | {ours:.2} | {reference:.2} | {} | {model:.2} | {} | {sharp:.2} | {:+.2} % |",
                 percent(reference),
                 percent(model),
                 100.0 * (sharp / model - 1.0)
@@ -48,6 +47,23 @@ fn one_cell() {
         let rate = |n| cell::throughput_pps(n, &[&change], 300, 1);
         println!("| {us} µs | {:.1} | {:.1} | {:.1} | |", rate(2), rate(10), rate(50));
     }
+}
+
+/// Every exchange of the table, named.
+fn exchanges() -> Vec<(String, Exchange)> {
+    let mut all = Vec::new();
+    for protected in [false, true] {
+        let with = if protected { ", RTS/CTS" } else { "" };
+        for mbps in [11, 1] {
+            let exchange = Exchange::b(Bytes::new(1000), Rate::from_kbps(mbps * 1000), protected);
+            all.push((format!("802.11b, {mbps} Mb/s{with}"), exchange));
+        }
+        for mbps in [6, 54] {
+            let exchange = Exchange::a(Bytes::new(1500), Rate::from_kbps(mbps * 1000), protected);
+            all.push((format!("802.11a, {mbps} Mb/s{with}"), exchange));
+        }
+    }
+    all
 }
 
 fn product_form() {

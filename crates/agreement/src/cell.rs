@@ -2,7 +2,76 @@
 
 use evenair_netsim::Network;
 use evenair_scenario::Scenario;
+use evenair_units::{Bytes, Duration, Rate};
+use evenair_wifi::{ControlRate, MacTiming, Preamble};
 use std::fmt::Write;
+
+/// One frame exchange of a saturated cell: what the models are about.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange {
+    /// Slots, spaces, airtimes.
+    pub timing: MacTiming,
+    /// Network-layer size of each packet.
+    pub size: Bytes,
+    /// Rate of DATA frames.
+    pub rate: Rate,
+    /// RTS and CTS before each.
+    pub protected: bool,
+    /// The contention window before the first attempt.
+    pub window_min: u32,
+}
+
+impl Exchange {
+    /// 802.11b with long preambles, control frames at 1 Mb/s.
+    pub fn b(size: Bytes, rate: Rate, protected: bool) -> Self {
+        let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+        Self { timing, size, rate, protected, window_min: 31 }
+    }
+
+    /// 802.11a.
+    pub fn a(size: Bytes, rate: Rate, protected: bool) -> Self {
+        Self { timing: MacTiming::a(ControlRate::Mandatory), size, rate, protected, window_min: 15 }
+    }
+
+    /// The frame that collides.
+    pub fn first_frame(&self) -> Duration {
+        if self.protected { self.timing.request(self.rate) } else { self.timing.data(self.size, self.rate) }
+    }
+
+    /// A whole exchange, the DIFS after it included.
+    pub fn success(&self) -> Duration {
+        if self.protected {
+            self.timing.protected_exchange(self.size, self.rate)
+        } else {
+            self.timing.exchange(self.size, self.rate)
+        }
+    }
+
+    /// The overrides that make a scenario use it.
+    pub fn changes(&self) -> Vec<String> {
+        let kind = if self.timing.is_ofdm() { "802.11a" } else { "802.11b" };
+        let mut changes = vec![format!("mac.kind=\"{kind}\""), format!("mac.data_rate=\"{}\"", self.rate)];
+        if self.protected {
+            changes.push("mac.rts_threshold=\"0 bytes\"".into());
+        }
+        changes
+    }
+}
+
+/// The throughput of a cell \[packets/s\] that uses this exchange, over `seconds` after 2 s of warm-up.
+pub fn exchange_throughput_pps(
+    exchange: &Exchange,
+    stations: u32,
+    more: &[&str],
+    seconds: u32,
+    seed: u64,
+) -> f64 {
+    let own = exchange.changes();
+    let sizes: Vec<String> = (0..stations).map(|i| format!("flows.{i}.size=\"{}\"", exchange.size)).collect();
+    let mut changes: Vec<&str> = own.iter().chain(&sizes).map(String::as_str).collect();
+    changes.extend(more);
+    throughput_pps(stations, &changes, seconds, seed)
+}
 
 /// The scenario of `stations` stations evenly on a circle of 50 m around their receiver.
 pub fn scenario(stations: u32, changes: &[&str]) -> Scenario {

@@ -3,9 +3,8 @@
 //! Written from IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 without a look at the machine in `evenair-wifi`, for stations
 //! at one place. Each busy period is settled in one step: who fires first, who fires within the sensing delay.
 
+use crate::cell::Exchange;
 use evenair_des::Stream;
-use evenair_units::{Bytes, Rate};
-use evenair_wifi::MacTiming;
 
 struct Station {
     /// When its slots begin to count \[ns\].
@@ -16,21 +15,22 @@ struct Station {
 }
 
 /// Saturation throughput \[packets/s\] over `successes` packets.
-pub fn throughput_pps(
-    timing: &MacTiming,
-    stations: u32,
-    size: Bytes,
-    rate: Rate,
-    successes: u64,
-    seed: u64,
-) -> f64 {
+pub fn throughput_pps(exchange: &Exchange, stations: u32, successes: u64, seed: u64) -> f64 {
     let ns = |d: evenair_units::Duration| d.as_nanos().cast_signed();
+    let timing = &exchange.timing;
     let (slot, difs, eifs) = (ns(timing.slot), ns(timing.difs), ns(timing.eifs));
-    let data = ns(timing.data(size, rate));
-    let answer = ns(timing.sifs) + ns(timing.ack);
+    // What collides, and what follows it when it does not.
+    let first_frame = ns(exchange.first_frame());
+    let rest = ns(exchange.success()) - first_frame - difs;
+    let (narrow, wide) = (exchange.window_min, 1023);
     let mut stream = Stream::named(seed, "slots", "backoff");
     let mut cell: Vec<Station> = (0..stations)
-        .map(|_| Station { from: difs, counter: i64::from(stream.up_to(31)), window: 31, failures: 0 })
+        .map(|_| Station {
+            from: difs,
+            counter: i64::from(stream.up_to(narrow)),
+            window: narrow,
+            failures: 0,
+        })
         .collect();
     let (mut done, mut now) = (0, 0);
     while done < successes {
@@ -38,24 +38,24 @@ pub fn throughput_pps(
         let first = cell.iter().map(fires).min().expect("there is a station");
         let limit = first + ns(timing.sensing_delay);
         let senders: Vec<usize> = (0..cell.len()).filter(|&i| fires(&cell[i]) <= limit).collect();
-        let last_end = senders.iter().map(|&i| fires(&cell[i]) + data).max().expect("somebody fires");
+        let last_end = senders.iter().map(|&i| fires(&cell[i]) + first_frame).max().expect("somebody fires");
         let success = senders.len() == 1;
-        let idle_at = if success { last_end + answer } else { last_end };
+        let idle_at = if success { last_end + rest } else { last_end };
         for (i, station) in cell.iter_mut().enumerate() {
             if senders.contains(&i) {
-                let own_end = fires(station) + data;
+                let own_end = fires(station) + first_frame;
                 if success {
-                    (station.window, station.failures) = (31, 0);
+                    (station.window, station.failures) = (narrow, 0);
                     station.from = idle_at + difs;
                 } else {
                     station.failures += 1;
                     if station.failures == 7 {
-                        (station.window, station.failures) = (31, 0);
+                        (station.window, station.failures) = (narrow, 0);
                     } else {
-                        station.window = (2 * station.window + 1).min(1023);
+                        station.window = (2 * station.window + 1).min(wide);
                     }
                     // It notices at the time-out; slots are counted from a DIFS after the last activity.
-                    let noticed = own_end + ns(timing.ack_timeout);
+                    let noticed = own_end + ns(timing.answer_timeout);
                     let ready = idle_at + difs;
                     let boundary = (noticed - ready).max(0).div_euclid(slot)
                         + i64::from((noticed - ready).max(0).rem_euclid(slot) > 0);

@@ -276,7 +276,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     }
     out += "\nflows\n";
     for flow in &world.network.flows {
-        let way: Vec<&str> = flow.path.iter().map(|&n| names[n as usize].as_str()).collect();
+        let way: Vec<&str> = flow.path.iter().map(|&n| world.network.name(n)).collect();
         out += &format!("  {}: {}\n", flow.name, way.join(" > "));
     }
     out += "\nconflict graph: links that may not transmit at once\n";

@@ -1,6 +1,7 @@
 //! Tables and maps as text.
 
 use evenair_study::{Metric, Outcome, RunRecord};
+use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
 
@@ -193,8 +194,10 @@ fn row(cells: &[&str]) -> Vec<String> {
 }
 
 /// A map of nodes, 64 characters wide, in metres.
-pub(crate) fn map(names: &[String], at: &[evenair_topology::Position]) -> String {
-    let bound = |of: fn(&evenair_topology::Position) -> f64| {
+pub(crate) fn map(names: &[String], places: &[Option<Position>]) -> String {
+    let (names, at): (Vec<&String>, Vec<Position>) =
+        names.iter().zip(places).filter_map(|(name, place)| Some((name, (*place)?))).unzip();
+    let bound = |of: fn(&Position) -> f64| {
         let low = at.iter().map(of).fold(f64::INFINITY, f64::min);
         let high = at.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
         (low, high)
@@ -203,7 +206,7 @@ pub(crate) fn map(names: &[String], at: &[evenair_topology::Position]) -> String
     let metres_per_column = ((right - left) / 63.0).max(1.0);
     let height = (((top - bottom) / (2.0 * metres_per_column)) as usize + 1).min(40);
     let mut cells = vec![vec![' '; 80]; height];
-    for (name, p) in names.iter().zip(at) {
+    for (name, p) in names.iter().zip(&at) {
         let x = ((p.x_m - left) / metres_per_column) as usize;
         let y = (((top - p.y_m) / (2.0 * metres_per_column)) as usize).min(height - 1);
         for (i, c) in name.chars().enumerate().take(80 - x.min(79)) {

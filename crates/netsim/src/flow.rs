@@ -1,15 +1,19 @@
 //! Flows and their connections.
 
 use crate::spec::{FlowSpec, TcpSpec, Traffic};
+use std::collections::VecDeque;
+
+use evenair_des::Stream;
 use evenair_laws::connections::RttProportional;
 use evenair_tcp::{Receiver, Sender, SenderStats};
-use evenair_units::{Duration, Instant};
+use evenair_units::{Duration, Instant, Rate};
 
 /// One hop of a flow: the queue that a packet waits in, and the node that it goes to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     pub(crate) queue: u32,
     pub(crate) to: u32,
+    pub(crate) rate: Rate,
 }
 
 /// Round-trip samples of an interval.
@@ -34,7 +38,17 @@ impl Samples {
 pub(crate) struct Flow {
     pub(crate) name: String,
     pub(crate) traffic: Traffic,
-    pub(crate) start: Instant,
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    /// Counts the times that it began to send; what earlier times left in the event queue is recognised by it.
+    pub(crate) run: u32,
+    pub(crate) is_active: bool,
+    /// When the next datagram is due; what else says so in the event queue is void.
+    pub(crate) datagram_due: Instant,
+    /// When the next active stretch begins and ends.
+    pub(crate) active: VecDeque<(Instant, Instant)>,
+    /// Gaps between datagrams.
+    pub(crate) stream: Stream,
     /// Hops of data, from source to destination.
     pub(crate) forward: Vec<Hop>,
     /// Hops of acknowledgements, back to the source.
@@ -50,13 +64,21 @@ pub(crate) struct Flow {
     pub(crate) sampled: Samples,
     /// Segments or datagrams handed to the application.
     pub(crate) delivered: u64,
+    /// Datagrams handed down.
     pub(crate) next_datagram: u32,
+    /// One-way delays of datagrams since the warm-up.
+    pub(crate) delays: Samples,
+    /// Differences between the delays of successive datagrams, without sign.
+    pub(crate) jitter: Samples,
+    pub(crate) last_delay: Option<Duration>,
+    /// Segments that its application has produced.
+    pub(crate) produced: u32,
     /// What its connections counted that are over.
     pub(crate) finished: SenderStats,
 }
 
 impl Flow {
-    pub(crate) fn new(spec: &FlowSpec, forward: Vec<Hop>, backward: Vec<Hop>) -> Self {
+    pub(crate) fn new(spec: &FlowSpec, seed: u64, forward: Vec<Hop>, backward: Vec<Hop>) -> Self {
         let law = match spec.traffic {
             Traffic::Tcp(TcpSpec { connections: Some(params), .. }) => Some(RttProportional::new(params)),
             _ => None,
@@ -64,7 +86,13 @@ impl Flow {
         Self {
             name: spec.name.clone(),
             traffic: spec.traffic,
-            start: spec.start,
+            source: spec.path[0],
+            destination: spec.path[spec.path.len() - 1],
+            run: 0,
+            is_active: false,
+            datagram_due: Instant::NEVER,
+            active: spec.active.iter().copied().collect(),
+            stream: Stream::named(seed, &spec.name, "traffic"),
             forward,
             backward,
             connections: Vec::new(),
@@ -74,6 +102,10 @@ impl Flow {
             sampled: Samples::default(),
             delivered: 0,
             next_datagram: 0,
+            delays: Samples::default(),
+            jitter: Samples::default(),
+            last_delay: None,
+            produced: 0,
             finished: SenderStats::default(),
         }
     }
@@ -81,7 +113,7 @@ impl Flow {
     pub(crate) fn tcp(&self) -> Option<&TcpSpec> {
         match &self.traffic {
             Traffic::Tcp(spec) => Some(spec),
-            Traffic::Saturated { .. } => None,
+            Traffic::Datagrams { .. } => None,
         }
     }
 
@@ -89,7 +121,7 @@ impl Flow {
     pub(crate) fn unit_bytes(&self) -> u32 {
         match self.traffic {
             Traffic::Tcp(spec) => spec.payload.count(),
-            Traffic::Saturated { size } => size.count(),
+            Traffic::Datagrams { size, .. } => size.count(),
         }
     }
 

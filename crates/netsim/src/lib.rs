@@ -9,9 +9,16 @@ mod flow;
 mod measure;
 mod network;
 mod packet;
+pub mod pcap;
 mod queue;
 mod spec;
+mod trace;
 
 pub use measure::{FlowResult, FlowSeries, LinkResult, LinkSeries, Packets, RunResult, Series};
 pub use network::Network;
-pub use spec::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, RunSpec, TcpSpec, Traffic};
+pub use packet::Body;
+pub use spec::{
+    BackoffSpec, FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, RunSpec, Source, TcpSpec,
+    Traffic, Wire,
+};
+pub use trace::{FrameSink, Sent};

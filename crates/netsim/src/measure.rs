@@ -44,7 +44,13 @@ pub struct FlowResult {
     pub connections: f64,
     /// Mean congestion window, all connections together \[segments\].
     pub congestion_window: f64,
-    /// Data segments sent, warm-up included.
+    /// Datagrams that the source handed down \[1/s\]; none for TCP.
+    pub offered_pps: Option<f64>,
+    /// Mean one-way delay of datagrams \[s\].
+    pub delay_s: Option<f64>,
+    /// Mean difference between the delays of successive datagrams \[s\].
+    pub jitter_s: Option<f64>,
+    /// Data segments or datagrams sent, warm-up included.
     pub sent: u64,
     /// Repetitions among them.
     pub retransmitted: u64,
@@ -67,7 +73,9 @@ pub struct LinkResult {
     pub dropped_by_law: u64,
     /// Packets given up after the last retry, warm-up included.
     pub dropped_retries: u64,
-    /// What happened to its frames, warm-up included; ideal CSMA loses none.
+    /// Packets lost on the wire, warm-up included.
+    pub lost_on_wire: u64,
+    /// What happened to its frames, warm-up included; ideal CSMA and wires have none.
     pub frames: Option<Counters>,
     /// Where its time went, if the ledger was kept.
     pub airtime: Option<Airtime>,
@@ -150,6 +158,7 @@ impl Means {
 pub(crate) struct Meter {
     pub(crate) warm_at: Instant,
     pub(crate) delivered_at_warmup: Vec<u64>,
+    pub(crate) offered_at_warmup: Vec<u32>,
     pub(crate) delivered_at_sample: Vec<u64>,
     pub(crate) means: Means,
     pub(crate) series: Series,

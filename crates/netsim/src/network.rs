@@ -4,16 +4,19 @@ mod build;
 mod sample;
 #[cfg(test)]
 mod tests;
+mod traffic;
 mod transport;
+mod wire;
 
 use crate::flow::{Connection, Flow, Hop};
 use crate::measure::{Meter, Packets, RunResult};
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::queue::{Service, TransmitQueue};
-use crate::spec::{NetworkSpec, RunSpec, Traffic};
+use crate::spec::{NetworkSpec, Pattern, RunSpec, Traffic};
+use crate::trace::{FrameSink, Sent};
 use evenair_des::{Phase, Place, Queue};
 use evenair_units::{Bytes, Duration, Instant};
-use evenair_wifi::{Air, Effects, Head, Outcome, Up, Wake};
+use evenair_wifi::{Air, BROADCAST, Effects, FrameRecord, Head, Outcome, Up, Wake};
 use std::collections::VecDeque;
 
 /// What can be due.
@@ -24,12 +27,24 @@ enum Event {
     Retransmission(u32),
     /// A connection's delayed acknowledgement may be due.
     DelayedAck(u32),
-    /// A flow starts.
+    /// A flow starts, or starts again.
     Start(u32),
+    /// A flow stops.
+    Stop(u32),
+    /// A source's next datagram is due.
+    Datagram(u32),
+    /// An on-off source changes its state; of this run of the flow.
+    Toggle(u32, u32),
+    /// An application produces a segment; of this run of the flow.
+    Produce(u32, u32),
+    /// The last bit of a packet is on a wire.
+    WireSent(u32),
+    /// A packet reaches the end of a wire.
+    WireArrival(u32),
     /// The back-off laws run.
     Backoff,
-    /// A flow's connection law runs.
-    Connections(u32),
+    /// A flow's connection law runs; of this run of the flow.
+    Connections(u32, u32),
     /// The warm-up is over.
     Warm,
     /// A point of the time series.
@@ -63,19 +78,34 @@ pub struct Network {
     /// Packets between layers. The delay is one for all, so they stay in order and need no place in the event queue.
     between_layers: VecDeque<(Place, Direction, Packet)>,
     meter: Meter,
+    /// Frames of the window that was asked for.
+    frames: Vec<FrameRecord>,
 }
 
 impl Network {
     /// Runs a network and measures it.
     pub fn run(spec: &NetworkSpec, run: RunSpec) -> RunResult {
-        let mut network = Self::new(spec.clone(), run);
+        let mut network = Self::new(spec.clone(), run, false);
         let end = Instant::ZERO + run.warmup + run.duration;
-        while network.step(end) {}
+        if run.timeline.is_none() {
+            while network.step(end, None) {}
+        } else {
+            // The record alone, for the result.
+            while network.step(end, Some(&mut ())) {}
+        }
+        network.finish(end)
+    }
+
+    /// The same, and hands every frame to a sink at its end.
+    pub fn run_traced(spec: &NetworkSpec, run: RunSpec, sink: &mut dyn FrameSink) -> RunResult {
+        let mut network = Self::new(spec.clone(), run, true);
+        let end = Instant::ZERO + run.warmup + run.duration;
+        while network.step(end, Some(&mut *sink)) {}
         network.finish(end)
     }
 
     /// Handles the next event, unless it lies beyond `end`.
-    fn step(&mut self, end: Instant) -> bool {
+    fn step(&mut self, end: Instant, sink: Option<&mut dyn FrameSink>) -> bool {
         let queued = self.events.next_place();
         if let Some(&(place, ..)) = self.between_layers.front()
             && queued.is_none_or(|queued| place < queued)
@@ -89,17 +119,55 @@ impl Network {
         debug_assert!(now >= self.now, "time runs backwards");
         self.now = now;
         match event {
-            Event::Air(wake) => self.air.wake(now, wake, &mut self.effects),
+            Event::Air(wake) => {
+                self.air.wake(now, wake, &mut self.effects);
+                if let Some(sink) = sink {
+                    self.trace(sink);
+                }
+            }
             Event::Retransmission(connection) => self.on_retransmission(connection),
             Event::DelayedAck(connection) => self.on_delayed_ack(connection),
             Event::Start(flow) => self.start(flow),
+            Event::Stop(flow) => self.stop(flow),
+            Event::Datagram(flow) => self.on_datagram(flow),
+            Event::Toggle(flow, run) => self.on_toggle(flow, run),
+            Event::Produce(flow, run) => self.on_produce(flow, run),
+            Event::WireSent(by) => self.on_wire_sent(by),
+            Event::WireArrival(by) => self.on_wire_arrival(by),
             Event::Backoff => self.update_backoff(),
-            Event::Connections(flow) => self.update_connections(flow),
+            Event::Connections(flow, run) => self.update_connections(flow, run),
             Event::Warm => self.on_warm(),
             Event::Sample => self.on_sample(),
         }
         self.settle();
         true
+    }
+
+    /// Hands the frames that have just ended to a sink, while their packets are still at the heads of their queues.
+    fn trace(&mut self, sink: &mut dyn FrameSink) {
+        let Some(frames) = self.air.take_frames() else { return };
+        for frame in frames {
+            let queue = &self.queues[frame.by as usize];
+            let packet = queue.packets.front().filter(|_| queue.service == Service::Front);
+            let sent = packet.map(|packet| {
+                let flow = &self.flows[packet.flow as usize];
+                let rate = Self::hop(&self.flows, packet).rate;
+                let ends = (flow.source, flow.destination);
+                Sent {
+                    flow: packet.flow,
+                    ends: if packet.is_reply() { (ends.1, ends.0) } else { ends },
+                    size: packet.size,
+                    payload: flow.unit_bytes(),
+                    rate,
+                    connection: packet.connection,
+                    body: packet.body,
+                }
+            });
+            sink.frame(&frame, sent.as_ref());
+            if self.run.timeline.is_some_and(|(from, to)| frame.end > from && frame.start < to) {
+                self.frames.push(frame);
+            }
+        }
     }
 
     /// The first of the packets between layers comes out.
@@ -125,7 +193,7 @@ impl Network {
         let mut next = 0;
         while next < self.effects.up.len() {
             match self.effects.up[next] {
-                Up::Received { from } => self.on_received(from),
+                Up::Received { from, .. } => self.on_received(from),
                 Up::Done { by, outcome } => self.on_done(by, outcome),
             }
             next += 1;
@@ -147,6 +215,12 @@ impl Network {
             return;
         }
         let mut packet = *queue.packets.front().expect("a packet was received that is not there");
+        if Self::hop(&self.flows, &packet).to == BROADCAST {
+            if let Body::Datagram { sent, .. } = packet.body {
+                self.deliver_datagram(packet.flow, sent);
+            }
+            return;
+        }
         packet.hop += 1;
         if self.spec.link_layer_delay.is_zero() {
             self.arrive(packet);
@@ -163,18 +237,29 @@ impl Network {
         if service == Service::Front {
             let packet = queue.packets.pop_front().expect("the MAC had it");
             queue.bytes -= u64::from(packet.size);
+            let broadcast = Self::hop(&self.flows, &packet).to == BROADCAST;
             if outcome == Outcome::Dropped {
                 queue.dropped.retries += 1;
                 self.packets.dropped += 1;
             }
+            // Whoever received a broadcast, it is at the end of its way.
+            self.packets.delivered += u64::from(broadcast && outcome == Outcome::Delivered);
             sent = Some(packet);
         }
         self.serve(by);
         if let Some(packet) = sent
-            && let Traffic::Saturated { .. } = self.flows[packet.flow as usize].traffic
             && self.flows[packet.flow as usize].forward[0].queue == by
         {
-            self.send_datagram(packet.flow); // its queue is never empty
+            self.refill(packet.flow);
+        }
+    }
+
+    /// A saturated source's queue is never empty.
+    fn refill(&mut self, flow: u32) {
+        let state = &self.flows[flow as usize];
+        if state.is_active && matches!(state.traffic, Traffic::Datagrams { pattern: Pattern::Saturated, .. })
+        {
+            self.send_datagram(flow);
         }
     }
 
@@ -184,15 +269,15 @@ impl Network {
         if queue.service != Service::Nothing {
             return;
         }
-        let rate = self.spec.data_rate;
         let head = if let Some(packet) = queue.packets.front() {
             queue.service = Service::Front;
             self.waiting[queue.node as usize] -= 1;
-            let to = Self::hop(&self.flows, packet).to;
+            let Hop { to, rate, .. } = Self::hop(&self.flows, packet);
             Head { to, size: Bytes::new(u32::from(packet.size)), rate }
         } else if let Some(law) = queue.law.as_ref().filter(|law| law.sends_dummies()) {
             queue.service = Service::Dummy;
-            Head { to: queue.next_hop, size: law.params().packet_bytes, rate }
+            let size = law.params().packet_bytes;
+            Head { to: queue.next_hop, size, rate: queue.rate }
         } else {
             return;
         };
@@ -212,7 +297,8 @@ impl Network {
     }
 
     fn send_down(&mut self, packet: Packet) {
-        if self.spec.link_layer_delay.is_zero() {
+        let by = Self::hop(&self.flows, &packet).queue as usize;
+        if self.spec.link_layer_delay.is_zero() || self.queues[by].wire.is_some() {
             self.enqueue(packet);
         } else {
             self.delay(packet, Direction::Down);
@@ -233,15 +319,23 @@ impl Network {
             self.packets.dropped += 1;
             return;
         }
-        if queue.service == Service::Front && !self.spec.buffer.accepts(self.waiting[queue.node as usize]) {
+        let room = match &queue.wire {
+            Some(wire) => wire.buffer.accepts(queue.waiting()),
+            None => self.spec.buffer.accepts(self.waiting[queue.node as usize]),
+        };
+        if queue.service == Service::Front && !room {
             queue.dropped.queue_full += 1;
             self.packets.dropped += 1;
             return;
         }
         queue.packets.push_back(packet);
         queue.bytes += u64::from(packet.size);
-        self.waiting[queue.node as usize] += 1;
-        self.serve(by);
+        if queue.wire.is_some() {
+            self.serve_wire(by);
+        } else {
+            self.waiting[queue.node as usize] += 1;
+            self.serve(by);
+        }
     }
 
     /// A packet reaches the network layer of a node: forward it, or hand it up.
@@ -260,7 +354,7 @@ impl Network {
     fn update_backoff(&mut self) {
         let mut interval = Duration::MAX;
         for (by, queue) in self.queues.iter_mut().enumerate() {
-            let view = queue.view(self.spec.data_rate);
+            let view = queue.view();
             if let Some(law) = &mut queue.law {
                 law.on_update(&view);
                 interval = law.params().update_interval;
@@ -268,22 +362,5 @@ impl Network {
             }
         }
         self.host(self.now + interval, Event::Backoff);
-    }
-
-    fn start(&mut self, flow: u32) {
-        match self.flows[flow as usize].traffic {
-            Traffic::Tcp(_) => {
-                self.open_connection(flow);
-                if let Some(law) = &self.flows[flow as usize].law {
-                    let interval = law.params().interval;
-                    self.host(self.now + interval, Event::Connections(flow));
-                }
-            }
-            Traffic::Saturated { .. } => {
-                // One for the MAC and one that waits behind it.
-                self.send_datagram(flow);
-                self.send_datagram(flow);
-            }
-        }
     }
 }

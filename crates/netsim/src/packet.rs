@@ -1,39 +1,39 @@
 //! Packets on their way.
 
-use evenair_tcp::{Segment, SegmentKind};
+use evenair_tcp::Segment;
+use evenair_units::Instant;
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Payload {
-    Tcp(SegmentKind),
-    Datagram,
+pub enum Body {
+    /// A segment of a connection.
+    Tcp(Segment),
+    /// A datagram.
+    Datagram {
+        /// Which one of its flow.
+        number: u32,
+        /// When its source handed it down.
+        sent: Instant,
+    },
 }
 
-/// A packet: 24 bytes, copied freely.
+/// A packet: 48 bytes, copied freely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub(crate) flow: u32,
     /// The connection, and which one of those that used its place.
     pub(crate) connection: u32,
     pub(crate) epoch: u32,
-    pub(crate) number: u32,
     /// Network-layer size \[bytes\].
     pub(crate) size: u16,
-    pub(crate) payload: Payload,
     /// Hops travelled so far.
     pub(crate) hop: u8,
+    pub(crate) body: Body,
 }
 
 impl Packet {
     /// Whether it travels from the flow's destination back to its source.
     pub(crate) fn is_reply(&self) -> bool {
-        matches!(self.payload, Payload::Tcp(kind) if kind.is_reply())
-    }
-
-    pub(crate) fn segment(&self) -> Option<Segment> {
-        match self.payload {
-            Payload::Tcp(kind) => Some(Segment { kind, number: self.number }),
-            Payload::Datagram => None,
-        }
+        matches!(self.body, Body::Tcp(segment) if segment.kind.is_reply())
     }
 }

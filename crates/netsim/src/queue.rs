@@ -3,7 +3,9 @@
 use crate::packet::Packet;
 use evenair_des::Stream;
 use evenair_laws::backoff::{AdaptiveBackoff, LinkView};
-use evenair_units::Rate;
+use evenair_laws::marking::DropTail;
+use evenair_units::{Duration, Rate};
+use evenair_wifi::LossProcess;
 use std::collections::VecDeque;
 
 /// What the MAC has of this queue.
@@ -22,6 +24,17 @@ pub(crate) struct Dropped {
     pub(crate) queue_full: u64,
     pub(crate) by_law: u64,
     pub(crate) retries: u64,
+    pub(crate) on_wire: u64,
+}
+
+/// The wired link behind a queue.
+#[derive(Clone, Debug)]
+pub(crate) struct WireEnd {
+    pub(crate) delay: Duration,
+    pub(crate) buffer: DropTail,
+    pub(crate) loss: Option<LossProcess>,
+    /// Packets under way on it, the oldest first.
+    pub(crate) in_flight: VecDeque<Packet>,
 }
 
 #[derive(Clone, Debug)]
@@ -30,10 +43,14 @@ pub(crate) struct TransmitQueue {
     pub(crate) node: u32,
     /// The next hop of dummy packets.
     pub(crate) next_hop: u32,
+    /// Its rate.
+    pub(crate) rate: Rate,
     pub(crate) packets: VecDeque<Packet>,
     pub(crate) bytes: u64,
     pub(crate) service: Service,
     pub(crate) law: Option<AdaptiveBackoff>,
+    /// Where it leads over a wire instead of the air.
+    pub(crate) wire: Option<WireEnd>,
     pub(crate) stream: Stream,
     pub(crate) dropped: Dropped,
 }
@@ -45,8 +62,9 @@ impl TransmitQueue {
     }
 
     /// What a back-off law sees.
-    pub(crate) fn view(&self, data_rate: Rate) -> LinkView {
-        LinkView { backlog_packets: self.packets.len() as u32, backlog_bytes: self.bytes, data_rate }
+    pub(crate) fn view(&self) -> LinkView {
+        let backlog_packets = self.packets.len() as u32;
+        LinkView { backlog_packets, backlog_bytes: self.bytes, data_rate: self.rate }
     }
 
     pub(crate) fn aggressiveness(&self) -> Option<f64> {

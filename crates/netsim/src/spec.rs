@@ -6,7 +6,7 @@ use evenair_laws::marking::{DropTail, Proportional};
 use evenair_tcp::{AckPolicy, SenderParams};
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Holding, MacTiming, Rules};
+use evenair_wifi::{Category, EdcaParams, Holding, LossModel, MacTiming, Rules};
 
 /// A network, whole: everything that a run depends on but its seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +17,14 @@ pub struct NetworkSpec {
     pub medium: Medium,
     /// Which MAC.
     pub mac: MacSpec,
-    /// The rate at which packets are sent.
+    /// The rate at which packets are sent over the air.
     pub data_rate: Rate,
+    /// Links with a rate of their own.
+    pub rates: Vec<LinkRate>,
+    /// Links that lose what nothing else spoils, on the air or on a wire.
+    pub losses: Vec<LinkLoss>,
+    /// Wired links.
+    pub wires: Vec<Wire>,
     /// How long transmitters back off.
     pub backoff: BackoffSpec,
     /// How many packets wait at a node, the one in the MAC not counted.
@@ -29,6 +35,50 @@ pub struct NetworkSpec {
     pub link_layer_delay: Duration,
     /// The flows.
     pub flows: Vec<FlowSpec>,
+}
+
+impl NetworkSpec {
+    /// A node's name; "*" for everybody.
+    pub fn name(&self, node: u32) -> &str {
+        self.nodes.get(node as usize).map_or("*", String::as_str)
+    }
+}
+
+/// The rate of one directed link of the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkRate {
+    /// The node that transmits.
+    pub from: u32,
+    /// The node that receives.
+    pub to: u32,
+    /// The rate of its DATA frames.
+    pub rate: Rate,
+}
+
+/// The error model of one directed link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkLoss {
+    /// The node that transmits.
+    pub from: u32,
+    /// The node that receives.
+    pub to: u32,
+    /// Which model holds from when on.
+    pub schedule: Vec<(Instant, LossModel)>,
+}
+
+/// A directed wired link: a queue, a rate, a delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wire {
+    /// The node that transmits.
+    pub from: u32,
+    /// The node that receives.
+    pub to: u32,
+    /// How fast packets are put on it.
+    pub rate: Rate,
+    /// How long they are under way.
+    pub delay: Duration,
+    /// How many packets wait, the one in transmission not counted.
+    pub buffer: DropTail,
 }
 
 /// Which MAC.
@@ -53,6 +103,11 @@ pub enum MacSpec {
 pub enum BackoffSpec {
     /// By DCF: one queue per node.
     Dcf(DcfParams),
+    /// By EDCA: one queue per node and access category.
+    Edca {
+        /// Parameters of voice, video, best effort, background.
+        categories: [EdcaParams; 4],
+    },
     /// By A-CSMA: one queue per next hop, with a shared buffer.
     Adaptive {
         /// The law.
@@ -67,27 +122,66 @@ pub enum BackoffSpec {
 pub struct FlowSpec {
     /// Its name.
     pub name: String,
-    /// The nodes on its way, source and destination included.
+    /// The nodes on its way, source and destination included; a source and
+    /// [`BROADCAST`](evenair_wifi::BROADCAST) for everybody in range.
     pub path: Vec<u32>,
-    /// When it starts.
-    pub start: Instant,
+    /// When it sends: from, until; in order, without overlap.
+    pub active: Vec<(Instant, Instant)>,
     /// What it sends.
     pub traffic: Traffic,
+    /// Its access category, where the MAC knows any.
+    pub category: Category,
 }
 
 /// What a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Traffic {
-    /// Endless data over TCP.
+    /// Data over TCP.
     Tcp(TcpSpec),
-    /// Datagrams without end: the source's queue is never empty.
-    Saturated {
+    /// Datagrams, not acknowledged.
+    Datagrams {
         /// Network-layer size.
         size: Bytes,
+        /// When they are sent.
+        pattern: Pattern,
     },
 }
 
-/// A bulk TCP flow.
+/// When datagrams are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pattern {
+    /// As fast as the queue takes them: it is never empty.
+    Saturated,
+    /// One per interval.
+    Constant {
+        /// The mean interval.
+        interval: Duration,
+        /// Each interval is drawn evenly from this share around its mean: 0 is exact, 1 is zero to twice the mean.
+        jitter: f64,
+    },
+    /// Constant while on; on and off for exponential times.
+    OnOff {
+        /// The interval while on.
+        interval: Duration,
+        /// Mean time on.
+        on: Duration,
+        /// Mean time off.
+        off: Duration,
+    },
+}
+
+/// How much a TCP flow has to send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// Without end.
+    Endless,
+    /// So many segments; then the connection closes.
+    Segments(u32),
+    /// One segment per interval: an application that produces no faster.
+    Paced(Duration),
+}
+
+/// A TCP flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpSpec {
     /// The sending endpoint.
@@ -98,6 +192,8 @@ pub struct TcpSpec {
     pub payload: Bytes,
     /// IP and TCP headers; also the size of an acknowledgement.
     pub headers: Bytes,
+    /// How much there is to send.
+    pub source: Source,
     /// How many connections it keeps; one if there is no law.
     pub connections: Option<RttProportionalParams>,
 }

@@ -1,26 +1,24 @@
 //! From a resolved scenario to the packet world.
 
+mod flows;
+mod mac;
+
+pub(crate) use mac::airtime_per_unit;
+
 use crate::error::Mistake;
-use crate::language::{
-    AckPriority, BackoffLaw, BackoffUnit, HoldingLaw, MacKind, Measure, PreambleKind, Preset, Scenario,
-    TrafficKind, WindowName,
-};
-use evenair_laws::BadParameter;
-use evenair_laws::backoff::{AdaptiveParams, DcfParams, QueueMeasure};
-use evenair_laws::connections::RttProportionalParams;
+use crate::language::{MacKind, Radio, Scenario};
 use evenair_laws::marking::{DropTail, Proportional};
-use evenair_laws::window::WindowParams;
-use evenair_netsim::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, RunSpec, TcpSpec, Traffic};
-use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams, WindowKind};
-use evenair_topology::{ConflictGraph, Link, Medium, Position, Router, ThresholdRadio};
-use evenair_units::{Bytes, Duration, Instant};
-use evenair_wifi::{Capture, Holding, MacTiming, Phy, Preamble, Rules};
+use evenair_netsim::{LinkLoss, LinkRate, NetworkSpec, RunSpec, Wire};
+use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
+use evenair_units::{Dbm, Instant, Probability};
+use evenair_wifi::{BROADCAST, LossModel};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a scenario describes, ready to run: nodes, who hears whom, and the network of the packet world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct World {
-    /// Positions, where they were given.
-    pub positions: Option<Vec<Position>>,
+    /// Positions, where any were given; of some nodes there may be none.
+    pub positions: Option<Vec<Option<Position>>>,
     /// Transmission and carrier-sense range [m], where there is a radio.
     pub ranges_m: Option<(f64, f64)>,
     /// The links that carry data, in the order of the flows, and their names.
@@ -32,7 +30,7 @@ pub struct World {
 }
 
 /// Everything in the scenario is resolved before a world is built.
-const RESOLVED: &str = "defaults are resolved when a scenario is read";
+pub(crate) const RESOLVED: &str = "defaults are resolved when a scenario is read";
 
 impl Scenario {
     /// Builds the packet world.
@@ -58,10 +56,13 @@ impl Scenario {
         let medium = self.medium(&nodes)?;
         let flows = self.flow_specs(&nodes, &medium)?;
         let mut links: Vec<(String, Link)> = Vec::new();
+        let mut seen = BTreeSet::new();
         for flow in &flows {
             for hop in flow.path.windows(2) {
                 let link = Link { from: hop[0], to: hop[1] };
-                if !links.iter().any(|&(_, l)| l == link) {
+                let on_air =
+                    hop[1] != BROADCAST && medium.hearing(hop[0] as usize, hop[1] as usize).is_some();
+                if on_air && seen.insert(link) {
                     links.push((format!("{}>{}", nodes[hop[0] as usize], nodes[hop[1] as usize]), link));
                 }
             }
@@ -71,6 +72,9 @@ impl Scenario {
         let mac = self.mac_spec()?;
         let backoff = self.backoff_spec(&mac)?;
         let network = NetworkSpec {
+            rates: self.link_rates(&nodes)?,
+            losses: self.link_losses(&nodes)?,
+            wires: self.wire_specs(&nodes)?,
             nodes,
             medium,
             mac,
@@ -81,8 +85,11 @@ impl Scenario {
             link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
             flows,
         };
-        let ranges_m = self.radio.map(|radio| radio.ranges_m()).transpose()?;
-        Ok(World { positions: self.positions(), ranges_m, links, conflicts, network })
+        let radio = self.radio.filter(|_| self.signals.is_empty());
+        let ranges_m = radio.map(|radio| radio.ranges_m()).transpose()?;
+        let places = self.places();
+        let positions = places.iter().any(Option::is_some).then_some(places);
+        Ok(World { positions, ranges_m, links, conflicts, network })
     }
 
     /// All that the scenario describes, for maps and reports.
@@ -103,249 +110,154 @@ impl Scenario {
         names
     }
 
-    fn positions(&self) -> Option<Vec<Position>> {
-        (!self.nodes.is_empty()).then(|| self.nodes.iter().map(|n| Position::new(n.at[0], n.at[1])).collect())
+    fn places(&self) -> Vec<Option<Position>> {
+        self.nodes.iter().map(|n| n.at.map(|[x_m, y_m]| Position::new(x_m, y_m))).collect()
     }
 
     fn medium(&self, names: &[String]) -> Result<Medium, Mistake> {
-        if let Some(positions) = self.positions() {
-            let radio =
-                self.radio.ok_or_else(|| Mistake::at("radio", "nodes with positions need a [radio]"))?;
-            let (transmission_range_m, carrier_sense_range_m) = radio.ranges_m()?;
-            let radio = ThresholdRadio {
-                transmission_range_m,
-                carrier_sense_range_m,
-                propagation: radio.propagation(),
-            };
-            return Ok(Medium::from_positions(&positions, &radio));
+        if !self.links.is_empty() {
+            return Ok(self.medium_of_links(names));
         }
-        let node =
-            |name: &String| names.iter().position(|n| n == name).expect("names come from the links") as u32;
+        let Some(radio) = &self.radio else {
+            return Ok(Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0))); // wires alone
+        };
+        if !self.signals.is_empty() {
+            return self.medium_of_signals(names, radio);
+        }
+        let (transmission_range_m, carrier_sense_range_m) = radio.ranges_m()?;
+        let propagation = radio.propagation()?;
+        let interference_range_m =
+            radio.interference_threshold.map_or(0.0, |threshold| propagation.range_m(threshold.0));
+        let radio = ThresholdRadio {
+            transmission_range_m,
+            carrier_sense_range_m,
+            interference_range_m: interference_range_m.max(carrier_sense_range_m),
+            propagation,
+        };
+        Ok(Medium::from_places(&self.places(), &radio))
+    }
+
+    fn medium_of_links(&self, names: &[String]) -> Medium {
+        let index: BTreeMap<&String, u32> = names.iter().zip(0..).collect();
         let links: Vec<Link> =
-            self.links.iter().map(|l| Link { from: node(&l.from), to: node(&l.to) }).collect();
+            self.links.iter().map(|l| Link { from: index[&l.from], to: index[&l.to] }).collect();
         let link = |id: &String| self.links.iter().position(|l| &l.id == id).expect("checked");
         let edges: Vec<(usize, usize)> = self.conflicts.iter().map(|[a, b]| (link(a), link(b))).collect();
-        Ok(Medium::from_conflicts(names.len(), &links, &ConflictGraph::from_edges(links.len(), &edges)))
+        Medium::from_conflicts(names.len(), &links, &ConflictGraph::from_edges(links.len(), &edges))
     }
 
-    fn flow_specs(&self, nodes: &[String], medium: &Medium) -> Result<Vec<FlowSpec>, Mistake> {
-        let router = Router::new(medium);
-        let mut specs = Vec::new();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let node = |key: &str, id: &String| {
-                nodes.iter().position(|n| n == id).map(|i| i as u32).ok_or_else(|| {
-                    let known = nodes.join(", ");
-                    Mistake::entry(
-                        "flows",
-                        index,
-                        key,
-                        format!("there is no node \"{id}\"; nodes are {known}"),
-                    )
-                })
-            };
-            let (from, to) = (node("from", &flow.from)?, node("to", &flow.to)?);
-            if from == to {
-                return Err(Mistake::entry(
-                    "flows",
-                    index,
-                    "to",
-                    "a flow ends at another node than it begins",
-                ));
-            }
-            let path = router.route(from, to).map_err(|_| {
-                let message = format!(
-                    "there is no route from \"{}\" to \"{}\": no chain of nodes within transmission range",
-                    flow.from, flow.to
-                );
-                Mistake::entry("flows", index, "to", message)
-            })?;
-            if path.len() > 200 {
-                return Err(Mistake::entry("flows", index, "to", "the route has more than 200 hops"));
-            }
-            let traffic = match flow.traffic {
-                TrafficKind::Tcp => Traffic::Tcp(self.tcp_spec()?),
-                TrafficKind::Saturated => Traffic::Saturated { size: flow.size.expect(RESOLVED).0 },
-            };
-            let start = Instant::ZERO + flow.start.expect(RESOLVED).0;
-            specs.push(FlowSpec { name: flow.id.clone(), path, start, traffic });
-        }
-        Ok(specs)
-    }
-
-    fn tcp_spec(&self) -> Result<TcpSpec, Mistake> {
-        let tcp = &self.tcp;
-        let segments = |count: Option<crate::PacketCount>| f64::from(count.expect(RESOLVED).0);
-        let sender = SenderParams {
-            window: match tcp.window.expect(RESOLVED) {
-                WindowName::Reno => WindowKind::Reno,
-                WindowName::Newreno => WindowKind::NewReno,
-            },
-            start: WindowParams {
-                initial_window: segments(tcp.initial_window),
-                initial_ssthresh: segments(tcp.initial_ssthresh),
-            },
-            receiver_window: tcp.receiver_window.expect(RESOLVED).0,
-            rto: RtoParams {
-                initial: tcp.initial_rto.expect(RESOLVED).0,
-                min: tcp.min_rto.expect(RESOLVED).0,
-                granularity: tcp.clock.expect(RESOLVED).0,
-                ..RtoParams::rfc6298()
-            },
-            limited_transmit: tcp.limited_transmit.expect(RESOLVED),
-            loss_measure: match self.preset {
-                Preset::Standard => LossMeasure::Outstanding,
-                Preset::Ns2 => LossMeasure::Window,
-            },
-            grows_unused: self.preset == Preset::Ns2,
-            handshake: tcp.handshake.expect(RESOLVED),
+    fn medium_of_signals(&self, names: &[String], radio: &Radio) -> Result<Medium, Mistake> {
+        let (Some(receive), Some(sense)) = (radio.receive_threshold, radio.carrier_sense_threshold) else {
+            let why = "signals are powers: give receive_threshold and carrier_sense_threshold";
+            return Err(Mistake::at("radio", why));
         };
-        let delay = tcp.delayed_ack.expect(RESOLVED).0;
-        let connections = self.connections.map(|c| {
-            let params = RttProportionalParams {
-                per_second: c.k,
-                interval: c.interval.0,
-                hysteresis: c.hysteresis,
-                smoothed: c.smoothed,
-                connections_max: c.max,
+        let mut signals = Vec::new();
+        for (index, signal) in self.signals.iter().enumerate() {
+            let (from, to) = self.ends("signals", index, &signal.from, &signal.to, names)?;
+            signals.push(evenair_topology::Signal { from, to, power: signal.power.0 });
+            if !signal.one_way {
+                signals.push(evenair_topology::Signal { from: to, to: from, power: signal.power.0 });
+            }
+        }
+        Ok(Medium::from_signals(names.len(), &signals, receive.0, sense.0))
+    }
+
+    /// The numbers of two nodes that an entry of a table names.
+    fn ends(
+        &self,
+        table: &str,
+        index: usize,
+        from: &String,
+        to: &String,
+        names: &[String],
+    ) -> Result<(u32, u32), Mistake> {
+        let node = |key: &str, id: &String| {
+            let place = names.iter().position(|n| n == id).map(|i| i as u32);
+            place.ok_or_else(|| Mistake::entry(table, index, key, no_node(id, names)))
+        };
+        let (from, to) = (node("from", from)?, node("to", to)?);
+        if from == to {
+            let what = if table == "flows" {
+                "a flow ends at another node than it begins"
+            } else {
+                "both ends are one node"
             };
-            params.validated().map_err(|e| law_mistake("connections", e))
-        });
-        Ok(TcpSpec {
-            sender,
-            acknowledge: if delay.is_zero() { AckPolicy::EachSegment } else { AckPolicy::Delayed(delay) },
-            payload: tcp.payload.expect(RESOLVED).0,
-            headers: tcp.headers.expect(RESOLVED).0,
-            connections: connections.transpose()?,
-        })
+            return Err(Mistake::entry(table, index, "to", what));
+        }
+        Ok((from, to))
     }
 
-    fn mac_spec(&self) -> Result<MacSpec, Mistake> {
-        let mac = &self.mac;
-        match mac.kind {
-            MacKind::Ieee80211b => {
-                if mac.holding.is_some() {
-                    return Err(Mistake::at(
-                        "mac.holding",
-                        "is for the ideal MAC; 802.11 holds a packet's airtime",
-                    ));
-                }
-                let preamble = match mac.preamble.expect(RESOLVED) {
-                    PreambleKind::Long => Preamble::Long,
-                    PreambleKind::Short => Preamble::Short,
-                };
-                let phy = Phy { preamble, ..Phy::b_long() };
-                for (key, rate) in [("mac.data_rate", mac.data_rate), ("mac.basic_rate", mac.basic_rate)] {
-                    phy.checked(rate.expect(RESOLVED).0).map_err(|e| Mistake::at(key, e.to_string()))?;
-                }
-                let timing = MacTiming::b(preamble, mac.basic_rate.expect(RESOLVED).0);
-                let (timing, rules) = match self.preset {
-                    Preset::Standard => (timing, Rules::standard()),
-                    Preset::Ns2 => (timing.ns2(), Rules::ns2()),
-                };
-                let timing = MacTiming { sensing_delay: mac.sensing_delay.expect(RESOLVED).0, ..timing };
-                let capture_db = self.radio.map_or(rules.capture_db, |r| r.capture.expect(RESOLVED).0);
-                let attempts = mac.attempts.expect(RESOLVED);
-                let capture: Capture = rules.capture;
-                Ok(MacSpec::Dcf { timing, rules: Rules { capture, capture_db, attempts, ..rules } })
-            }
-            MacKind::Ideal => {
-                let unused = [
-                    ("basic_rate", mac.basic_rate.is_some()),
-                    ("preamble", mac.preamble.is_some()),
-                    ("attempts", mac.attempts.is_some()),
-                    ("sensing_delay", mac.sensing_delay.is_some()),
-                ];
-                if let Some((key, _)) = unused.iter().find(|(_, given)| *given) {
-                    return Err(Mistake::at(&format!("mac.{key}"), "has no meaning for the ideal MAC"));
-                }
-                let mean = self.mac.data_rate.expect(RESOLVED).0.time_for(self.packet_size());
-                let holding = match mac.holding.expect(RESOLVED) {
-                    HoldingLaw::Packet => Holding::Packet,
-                    HoldingLaw::Exponential => Holding::Exponential(mean),
-                    HoldingLaw::Uniform => Holding::Uniform(mean),
-                };
-                Ok(MacSpec::Ideal { holding })
+    fn wire_specs(&self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
+        let mut wires = Vec::new();
+        for (index, wire) in self.wires.iter().enumerate() {
+            let (a, b) = self.ends("wires", index, &wire.from, &wire.to, names)?;
+            for (from, to) in [(a, b), (b, a)] {
+                let buffer = DropTail { limit_packets: wire.queue.0 };
+                wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, buffer });
             }
         }
+        Ok(wires)
     }
 
-    /// A full data packet, network-layer size.
-    pub(crate) fn packet_size(&self) -> Bytes {
-        match self.flows.iter().find(|f| f.traffic == TrafficKind::Saturated) {
-            Some(flow) => flow.size.expect(RESOLVED).0,
-            None => self.tcp.payload.expect(RESOLVED).0 + self.tcp.headers.expect(RESOLVED).0,
+    fn link_rates(&self, names: &[String]) -> Result<Vec<LinkRate>, Mistake> {
+        let mut rates = Vec::new();
+        for (index, entry) in self.rates.iter().enumerate() {
+            let (from, to) = self.ends("rates", index, &entry.from, &entry.to, names)?;
+            if let Some(phy) = self.phy() {
+                phy.checked(entry.rate.0)
+                    .map_err(|e| Mistake::entry("rates", index, "rate", e.to_string()))?;
+            }
+            rates.push(LinkRate { from, to, rate: entry.rate.0 });
+            if !entry.one_way {
+                rates.push(LinkRate { from: to, to: from, rate: entry.rate.0 });
+            }
         }
+        Ok(rates)
     }
 
-    fn backoff_spec(&self, mac: &MacSpec) -> Result<BackoffSpec, Mistake> {
-        match self.backoff {
-            BackoffLaw::Dcf { window_min, window_max } => {
-                let params = DcfParams {
-                    window_min: window_min.expect(RESOLVED),
-                    window_max: window_max.expect(RESOLVED),
-                    ..DcfParams::dsss()
-                };
-                let params = if self.preset == Preset::Ns2 { params.ns2() } else { params };
-                params.validated().map(BackoffSpec::Dcf).map_err(|e| law_mistake("backoff", e))
-            }
-            BackoffLaw::Adaptive {
-                alpha,
-                beta,
-                r_max,
-                interval,
-                measure,
-                unit,
-                acks,
-                drop,
-                dummies,
-                slotted,
-            } => {
-                let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
-                let packet_airtime = match mac {
-                    MacSpec::Dcf { timing, .. } => timing.data(size, rate),
-                    MacSpec::Ideal { .. } => rate.time_for(size),
-                };
-                let params = AdaptiveParams {
-                    packet_airtime: (unit == BackoffUnit::DataPacket).then_some(packet_airtime),
-                    step: alpha,
-                    beta,
-                    aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
-                    update_interval: interval.0,
-                    measure: match measure {
-                        Measure::Packets => QueueMeasure::Packets,
-                        Measure::Bytes => QueueMeasure::Bytes,
-                    },
-                    packet_bytes: self.tcp.payload.expect(RESOLVED).0,
-                    slotted,
-                    dummy_packets: dummies,
-                    drops: drop,
-                    pinned_at_max: false,
-                };
-                let prioritise_acks = acks == AckPriority::High;
-                // What will be pinned must have a bound.
-                AdaptiveParams { pinned_at_max: prioritise_acks, ..params }
-                    .validated()
-                    .map_err(|e| law_mistake("backoff", e))?;
-                Ok(BackoffSpec::Adaptive { params, prioritise_acks })
+    fn link_losses(&self, names: &[String]) -> Result<Vec<LinkLoss>, Mistake> {
+        let mut losses: BTreeMap<(u32, u32), LinkLoss> = BTreeMap::new();
+        for (index, entry) in self.losses.iter().enumerate() {
+            let (a, b) = self.ends("losses", index, &entry.from, &entry.to, names)?;
+            for (from, to) in [(a, b), (b, a)].into_iter().take(if entry.one_way { 1 } else { 2 }) {
+                let link = losses.entry((from, to)).or_insert(LinkLoss { from, to, schedule: Vec::new() });
+                link.schedule.push((Instant::ZERO + entry.start.0, entry.model()));
             }
         }
+        let on_air = |loss: &LinkLoss| {
+            !self.wires.iter().any(|w| {
+                let ends = [&w.from, &w.to];
+                ends.contains(&&names[loss.from as usize]) && ends.contains(&&names[loss.to as usize])
+            })
+        };
+        if self.mac.kind == MacKind::Ideal && losses.values().any(on_air) {
+            return Err(Mistake::at("losses", "links of the ideal MAC lose nothing"));
+        }
+        Ok(losses.into_values().collect())
     }
 }
 
-fn law_mistake(table: &str, error: BadParameter) -> Mistake {
-    let key = if error.name == "update_interval" { "interval" } else { error.name };
-    Mistake::at(&format!("{table}.{key}"), format!("{} is not allowed: {}", error.value, error.allowed))
+fn no_node(id: &str, names: &[String]) -> String {
+    let known = match names.len() {
+        0..=40 => names.join(", "),
+        n => format!("{}, … {} ({n} of them)", names[..5].join(", "), names[n - 1]),
+    };
+    format!("there is no node \"{id}\"; nodes are {known}")
 }
 
-/// Airtime that one segment of data costs on each hop, its acknowledgement included: what bounds rates in the theory.
-pub(crate) fn airtime_per_unit(network: &NetworkSpec, traffic: &Traffic) -> Duration {
-    let (data, reply) = match traffic {
-        Traffic::Tcp(tcp) => (tcp.payload + tcp.headers, Some(tcp.headers)),
-        Traffic::Saturated { size } => (*size, None),
-    };
-    let cost = |size: Bytes| match network.mac {
-        MacSpec::Dcf { timing, .. } => timing.exchange(size, network.data_rate),
-        MacSpec::Ideal { .. } => network.data_rate.time_for(size),
-    };
-    cost(data) + reply.map_or(Duration::ZERO, cost)
+impl crate::language::LinkLoss {
+    /// The model of a checked entry.
+    fn model(&self) -> LossModel {
+        let p = |value: Option<f64>| Probability::clamped(value.unwrap_or(0.0));
+        match (self.bit_error_rate, self.good, self.bad) {
+            (Some(rate), ..) => LossModel::Bits(rate),
+            (None, Some(good), Some(bad)) => LossModel::Bursts {
+                good: good.0,
+                bad: bad.0,
+                loss_good: p(self.loss),
+                loss_bad: p(self.loss_bad),
+            },
+            _ => LossModel::Frames(p(self.loss)),
+        }
+    }
 }

@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod check;
 mod error;
+mod generate;
 mod language;
 mod optimum;
 mod quantity;
@@ -18,11 +20,13 @@ mod tests;
 pub use build::World;
 pub use error::{KeyPath, ScenarioError};
 pub use language::{
-    AckPriority, AqmLaw, BackoffLaw, BackoffUnit, Connections, Drop, Flow, HoldingLaw, Link, Mac, MacKind,
-    Measure, Node, PreambleKind, Preset, Radio, Scenario, Tcp, TrafficKind, WindowName,
+    AckPriority, AqmLaw, BackoffLaw, BackoffUnit, CategoryName, CategoryTable, Connections, Drop, Flow,
+    FlowPattern, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link, LinkLoss, LinkRate, Mac,
+    MacKind, Measure, Node, PreambleKind, Preset, PropagationName, Radio, Scenario, Signal, Tcp, TrafficKind,
+    WindowName, Wire,
 };
 pub use optimum::{Objective, Optimum};
-pub use quantity::{Decibels, Length, PacketCount, Power, RateQuantity, Size, Time};
+pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
 
 /// The JSON Schema of the scenario language, for editors.
 pub fn schema() -> serde_json::Value {

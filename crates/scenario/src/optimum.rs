@@ -2,11 +2,12 @@
 
 use crate::build::airtime_per_unit;
 use crate::language::{BackoffLaw, Scenario};
-use evenair_netsim::Traffic;
+use evenair_netsim::{Pattern, Traffic};
 use evenair_optimum::{Failure, Problem, Residuals, Utility};
 use evenair_tcp::AckPolicy;
 use evenair_topology::{IndependentSets, Link};
 use evenair_units::Duration;
+use evenair_wifi::BROADCAST;
 
 /// What is maximised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +49,14 @@ impl Scenario {
     /// without adaptive back-off and connections, or the solver fails.
     pub fn optimum(&self, objective: Objective) -> Result<Optimum, Failure> {
         let world = self.describe();
+        let mixed = !world.network.wires.is_empty() || !world.network.rates.is_empty();
+        let unsaturated =
+            |t: &Traffic| matches!(t, Traffic::Datagrams { pattern, .. } if *pattern != Pattern::Saturated);
+        if mixed || world.network.flows.iter().any(|f| unsaturated(&f.traffic) || f.path.contains(&BROADCAST))
+        {
+            let what = "the optimum is built for flows without a limit of their own over links of one rate";
+            return Err(Failure::Malformed(what.into()));
+        }
         let sets = IndependentSets::of(&world.conflicts).map_err(|e| Failure::Malformed(e.to_string()))?;
         let network = &world.network;
         let (k, beta) = match (objective, self.connections, self.backoff) {
@@ -64,8 +73,10 @@ impl Scenario {
             .map(|flow| match &flow.traffic {
                 // A delayed acknowledgement answers two segments.
                 Traffic::Tcp(tcp) if tcp.acknowledge != AckPolicy::EachSegment => {
-                    let data =
-                        airtime_per_unit(network, &Traffic::Saturated { size: tcp.payload + tcp.headers });
+                    let data = airtime_per_unit(
+                        network,
+                        &Traffic::Datagrams { size: tcp.payload + tcp.headers, pattern: Pattern::Saturated },
+                    );
                     let both = airtime_per_unit(network, &flow.traffic);
                     data + both.saturating_sub(data) / 2
                 }

@@ -165,6 +165,14 @@ quantity!(
 );
 
 quantity!(
+    /// A frequency \[Hz\].
+    Frequency(f64), "a frequency", "914 MHz",
+    ["Hz" = 1.0, "kHz" = 1e3, "MHz" = 1e6, "GHz" = 1e9],
+    |hz| if hz >= 1e3 { Ok(hz) } else { Err("is below 1 kHz") },
+    |hz, f| write!(f, "{} MHz", hz / 1e6)
+);
+
+quantity!(
     /// A distance \[m\].
     Length(f64), "a distance", "250 m",
     ["m" = 1.0, "km" = 1e3],

@@ -51,6 +51,7 @@ fn read(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
         at: e.span().map(|span| line_and_column(text, span.start)),
         ..error(file, e.message().trim().replace('\n', "; "))
     })?;
+    scenario.generate().map_err(|mistake| locate(file, text, mistake))?;
     scenario.resolve();
     scenario.check().map_err(|mistake| locate(file, text, mistake))?;
     Ok(scenario)

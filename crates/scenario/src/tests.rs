@@ -101,7 +101,7 @@ fn values_are_checked_by_the_law_that_uses_them() {
 
 #[test]
 fn overrides_reach_entries_by_number_and_by_id() {
-    let east = |change: &str| set(&[change]).unwrap().nodes[1].at[0];
+    let east = |change: &str| set(&[change]).unwrap().nodes[1].at.unwrap()[0];
     assert!((east("nodes.b.at=[200, 0]") - 200.0).abs() < 1e-12);
     assert!((east("nodes.1.at=[150, 0]") - 150.0).abs() < 1e-12);
     assert_eq!(set(&["seed=7"]).unwrap().seed, 7);
@@ -117,7 +117,7 @@ fn overrides_reach_inline_entries_too() {
     ";
     let changes = ["nodes.b.at=[0, 50]", "flows.0.start=3 s", "backoff.law=dcf"].map(String::from);
     let scenario = Scenario::parse("x.toml", text, &changes).unwrap();
-    assert!((scenario.nodes[1].at[1] - 50.0).abs() < 1e-12);
+    assert!((scenario.nodes[1].at.unwrap()[1] - 50.0).abs() < 1e-12);
     assert_eq!(scenario.flows[0].start.unwrap().to_string(), "3 s");
     assert!(matches!(scenario.backoff, BackoffLaw::Dcf { .. }));
 }

@@ -3,7 +3,6 @@
 use evenair_netsim::{Network, RunResult, RunSpec};
 use evenair_scenario::Scenario;
 use evenair_units::{Duration, Instant};
-use evenair_wifi::FrameKind;
 use serde::{Deserialize, Serialize};
 
 /// What is measured beside goodputs.
@@ -188,12 +187,16 @@ impl RunRecord {
             .flows
             .iter()
             .map(|flow| {
-                let (node, next) =
-                    (&network.nodes[flow.path[0] as usize], &network.nodes[flow.path[1] as usize]);
-                let per_hop = format!("{node}>{next}");
-                let queue =
-                    if result.links.iter().any(|l| l.name == per_hop) { per_hop } else { node.clone() };
-                [node.clone(), network.nodes[flow.path[flow.path.len() - 1] as usize].clone(), queue]
+                let (node, next) = (network.name(flow.path[0]), network.name(flow.path[1]));
+                // The queue of the first hop: by next hop, by wire, by category, or the node's only one.
+                let names = [
+                    format!("{node}>{next}"),
+                    format!("{node}-{next}"),
+                    format!("{node}/{}", flow.category.name()),
+                ];
+                let known = |name: &&String| result.links.iter().any(|l| &l.name == *name);
+                let queue = names.iter().find(known).cloned().unwrap_or_else(|| node.into());
+                [node.into(), network.name(flow.path[flow.path.len() - 1]).into(), queue]
             })
             .collect();
         Self::new(&scenario.name, result, ends, options)
@@ -246,10 +249,7 @@ impl RunRecord {
             start_ms: frame.start.as_secs_f64() * 1e3,
             end_ms: frame.end.as_secs_f64() * 1e3,
             node: result.nodes[frame.from as usize].clone(),
-            kind: match frame.kind {
-                FrameKind::Data => "DATA".into(),
-                FrameKind::Ack => "ACK".into(),
-            },
+            kind: frame.kind.name().into(),
             decoded: frame.decoded,
         });
         Self {

@@ -2,17 +2,20 @@
 //!
 //! A [`Sender`] and a [`Receiver`] are fed with `handle_*`, asked what to send with `poll_transmit` and when to be
 //! woken with `poll_timeout`. Sequence numbers count segments of one size: the flows of this simulator are bulk data.
-//! Before touching the sender read RFC 5681, RFC 6298 and RFC 6582.
+//! Before touching the sender read RFC 5681, RFC 6298, RFC 6582 and
+//! RFC 6675.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 
 mod receiver;
 mod rto;
+mod sack;
 mod sender;
 
 pub use receiver::{AckPolicy, Receiver};
 pub use rto::{RtoEstimator, RtoParams};
-pub use sender::{LossMeasure, Sender, SenderParams, SenderStats, WindowKind};
+pub use sack::SackBlocks;
+pub use sender::{LossMeasure, Recovery, Sender, SenderParams, SenderStats, WindowKind};
 
 /// What a segment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,4 +48,16 @@ pub struct Segment {
     pub kind: SegmentKind,
     /// Number of the data segment, or the next one expected in an acknowledgement.
     pub number: u32,
+    /// When the data segment was sent, or the one that an acknowledgement answers: RFC 7323's timestamp \[µs, modulo
+    /// 2³²\]. Used only with timestamps on.
+    pub stamp: u32,
+    /// What arrived beyond the number, in an acknowledgement.
+    pub sack: SackBlocks,
+}
+
+impl Segment {
+    /// A segment without options.
+    pub const fn plain(kind: SegmentKind, number: u32) -> Self {
+        Self { kind, number, stamp: 0, sack: SackBlocks::NONE }
+    }
 }

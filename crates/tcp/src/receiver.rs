@@ -1,6 +1,6 @@
 //! The receiving endpoint: puts segments in order and acknowledges them.
 
-use crate::{Segment, SegmentKind};
+use crate::{SackBlocks, Segment, SegmentKind};
 use evenair_units::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -20,6 +20,10 @@ pub struct Receiver {
     expected: u32,
     /// Whether each segment after the expected one is here.
     ahead: VecDeque<bool>,
+    /// The last segment that came out of order: its block is reported first (RFC 2018 section 4).
+    latest: u32,
+    /// Timestamp of the segment that the next acknowledgement answers (RFC 7323 section 4.3).
+    echo: u32,
     unacknowledged: u32,
     ack_due: Instant,
     duplicates: u64,
@@ -32,6 +36,8 @@ impl Receiver {
             policy,
             expected: 0,
             ahead: VecDeque::new(),
+            latest: 0,
+            echo: 0,
             unacknowledged: 0,
             ack_due: Instant::NEVER,
             duplicates: 0,
@@ -51,9 +57,17 @@ impl Receiver {
     /// A segment arrives; gives the answer to send at once, if any.
     pub fn handle_segment(&mut self, now: Instant, segment: Segment) -> Option<Segment> {
         match segment.kind {
-            SegmentKind::Syn => Some(Segment { kind: SegmentKind::SynAck, number: 0 }),
-            SegmentKind::Fin => Some(Segment { kind: SegmentKind::FinAck, number: self.expected }),
-            SegmentKind::Data => self.handle_data(now, segment.number),
+            SegmentKind::Syn => {
+                Some(Segment { stamp: segment.stamp, ..Segment::plain(SegmentKind::SynAck, 0) })
+            }
+            SegmentKind::Fin => Some(Segment::plain(SegmentKind::FinAck, self.expected)),
+            SegmentKind::Data => {
+                // The oldest one that is not acknowledged yet, so that a delayed acknowledgement measures the delay.
+                if self.unacknowledged == 0 && segment.number <= self.expected {
+                    self.echo = segment.stamp;
+                }
+                self.handle_data(now, segment.number)
+            }
             _ => None,
         }
     }
@@ -89,6 +103,7 @@ impl Receiver {
             // The slot popped last stood for the segment that is expected now.
             return;
         }
+        self.latest = number;
         let index = offset as usize - 1;
         if self.ahead.len() <= index {
             self.ahead.resize(index + 1, false);
@@ -99,7 +114,8 @@ impl Receiver {
     fn acknowledge(&mut self) -> Segment {
         self.unacknowledged = 0;
         self.ack_due = Instant::NEVER;
-        Segment { kind: SegmentKind::Ack, number: self.expected }
+        let sack = SackBlocks::of(self.expected, &self.ahead, self.latest);
+        Segment { stamp: self.echo, sack, ..Segment::plain(SegmentKind::Ack, self.expected) }
     }
 
     /// When a delayed acknowledgement is due.
@@ -119,7 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn data(number: u32) -> Segment {
-        Segment { kind: SegmentKind::Data, number }
+        Segment::plain(SegmentKind::Data, number)
     }
 
     #[test]
@@ -144,6 +160,23 @@ mod tests {
         assert_eq!(receiver.handle_timeout(Instant::ZERO + delay).unwrap().number, 3);
         assert_eq!(receiver.handle_segment(Instant::ZERO, data(4)).unwrap().number, 3);
         assert_eq!(receiver.handle_segment(Instant::ZERO, data(3)).unwrap().number, 5);
+    }
+
+    #[test]
+    fn blocks_report_what_came_last_first() {
+        let mut receiver = Receiver::new(AckPolicy::EachSegment);
+        let mut last = Vec::new();
+        for n in [2, 3, 5, 8, 3] {
+            last = receiver.handle_segment(Instant::ZERO, data(n)).unwrap().sack.blocks(0).collect();
+        }
+        assert_eq!(last, [(2, 4), (5, 6), (8, 9)]);
+        let with_9: Vec<_> =
+            receiver.handle_segment(Instant::ZERO, data(9)).unwrap().sack.blocks(0).collect();
+        assert_eq!(with_9, [(8, 10), (2, 4), (5, 6)]);
+        let filled: Vec<_> =
+            [0, 1].map(|n| receiver.handle_segment(Instant::ZERO, data(n)).unwrap()).to_vec();
+        assert_eq!(filled[1].number, 4);
+        assert_eq!(filled[1].sack.blocks(4).collect::<Vec<_>>(), [(8, 10), (5, 6)]);
     }
 
     proptest! {

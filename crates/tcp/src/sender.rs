@@ -1,7 +1,11 @@
 //! The sending endpoint: sequence space, loss recovery, timers. The window is a law of `evenair-laws`.
 
+mod recovery;
+#[cfg(test)]
+mod tests;
+use crate::sack::Scoreboard;
 use crate::{RtoEstimator, RtoParams, Segment, SegmentKind};
-use evenair_laws::window::{Loss, NewReno, Recovery, Reno, Window, WindowLaw, WindowParams};
+use evenair_laws::window::{Acked, Cubic, Loss, Reno, Window, WindowLaw, WindowParams};
 use evenair_units::{Duration, Instant};
 
 /// Which window law a sender runs.
@@ -9,8 +13,19 @@ use evenair_units::{Duration, Instant};
 pub enum WindowKind {
     /// TCP Reno.
     Reno,
-    /// TCP NewReno.
+    /// TCP CUBIC.
+    Cubic,
+}
+
+/// How a sender repairs what duplicate acknowledgements report lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Recovery {
+    /// Any new acknowledgement ends recovery (RFC 5681 section 3.2): Reno.
+    Reno,
+    /// A partial acknowledgement retransmits the next segment (RFC 6582): NewReno.
     NewReno,
+    /// By selective acknowledgement (RFC 6675).
+    Sack,
 }
 
 /// What "half of it" refers to after a loss.
@@ -27,6 +42,8 @@ pub enum LossMeasure {
 pub struct SenderParams {
     /// Which window law.
     pub window: WindowKind,
+    /// How losses are repaired.
+    pub recovery: Recovery,
     /// What the window law starts with.
     pub start: WindowParams,
     /// The receiver's window \[segments\].
@@ -42,6 +59,8 @@ pub struct SenderParams {
     pub grows_unused: bool,
     /// Open with a SYN and close with a FIN.
     pub handshake: bool,
+    /// Take a round-trip sample from every acknowledgement (RFC 7323) instead of one per round trip.
+    pub timestamps: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +98,7 @@ impl SenderStats {
     }
 }
 
-/// The sending endpoint of one connection, with endless data until it is told to drain.
+/// The sending endpoint of one connection, with endless data until it is told how much there is, or to drain.
 #[derive(Clone, Debug)]
 pub struct Sender {
     params: SenderParams,
@@ -91,8 +110,15 @@ pub struct Sender {
     next: u32,
     /// One more than the highest segment ever sent.
     highest: u32,
+    /// How many segments the application has produced.
+    supplied: u32,
+    /// The window, not the application, is what kept the sender from sending last.
+    window_limited: bool,
     duplicates: u32,
     in_recovery: bool,
+    /// Segments that duplicates report to have left the network (RFC 5681 section 3.2), without SACK.
+    inflation: f64,
+    scoreboard: Scoreboard,
     /// `highest` when the last loss was found; an older one is the same loss.
     recover: u32,
     retransmit: bool,
@@ -113,7 +139,7 @@ impl Sender {
     pub fn new(params: SenderParams) -> Self {
         let law = match params.window {
             WindowKind::Reno => Window::Reno(Reno::new(params.start)),
-            WindowKind::NewReno => Window::NewReno(NewReno::new(params.start)),
+            WindowKind::Cubic => Window::Cubic(Cubic::new(params.start)),
         };
         let state = if params.handshake { State::Opening } else { State::Established };
         Self {
@@ -123,8 +149,12 @@ impl Sender {
             oldest: 0,
             next: 0,
             highest: 0,
+            supplied: u32::MAX,
+            window_limited: true,
             duplicates: 0,
             in_recovery: false,
+            inflation: 0.0,
+            scoreboard: Scoreboard::default(),
             recover: 0,
             retransmit: false,
             control_due: params.handshake,
@@ -136,6 +166,11 @@ impl Sender {
             timed_out_at: None,
             stats: SenderStats::default(),
         }
+    }
+
+    /// The application has produced so many segments in all; without this call they are endless.
+    pub fn supply(&mut self, segments: u32) {
+        self.supplied = segments;
     }
 
     /// The next segment to send now, if any.
@@ -157,21 +192,47 @@ impl Sender {
         }
         self.oldest_since = now;
         self.timer = now + self.rto.timeout();
-        Some(Segment { kind, number: self.highest })
+        Some(Segment { stamp: stamp(now), ..Segment::plain(kind, self.highest) })
     }
 
     fn data(&mut self, now: Instant) -> Option<Segment> {
         let number = if std::mem::take(&mut self.retransmit) {
-            self.oldest
-        } else {
-            let limit = self.oldest.saturating_add(self.allowed());
-            let end = if self.state == State::Draining { limit.min(self.highest) } else { limit };
-            if self.next >= end {
-                return None;
+            if self.in_recovery && self.params.recovery == Recovery::Sack {
+                self.scoreboard.mark_retransmitted(0);
             }
-            self.next += 1;
-            self.next - 1
+            self.oldest
+        } else if self.in_recovery && self.params.recovery == Recovery::Sack {
+            self.next_by_scoreboard()?
+        } else {
+            self.next_in_sequence()?
         };
+        self.count_sent(now, number);
+        Some(Segment { stamp: stamp(now), ..Segment::plain(SegmentKind::Data, number) })
+    }
+
+    /// Where new data end: what the application has produced, nothing new while draining, the receiver's window.
+    fn end_of_data(&self) -> u32 {
+        let produced = if self.state == State::Draining { self.highest } else { self.supplied };
+        produced.min(self.oldest.saturating_add(self.params.receiver_window))
+    }
+
+    /// The next segment in order that the window lets out.
+    fn next_in_sequence(&mut self) -> Option<u32> {
+        // What arrived out of order is neither under way nor sent again after a time-out.
+        while self.next < self.highest && self.scoreboard.has_arrived(self.next - self.oldest) {
+            self.next += 1;
+        }
+        let arrived = if self.next < self.highest { 0 } else { self.scoreboard.arrived() };
+        let allowed = self.oldest.saturating_add(self.allowed()).saturating_add(arrived);
+        if self.next >= allowed.min(self.end_of_data()) {
+            self.window_limited = self.next >= allowed;
+            return None;
+        }
+        self.next += 1;
+        Some(self.next - 1)
+    }
+
+    fn count_sent(&mut self, now: Instant, number: u32) {
         self.stats.sent += 1;
         if number < self.highest {
             self.stats.retransmitted += 1;
@@ -180,6 +241,9 @@ impl Sender {
             }
         } else {
             self.highest = number + 1;
+            if self.params.recovery == Recovery::Sack {
+                self.scoreboard.push();
+            }
             self.timed.get_or_insert((number, now));
             if number == self.oldest {
                 self.oldest_since = now;
@@ -188,22 +252,25 @@ impl Sender {
         if self.timer.is_never() {
             self.timer = now + self.rto.timeout();
         }
-        Some(Segment { kind: SegmentKind::Data, number })
     }
 
     /// How many segments may be under way.
     fn allowed(&self) -> u32 {
-        let extra =
-            if self.params.limited_transmit && !self.in_recovery { self.duplicates.min(2) } else { 0 };
+        // With SACK the arrivals themselves let new segments out (RFC 6675 section 5 step 3).
+        let limited = self.params.limited_transmit && self.params.recovery != Recovery::Sack;
+        let extra = if limited && !self.in_recovery { self.duplicates.min(2) } else { 0 };
         // The cast truncates to whole segments and saturates.
-        (self.law.window() as u32).saturating_add(extra).min(self.params.receiver_window)
+        let window = (self.law.congestion_window() + self.inflation) as u32;
+        window.saturating_add(extra).min(self.params.receiver_window)
     }
 
     /// A reply from the receiver arrives.
     pub fn handle_reply(&mut self, now: Instant, reply: Segment) {
         match (self.state, reply.kind) {
             (State::Opening, SegmentKind::SynAck) => {
-                self.take_sample(now);
+                if let Some((_, sent)) = self.timed.take() {
+                    self.add_sample(now.since(sent));
+                }
                 self.timer = Instant::NEVER;
                 self.state = State::Established;
             }
@@ -211,19 +278,32 @@ impl Sender {
                 self.timer = Instant::NEVER;
                 self.state = State::Closed;
             }
-            (State::Established | State::Draining, SegmentKind::Ack) => self.handle_ack(now, reply.number),
+            (State::Established | State::Draining, SegmentKind::Ack) => self.handle_ack(now, &reply),
             _ => (), // a late repetition
         }
     }
 
-    fn handle_ack(&mut self, now: Instant, expected: u32) {
+    fn handle_ack(&mut self, now: Instant, ack: &Segment) {
+        let expected = ack.number;
         if expected > self.highest {
             return; // acknowledges what was never sent (RFC 9293 section 3.10.7.4)
         }
-        if expected > self.oldest {
+        if expected < self.oldest {
+            return; // overtaken by a later one
+        }
+        let advances = expected > self.oldest;
+        if advances && self.params.timestamps {
+            // RFC 7323 section 4.1: only acknowledgements of new data are measured.
+            self.add_sample(Duration::from_micros(u64::from(stamp(now).wrapping_sub(ack.stamp))));
+        }
+        if advances {
             self.advance(now, expected);
-        } else if expected == self.oldest && self.highest > self.oldest {
+        }
+        let news = self.params.recovery == Recovery::Sack && self.scoreboard.update(self.oldest, &ack.sack);
+        if !advances && self.highest > self.oldest {
             self.handle_duplicate(now);
+        } else if news && !self.in_recovery {
+            self.detect_loss(now);
         }
     }
 
@@ -233,18 +313,16 @@ impl Sender {
         self.next = self.next.max(expected);
         self.oldest_since = now;
         self.duplicates = 0;
+        if self.params.recovery == Recovery::Sack {
+            self.scoreboard.pop(segments);
+        }
         if self.timed.is_some_and(|(timed, _)| expected > timed) {
             self.take_sample(now);
         }
         if self.in_recovery {
-            match self.law.on_ack_in_recovery(segments, expected < self.recover) {
-                Recovery::Leave => self.in_recovery = false,
-                Recovery::RetransmitNext => self.retransmit = true,
-            }
-        } else if self.params.grows_unused
-            || self.law.congestion_window() < f64::from(self.params.receiver_window)
-        {
-            self.law.on_ack(segments);
+            self.advance_in_recovery(segments, expected);
+        } else if self.may_grow() {
+            self.law.on_ack(Acked { now, segments, round_trip: self.rto.smoothed() });
         }
         // RFC 6298 section 5.2 and 5.3
         let outstanding = self.highest > self.oldest;
@@ -252,22 +330,10 @@ impl Sender {
         self.finish_draining();
     }
 
-    fn handle_duplicate(&mut self, now: Instant) {
-        if self.in_recovery {
-            self.law.on_duplicate_in_recovery();
-            return;
-        }
-        self.duplicates += 1;
-        // RFC 6582 section 3.2 step 2: a loss that was dealt with is not found again.
-        if self.duplicates == 3 && (self.recover == 0 || self.oldest > self.recover) {
-            self.stats.fast_retransmits += 1;
-            self.law.on_fast_retransmit(self.loss());
-            self.in_recovery = true;
-            self.recover = self.highest;
-            self.retransmit = true;
-            self.timed = None;
-            self.timer = now + self.rto.timeout();
-        }
+    /// A window that was not used says nothing about the path (RFC 7661 section 1).
+    fn may_grow(&self) -> bool {
+        let receiver = f64::from(self.params.receiver_window);
+        self.window_limited && (self.params.grows_unused || self.law.congestion_window() < receiver)
     }
 
     fn loss(&self) -> Loss {
@@ -278,12 +344,18 @@ impl Sender {
         Loss { flight }
     }
 
+    /// The sample of the one segment that is timed.
     fn take_sample(&mut self, now: Instant) {
-        if let Some((_, sent)) = self.timed.take() {
-            let round_trip = now.since(sent);
-            self.rto.sample(round_trip);
-            self.last_round_trip = Some(round_trip);
+        if let Some((_, sent)) = self.timed.take()
+            && !self.params.timestamps
+        {
+            self.add_sample(now.since(sent));
         }
+    }
+
+    fn add_sample(&mut self, round_trip: Duration) {
+        self.rto.sample(round_trip);
+        self.last_round_trip = Some(round_trip);
     }
 
     /// When the timer expires.
@@ -314,6 +386,8 @@ impl Sender {
                 self.next = self.oldest;
                 self.recover = self.highest;
                 self.in_recovery = false;
+                self.inflation = 0.0;
+                self.scoreboard.forget_retransmissions();
                 self.retransmit = false;
                 self.duplicates = 0;
             }
@@ -392,5 +466,7 @@ impl Sender {
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// RFC 7323's clock, in microseconds.
+fn stamp(now: Instant) -> u32 {
+    (now.as_nanos() / 1000) as u32
+}

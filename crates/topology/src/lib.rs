@@ -8,14 +8,17 @@
 
 mod conflict;
 mod fairness;
+pub mod generate;
 mod geometry;
 mod independent;
 mod medium;
+mod propagation;
 mod route;
 
 pub use conflict::ConflictGraph;
 pub use fairness::jain_index;
-pub use geometry::{Position, TwoRayGround};
+pub use geometry::Position;
 pub use independent::{IndependentSets, TooLarge};
-pub use medium::{Hearing, Link, Medium, ThresholdRadio};
+pub use medium::{Hearing, Link, Medium, Signal, ThresholdRadio};
+pub use propagation::{PathLoss, Propagation};
 pub use route::{Router, Unreachable};

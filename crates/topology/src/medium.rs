@@ -1,7 +1,8 @@
 //! Who hears whom, how strongly and how late.
 
-use crate::{ConflictGraph, Position, TwoRayGround};
+use crate::{ConflictGraph, Position, Propagation};
 use evenair_units::{Dbm, Duration};
+use std::collections::BTreeMap;
 
 /// One node's ear for another node's frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +13,8 @@ pub struct Hearing {
     pub power: Dbm,
     /// Whether an undisturbed frame is decoded; if not, it is carrier to sense and nothing more.
     pub decodable: bool,
+    /// Whether it makes the medium busy; if not, it is interference and nothing more.
+    pub sensed: bool,
     /// How long the signal is under way.
     pub delay: Duration,
 }
@@ -43,11 +46,24 @@ pub struct ThresholdRadio {
     pub transmission_range_m: f64,
     /// Frames from nearer than this make the medium busy \[m\].
     pub carrier_sense_range_m: f64,
+    /// Frames from nearer than this interfere, where interference is added up; at least the carrier-sense range \[m\].
+    pub interference_range_m: f64,
     /// How power falls with distance; decides which of two frames captures a receiver.
-    pub propagation: TwoRayGround,
+    pub propagation: Propagation,
 }
 
-/// Who hears whom: for each transmitter, the nodes in carrier-sense range, in the order of their numbers.
+/// How strongly one node receives another, given outright.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Signal {
+    /// The node that transmits.
+    pub from: u32,
+    /// The node that receives.
+    pub to: u32,
+    /// How strongly.
+    pub power: Dbm,
+}
+
+/// Who hears whom: for each transmitter, the nodes that its signal reaches, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Medium {
     hearers: Vec<Vec<Hearing>>,
@@ -56,24 +72,52 @@ pub struct Medium {
 impl Medium {
     /// The medium between nodes at these positions.
     pub fn from_positions(positions: &[Position], radio: &ThresholdRadio) -> Self {
-        let hearers = positions
-            .iter()
-            .enumerate()
-            .map(|(from, &at)| {
-                let others = positions.iter().enumerate().filter(|&(node, _)| node != from);
-                others
-                    .filter_map(|(node, &there)| {
-                        let distance_m = at.distance_m(there);
-                        (distance_m <= radio.carrier_sense_range_m).then(|| Hearing {
-                            node: node as u32,
-                            power: radio.propagation.received(distance_m),
-                            decodable: distance_m <= radio.transmission_range_m,
-                            delay: at.propagation(there),
-                        })
-                    })
-                    .collect()
-            })
-            .collect();
+        let places: Vec<Option<Position>> = positions.iter().copied().map(Some).collect();
+        Self::from_places(&places, radio)
+    }
+
+    /// The medium between nodes of which some stand nowhere and are never heard. Costs the nodes times those in range,
+    /// not their square.
+    pub fn from_places(places: &[Option<Position>], radio: &ThresholdRadio) -> Self {
+        let reach_m = radio.interference_range_m.max(radio.carrier_sense_range_m);
+        let squares = Squares::new(places, reach_m);
+        let hearers = places.iter().enumerate().map(|(from, at)| {
+            let Some(at) = *at else { return Vec::new() };
+            let mut near: Vec<(u32, Position)> =
+                squares.around(at).filter(|&(node, _)| node as usize != from).collect();
+            near.sort_unstable_by_key(|&(node, _)| node);
+            let ears = near.into_iter().filter_map(|(node, there)| {
+                let distance_m = at.distance_m(there);
+                (distance_m <= reach_m).then(|| Hearing {
+                    node,
+                    power: radio.propagation.received(distance_m),
+                    decodable: distance_m <= radio.transmission_range_m,
+                    sensed: distance_m <= radio.carrier_sense_range_m,
+                    delay: at.propagation(there),
+                })
+            });
+            ears.collect()
+        });
+        Self { hearers: hearers.collect() }
+    }
+
+    /// The medium that a table of signals describes; without delay. Of two entries for one pair the later counts.
+    pub fn from_signals(nodes: usize, signals: &[Signal], receive: Dbm, carrier_sense: Dbm) -> Self {
+        let mut hearers: Vec<Vec<Hearing>> = vec![Vec::new(); nodes];
+        for signal in signals {
+            let ear = Hearing {
+                node: signal.to,
+                power: signal.power,
+                decodable: signal.power >= receive,
+                sensed: signal.power >= carrier_sense,
+                delay: Duration::ZERO,
+            };
+            let ears = &mut hearers[signal.from as usize];
+            match ears.binary_search_by_key(&signal.to, |ear| ear.node) {
+                Ok(at) => ears[at] = ear,
+                Err(at) => ears.insert(at, ear),
+            }
+        }
         Self { hearers }
     }
 
@@ -108,6 +152,7 @@ impl Medium {
                     node: node as u32,
                     power: level(decodable),
                     decodable,
+                    sensed: true,
                     delay: Duration::ZERO,
                 })
                 .collect()
@@ -133,22 +178,59 @@ impl Medium {
     }
 
     /// Which of `links` conflict: those with an end in carrier-sense range of an end of the other ([Chen10] section
-    /// 3.2), and those that share a node.
+    /// 3.2), and those that share a node. Costs the links times those nearby.
     pub fn conflicts(&self, links: &[Link]) -> ConflictGraph {
-        let near = |a: Link, b: Link| {
-            a.ends().into_iter().any(|x| {
-                b.ends().into_iter().any(|y| x == y || self.hearing(x as usize, y as usize).is_some())
-            })
-        };
+        let mut at_node: Vec<Vec<usize>> = vec![Vec::new(); self.nodes()];
+        for (l, link) in links.iter().enumerate() {
+            for end in link.ends() {
+                at_node[end as usize].push(l);
+            }
+        }
         let mut graph = ConflictGraph::new(links.len());
-        for l in 0..links.len() {
-            for m in 0..l {
-                if near(links[l], links[m]) {
-                    graph.add(l, m);
+        for (l, link) in links.iter().enumerate() {
+            for end in link.ends() {
+                let sensed = self.hearers(end as usize).iter().filter(|ear| ear.sensed);
+                for near in sensed.map(|ear| ear.node).chain([end]) {
+                    for &m in &at_node[near as usize] {
+                        graph.add(l, m);
+                    }
                 }
             }
         }
         graph
+    }
+}
+
+/// Nodes by the square of the plane that they stand in.
+struct Squares {
+    side_m: f64,
+    nodes: BTreeMap<(i64, i64), Vec<(u32, Position)>>,
+}
+
+impl Squares {
+    fn new(places: &[Option<Position>], side_m: f64) -> Self {
+        let mut squares = Self { side_m: side_m.max(1.0), nodes: BTreeMap::new() };
+        for (node, at) in places.iter().enumerate() {
+            if let Some(at) = *at {
+                squares.nodes.entry(squares.of(at)).or_default().push((node as u32, at));
+            }
+        }
+        squares
+    }
+
+    fn of(&self, at: Position) -> (i64, i64) {
+        // The casts saturate: nodes very far out share a square, which only costs time.
+        (libm::floor(at.x_m / self.side_m) as i64, libm::floor(at.y_m / self.side_m) as i64)
+    }
+
+    /// The nodes of a point's square and of the eight around it: all that stand within a side's length are among them.
+    fn around(&self, at: Position) -> impl Iterator<Item = (u32, Position)> + '_ {
+        let (column, row) = self.of(at);
+        (-1..=1)
+            .flat_map(move |dx| (-1..=1).map(move |dy| (column.saturating_add(dx), row.saturating_add(dy))))
+            .filter_map(|square| self.nodes.get(&square))
+            .flatten()
+            .copied()
     }
 }
 
@@ -160,7 +242,8 @@ mod tests {
         ThresholdRadio {
             transmission_range_m: 250.0,
             carrier_sense_range_m: 800.0,
-            propagation: TwoRayGround::default(),
+            interference_range_m: 800.0,
+            propagation: Propagation::default(),
         }
     }
 
@@ -181,5 +264,32 @@ mod tests {
         let graph = ConflictGraph::from_edges(4, &[(0, 1), (1, 2), (1, 3), (2, 3)]);
         let medium = Medium::from_conflicts(8, &links, &graph);
         assert_eq!(medium.conflicts(&links), graph);
+    }
+
+    #[test]
+    fn the_squares_find_whom_a_search_over_all_pairs_finds() {
+        let mut state = 1u64;
+        let mut unit = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / 9_007_199_254_740_992.0
+        };
+        let at = crate::generate::random(300, 5000.0, 4000.0, &mut unit);
+        let medium = Medium::from_positions(&at, &radio());
+        for from in 0..at.len() {
+            let near = (0..at.len()).filter(|&to| to != from && at[from].distance_m(at[to]) <= 800.0);
+            let found: Vec<usize> = medium.hearers(from).iter().map(|ear| ear.node as usize).collect();
+            assert_eq!(found, near.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_table_of_signals_knows_its_thresholds_and_directions() {
+        let signal = |from, to, dbm| Signal { from, to, power: Dbm::new(dbm) };
+        let table = [signal(0, 1, -60.0), signal(1, 0, -70.0), signal(1, 2, -90.0)];
+        let medium = Medium::from_signals(3, &table, Dbm::new(-64.0), Dbm::new(-78.0));
+        assert!(medium.hearing(0, 1).unwrap().decodable);
+        assert!(!medium.hearing(1, 0).unwrap().decodable && medium.hearing(1, 0).unwrap().sensed);
+        assert!(!medium.hearing(1, 2).unwrap().sensed, "interference and nothing more");
+        assert!(medium.hearing(2, 1).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Shortest-path routes.
 
 use crate::Medium;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 /// There is no way from one node to the other.
@@ -21,14 +21,60 @@ impl fmt::Display for Unreachable {
 
 impl std::error::Error for Unreachable {}
 
-/// Finds routes with the fewest hops over decodable links; of equals, the one through the smallest node numbers.
-#[derive(Clone, Copy, Debug)]
-pub struct Router<'a>(&'a Medium);
+/// Finds routes with the fewest hops over decodable links and wires; of equals, the one through the smallest node
+/// numbers.
+#[derive(Clone, Debug)]
+pub struct Router<'a> {
+    medium: &'a Medium,
+    /// The nodes at the other ends of each node's wires.
+    wired: BTreeMap<u32, Vec<u32>>,
+}
 
 impl<'a> Router<'a> {
     /// A router over this medium.
     pub const fn new(medium: &'a Medium) -> Self {
-        Self(medium)
+        Self { medium, wired: BTreeMap::new() }
+    }
+
+    /// With wires between these pairs of nodes, both ways.
+    pub fn with_wires(medium: &'a Medium, wires: &[(u32, u32)]) -> Self {
+        let mut wired: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for &(a, b) in wires {
+            wired.entry(a).or_default().push(b);
+            wired.entry(b).or_default().push(a);
+        }
+        Self { medium, wired }
+    }
+
+    /// Whether two nodes are one hop apart: they decode each other, or a wire joins them.
+    pub fn adjacent(&self, a: u32, b: u32) -> bool {
+        let decodes =
+            |x: u32, y: u32| self.medium.hearing(x as usize, y as usize).is_some_and(|ear| ear.decodable);
+        (decodes(a, b) && decodes(b, a)) || self.wired.get(&a).is_some_and(|ends| ends.contains(&b))
+    }
+
+    /// How many nodes can reach this one, itself included.
+    pub fn reachable(&self, from: u32) -> usize {
+        let mut seen = vec![false; self.medium.nodes()];
+        seen[from as usize] = true;
+        let mut frontier = vec![from];
+        let mut count = 0;
+        while let Some(node) = frontier.pop() {
+            count += 1;
+            for near in self.neighbours(node) {
+                if !std::mem::replace(&mut seen[near as usize], true) {
+                    frontier.push(near);
+                }
+            }
+        }
+        count
+    }
+
+    /// The nodes one hop away.
+    fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let over_air = self.medium.hearers(node as usize).iter().map(|ear| ear.node);
+        let over_wire = self.wired.get(&node).into_iter().flatten().copied();
+        over_air.chain(over_wire).filter(move |&near| self.adjacent(node, near))
     }
 
     /// The nodes on the way from `from` to `to`, both included.
@@ -37,16 +83,16 @@ impl<'a> Router<'a> {
     /// If no chain of decodable links connects them.
     pub fn route(&self, from: u32, to: u32) -> Result<Vec<u32>, Unreachable> {
         // Breadth first from the end, so that each node's parent is its next hop.
-        let mut next = vec![None; self.0.nodes()];
+        let mut next = vec![None; self.medium.nodes()];
         next[to as usize] = Some(to);
         let mut frontier = VecDeque::from([to]);
-        while let Some(node) = frontier.pop_front() {
-            for ear in self.0.hearers(node as usize).iter().filter(|ear| ear.decodable) {
-                // The link is used towards `node`: it must decode in that direction too.
-                let back = self.0.hearing(ear.node as usize, node as usize);
-                if next[ear.node as usize].is_none() && back.is_some_and(|h| h.decodable) {
-                    next[ear.node as usize] = Some(node);
-                    frontier.push_back(ear.node);
+        while let Some(node) = frontier.pop_front()
+            && next[from as usize].is_none()
+        {
+            for near in self.neighbours(node) {
+                if next[near as usize].is_none() {
+                    next[near as usize] = Some(node);
+                    frontier.push_back(near);
                 }
             }
         }
@@ -63,14 +109,15 @@ impl<'a> Router<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Position, ThresholdRadio, TwoRayGround};
+    use crate::{Position, Propagation, ThresholdRadio};
 
     fn chain(spacing_m: f64) -> Medium {
         let at: Vec<Position> = (0..5).map(|i| Position::new(f64::from(i) * spacing_m, 0.0)).collect();
         let radio = ThresholdRadio {
             transmission_range_m: 250.0,
             carrier_sense_range_m: 550.0,
-            propagation: TwoRayGround::default(),
+            interference_range_m: 550.0,
+            propagation: Propagation::default(),
         };
         Medium::from_positions(&at, &radio)
     }

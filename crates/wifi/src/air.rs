@@ -8,10 +8,13 @@ use evenair_units::{Bytes, Instant, Rate};
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
 pub type Contender = u32;
 
+/// The receiver of a frame for everybody: no answer, no repetition.
+pub const BROADCAST: u32 = u32::MAX;
+
 /// The packet at the head of a contender's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The node that is to receive it.
+    /// The node that is to receive it, or [`BROADCAST`].
     pub to: u32,
     /// Its network-layer size.
     pub size: Bytes,
@@ -30,6 +33,8 @@ pub enum Wake {
     Respond(u32),
     /// This node's acknowledgement is overdue.
     Timeout(u32),
+    /// Reservations for this node's RTS, which nothing followed, are void.
+    Unreserve(u32),
     /// A countdown of ideal CSMA reached zero, unless it was frozen since.
     IdealAccess(Contender, u32),
     /// A link of ideal CSMA ends its transmission.
@@ -41,7 +46,7 @@ impl Wake {
     pub const fn phase(self) -> Phase {
         match self {
             Self::FrameEnd(_) | Self::IdealEnd(_) => Phase::Reception,
-            Self::Respond(_) | Self::Timeout(_) => Phase::Timeout,
+            Self::Respond(_) | Self::Timeout(_) | Self::Unreserve(_) => Phase::Timeout,
             Self::Access(_) | Self::IdealAccess(..) => Phase::Access,
         }
     }
@@ -61,10 +66,13 @@ pub enum Outcome {
 /// What the layers above learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Up {
-    /// The packet at the head of `from` reached its next hop, for the first time.
+    /// The packet at the head of `from` reached a node: its next hop, for the first time, or one of those that hear a
+    /// broadcast.
     Received {
         /// The contender whose head it is.
         from: Contender,
+        /// The node that decoded it.
+        at: u32,
     },
     /// The contender is done with its head and wants the next.
     Done {
@@ -126,6 +134,14 @@ impl Air {
         }?;
         ledger.close(now);
         Some(ledger)
+    }
+
+    /// Takes out the frames recorded since it was last asked.
+    pub fn take_frames(&mut self) -> Option<std::vec::Drain<'_, crate::FrameRecord>> {
+        match self {
+            Self::Dcf(air) => air.timeline.as_deref_mut().map(Timeline::take),
+            Self::Ideal(air) => air.timeline.as_deref_mut().map(Timeline::take),
+        }
     }
 
     /// Starts the ledger, empty, at `now`.

@@ -4,21 +4,27 @@
 //! due ([`Air::wake`]), and finds in [`Effects`] what to wake next and what was received or finished. Back-off laws
 //! are data here ([`Access`](evenair_laws::backoff::Access)); the air draws the samples from one stream per contender.
 //!
-//! Read [`mac::dcf`] for channel access, its submodule `reception` for who decodes what, [`mac::ideal`] for the
-//! papers' model, [`timing`] for every microsecond.
+//! Read [`mac::dcf`] for channel access, its submodule `reception` for who decodes what, [`mac::edca`] for the access
+//! categories, [`mac::ideal`] for the papers' model, [`phy`] and [`timing`] for every microsecond, [`loss`] for error
+//! models.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 
 pub mod ledger;
+pub mod loss;
 pub mod mac;
+pub mod phy;
 pub mod timeline;
 pub mod timing;
 
 mod air;
 
-pub use air::{Air, Contender, Effects, Head, Outcome, Up, Wake};
+pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, Up, Wake};
 pub use ledger::{Airtime, Ledger};
-pub use mac::dcf::{Capture, Counters, DcfAir, Rules};
+pub use loss::{LossModel, LossProcess};
+pub use mac::dcf::{Capture, Contention, Counters, DcfAir, Rules};
+pub use mac::edca::{Arbitration, Category, EdcaParams};
 pub use mac::ideal::{Holding, IdealAir};
+pub use phy::{Phy, PhyStandard, Preamble, UnsupportedRate};
 pub use timeline::{FrameKind, FrameRecord, Timeline};
-pub use timing::{MacTiming, Phy, PhyStandard, Preamble, UnsupportedRate};
+pub use timing::{ControlRate, MacTiming};

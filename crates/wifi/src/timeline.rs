@@ -9,6 +9,22 @@ pub enum FrameKind {
     Data,
     /// An 802.11 acknowledgement.
     Ack,
+    /// A request to send.
+    Rts,
+    /// The answer to one.
+    Cts,
+}
+
+impl FrameKind {
+    /// Its name in the standard.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "DATA",
+            Self::Ack => "ACK",
+            Self::Rts => "RTS",
+            Self::Cts => "CTS",
+        }
+    }
 }
 
 /// One frame on the air.
@@ -26,8 +42,12 @@ pub struct FrameRecord {
     pub kind: FrameKind,
     /// The contender whose exchange it belongs to.
     pub by: u32,
-    /// Whether the addressee decoded it.
+    /// Whether the addressee decoded it; of a broadcast, whether anybody did.
     pub decoded: bool,
+    /// Whether it repeats a DATA frame.
+    pub retry: bool,
+    /// For how long after its end it reserves the medium \[µs\].
+    pub reserves_us: u32,
 }
 
 /// The frames that overlap a window of time.
@@ -49,9 +69,14 @@ impl Timeline {
         (self.from, self.to)
     }
 
-    /// The frames, in the order of their ends.
+    /// The frames that were not taken yet, in the order of their ends.
     pub fn frames(&self) -> &[FrameRecord] {
         &self.frames
+    }
+
+    /// Takes the frames out, for a host that handles them as they come.
+    pub fn take(&mut self) -> std::vec::Drain<'_, FrameRecord> {
+        self.frames.drain(..)
     }
 
     pub(crate) fn add(&mut self, frame: FrameRecord) {

@@ -1,13 +1,15 @@
 //! Window laws: how many segments a TCP sender may have under way.
 //!
-//! The endpoint owns sequence numbers, timers and the question *what* is lost; a law owns the congestion window and
-//! answers what each event does to it.
+//! The endpoint owns sequence numbers, timers, and what is lost and sent again (Reno's, NewReno's or SACK's recovery); a
+//! law owns the congestion window and answers what each event does to it.
 
-pub mod newreno;
+pub mod cubic;
 pub mod reno;
 
-pub use newreno::NewReno;
+pub use cubic::Cubic;
 pub use reno::Reno;
+
+use evenair_units::{Duration, Instant};
 
 /// What a sender starts with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +18,20 @@ pub struct WindowParams {
     pub initial_window: f64,
     /// Slow-start threshold at the start \[segments\].
     pub initial_ssthresh: f64,
+    /// Grow by what an acknowledgement covers (RFC 3465, at most two segments in slow start), not by one per
+    /// acknowledgement: ns-2 counts acknowledgements.
+    pub byte_counting: bool,
+}
+
+/// A new cumulative acknowledgement outside recovery.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Acked {
+    /// When it came.
+    pub now: Instant,
+    /// How many segments it covers.
+    pub segments: u32,
+    /// The smoothed round-trip time, once there is one.
+    pub round_trip: Option<Duration>,
 }
 
 /// What the window law is told when duplicate acknowledgements or a time-out announce a loss.
@@ -25,31 +41,15 @@ pub struct Loss {
     pub flight: f64,
 }
 
-/// What an acknowledgement during fast recovery asks of the endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// Recovery is over.
-    Leave,
-    /// The next segment is missing too: retransmit it and stay in recovery.
-    RetransmitNext,
-}
-
 /// A congestion-window law.
 pub trait WindowLaw {
-    /// A new cumulative acknowledgement of `segments` segments outside recovery.
-    fn on_ack(&mut self, segments: u32);
-    /// Duplicate acknowledgements announce a loss: fast retransmit, recovery begins.
-    fn on_fast_retransmit(&mut self, loss: Loss);
-    /// One more duplicate acknowledgement during recovery.
-    fn on_duplicate_in_recovery(&mut self);
-    /// A new cumulative acknowledgement of `segments` segments during recovery; `partial` if it does not cover all
-    /// that was under way when recovery began.
-    fn on_ack_in_recovery(&mut self, segments: u32, partial: bool) -> Recovery;
+    /// A new cumulative acknowledgement outside recovery, of a window that was in use.
+    fn on_ack(&mut self, acked: Acked);
+    /// Acknowledgements announce a loss: recovery begins.
+    fn on_loss(&mut self, loss: Loss);
     /// The retransmission timer expired.
     fn on_timeout(&mut self, loss: Loss);
-    /// The window in force \[segments\], recovery's inflation included.
-    fn window(&self) -> f64;
-    /// The congestion window without inflation \[segments\], for measurement.
+    /// The congestion window \[segments\].
     fn congestion_window(&self) -> f64;
     /// The slow-start threshold \[segments\].
     fn slow_start_threshold(&self) -> f64;
@@ -60,37 +60,28 @@ pub trait WindowLaw {
 pub enum Window {
     /// TCP Reno.
     Reno(Reno),
-    /// TCP NewReno.
-    NewReno(NewReno),
+    /// TCP CUBIC.
+    Cubic(Cubic),
 }
 
 macro_rules! each {
     ($law:ident => $body:expr, $self:expr) => {
         match $self {
             Window::Reno($law) => $body,
-            Window::NewReno($law) => $body,
+            Window::Cubic($law) => $body,
         }
     };
 }
 
 impl WindowLaw for Window {
-    fn on_ack(&mut self, segments: u32) {
-        each!(law => law.on_ack(segments), self);
+    fn on_ack(&mut self, acked: Acked) {
+        each!(law => law.on_ack(acked), self);
     }
-    fn on_fast_retransmit(&mut self, loss: Loss) {
-        each!(law => law.on_fast_retransmit(loss), self);
-    }
-    fn on_duplicate_in_recovery(&mut self) {
-        each!(law => law.on_duplicate_in_recovery(), self);
-    }
-    fn on_ack_in_recovery(&mut self, segments: u32, partial: bool) -> Recovery {
-        each!(law => law.on_ack_in_recovery(segments, partial), self)
+    fn on_loss(&mut self, loss: Loss) {
+        each!(law => law.on_loss(loss), self);
     }
     fn on_timeout(&mut self, loss: Loss) {
         each!(law => law.on_timeout(loss), self);
-    }
-    fn window(&self) -> f64 {
-        each!(law => law.window(), self)
     }
     fn congestion_window(&self) -> f64 {
         each!(law => law.congestion_window(), self)
@@ -98,4 +89,9 @@ impl WindowLaw for Window {
     fn slow_start_threshold(&self) -> f64 {
         each!(law => law.slow_start_threshold(), self)
     }
+}
+
+/// Growth in slow start: one segment per acknowledgement, or what it covers, up to two (RFC 3465 section 2.2).
+fn slow_start_growth(segments: u32, byte_counting: bool) -> f64 {
+    if byte_counting { f64::from(segments.min(2)) } else { 1.0 }
 }

@@ -1,12 +1,12 @@
 //! TCP Reno.
 //!
 //! # Law
-//! Slow start adds one segment per acknowledgement, congestion avoidance `1/W`; a third duplicate acknowledgement
-//! halves the window, and recovery inflates it by one per further duplicate until any new acknowledgement ends it; a
-//! time-out leaves one segment.
+//! Slow start adds one segment per acknowledgement, congestion avoidance `1/W`; a loss halves the window, a time-out
+//! leaves one segment. Recovery (the inflation by duplicates, NewReno's partial acknowledgements, SACK) is the
+//! endpoint's: NewReno is this law with another recovery.
 //!
 //! # Source
-//! RFC 5681 sections 3.1 and 3.2, without RFC 6582's partial acknowledgements; fluid form [Chen10] eq. (3.6), (5.5),
+//! RFC 5681 sections 3.1 and 3.2; [Jam10] section 2.4 (J4); fluid form [Chen10] eq. (3.6), (5.5),
 //! [CZ06] eq. (3).
 //!
 //! # Symbols
@@ -18,68 +18,50 @@
 //! # Deviations
 //! Half of the flight is rounded down to whole segments, and never below two (RFC 5681 eq. (4)), as ns-2 and Linux do.
 
-use super::{Loss, Recovery, WindowLaw, WindowParams};
+use super::{Acked, Loss, WindowLaw, WindowParams, slow_start_growth};
 
 /// The state of one sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reno {
     window: f64,
     ssthresh: f64,
-    /// Segments that duplicate acknowledgements report to have left the network.
-    inflation: f64,
+    byte_counting: bool,
 }
 
 impl Reno {
     /// The state at the start of a connection.
     pub const fn new(params: WindowParams) -> Self {
-        Self { window: params.initial_window, ssthresh: params.initial_ssthresh, inflation: 0.0 }
+        Self {
+            window: params.initial_window,
+            ssthresh: params.initial_ssthresh,
+            byte_counting: params.byte_counting,
+        }
     }
 
     /// RFC 5681 eq. (4): half of the flight, at least two segments.
     fn halve(&mut self, loss: Loss) {
         self.ssthresh = libm::floor(loss.flight / 2.0).max(2.0);
     }
-
-    /// NewReno's partial deflation (RFC 6582 section 3.2 step 5): what was acknowledged leaves, one segment returns.
-    pub(super) fn deflate(&mut self, segments: u32) {
-        self.inflation = (self.inflation - f64::from(segments) + 1.0).max(0.0);
-    }
-
-    /// Recovery ends: the window deflates to the threshold.
-    pub(super) fn leave_recovery(&mut self) {
-        self.inflation = 0.0;
-    }
 }
 
 impl WindowLaw for Reno {
-    fn on_ack(&mut self, _segments: u32) {
-        // RFC 5681 section 3.1: by acknowledgement, as Reno counted before appropriate byte counting.
-        self.window += if self.window < self.ssthresh { 1.0 } else { 1.0 / self.window };
+    fn on_ack(&mut self, acked: Acked) {
+        self.window += if self.window < self.ssthresh {
+            slow_start_growth(acked.segments, self.byte_counting)
+        } else {
+            let segments = if self.byte_counting { f64::from(acked.segments) } else { 1.0 };
+            segments / self.window
+        };
     }
 
-    fn on_fast_retransmit(&mut self, loss: Loss) {
+    fn on_loss(&mut self, loss: Loss) {
         self.halve(loss);
         self.window = self.ssthresh;
-        self.inflation = 3.0; // RFC 5681 section 3.2 step 3
-    }
-
-    fn on_duplicate_in_recovery(&mut self) {
-        self.inflation += 1.0; // step 4
-    }
-
-    fn on_ack_in_recovery(&mut self, _segments: u32, _partial: bool) -> Recovery {
-        self.leave_recovery(); // step 6
-        Recovery::Leave
     }
 
     fn on_timeout(&mut self, loss: Loss) {
         self.halve(loss);
         self.window = 1.0;
-        self.inflation = 0.0;
-    }
-
-    fn window(&self) -> f64 {
-        self.window + self.inflation
     }
 
     fn congestion_window(&self) -> f64 {
@@ -107,48 +89,61 @@ pub fn aggregate_rate_drift(rate: f64, connections: f64, round_trip_s: f64, pric
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenair_units::Instant;
     use proptest::prelude::*;
 
     fn reno(window: f64, ssthresh: f64) -> Reno {
-        Reno::new(WindowParams { initial_window: window, initial_ssthresh: ssthresh })
+        counting(window, ssthresh, false)
+    }
+
+    fn counting(window: f64, ssthresh: f64, byte_counting: bool) -> Reno {
+        Reno::new(WindowParams { initial_window: window, initial_ssthresh: ssthresh, byte_counting })
+    }
+
+    fn ack(law: &mut Reno, segments: u32) {
+        law.on_ack(Acked { now: Instant::ZERO, segments, round_trip: None });
     }
 
     #[test]
     fn slow_start_doubles_per_round_trip() {
         let mut law = reno(2.0, 64.0);
         for _ in 0..2 {
-            law.on_ack(1);
+            ack(&mut law, 1);
         }
-        assert!((law.window() - 4.0).abs() < 1e-12);
+        assert!((law.congestion_window() - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn delayed_acknowledgements_cost_nothing_where_segments_are_counted() {
+        for (byte_counting, grown) in [(true, 4.0), (false, 3.0)] {
+            let mut law = counting(2.0, 64.0, byte_counting);
+            ack(&mut law, 2);
+            assert!((law.congestion_window() - grown).abs() < 1e-12);
+        }
     }
 
     #[test]
     fn congestion_avoidance_adds_one_per_window() {
         let mut law = reno(10.0, 5.0);
         for _ in 0..10 {
-            law.on_ack(1);
+            ack(&mut law, 1);
         }
         // 10 acknowledgements of a growing window: a little less than 11
-        assert!((law.window() - 11.0).abs() < 0.05, "{}", law.window());
+        assert!((law.congestion_window() - 11.0).abs() < 0.05, "{}", law.congestion_window());
     }
 
     #[test]
-    fn the_third_duplicate_halves_and_inflates() {
-        // RFC 5681 section 3.2: flight 20 → ssthresh 10, window 10 + 3
-        let mut law = reno(20.0, 64.0);
-        law.on_fast_retransmit(Loss { flight: 20.0 });
-        assert!((law.window() - 13.0).abs() < 1e-12);
-        law.on_duplicate_in_recovery();
-        assert!((law.window() - 14.0).abs() < 1e-12);
-        assert_eq!(law.on_ack_in_recovery(5, true), Recovery::Leave);
-        assert!((law.window() - 10.0).abs() < 1e-12);
+    fn a_loss_halves() {
+        let mut law = reno(21.0, 64.0);
+        law.on_loss(Loss { flight: 21.0 });
+        assert!((law.congestion_window() - 10.0).abs() < 1e-12);
     }
 
     #[test]
     fn a_timeout_leaves_one_segment() {
         let mut law = reno(9.0, 4.0);
         law.on_timeout(Loss { flight: 9.0 });
-        assert!((law.window() - 1.0).abs() < 1e-12);
+        assert!((law.congestion_window() - 1.0).abs() < 1e-12);
         assert!((law.slow_start_threshold() - 4.0).abs() < 1e-12);
         law.on_timeout(Loss { flight: 1.0 });
         assert!((law.slow_start_threshold() - 2.0).abs() < 1e-12, "never below two");
@@ -160,9 +155,9 @@ mod tests {
     fn the_mean_step_of_the_machine_is_the_drift() {
         let (window, round_trip_s, loss) = (20.0, 0.1, 1e-3);
         let mut up = reno(window, 2.0);
-        up.on_ack(1);
+        ack(&mut up, 1);
         let mut down = reno(window, 2.0);
-        down.on_fast_retransmit(Loss { flight: window });
+        down.on_loss(Loss { flight: window });
         let mean_step =
             (1.0 - loss) * (up.congestion_window() - window) + loss * (down.congestion_window() - window);
         let per_second = mean_step * window / round_trip_s;
@@ -183,15 +178,13 @@ mod tests {
         fn the_window_is_always_at_least_one(events in prop::collection::vec(0u8..5, 0..400)) {
             let mut law = reno(1.0, 2.0);
             for event in events {
-                let flight = law.window();
+                let flight = law.congestion_window();
                 match event {
-                    0 => law.on_ack(1),
-                    1 => law.on_fast_retransmit(Loss { flight }),
-                    2 => law.on_duplicate_in_recovery(),
-                    3 => { law.on_ack_in_recovery(1, true); }
+                    0..=2 => ack(&mut law, 1 + u32::from(event)),
+                    3 => law.on_loss(Loss { flight }),
                     _ => law.on_timeout(Loss { flight }),
                 }
-                prop_assert!(law.window() >= 1.0 && law.window().is_finite());
+                prop_assert!(law.congestion_window() >= 1.0 && law.congestion_window().is_finite());
                 prop_assert!(law.slow_start_threshold() >= 2.0);
             }
         }

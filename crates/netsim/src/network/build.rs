@@ -3,40 +3,76 @@
 use super::{Event, Network};
 use crate::flow::{Flow, Hop};
 use crate::measure::{FlowSeries, LinkSeries, Means, Meter, Packets, Series};
-use crate::queue::{Dropped, Service, TransmitQueue};
-use crate::spec::{BackoffSpec, MacSpec, NetworkSpec, RunSpec};
+use crate::queue::{Dropped, Service, TransmitQueue, WireEnd};
+use crate::spec::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, RunSpec, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::backoff::{Access, AdaptiveBackoff, AdaptiveParams};
 use evenair_topology::{ConflictGraph, Link};
-use evenair_units::Instant;
-use evenair_wifi::{Air, DcfAir, Effects, IdealAir, Timeline};
+use evenair_units::{Instant, Rate};
+use evenair_wifi::{
+    Air, Arbitration, BROADCAST, Category, Contention, DcfAir, Effects, IdealAir, LossProcess, Timeline,
+};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A queue's key: the node, and the next hop where queues are per next hop.
-type Key = (u32, Option<u32>);
+/// What queues of one node are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Scope {
+    /// One for all.
+    Node,
+    /// One per access category, the most urgent first.
+    Category(Category),
+    /// One per next hop.
+    NextHop(u32),
+}
+
+/// A queue's key.
+type Key = (u32, Scope);
+
+/// What tells queues of one node apart, by MAC and law.
+fn scope(spec: &NetworkSpec, category: Category, next_hop: u32) -> Scope {
+    match (spec.mac, &spec.backoff) {
+        (MacSpec::Ideal { .. }, _) | (_, BackoffSpec::Adaptive { .. }) => Scope::NextHop(next_hop),
+        (_, BackoffSpec::Edca { .. }) => Scope::Category(category),
+        (_, BackoffSpec::Dcf(_)) => Scope::Node,
+    }
+}
 
 impl Network {
-    pub(super) fn new(spec: NetworkSpec, run: RunSpec) -> Self {
-        let per_next_hop =
-            matches!(spec.mac, MacSpec::Ideal { .. }) || matches!(spec.backoff, BackoffSpec::Adaptive { .. });
-        let keys = queue_keys(&spec, per_next_hop);
+    pub(super) fn new(spec: NetworkSpec, run: RunSpec, traced: bool) -> Self {
+        let wires: BTreeMap<(u32, u32), &Wire> = spec.wires.iter().map(|w| ((w.from, w.to), w)).collect();
+        let rates: BTreeMap<(u32, u32), Rate> = spec.rates.iter().map(|r| ((r.from, r.to), r.rate)).collect();
+        let keys = queue_keys(&spec, &wires);
         let index: BTreeMap<Key, u32> = (0..).zip(&keys).map(|(i, (&key, _))| (key, i)).collect();
-        let queues: Vec<TransmitQueue> =
-            keys.iter().map(|(&key, &info)| transmit_queue(&spec, run.seed, key, info)).collect();
-        let air = air(&spec, run.seed, &queues);
-        let hop = |from: u32, to: u32| Hop { queue: index[&(from, per_next_hop.then_some(to))], to };
+        let wire_index: BTreeMap<(u32, u32), u32> =
+            (keys.len() as u32..).zip(wires.keys()).map(|(i, &ends)| (ends, i)).collect();
+        let rate = |from: u32, to: u32| rates.get(&(from, to)).copied().unwrap_or(spec.data_rate);
+        let mut queues: Vec<TransmitQueue> = keys
+            .iter()
+            .map(|(&key, &carries)| {
+                transmit_queue(&spec, run.seed, key, carries, rate(key.0, carries.next_hop))
+            })
+            .collect();
+        let air = air(&spec, run.seed, &keys, &queues);
+        queues.extend(wires.values().map(|wire| wire_queue(&spec, run.seed, wire)));
+        let hop = |flow: &FlowSpec, from: u32, to: u32| match wire_index.get(&(from, to)) {
+            Some(&queue) => Hop { queue, to, rate: wires[&(from, to)].rate },
+            None => Hop { queue: index[&(from, scope(&spec, flow.category, to))], to, rate: rate(from, to) },
+        };
         let flows: Vec<Flow> = spec
             .flows
             .iter()
             .map(|flow| {
-                let forward = flow.path.windows(2).map(|w| hop(w[0], w[1])).collect();
-                let backward = flow.path.windows(2).rev().map(|w| hop(w[1], w[0])).collect();
-                Flow::new(flow, forward, backward)
+                let forward = flow.path.windows(2).map(|w| hop(flow, w[0], w[1])).collect();
+                let replies = !flow.path.contains(&BROADCAST);
+                let back = flow.path.windows(2).rev().filter(|_| replies);
+                let backward = back.map(|w| hop(flow, w[1], w[0])).collect();
+                Flow::new(flow, run.seed, forward, backward)
             })
             .collect();
         let meter = Meter {
             warm_at: Instant::ZERO + run.warmup,
             delivered_at_warmup: vec![0; flows.len()],
+            offered_at_warmup: vec![0; flows.len()],
             delivered_at_sample: vec![0; flows.len()],
             means: Means::new(flows.len(), queues.len()),
             series: Series {
@@ -61,15 +97,18 @@ impl Network {
             packets: Packets::default(),
             between_layers: VecDeque::new(),
             meter,
+            frames: Vec::new(),
         };
-        network.schedule_start();
+        network.schedule_start(traced);
         network
     }
 
-    fn schedule_start(&mut self) {
+    fn schedule_start(&mut self, traced: bool) {
         self.host(self.meter.warm_at, Event::Warm);
         for flow in 0..self.flows.len() as u32 {
-            self.host(self.flows[flow as usize].start, Event::Start(flow));
+            if let Some(&(from, _)) = self.flows[flow as usize].active.front() {
+                self.host(from, Event::Start(flow));
+            }
         }
         if let BackoffSpec::Adaptive { params, .. } = self.spec.backoff {
             self.host(Instant::ZERO + params.update_interval, Event::Backoff);
@@ -77,12 +116,16 @@ impl Network {
         if let Some(every) = self.run.sample_every {
             self.host(Instant::ZERO + every, Event::Sample);
         }
-        if let Some((from, to)) = self.run.timeline {
+        if traced {
+            self.air.record(Timeline::new(Instant::ZERO, Instant::NEVER));
+        } else if let Some((from, to)) = self.run.timeline {
             self.air.record(Timeline::new(from, to));
         }
         // Dummy packets flow from the start.
         for by in 0..self.queues.len() as u32 {
-            self.serve(by);
+            if self.queues[by as usize].wire.is_none() {
+                self.serve(by);
+            }
         }
         self.settle();
     }
@@ -95,13 +138,16 @@ struct Carries {
     data: bool,
 }
 
-/// The queues that the flows need, by node and next hop.
-fn queue_keys(spec: &NetworkSpec, per_next_hop: bool) -> BTreeMap<Key, Carries> {
+/// The queues of the air that the flows need.
+fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
     for flow in &spec.flows {
         for hop in flow.path.windows(2) {
             for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], false)] {
-                let key = (from, per_next_hop.then_some(to));
+                if wires.contains_key(&(from, to)) || from == BROADCAST {
+                    continue;
+                }
+                let key = (from, scope(spec, flow.category, to));
                 keys.entry(key).or_insert(Carries { next_hop: to, data: false }).data |= data;
             }
         }
@@ -109,14 +155,22 @@ fn queue_keys(spec: &NetworkSpec, per_next_hop: bool) -> BTreeMap<Key, Carries> 
     keys
 }
 
-fn transmit_queue(spec: &NetworkSpec, seed: u64, (node, next): Key, carries: Carries) -> TransmitQueue {
-    let mut name = spec.nodes[node as usize].clone();
-    if let Some(next) = next {
-        name = format!("{name}>{}", spec.nodes[next as usize]);
-    }
-    let law = match spec.backoff {
-        BackoffSpec::Dcf(_) => None,
-        BackoffSpec::Adaptive { params, prioritise_acks } => {
+fn transmit_queue(
+    spec: &NetworkSpec,
+    seed: u64,
+    (node, scope): Key,
+    carries: Carries,
+    rate: Rate,
+) -> TransmitQueue {
+    let node_name = &spec.nodes[node as usize];
+    let name = match scope {
+        Scope::Node => node_name.clone(),
+        Scope::Category(category) => format!("{node_name}/{}", category.name()),
+        Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
+    };
+    let law = match &spec.backoff {
+        BackoffSpec::Dcf(_) | BackoffSpec::Edca { .. } => None,
+        &BackoffSpec::Adaptive { params, prioritise_acks } => {
             let pinned_at_max = params.pinned_at_max || (prioritise_acks && !carries.data);
             Some(AdaptiveBackoff::new(AdaptiveParams { pinned_at_max, ..params }))
         }
@@ -126,33 +180,76 @@ fn transmit_queue(spec: &NetworkSpec, seed: u64, (node, next): Key, carries: Car
         name,
         node,
         next_hop: carries.next_hop,
+        rate,
         packets: VecDeque::new(),
         bytes: 0,
         service: Service::Nothing,
         law,
+        wire: None,
         dropped: Dropped::default(),
     }
 }
 
-fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
-    let access = |queue: &TransmitQueue| -> Access {
-        match (&queue.law, spec.backoff) {
-            (Some(law), _) => law.access(),
-            (None, BackoffSpec::Dcf(params)) => params.access(),
-            (None, BackoffSpec::Adaptive { .. }) => unreachable!("adaptive queues have a law"),
+fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire) -> TransmitQueue {
+    let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
+    let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
+    let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
+    TransmitQueue {
+        stream: Stream::named(seed, &name, "drop"),
+        name,
+        node: wire.from,
+        next_hop: wire.to,
+        rate: wire.rate,
+        packets: VecDeque::new(),
+        bytes: 0,
+        service: Service::Nothing,
+        law: None,
+        wire: Some(WireEnd { delay: wire.delay, buffer: wire.buffer, loss, in_flight: VecDeque::new() }),
+        dropped: Dropped::default(),
+    }
+}
+
+fn air(spec: &NetworkSpec, seed: u64, keys: &BTreeMap<Key, Carries>, queues: &[TransmitQueue]) -> Air {
+    let access = |queue: &TransmitQueue, scope: Scope| -> Access {
+        match (&queue.law, &spec.backoff, scope) {
+            (Some(law), ..) => law.access(),
+            (None, BackoffSpec::Dcf(params), _) => params.access(),
+            (None, BackoffSpec::Edca { categories }, Scope::Category(c)) => {
+                categories[c as usize].backoff().access()
+            }
+            (None, ..) => unreachable!("adaptive queues have a law, EDCA's a category"),
         }
     };
     let stream = |queue: &TransmitQueue| Stream::named(seed, &queue.name, "backoff");
+    let queues = queues.iter().zip(keys.keys().map(|&(_, scope)| scope));
     match spec.mac {
         MacSpec::Dcf { timing, rules } => {
-            let contenders = queues.iter().map(|q| (q.node, access(q), stream(q))).collect();
-            Air::Dcf(Box::new(DcfAir::new(&spec.medium, contenders, timing, rules)))
+            let arbitration = |scope: Scope| match (&spec.backoff, scope) {
+                (BackoffSpec::Edca { categories }, Scope::Category(c)) => {
+                    categories[c as usize].arbitration(&timing)
+                }
+                _ => Arbitration::dcf(&timing),
+            };
+            let contenders = queues.map(|(queue, scope)| Contention {
+                node: queue.node,
+                access: access(queue, scope),
+                arbitration: arbitration(scope),
+                stream: stream(queue),
+            });
+            let mut air = DcfAir::new(&spec.medium, contenders.collect(), timing, rules);
+            for loss in &spec.losses {
+                let name = format!("{}>{}", spec.nodes[loss.from as usize], spec.nodes[loss.to as usize]);
+                let stream = Stream::named(seed, &name, "loss");
+                air.set_loss(loss.from, loss.to, LossProcess::new(loss.schedule.clone(), stream));
+            }
+            Air::Dcf(Box::new(air))
         }
         MacSpec::Ideal { holding } => {
-            let links: Vec<Link> = queues.iter().map(|q| Link { from: q.node, to: q.next_hop }).collect();
-            let conflicts: ConflictGraph = spec.medium.conflicts(&links);
-            let links = queues.iter().map(|q| (q.node, access(q), holding, stream(q))).collect();
-            Air::Ideal(Box::new(IdealAir::new(conflicts, links)))
+            let links: Vec<(&TransmitQueue, Scope)> = queues.collect();
+            let bare: Vec<Link> = links.iter().map(|(q, _)| Link { from: q.node, to: q.next_hop }).collect();
+            let conflicts: ConflictGraph = spec.medium.conflicts(&bare);
+            let links = links.into_iter().map(|(q, scope)| (q.node, access(q, scope), holding, stream(q)));
+            Air::Ideal(Box::new(IdealAir::new(conflicts, links.collect())))
         }
     }
 }

@@ -11,6 +11,7 @@ use evenair_wifi::Air;
 impl Network {
     pub(super) fn on_warm(&mut self) {
         self.meter.delivered_at_warmup = self.flows.iter().map(|flow| flow.delivered).collect();
+        self.meter.offered_at_warmup = self.flows.iter().map(|flow| flow.next_datagram).collect();
         if self.run.ledger {
             self.air.start_ledger(self.now);
         }
@@ -73,11 +74,15 @@ impl Network {
                 dropped_queue_full: queue.dropped.queue_full,
                 dropped_by_law: queue.dropped.by_law,
                 dropped_retries: queue.dropped.retries,
+                lost_on_wire: queue.dropped.on_wire,
                 frames: match &self.air {
-                    Air::Dcf(air) => Some(*air.counters(index as u32)),
-                    Air::Ideal(_) => None,
+                    Air::Dcf(air) if queue.wire.is_none() => Some(*air.counters(index as u32)),
+                    Air::Dcf(_) | Air::Ideal(_) => None,
                 },
-                airtime: ledger.as_ref().map(|ledger| ledger.airtime(index as u32).clone()),
+                airtime: ledger
+                    .as_ref()
+                    .filter(|_| queue.wire.is_none())
+                    .map(|ledger| ledger.airtime(index as u32).clone()),
             }
         });
         let links = links.collect();
@@ -89,7 +94,7 @@ impl Network {
             measured_s,
             flows,
             links,
-            timeline: self.air.timeline().map(|t| t.frames().to_vec()).unwrap_or_default(),
+            timeline: self.frames,
             fingerprint,
             events,
             packets,
@@ -104,10 +109,14 @@ impl Network {
         for (index, queue) in self.queues.iter().enumerate() {
             // A packet that was received while its sender still awaits the acknowledgement is beyond its queue.
             let received = match &self.air {
-                Air::Dcf(air) => queue.service == Service::Front && air.head_received(index as u32),
+                Air::Dcf(air) if queue.wire.is_none() => {
+                    queue.service == Service::Front && air.head_received(index as u32)
+                }
+                Air::Dcf(_) => false,
                 Air::Ideal(_) => false,
             };
             packets.under_way += queue.packets.len() as u64 - u64::from(received);
+            packets.under_way += queue.wire.as_ref().map_or(0, |wire| wire.in_flight.len() as u64);
         }
         packets.under_way += self.between_layers.len() as u64;
         packets
@@ -125,7 +134,13 @@ impl Network {
             round_trip_s: flow.measured.mean().map(Duration::as_secs_f64),
             connections: means.of(&means.connections, index),
             congestion_window: means.of(&means.congestion_window, index),
-            sent: flow.finished.sent,
+            offered_pps: flow
+                .tcp()
+                .is_none()
+                .then(|| f64::from(flow.next_datagram - self.meter.offered_at_warmup[index]) / measured_s),
+            delay_s: flow.delays.mean().map(Duration::as_secs_f64),
+            jitter_s: flow.jitter.mean().map(Duration::as_secs_f64),
+            sent: flow.finished.sent + u64::from(flow.next_datagram),
             retransmitted: flow.finished.retransmitted,
             timeouts: flow.finished.timeouts,
         };

@@ -2,8 +2,8 @@
 
 use super::{Event, Network};
 use crate::flow::Connection;
-use crate::packet::{Packet, Payload};
-use crate::spec::Traffic;
+use crate::packet::{Body, Packet};
+use crate::spec::Source;
 use evenair_tcp::{Receiver, Segment, SegmentKind, Sender};
 use evenair_units::Instant;
 
@@ -28,12 +28,23 @@ impl Network {
             self.connections.push(connection(0));
             self.connections.len() as u32 - 1
         };
+        let place = &mut self.connections[id as usize].sender;
+        match spec.source {
+            Source::Endless => (),
+            Source::Segments(count) => {
+                place.supply(count);
+            }
+            Source::Paced(_) => {
+                self.flows[flow as usize].produced = 1;
+                place.supply(1);
+            }
+        }
         self.flows[flow as usize].connections.push(id);
         self.pump(id);
     }
 
     /// Sends what a connection may send, and keeps its one timer entry in the event queue.
-    fn pump(&mut self, id: u32) {
+    pub(super) fn pump(&mut self, id: u32) {
         loop {
             let Connection { flow, epoch, ref mut sender, .. } = self.connections[id as usize];
             let Some(segment) = sender.poll_transmit(self.now) else { break };
@@ -68,41 +79,15 @@ impl Network {
             SegmentKind::Data => spec.payload + spec.headers,
             _ => spec.headers,
         };
-        let payload = Payload::Tcp(segment.kind);
-        let number = segment.number;
-        self.originate(Packet {
-            flow,
-            connection,
-            epoch,
-            number,
-            size: size.count() as u16,
-            payload,
-            hop: 0,
-        });
-    }
-
-    pub(super) fn send_datagram(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
-        let Traffic::Saturated { size } = state.traffic else { return };
-        let number = state.next_datagram;
-        state.next_datagram += 1;
-        let size = size.count() as u16;
-        self.originate(Packet {
-            flow,
-            connection: 0,
-            epoch: 0,
-            number,
-            size,
-            payload: Payload::Datagram,
-            hop: 0,
-        });
+        let body = Body::Tcp(segment);
+        self.originate(Packet { flow, connection, epoch, size: size.count() as u16, hop: 0, body });
     }
 
     /// A packet has reached the end of its way.
     pub(super) fn deliver(&mut self, packet: Packet) {
-        let Some(segment) = packet.segment() else {
-            self.flows[packet.flow as usize].delivered += 1;
-            return;
+        let segment = match packet.body {
+            Body::Tcp(segment) => segment,
+            Body::Datagram { sent, .. } => return self.deliver_datagram(packet.flow, sent),
         };
         let id = packet.connection;
         let place = &mut self.connections[id as usize];
@@ -162,7 +147,10 @@ impl Network {
     }
 
     /// A flow's connection law runs: open what is missing, drain what is too many, the youngest first.
-    pub(super) fn update_connections(&mut self, flow: u32) {
+    pub(super) fn update_connections(&mut self, flow: u32, run: u32) {
+        if !self.is_current(flow, run) {
+            return;
+        }
         let now = self.now;
         let state = &mut self.flows[flow as usize];
         let oldest = state
@@ -194,6 +182,7 @@ impl Network {
     fn schedule_connections(&mut self, flow: u32) {
         let law = self.flows[flow as usize].law.as_ref().expect("only flows with a law are asked");
         let interval = law.params().interval;
-        self.host(self.now + interval, Event::Connections(flow));
+        let run = self.flows[flow as usize].run;
+        self.host(self.now + interval, Event::Connections(flow, run));
     }
 }

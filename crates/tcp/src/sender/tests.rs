@@ -5,17 +5,23 @@ use crate::{AckPolicy, Receiver};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-fn params(window: WindowKind) -> SenderParams {
+fn params(recovery: Recovery) -> SenderParams {
     SenderParams {
-        window,
-        start: WindowParams { initial_window: 2.0, initial_ssthresh: 64.0 },
+        window: WindowKind::Reno,
+        recovery,
+        start: start(2.0, 64.0),
         receiver_window: 1000,
         rto: RtoParams::rfc6298(),
         limited_transmit: false,
         loss_measure: LossMeasure::Outstanding,
         grows_unused: false,
         handshake: false,
+        timestamps: false,
     }
+}
+
+fn start(initial_window: f64, initial_ssthresh: f64) -> WindowParams {
+    WindowParams { initial_window, initial_ssthresh, byte_counting: false }
 }
 
 fn at(ms: u64) -> Instant {
@@ -27,12 +33,12 @@ fn send_all(sender: &mut Sender, now: Instant) -> Vec<u32> {
 }
 
 fn ack(number: u32) -> Segment {
-    Segment { kind: SegmentKind::Ack, number }
+    Segment::plain(SegmentKind::Ack, number)
 }
 
 /// A sender in congestion avoidance with `window` segments under way from number zero.
-fn with_flight(kind: WindowKind, window: u32) -> Sender {
-    let start = WindowParams { initial_window: f64::from(window), initial_ssthresh: 2.0 };
+fn with_flight(kind: Recovery, window: u32) -> Sender {
+    let start = start(f64::from(window), 2.0);
     let mut sender = Sender::new(SenderParams { start, ..params(kind) });
     assert_eq!(send_all(&mut sender, at(0)).len(), window as usize);
     sender
@@ -40,7 +46,7 @@ fn with_flight(kind: WindowKind, window: u32) -> Sender {
 
 #[test]
 fn slow_start_sends_two_for_each_acknowledgement() {
-    let mut sender = Sender::new(params(WindowKind::Reno));
+    let mut sender = Sender::new(params(Recovery::Reno));
     assert_eq!(send_all(&mut sender, at(0)), [0, 1]);
     sender.handle_reply(at(100), ack(1));
     assert_eq!(send_all(&mut sender, at(100)), [2, 3]);
@@ -49,7 +55,7 @@ fn slow_start_sends_two_for_each_acknowledgement() {
 #[test]
 fn the_receiver_window_limits_the_flight() {
     for (grows_unused, window) in [(false, 3.0), (true, 6.0)] {
-        let limited = SenderParams { receiver_window: 3, grows_unused, ..params(WindowKind::Reno) };
+        let limited = SenderParams { receiver_window: 3, grows_unused, ..params(Recovery::Reno) };
         let mut sender = Sender::new(limited);
         send_all(&mut sender, at(0));
         for n in 1..=4 {
@@ -63,7 +69,7 @@ fn the_receiver_window_limits_the_flight() {
 
 #[test]
 fn the_third_duplicate_retransmits_and_further_ones_release_new_segments() {
-    let mut sender = with_flight(WindowKind::Reno, 10);
+    let mut sender = with_flight(Recovery::Reno, 10);
     for _ in 0..2 {
         sender.handle_reply(at(100), ack(0));
         assert!(send_all(&mut sender, at(100)).is_empty());
@@ -84,8 +90,8 @@ fn the_third_duplicate_retransmits_and_further_ones_release_new_segments() {
 
 #[test]
 fn limited_transmit_sends_new_segments_for_two_duplicates() {
-    let start = WindowParams { initial_window: 4.0, initial_ssthresh: 2.0 };
-    let mut sender = Sender::new(SenderParams { start, limited_transmit: true, ..params(WindowKind::Reno) });
+    let start = start(4.0, 2.0);
+    let mut sender = Sender::new(SenderParams { start, limited_transmit: true, ..params(Recovery::Reno) });
     send_all(&mut sender, at(0));
     for n in [4, 5] {
         sender.handle_reply(at(10), ack(0));
@@ -95,7 +101,7 @@ fn limited_transmit_sends_new_segments_for_two_duplicates() {
 
 #[test]
 fn newreno_repairs_two_losses_in_one_recovery_and_reno_does_not() {
-    for (kind, retransmitted) in [(WindowKind::NewReno, true), (WindowKind::Reno, false)] {
+    for (kind, retransmitted) in [(Recovery::NewReno, true), (Recovery::Reno, false)] {
         let mut sender = with_flight(kind, 10);
         for _ in 0..3 {
             sender.handle_reply(at(100), ack(0));
@@ -108,7 +114,7 @@ fn newreno_repairs_two_losses_in_one_recovery_and_reno_does_not() {
 
 #[test]
 fn one_loss_is_not_found_twice() {
-    let mut sender = with_flight(WindowKind::Reno, 10);
+    let mut sender = with_flight(Recovery::Reno, 10);
     for _ in 0..3 {
         sender.handle_reply(at(100), ack(0));
     }
@@ -124,7 +130,7 @@ fn one_loss_is_not_found_twice() {
 
 #[test]
 fn a_timeout_goes_back_to_the_oldest_segment_and_backs_the_timer_off() {
-    let mut sender = with_flight(WindowKind::Reno, 8);
+    let mut sender = with_flight(Recovery::Reno, 8);
     assert_eq!(sender.poll_timeout(), at(1000));
     sender.handle_timeout(at(999));
     assert_eq!(sender.stats().timeouts, 0, "not due yet");
@@ -143,7 +149,7 @@ fn a_timeout_goes_back_to_the_oldest_segment_and_backs_the_timer_off() {
 
 #[test]
 fn karn_takes_no_sample_of_a_repeated_segment() {
-    let mut sender = with_flight(WindowKind::Reno, 1);
+    let mut sender = with_flight(Recovery::Reno, 1);
     sender.handle_timeout(at(1000));
     send_all(&mut sender, at(1000));
     sender.handle_reply(at(1010), ack(1));
@@ -155,10 +161,10 @@ fn karn_takes_no_sample_of_a_repeated_segment() {
 
 #[test]
 fn a_connection_opens_drains_and_closes() {
-    let mut sender = Sender::new(SenderParams { handshake: true, ..params(WindowKind::Reno) });
-    assert_eq!(sender.poll_transmit(at(0)), Some(Segment { kind: SegmentKind::Syn, number: 0 }));
+    let mut sender = Sender::new(SenderParams { handshake: true, ..params(Recovery::Reno) });
+    assert_eq!(sender.poll_transmit(at(0)).unwrap().kind, SegmentKind::Syn);
     assert_eq!(sender.poll_transmit(at(0)), None);
-    sender.handle_reply(at(40), Segment { kind: SegmentKind::SynAck, number: 0 });
+    sender.handle_reply(at(40), Segment::plain(SegmentKind::SynAck, 0));
     assert_eq!(sender.take_round_trip(), Some(Duration::from_millis(40)));
     assert_eq!(send_all(&mut sender, at(40)), [0, 1]);
     sender.drain();
@@ -166,14 +172,14 @@ fn a_connection_opens_drains_and_closes() {
     assert!(send_all(&mut sender, at(80)).is_empty(), "nothing new while draining");
     sender.handle_reply(at(81), ack(2));
     assert_eq!(sender.poll_transmit(at(81)).unwrap().kind, SegmentKind::Fin);
-    sender.handle_reply(at(120), Segment { kind: SegmentKind::FinAck, number: 2 });
+    sender.handle_reply(at(120), Segment::plain(SegmentKind::FinAck, 2));
     assert!(sender.is_closed());
     assert!(sender.poll_timeout().is_never());
 }
 
 #[test]
 fn a_lost_syn_is_repeated() {
-    let mut sender = Sender::new(SenderParams { handshake: true, ..params(WindowKind::Reno) });
+    let mut sender = Sender::new(SenderParams { handshake: true, ..params(Recovery::Reno) });
     sender.poll_transmit(at(0));
     sender.handle_timeout(at(1000));
     assert_eq!(sender.poll_transmit(at(1000)).unwrap().kind, SegmentKind::Syn);
@@ -182,12 +188,99 @@ fn a_lost_syn_is_repeated() {
 
 #[test]
 fn the_age_of_the_oldest_segment_speaks_for_a_flow_without_samples() {
-    let mut sender = with_flight(WindowKind::Reno, 2);
+    let mut sender = with_flight(Recovery::Reno, 2);
     assert_eq!(sender.age_of_oldest(at(700)), Some(Duration::from_millis(700)));
     sender.handle_reply(at(800), ack(1));
     assert_eq!(sender.age_of_oldest(at(900)), Some(Duration::from_millis(100)));
     sender.handle_reply(at(950), ack(2));
     assert_eq!(sender.age_of_oldest(at(960)), None);
+}
+
+/// An acknowledgement of everything before `number` that reports these ranges beyond it.
+fn sack(number: u32, blocks: &[(u32, u32)]) -> Segment {
+    let mut receiver = Receiver::new(AckPolicy::EachSegment);
+    let mut last = ack(number);
+    let arrived = blocks.iter().flat_map(|&(from, to)| from..to);
+    for n in (0..number).chain(arrived) {
+        last = receiver.handle_segment(Instant::ZERO, Segment::plain(SegmentKind::Data, n)).unwrap();
+    }
+    assert_eq!(last.number, number);
+    last
+}
+
+#[test]
+fn selective_acknowledgements_repair_all_holes_in_one_round_trip() {
+    // Ten under way, 0, 2 and 4 are lost; the reports of 1, 3, 5 begin recovery (RFC 6675 section 5).
+    let mut sender = with_flight(Recovery::Sack, 10);
+    sender.handle_reply(at(100), sack(0, &[(1, 2)]));
+    assert_eq!(send_all(&mut sender, at(100)), [10], "an arrival lets a new segment out");
+    sender.handle_reply(at(101), sack(0, &[(1, 2), (3, 4)]));
+    assert_eq!(send_all(&mut sender, at(101)), [11]);
+    sender.handle_reply(at(102), sack(0, &[(1, 2), (3, 4), (5, 6)]));
+    // The window falls to 6 (half of 12); 2, 4, 6..11 are in the network, 0 lost: only the retransmission goes out.
+    assert_eq!(send_all(&mut sender, at(102)), [0]);
+    sender.handle_reply(at(103), sack(0, &[(1, 2), (3, 4), (5, 8)]));
+    // 2 and 4 are lost now: 8, 9, 10, 11 and the repetition of 0 are in the network.
+    assert_eq!(send_all(&mut sender, at(103)), [2]);
+    sender.handle_reply(at(104), sack(0, &[(1, 2), (3, 4), (5, 9)]));
+    assert_eq!(send_all(&mut sender, at(104)), [4]);
+    sender.handle_reply(at(200), sack(12, &[]));
+    assert!((sender.congestion_window() - 6.0).abs() < 1e-12);
+    assert_eq!(sender.stats().fast_retransmits, 1);
+    assert_eq!(sender.stats().retransmitted, 3);
+    assert_eq!(sender.stats().timeouts, 0);
+}
+
+#[test]
+fn after_a_timeout_what_arrived_is_not_sent_again() {
+    let mut sender = with_flight(Recovery::Sack, 6);
+    sender.handle_reply(at(100), sack(0, &[(2, 4)]));
+    send_all(&mut sender, at(100));
+    sender.handle_timeout(sender.poll_timeout());
+    assert_eq!(send_all(&mut sender, at(1000)), [0]);
+    sender.handle_reply(at(1100), sack(1, &[(2, 4)]));
+    assert_eq!(send_all(&mut sender, at(1100)), [1]);
+    sender.handle_reply(at(1200), sack(4, &[]));
+    assert_eq!(send_all(&mut sender, at(1200)), [4, 5, 6], "2 and 3 are skipped");
+}
+
+#[test]
+fn an_application_that_offers_little_does_not_grow_the_window() {
+    let mut sender = Sender::new(params(Recovery::NewReno));
+    sender.supply(1);
+    assert_eq!(send_all(&mut sender, at(0)), [0]);
+    sender.handle_reply(at(100), ack(1));
+    assert!(send_all(&mut sender, at(100)).is_empty());
+    assert!((sender.congestion_window() - 2.0).abs() < 1e-12, "RFC 7661: the window was not used");
+    sender.supply(4);
+    assert_eq!(send_all(&mut sender, at(200)), [1, 2]);
+    sender.handle_reply(at(300), ack(2));
+    assert!((sender.congestion_window() - 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn timestamps_measure_every_acknowledgement_and_repetitions_too() {
+    let mut sender = Sender::new(SenderParams { timestamps: true, ..params(Recovery::NewReno) });
+    let first = sender.poll_transmit(at(5)).unwrap();
+    sender.handle_timeout(sender.poll_timeout());
+    let again = sender.poll_transmit(at(1005)).unwrap();
+    assert_eq!((first.stamp, again.stamp), (5_000, 1_005_000));
+    let reply = |data: Segment| Segment { stamp: data.stamp, ..ack(1) };
+    sender.handle_reply(at(1045), reply(again));
+    assert_eq!(
+        sender.take_round_trip(),
+        Some(Duration::from_millis(40)),
+        "no ambiguity, Karn's rule is not needed"
+    );
+}
+
+#[test]
+fn cubic_keeps_seventy_percent() {
+    let start = start(20.0, 2.0);
+    let mut sender = Sender::new(SenderParams { start, window: WindowKind::Cubic, ..params(Recovery::Sack) });
+    send_all(&mut sender, at(0));
+    sender.handle_reply(at(100), sack(0, &[(1, 4)]));
+    assert!((sender.congestion_window() - 14.0).abs() < 1e-12);
 }
 
 /// What the network does with the next segment on the way.
@@ -217,13 +310,16 @@ proptest! {
     #[test]
     fn a_connection_survives_any_network(
         fates in fates(),
-        newreno in any::<bool>(),
+        recovery in prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno), Just(Recovery::Sack)],
+        cubic in any::<bool>(),
+        timestamps in any::<bool>(),
         handshake in any::<bool>(),
         limited_transmit in any::<bool>(),
         delayed in any::<bool>(),
     ) {
-        let window = if newreno { WindowKind::NewReno } else { WindowKind::Reno };
-        let mut sender = Sender::new(SenderParams { limited_transmit, handshake, ..params(window) });
+        let window = if cubic { WindowKind::Cubic } else { WindowKind::Reno };
+        let mut sender =
+            Sender::new(SenderParams { limited_transmit, handshake, window, timestamps, ..params(recovery) });
         let policy =
             if delayed { AckPolicy::Delayed(Duration::from_millis(100)) } else { AckPolicy::EachSegment };
         let mut receiver = Receiver::new(policy);

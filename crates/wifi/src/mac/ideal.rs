@@ -177,6 +177,8 @@ impl IdealAir {
                 kind,
                 by: l,
                 decoded: true,
+                retry: false,
+                reserves_us: 0,
             });
         }
         self.book(l, now);
@@ -186,7 +188,7 @@ impl IdealAir {
             self.resume(m, now, out);
             self.book(m, now);
         }
-        out.up.push(Up::Received { from: l });
+        out.up.push(Up::Received { from: l, at: head.to });
         out.up.push(Up::Done { by: l, outcome: Outcome::Delivered });
     }
 

@@ -1,5 +1,6 @@
-//! The two MACs.
+//! The MACs.
 
 pub mod dcf;
 mod draw;
+pub mod edca;
 pub mod ideal;

@@ -1,17 +1,21 @@
-//! Who decodes what: carrier sense, overlap, capture.
+//! Who decodes what: carrier sense, overlap, capture, error models.
 //!
-//! Each node keeps the signals that it hears and at most one that its receiver is locked to. A signal that cannot be
+//! Each node keeps the signals that reach it and at most one that its receiver is locked to. A signal that cannot be
 //! decoded (too weak, or overlapped) is carrier and, at its end, an error.
 
-use super::{Capture, DcfAir, Doing, Ear, Sending};
+use super::{Capture, DcfAir, Ear, Sending};
+use crate::ledger::Doing;
 use crate::timeline::FrameKind;
-use evenair_units::Instant;
+use crate::timing::{ACK_BYTES, RTS_BYTES};
+use evenair_units::{Bytes, Instant};
 
 /// A signal present at a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
     pub(super) from: u32,
-    power_db: f32,
+    power_mw: f32,
+    /// Whether it makes the medium busy.
+    pub(super) sensed: bool,
     /// The contender whose exchange it belongs to.
     pub(super) by: u32,
 }
@@ -20,7 +24,7 @@ pub(super) struct Heard {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Locked {
     from: u32,
-    power_db: f32,
+    power_mw: f32,
     until: Instant,
     /// Whether it will be decoded, as far as is known.
     pub(super) intact: bool,
@@ -41,15 +45,24 @@ impl DcfAir {
     /// A frame's first energy reaches `node`.
     pub(super) fn arrive(&mut self, node: usize, from: usize, ear: Ear, at: Instant, until: Instant) {
         let by = self.nodes[from].sending.expect("a signal without a sender").by;
-        let threshold = self.rules.capture_db as f32;
+        let (ratio, noise_mw) = (self.capture_ratio, self.noise_mw);
         let this = &mut self.nodes[node];
         let transmitting = this.sending_until > at;
-        let strongest_other = this.heard.iter().map(|h| h.power_db).fold(f32::NEG_INFINITY, f32::max);
-        this.heard.push(Heard { from: from as u32, power_db: ear.power_db, by });
-        let new = |intact| Locked { from: from as u32, power_db: ear.power_db, until, intact };
+        // What the new frame must stand out from.
+        let others = this.heard.iter().map(|h| h.power_mw);
+        let rival_mw = match self.rules.capture {
+            Capture::Sinr { .. } => noise_mw + others.sum::<f32>(),
+            Capture::Strongest | Capture::First => others.fold(0.0, f32::max),
+        };
+        this.heard.push(Heard { from: from as u32, power_mw: ear.power_mw, sensed: ear.sensed, by });
+        if ear.sensed {
+            this.carriers += 1;
+            this.unreserve_at = Instant::NEVER;
+        }
+        let new = |intact| Locked { from: from as u32, power_mw: ear.power_mw, until, intact };
         match (self.rules.capture, &mut this.locked) {
             (Capture::First, locked @ None) => *locked = Some(new(ear.decodable && !transmitting)),
-            (Capture::First, Some(locked)) if locked.power_db - ear.power_db >= threshold => {
+            (Capture::First, Some(locked)) if locked.power_mw >= ratio * ear.power_mw => {
                 // ns-2 ignores the weaker frame but reserves the medium until its end and an EIFS more.
                 this.reserved_until = this.reserved_until.max(until + self.timing.eifs);
             }
@@ -59,16 +72,21 @@ impl DcfAir {
                     *locked = new(false);
                 }
             }
-            (Capture::Strongest, _) if transmitting => (),
-            (Capture::Strongest, slot) => {
-                let clear = ear.decodable && ear.power_db - strongest_other >= threshold;
+            (Capture::Strongest | Capture::Sinr { .. }, _) if transmitting => (),
+            (rule, slot) => {
+                let clear = ear.decodable && ear.power_mw >= ratio * rival_mw;
                 match slot {
-                    None => *slot = Some(new(clear)),
+                    None if ear.sensed => *slot = Some(new(clear)),
+                    None => (),
                     Some(locked) => {
-                        if locked.power_db - ear.power_db < threshold {
+                        let disturbance_mw = match rule {
+                            Capture::Sinr { .. } => rival_mw - locked.power_mw + ear.power_mw,
+                            Capture::Strongest | Capture::First => ear.power_mw,
+                        };
+                        if locked.power_mw < ratio * disturbance_mw {
                             locked.intact = false;
                         }
-                        if clear || (!locked.intact && until > locked.until) {
+                        if clear || (ear.sensed && !locked.intact && until > locked.until) {
                             *slot = Some(new(clear));
                         }
                     }
@@ -78,13 +96,24 @@ impl DcfAir {
     }
 
     /// A frame's last energy has reached `node`.
-    pub(super) fn depart(&mut self, node: usize, from: usize, at: Instant) -> Reception {
+    pub(super) fn depart(
+        &mut self,
+        node: usize,
+        from: usize,
+        ear: Ear,
+        at: Instant,
+        sent: &Sending,
+    ) -> Reception {
         let this = &mut self.nodes[node];
         let index =
             this.heard.iter().position(|h| h.from == from as u32).expect("a signal ends that never began");
         let gone = this.heard.swap_remove(index);
+        if !gone.sensed {
+            return Reception::Unnoticed;
+        }
+        this.carriers -= 1;
         this.idle_since = this.idle_since.max(at);
-        let rest = this.heard.first().map(|h| h.by);
+        let rest = this.heard.iter().find(|h| h.sensed).map(|h| h.by);
         let reception = match this.locked {
             Some(locked) if locked.from == from as u32 => {
                 this.locked = None;
@@ -106,11 +135,30 @@ impl DcfAir {
                 }
             }
         }
+        if reception == Reception::Decoded && ear.lossy && self.spoils(from, node, sent, at) {
+            return Reception::Error;
+        }
         reception
+    }
+
+    /// Whether the link's error model spoils a frame.
+    fn spoils(&mut self, from: usize, to: usize, sent: &Sending, at: Instant) -> bool {
+        let size: Bytes = match sent.kind {
+            FrameKind::Data => {
+                let head = self.queues[sent.by as usize].head.expect("its DATA frame has just ended");
+                head.size + self.timing.overhead
+            }
+            FrameKind::Ack | FrameKind::Cts => ACK_BYTES,
+            FrameKind::Rts => RTS_BYTES,
+        };
+        let process = self.losses.get_mut(&(from as u32, to as u32)).expect("lossy ears have a model");
+        process.loses(at, size)
     }
 
     /// What a frame that has ended leaves behind at `node`: a reservation, or a longer inter-frame space.
     pub(super) fn after_reception(&mut self, node: usize, reception: Reception, sent: &Sending, at: Instant) {
+        let sender = self.queues[sent.by as usize].node as usize;
+        let void_at = self.nodes[sender].request_void_at;
         let this = &mut self.nodes[node];
         match reception {
             Reception::Unnoticed => (),
@@ -121,10 +169,13 @@ impl DcfAir {
             Reception::Decoded => {
                 // IEEE 802.11-2016 clause 10.3.2.3.7: a frame received correctly ends the EIFS.
                 this.extended = false;
-                // Clause 9.2.5: a DATA frame reserves the medium for its acknowledgement.
-                if sent.to as usize != node && sent.kind == FrameKind::Data {
-                    let reserved = at + self.timing.sifs + self.timing.ack;
-                    this.reserved_until = this.reserved_until.max(reserved);
+                // Clause 10.3.2.4: others reserve the medium for the rest of the exchange.
+                let until = at + sent.reserves;
+                if sent.to as usize != node && until > this.reserved_until {
+                    this.reserved_until = until;
+                    if sent.kind == FrameKind::Rts {
+                        this.unreserve_at = void_at;
+                    }
                 }
             }
         }

@@ -3,12 +3,19 @@
 //! The air is driven by hand: a small host keeps its wakes in order and writes down every frame. Draws are fixed by
 //! windows of zero where a script needs exact times.
 
+mod categories;
+mod protection;
+
 use super::*;
-use crate::air::Up;
+use crate::air::{BROADCAST, Outcome, Up};
+use crate::loss::LossModel;
+use crate::mac::edca::{Category, EdcaParams};
+use crate::phy::PhyStandard;
 use evenair_des::{Queue as EventQueue, Stream};
-use evenair_laws::backoff::{DcfParams, Draw};
-use evenair_topology::{Link, Position, ThresholdRadio, TwoRayGround};
-use evenair_units::{Bytes, Rate};
+use evenair_laws::backoff::{DcfParams, Draw, OnFailure, When};
+use evenair_topology::{Link, Position, Propagation, ThresholdRadio};
+use evenair_units::Probability;
+use evenair_units::Rate;
 use proptest::prelude::*;
 
 const DATA_BYTES: u32 = 1000;
@@ -46,11 +53,18 @@ impl Bench {
         let radio = ThresholdRadio {
             transmission_range_m: 250.0,
             carrier_sense_range_m: 800.0,
-            propagation: TwoRayGround::default(),
+            interference_range_m: 800.0,
+            propagation: Propagation::default(),
         };
         let medium = Medium::from_positions(&at, &radio);
         let stream = |n: usize| Stream::named(1, &format!("node {n}"), "backoff");
-        let contenders = (0..at.len()).map(|n| (n as u32, access(n), stream(n))).collect();
+        let contention = |n: usize| Contention {
+            node: n as u32,
+            access: access(n),
+            arbitration: Arbitration::dcf(&timing),
+            stream: stream(n),
+        };
+        let contenders = (0..at.len()).map(contention).collect();
         let mut air = DcfAir::new(&medium, contenders, timing, rules);
         air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
         Self { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
@@ -89,6 +103,14 @@ impl Bench {
     fn data_starts(&self, node: u32) -> Vec<u64> {
         let frames = self.air.timeline.as_ref().unwrap().frames().iter();
         frames.filter(|f| f.from == node && f.kind == FrameKind::Data).map(|f| f.start.as_nanos()).collect()
+    }
+
+    /// Starts [ns] and kinds of all frames, in order.
+    fn frames(&self) -> Vec<(u64, u32, FrameKind)> {
+        let frames = self.air.timeline.as_ref().unwrap().frames().iter();
+        let mut frames: Vec<_> = frames.map(|f| (f.start.as_nanos(), f.from, f.kind)).collect();
+        frames.sort_unstable_by_key(|&(start, from, _)| (start, from));
+        frames
     }
 
     fn done(&self) -> Vec<(u64, u32, Outcome)> {
@@ -329,9 +351,71 @@ fn the_stronger_frame_survives_if_it_is_ten_decibels_stronger() {
         bench.offer(0, 1);
         bench.offer(2, 3);
         bench.run_to(us(1_200));
-        let received = bench.up.iter().any(|(_, up)| *up == Up::Received { from: 0 });
+        let received = bench.up.iter().any(|(_, up)| matches!(up, Up::Received { from: 0, .. }));
         assert_eq!(received, decoded, "{rules:?}, weak first: {weak_first}");
     }
+}
+
+#[test]
+fn interference_adds_up_under_sinr_and_does_not_pairwise() {
+    // Node 1 receives from 90 m; two nodes 290 m away, each 20.3 dB weaker, together 17.3 dB: at a threshold of 18 dB
+    // the frame survives each alone, and both together only where frames are compared one by one.
+    for (rules, decoded) in [
+        (Rules { capture_db: 18.0, ..Rules::standard() }, true),
+        (
+            Rules {
+                capture_db: 18.0,
+                capture: Capture::Sinr { noise: Dbm::new(-110.0) },
+                ..Rules::standard()
+            },
+            false,
+        ),
+    ] {
+        let mut bench = Bench::line(&[90.0, 0.0, -290.0, -290.0, -700.0], |_| exactly(0), timing(), rules);
+        for a in [0, 2, 3] {
+            // Deaf to each other, so that they overlap.
+            for i in bench.air.ears_of(a) {
+                if [0, 2, 3].contains(&bench.air.ears[i].node) {
+                    bench.air.ears[i].node = 4;
+                }
+            }
+        }
+        bench.air.nodes[4].count = 0;
+        bench.offer(0, 1);
+        bench.offer(2, 4);
+        bench.offer(3, 4);
+        bench.run_to(us(1_000 + 60));
+        let received = bench.up.iter().any(|(_, up)| matches!(up, Up::Received { from: 0, .. }));
+        assert_eq!(received, decoded, "{rules:?}");
+    }
+}
+
+#[test]
+fn a_link_with_an_error_model_loses_what_it_should_and_owes_an_eifs() {
+    let mut bench = Bench::standard(&[0.0, 100.0, 200.0], |_| exactly(0));
+    let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
+    bench.air.set_loss(0, 1, LossProcess::new(always, Stream::named(1, "0>1", "loss")));
+    bench.offer(0, 1);
+    bench.run_to(us(20_000));
+    assert_eq!(bench.air.counters(0).collided, 7);
+    assert!(matches!(bench.done()[..], [(_, 0, Outcome::Dropped)]));
+    assert!(bench.air.nodes[1].extended, "a frame that was not decoded");
+    assert!(!bench.air.nodes[2].extended, "the other link is sound");
+}
+
+#[test]
+fn a_broadcast_is_sent_once_and_received_by_all_in_range() {
+    let mut bench = Bench::standard(&[0.0, 100.0, 200.0, 400.0], |_| dcf());
+    bench.offer(0, BROADCAST);
+    bench.run_to(us(20_000));
+    assert_eq!(bench.data_starts(0), [50_000], "no answer, no repetition");
+    let at: Vec<u32> = bench
+        .up
+        .iter()
+        .filter_map(|(_, up)| if let Up::Received { at, .. } = up { Some(*at) } else { None })
+        .collect();
+    assert_eq!(at, [1, 2], "400 m is out of range");
+    assert_eq!(bench.done(), [(50_000 + data_ns(), 0, Outcome::Delivered)]);
 }
 
 #[test]
@@ -379,7 +463,12 @@ fn two_queues_of_one_node_settle_their_tie_without_the_air() {
         &[Link { from: 0, to: 1 }, Link { from: 0, to: 2 }],
         &evenair_topology::ConflictGraph::new(2),
     );
-    let contender = |name: &str| (0, exactly(2), Stream::named(1, name, "backoff"));
+    let contender = |name: &str| Contention {
+        node: 0,
+        access: exactly(2),
+        arbitration: Arbitration::dcf(&timing()),
+        stream: Stream::named(1, name, "backoff"),
+    };
     let air = DcfAir::new(&medium, vec![contender("0>1"), contender("0>2")], timing(), Rules::standard());
     let mut bench =
         Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() };
@@ -394,31 +483,57 @@ fn two_queues_of_one_node_settle_their_tie_without_the_air() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is offered when, on any line of nodes, under either set of rules: every offer ends in one outcome,
-    /// nothing is received twice, all wakes lie ahead, and at the end the air is idle.
+    /// Whatever is offered when, on any line of nodes, under any set of rules: every offer ends in one outcome, nothing
+    /// is received twice, all wakes lie ahead, and at the end the air is idle.
     #[test]
     fn every_offer_ends_once(
         places in prop::collection::vec(0.0f64..1500.0, 2..8),
-        offers in prop::collection::vec((0usize..8, 0usize..8, 0u64..3000), 1..60),
+        offers in prop::collection::vec((0usize..8, 0usize..9, 0u64..3000), 1..60),
         ns2 in any::<bool>(),
         adaptive in any::<bool>(),
+        protected in any::<bool>(),
+        summed in any::<bool>(),
+        category in prop::option::of(0usize..4),
+        loss in prop::option::of(0.0f64..1.0),
     ) {
-        let access = |_| match (adaptive, ns2) {
-            (true, _) => Access { draw: Draw::Exponential { mean: Duration::from_micros(300), slotted: false }, ..exactly(0) },
-            (false, true) => DcfParams::dsss().ns2().access(),
-            (false, false) => dcf(),
+        let categories = [Category::Voice, Category::Video, Category::BestEffort, Category::Background];
+        let edca = category.map(|c| EdcaParams::standard(categories[c], PhyStandard::B));
+        let access = |_| match (adaptive, ns2, edca) {
+            (true, ..) => Access { draw: Draw::Exponential { mean: Duration::from_micros(300), slotted: false }, ..exactly(0) },
+            (false, _, Some(edca)) => edca.backoff().access(),
+            (false, true, None) => DcfParams::dsss().ns2().access(),
+            (false, false, None) => dcf(),
         };
-        let (timing, rules) = if ns2 { (timing().ns2(), Rules::ns2()) } else { (timing(), Rules::standard()) };
+        let (timing, mut rules) = if ns2 { (timing().ns2(), Rules::ns2()) } else { (timing(), Rules::standard()) };
+        if protected {
+            rules.rts_threshold = Some(Bytes::new(500));
+        }
+        if summed && !ns2 {
+            rules.capture = Capture::Sinr { noise: Dbm::new(-95.0) };
+        }
         let mut bench = Bench::line(&places, access, timing, rules);
-        bench.air.start_ledger(Instant::ZERO);
+        for queue in &mut bench.air.queues {
+            queue.arbitration = edca.map_or(queue.arbitration, |edca| edca.arbitration(&timing));
+        }
         let n = places.len();
+        for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a as u32, b as u32))) {
+            if let Some(p) = loss {
+                let model = LossModel::Frames(Probability::clamped(p));
+                let stream = Stream::named(1, &format!("{a}>{b}"), "loss");
+                bench.air.set_loss(a, b, LossProcess::new(vec![(Instant::ZERO, model)], stream));
+            }
+        }
+        bench.air.start_ledger(Instant::ZERO);
         let mut offered = vec![0usize; n];
+        let mut broadcasts = vec![0usize; n];
         for (from, to, wait) in offers {
-            let (from, to) = (from % n, to % n);
+            let from = from % n;
+            let to = if to == 8 { BROADCAST } else { (to % n) as u32 };
             bench.run_to(bench.now + Duration::from_micros(wait));
-            if from != to && bench.air.queues[from].head.is_none() {
-                bench.offer(from as u32, to as u32);
+            if from as u32 != to && bench.air.queues[from].head.is_none() {
+                bench.offer(from as u32, to);
                 offered[from] += 1;
+                broadcasts[from] += usize::from(to == BROADCAST);
             }
         }
         let end = bench.now + Duration::from_secs(2);
@@ -426,11 +541,14 @@ proptest! {
         for (c, &offered) in offered.iter().enumerate() {
             let done = bench.done().iter().filter(|d| d.1 == c as u32).count();
             prop_assert_eq!(done, offered, "contender {} of {:?}", c, places);
-            let received = bench.up.iter().filter(|(_, up)| *up == Up::Received { from: c as u32 }).count();
+            let received = bench.up.iter().filter(|(_, up)| matches!(up, Up::Received { from, .. } if *from == c as u32)).count();
             let delivered = bench.done().iter().filter(|d| d.1 == c as u32 && d.2 != Outcome::Dropped).count();
-            prop_assert_eq!(received, delivered);
+            // A broadcast is received by several, or none.
+            prop_assert!(received.abs_diff(delivered) <= broadcasts[c] * n, "{received} received, {delivered} delivered");
+            prop_assert!(broadcasts[c] > 0 || received == delivered);
             let node = &bench.air.nodes[c];
-            prop_assert!(node.heard.is_empty() && node.sending.is_none() && node.awaiting.is_none() && node.locked.is_none());
+            prop_assert!(node.heard.is_empty() && node.carriers == 0 && node.sending.is_none());
+            prop_assert!(node.awaiting.is_none() && node.locked.is_none() && node.reply.is_none());
             // The ledger books every nanosecond once.
             bench.air.ledger.as_mut().unwrap().close(end);
             prop_assert_eq!(bench.air.ledger.as_ref().unwrap().airtime(c as u32).total(), end.since(Instant::ZERO));

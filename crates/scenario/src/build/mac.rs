@@ -1,0 +1,195 @@
+//! From the scenario's MAC and back-off law to those of the packet world.
+
+use super::RESOLVED;
+use crate::error::Mistake;
+use crate::language::{
+    AckPriority, BackoffLaw, BackoffUnit, CategoryTable, HoldingLaw, InterferenceRule, MacKind, Measure,
+    PreambleKind, Preset, Scenario,
+};
+use evenair_laws::BadParameter;
+use evenair_laws::backoff::{AdaptiveParams, DcfParams, QueueMeasure};
+use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec, Traffic};
+use evenair_units::{Bytes, Duration};
+use evenair_wifi::{Capture, ControlRate, EdcaParams, Holding, MacTiming, Phy, PhyStandard, Preamble, Rules};
+
+impl Scenario {
+    /// The physical layer; none, if the MAC is ideal.
+    pub(super) fn phy(&self) -> Option<Phy> {
+        let preamble = match self.mac.preamble {
+            Some(PreambleKind::Short) => Preamble::Short,
+            Some(PreambleKind::Long) | None => Preamble::Long,
+        };
+        Some(match self.mac.kind.phy()? {
+            PhyStandard::B => Phy::b(preamble),
+            PhyStandard::A => Phy::a(),
+            PhyStandard::G => Phy::g(),
+        })
+    }
+
+    pub(super) fn mac_spec(&self) -> Result<MacSpec, Mistake> {
+        let Some(phy) = self.phy() else { return self.ideal_spec() };
+        let mac = &self.mac;
+        if mac.holding.is_some() {
+            return Err(Mistake::at("mac.holding", "is for the ideal MAC; 802.11 holds a packet's airtime"));
+        }
+        if mac.preamble.is_some() && phy.standard != PhyStandard::B {
+            return Err(Mistake::at("mac.preamble", "is for 802.11b"));
+        }
+        for (key, rate) in [("mac.data_rate", mac.data_rate), ("mac.basic_rate", mac.basic_rate)] {
+            if let Some(rate) = rate {
+                phy.checked(rate.0).map_err(|e| Mistake::at(key, e.to_string()))?;
+            }
+        }
+        let control = mac.basic_rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Fixed(rate.0));
+        let timing = match phy.standard {
+            PhyStandard::B => MacTiming::b(phy.preamble, mac.basic_rate.expect(RESOLVED).0),
+            PhyStandard::A => MacTiming::a(control),
+            PhyStandard::G => MacTiming::g(control),
+        };
+        let (timing, rules) = match self.preset {
+            Preset::Standard => (timing, Rules::standard()),
+            Preset::Ns2 if phy.standard == PhyStandard::B => (timing.ns2(), Rules::ns2()),
+            Preset::Ns2 => return Err(Mistake::at("preset", "ns-2's 802.11 is 802.11b")),
+        };
+        let edca = matches!(self.backoff, BackoffLaw::Edca { .. });
+        let timing = if edca { timing.qos() } else { timing };
+        let timing = MacTiming { sensing_delay: mac.sensing_delay.expect(RESOLVED).0, ..timing };
+        let rules = Rules {
+            rts_threshold: mac.rts_threshold.map(|size| size.0),
+            short_retry_limit: mac.short_retry_limit.expect(RESOLVED),
+            long_retry_limit: mac.long_retry_limit.expect(RESOLVED),
+            ..rules
+        };
+        Ok(MacSpec::Dcf { timing, rules: self.capture(rules) })
+    }
+
+    fn capture(&self, rules: Rules) -> Rules {
+        let Some(radio) = &self.radio else { return rules };
+        let capture = match radio.interference.expect(RESOLVED) {
+            InterferenceRule::Strongest => Capture::Strongest,
+            InterferenceRule::First => Capture::First,
+            InterferenceRule::Sum => Capture::Sinr { noise: radio.noise.expect(RESOLVED).0 },
+        };
+        Rules { capture, capture_db: radio.capture.expect(RESOLVED).0, ..rules }
+    }
+
+    fn ideal_spec(&self) -> Result<MacSpec, Mistake> {
+        let mac = &self.mac;
+        let unused = [
+            ("basic_rate", mac.basic_rate.is_some()),
+            ("preamble", mac.preamble.is_some()),
+            ("short_retry_limit", mac.short_retry_limit.is_some()),
+            ("long_retry_limit", mac.long_retry_limit.is_some()),
+            ("rts_threshold", mac.rts_threshold.is_some()),
+            ("sensing_delay", mac.sensing_delay.is_some()),
+        ];
+        if let Some((key, _)) = unused.iter().find(|(_, given)| *given) {
+            return Err(Mistake::at(&format!("mac.{key}"), "has no meaning for the ideal MAC"));
+        }
+        let mean = mac.data_rate.expect(RESOLVED).0.time_for(self.packet_size());
+        let holding = match mac.holding.expect(RESOLVED) {
+            HoldingLaw::Packet => Holding::Packet,
+            HoldingLaw::Exponential => Holding::Exponential(mean),
+            HoldingLaw::Uniform => Holding::Uniform(mean),
+        };
+        Ok(MacSpec::Ideal { holding })
+    }
+
+    pub(super) fn backoff_spec(&self, mac: &MacSpec) -> Result<BackoffSpec, Mistake> {
+        match self.backoff {
+            BackoffLaw::Dcf { window_min, window_max } => {
+                let params = DcfParams {
+                    window_min: window_min.expect(RESOLVED),
+                    window_max: window_max.expect(RESOLVED),
+                    ..DcfParams::dsss()
+                };
+                let params = if self.preset == Preset::Ns2 { params.ns2() } else { params };
+                params.validated().map(BackoffSpec::Dcf).map_err(|e| law_mistake("backoff", e))
+            }
+            BackoffLaw::Edca { voice, video, best_effort, background } => {
+                if self.mac.kind == MacKind::Ideal || self.preset == Preset::Ns2 {
+                    return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
+                }
+                let names = ["voice", "video", "best_effort", "background"];
+                let categories = [voice, video, best_effort, background].map(CategoryTable::params);
+                for (category, name) in categories.iter().zip(names) {
+                    let table = format!("backoff.{name}");
+                    category.backoff().validated().map_err(|e| law_mistake(&table, e))?;
+                    if !(1..=15).contains(&category.aifsn) {
+                        return Err(Mistake::at(&format!("{table}.aifsn"), "must lie between 1 and 15"));
+                    }
+                }
+                Ok(BackoffSpec::Edca { categories })
+            }
+            BackoffLaw::Adaptive {
+                alpha,
+                beta,
+                r_max,
+                interval,
+                measure,
+                unit,
+                acks,
+                drop,
+                dummies,
+                slotted,
+            } => {
+                let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
+                let packet_airtime = match mac {
+                    MacSpec::Dcf { timing, .. } => timing.data(size, rate),
+                    MacSpec::Ideal { .. } => rate.time_for(size),
+                };
+                let params = AdaptiveParams {
+                    packet_airtime: (unit == BackoffUnit::DataPacket).then_some(packet_airtime),
+                    step: alpha,
+                    beta,
+                    aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
+                    update_interval: interval.0,
+                    measure: match measure {
+                        Measure::Packets => QueueMeasure::Packets,
+                        Measure::Bytes => QueueMeasure::Bytes,
+                    },
+                    packet_bytes: self.tcp.payload.expect(RESOLVED).0,
+                    slotted,
+                    dummy_packets: dummies,
+                    drops: drop,
+                    pinned_at_max: false,
+                };
+                let prioritise_acks = acks == AckPriority::High;
+                // What will be pinned must have a bound.
+                AdaptiveParams { pinned_at_max: prioritise_acks, ..params }
+                    .validated()
+                    .map_err(|e| law_mistake("backoff", e))?;
+                Ok(BackoffSpec::Adaptive { params, prioritise_acks })
+            }
+        }
+    }
+}
+
+impl CategoryTable {
+    fn params(self) -> EdcaParams {
+        EdcaParams {
+            window_min: self.window_min.expect(RESOLVED),
+            window_max: self.window_max.expect(RESOLVED),
+            aifsn: self.aifsn.expect(RESOLVED),
+            txop_limit: self.txop.expect(RESOLVED).0,
+        }
+    }
+}
+
+pub(super) fn law_mistake(table: &str, error: BadParameter) -> Mistake {
+    let key = if error.name == "update_interval" { "interval" } else { error.name };
+    Mistake::at(&format!("{table}.{key}"), format!("{} is not allowed: {}", error.value, error.allowed))
+}
+
+/// Airtime that one segment of data costs on each hop, its acknowledgement included: what bounds rates in the theory.
+pub(crate) fn airtime_per_unit(network: &NetworkSpec, traffic: &Traffic) -> Duration {
+    let (data, reply) = match traffic {
+        Traffic::Tcp(tcp) => (tcp.payload + tcp.headers, Some(tcp.headers)),
+        Traffic::Datagrams { size, .. } => (*size, None),
+    };
+    let cost = |size: Bytes| match network.mac {
+        MacSpec::Dcf { timing, .. } => timing.exchange(size, network.data_rate),
+        MacSpec::Ideal { .. } => network.data_rate.time_for(size),
+    };
+    cost(data) + reply.map_or(Duration::ZERO, cost)
+}

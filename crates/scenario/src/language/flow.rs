@@ -1,0 +1,88 @@
+//! Flows and what they send.
+
+use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name.
+    pub id: String,
+    /// Where its data come from.
+    pub from: String,
+    /// Where they go; "*" for a broadcast to everybody in range.
+    pub to: String,
+    /// What it sends.
+    #[serde(default)]
+    pub traffic: TrafficKind,
+    /// When it starts; by default a tenth of a second after the flow before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Time>,
+    /// When it stops; never, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Time>,
+    /// When it is active, instead of `start` and `stop`: pairs of instants, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub active: Vec<[Time; 2]>,
+    /// The nodes between its ends; by default a route with the fewest hops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<Vec<String>>,
+    /// Network-layer size of a datagram.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// Network-layer rate of constant and on-off traffic, while on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateQuantity>,
+    /// Time between datagrams, instead of `rate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Time>,
+    /// Each interval of constant traffic is drawn evenly from this share around its mean: 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<f64>,
+    /// Mean time on, of on-off traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<Time>,
+    /// Mean time off, of on-off traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off: Option<Time>,
+    /// How much TCP has to send; without end, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<PacketCount>,
+    /// How fast the application produces data for TCP; without limit, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_rate: Option<RateQuantity>,
+    /// Its access category, under EDCA.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<CategoryName>,
+}
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrafficKind {
+    /// Data over TCP.
+    #[default]
+    Tcp,
+    /// Datagrams without end: the queue is never empty.
+    Saturated,
+    /// Datagrams at a constant rate.
+    Cbr,
+    /// Datagrams at a constant rate for exponential times, with exponential pauses.
+    OnOff,
+}
+
+/// An access category.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CategoryName {
+    /// `AC_VO`.
+    Voice,
+    /// `AC_VI`.
+    Video,
+    /// `AC_BE`.
+    BestEffort,
+    /// `AC_BK`.
+    Background,
+}

@@ -1,0 +1,135 @@
+//! Medium access, rates and errors of links.
+
+use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Medium access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mac {
+    /// Which MAC.
+    #[serde(default)]
+    pub kind: MacKind,
+    /// Rate of data frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_rate: Option<RateQuantity>,
+    /// Rate of control frames; by default 1 Mbps for 802.11b (2 Mbps with short preambles), and for 802.11a and g the
+    /// fastest mandatory rate that is not above the data's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basic_rate: Option<RateQuantity>,
+    /// Preamble of 802.11b.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preamble: Option<PreambleKind>,
+    /// Packets that wait at a node, the one in the MAC not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<PacketCount>,
+    /// Packets whose DATA frame is larger than this are preceded by RTS and CTS; none, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rts_threshold: Option<Size>,
+    /// How often an RTS, or a DATA frame without one, is sent before its packet is given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_retry_limit: Option<u32>,
+    /// How often a DATA frame that an RTS precedes is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long_retry_limit: Option<u32>,
+    /// How long after a frame's arrival a station can still begin to transmit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensing_delay: Option<Time>,
+    /// How long a packet takes between the network layer and its queue, each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_layer_delay: Option<Time>,
+    /// How long a link holds the medium, ideal CSMA only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holding: Option<HoldingLaw>,
+}
+
+/// Which MAC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum MacKind {
+    /// 802.11b: real timing, collisions, hidden terminals, capture.
+    #[default]
+    #[serde(rename = "802.11b")]
+    Ieee80211b,
+    /// 802.11a: OFDM at 5 GHz.
+    #[serde(rename = "802.11a")]
+    Ieee80211a,
+    /// 802.11g without stations of 802.11b.
+    #[serde(rename = "802.11g")]
+    Ieee80211g,
+    /// Ideal CSMA: continuous time, zero sensing time, no collisions.
+    #[serde(rename = "ideal")]
+    Ideal,
+}
+
+/// Preamble of 802.11b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreambleKind {
+    /// 192 µs.
+    Long,
+    /// 96 µs.
+    Short,
+}
+
+/// How long a link of ideal CSMA holds the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HoldingLaw {
+    /// As long as its packet takes.
+    Packet,
+    /// Exponential, with a full data packet's airtime as mean.
+    Exponential,
+    /// Uniform, with a full data packet's airtime as mean.
+    Uniform,
+}
+
+/// The rate of one link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkRate {
+    /// The node that transmits.
+    pub from: String,
+    /// The node that receives.
+    pub to: String,
+    /// The rate of DATA frames, both ways.
+    pub rate: RateQuantity,
+    /// Not the other way round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_way: bool,
+}
+
+/// The error model of one link: give `loss`, `bit_error_rate`, or the four keys of a bursty link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkLoss {
+    /// The node that transmits.
+    pub from: String,
+    /// The node that receives.
+    pub to: String,
+    /// Not the other way round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_way: bool,
+    /// From when on; several entries for one link make its errors change over time.
+    #[serde(default = "zero")]
+    pub start: Time,
+    /// Probability that a frame (on a wire: a packet) is lost; of a bursty link, in its good state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+    /// Probability that a bit is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bit_error_rate: Option<f64>,
+    /// Loss probability in the bad state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_bad: Option<f64>,
+    /// Mean time in the good state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub good: Option<Time>,
+    /// Mean time in the bad state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bad: Option<Time>,
+}
+
+const fn zero() -> Time {
+    Time(evenair_units::Duration::ZERO)
+}

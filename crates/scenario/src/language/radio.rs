@@ -1,0 +1,92 @@
+//! The radio, and tables of signals.
+
+use crate::quantity::{Decibels, Frequency, Length, Power};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A radio. Each threshold is a range or a power, one of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Radio {
+    /// Frames from nearer than this are decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmission_range: Option<Length>,
+    /// Frames stronger than this are decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_threshold: Option<Power>,
+    /// Frames from nearer than this make the medium busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier_sense_range: Option<Length>,
+    /// Frames stronger than this make the medium busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier_sense_threshold: Option<Power>,
+    /// What every node transmits with; matters to thresholds given as powers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmit_power: Option<Power>,
+    /// How power falls with distance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub propagation: Option<PropagationName>,
+    /// Carrier frequency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<Frequency>,
+    /// Height of all antennas, two-ray ground only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub antenna_height: Option<Length>,
+    /// Path-loss exponent, log-distance only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exponent: Option<f64>,
+    /// Where the exponent takes over from free space, log-distance only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference_distance: Option<Length>,
+    /// How much stronger a frame must be to survive an overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Decibels>,
+    /// What it must be stronger than.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interference: Option<InterferenceRule>,
+    /// The receivers' noise, where interference is summed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Power>,
+    /// Signals weaker than this do not count as interference, where it is summed; by default the noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interference_threshold: Option<Power>,
+}
+
+/// How power falls with distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PropagationName {
+    /// Free space up to the cross-over distance, then the fourth power.
+    TwoRayGround,
+    /// The second power.
+    FreeSpace,
+    /// Free space up to a reference distance, then any power.
+    LogDistance,
+}
+
+/// What a frame must be stronger than to be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterferenceRule {
+    /// Each frame that overlaps it, whichever came first.
+    Strongest,
+    /// Each frame that overlaps it, and only if it came first: ns-2.
+    First,
+    /// Noise and all frames that overlap it, added up, at any moment.
+    Sum,
+}
+
+/// How strongly one node receives another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Signal {
+    /// The node that transmits.
+    pub from: String,
+    /// The node that receives.
+    pub to: String,
+    /// How strongly.
+    pub power: Power,
+    /// Not the other way round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_way: bool,
+}

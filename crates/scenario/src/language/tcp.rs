@@ -1,0 +1,97 @@
+//! TCP endpoints and connections.
+
+use crate::quantity::{PacketCount, Size, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// TCP endpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// Which window law.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<WindowName>,
+    /// Payload of a segment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Size>,
+    /// IP and TCP headers; also the size of an acknowledgement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Size>,
+    /// The receiver's window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_window: Option<PacketCount>,
+    /// Congestion window at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<PacketCount>,
+    /// Slow-start threshold at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<PacketCount>,
+    /// Least retransmission time-out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_rto: Option<Time>,
+    /// Retransmission time-out before the first sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Time>,
+    /// Clock that round trips are measured with; "0 s" is exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Time>,
+    /// New segments for the first two duplicate acknowledgements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_transmit: Option<bool>,
+    /// Acknowledge every second segment, or after this long; every segment, if "0 s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<Time>,
+    /// Selective acknowledgements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Open with a SYN and close with a FIN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<bool>,
+}
+
+/// Which window law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowName {
+    /// TCP Reno.
+    Reno,
+    /// TCP Reno's window with NewReno's recovery.
+    Newreno,
+    /// TCP CUBIC.
+    Cubic,
+}
+
+/// How many connections each flow keeps: n = max(1, int(k·T)).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Connections {
+    /// Connections per second of round-trip time.
+    pub k: f64,
+    /// How often the number is evaluated.
+    #[serde(default = "connections::interval")]
+    pub interval: Time,
+    /// How far k·T must move beyond its whole number before n follows.
+    #[serde(default)]
+    pub hysteresis: f64,
+    /// Whether n is the mean of its new and its last value.
+    #[serde(default)]
+    pub smoothed: bool,
+    /// The most connections that are kept.
+    #[serde(default = "connections::max")]
+    pub max: u32,
+}
+
+mod connections {
+    use crate::quantity::Time;
+    use evenair_laws::connections::RttProportionalParams;
+
+    pub(super) const fn interval() -> Time {
+        Time(RttProportionalParams::chen10().interval)
+    }
+    pub(super) const fn max() -> u32 {
+        RttProportionalParams::chen10().connections_max
+    }
+}

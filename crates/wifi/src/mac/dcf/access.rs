@@ -1,0 +1,234 @@
+//! Countdowns: when they start, freeze, run on and end.
+
+use super::{DcfAir, Expecting, Plan, Queue};
+use crate::air::{BROADCAST, Contender, Effects, Head, Wake};
+use crate::ledger::Doing;
+use evenair_laws::backoff::When;
+use evenair_units::{Duration, Instant};
+
+impl DcfAir {
+    /// See [`Air::offer`](crate::Air::offer).
+    pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+        let plan = self.plan(&head);
+        let queue = &mut self.queues[by as usize];
+        assert!(queue.head.is_none(), "contender {by} is offered a head while it has one");
+        let node = queue.node as usize;
+        queue.head = Some(head);
+        queue.plan = plan;
+        queue.received = false;
+        queue.short_failures = 0;
+        queue.long_failures = 0;
+        if self.nodes[node].awaiting == Some((by, Expecting::Burst)) {
+            return self.book(by, now); // it holds the medium already
+        }
+        let busy = self.busy(node);
+        let ready = self.ready(node, &self.queues[by as usize]);
+        let queue = &mut self.queues[by as usize];
+        if queue.left.is_some_and(|left| !busy && queue.from + left < now) {
+            queue.left = None; // a back-off after the last transmission that ended with nothing to send
+        }
+        if queue.left.is_none() {
+            // IEEE 802.11-2016 clause 10.3.4.2: at once on an idle medium, with a back-off on a busy one; a
+            // reservation makes it busy too.
+            let idle = !busy && self.nodes[node].reserved_until <= now;
+            let at_once = idle && queue.access.when == When::AfterTransmission;
+            queue.left = Some(if at_once { Duration::ZERO } else { self.timing.draw(queue) });
+            queue.from = match (busy, self.rules.own_difs && idle) {
+                (true, _) => Instant::NEVER,
+                (false, true) => now + queue.arbitration.space,
+                (false, false) => ready.max(now),
+            };
+        }
+        if !busy {
+            let queue = &mut self.queues[by as usize];
+            let deadline = queue.from + queue.left.expect("just drawn");
+            self.deadlines[by as usize] = deadline;
+            self.schedule_access(node, deadline, out);
+        }
+        self.book(by, now);
+    }
+
+    /// How long the head's frames take.
+    fn plan(&self, head: &Head) -> Plan {
+        let timing = &self.timing;
+        if head.to == BROADCAST {
+            return Plan { data: timing.data(head.size, head.rate), ..Plan::default() };
+        }
+        let long = self.rules.rts_threshold.is_some_and(|limit| head.size + timing.overhead > limit);
+        Plan {
+            data: timing.data(head.size, head.rate),
+            answer: timing.answer(head.rate),
+            request: long.then(|| timing.request(head.rate)),
+        }
+    }
+
+    /// Everybody in the neighbourhood whose countdown has ended transmits.
+    pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
+        if self.nodes[node].next_access != now {
+            return; // an earlier wake took its place
+        }
+        self.nodes[node].next_access = Instant::NEVER;
+        let mut due = std::mem::take(&mut self.due);
+        due.extend(self.around(node).iter().filter(|&&c| self.deadlines[c as usize] == now));
+        for c in due.drain(..) {
+            // Firing may have settled an internal tie against a later one.
+            if self.deadlines[c as usize] == now {
+                self.win(now, c, out);
+            }
+        }
+        self.due = due;
+        self.schedule_least(node, out);
+    }
+
+    /// A contender's countdown has ended: its exchange begins.
+    fn win(&mut self, now: Instant, c: Contender, out: &mut Effects) {
+        let queue = &mut self.queues[c as usize];
+        queue.left = None;
+        queue.from = Instant::NEVER;
+        queue.txop_until = now + queue.arbitration.txop_limit;
+        self.deadlines[c as usize] = Instant::NEVER;
+        let node = queue.node as usize;
+        self.turn_to(c, now, Doing::Sending);
+        self.settle_internal_ties(now, node, c, out);
+        self.begin_exchange(now, c, out);
+    }
+
+    /// Other contenders of the node whose countdown ends at this very instant lose as if they had collided (IEEE
+    /// 802.11-2016 clause 10.22.2.4).
+    fn settle_internal_ties(&mut self, now: Instant, node: usize, winner: Contender, out: &mut Effects) {
+        for c in self.contenders(node).filter(|&c| c != winner) {
+            if self.deadlines[c as usize] == now {
+                self.queues[c as usize].counters.internal += 1;
+                self.fail_short(now, c, out);
+            } else {
+                self.freeze(node, c, now);
+            }
+            if self.ledger.is_some() && self.queues[c as usize].head.is_some() {
+                self.turn_to(c, now, Doing::Blocked { by: winner });
+            }
+        }
+    }
+
+    /// The medium becomes busy for a contender, with an exchange of `by`.
+    pub(super) fn interrupt(&mut self, node: usize, c: Contender, at: Instant, by: Contender) {
+        self.freeze(node, c, at);
+        if self.ledger.is_some() && matches!(self.doing(c), Doing::Waiting { .. }) {
+            self.turn_to(c, at, Doing::Blocked { by });
+        }
+    }
+
+    /// Takes the time that passed off a countdown: whole slots, or all of it where back-offs are continuous.
+    pub(super) fn freeze(&mut self, node: usize, c: Contender, at: Instant) {
+        let queue = &mut self.queues[c as usize];
+        debug_assert_eq!(queue.node as usize, node);
+        let Some(left) = queue.left else { return };
+        let elapsed = at.since(queue.from);
+        let counted = if queue.slotted {
+            // EDCA counts the slot that has begun (IEEE 802.11-2016 clause 10.22.2.4), DCF the one that has ended.
+            let begun = queue.arbitration.at_boundary && at >= queue.from;
+            self.timing.slot * (elapsed.whole(self.timing.slot) + u64::from(begun))
+        } else {
+            elapsed
+        };
+        queue.left = if counted >= left && queue.head.is_none() {
+            None // ended with nothing to send
+        } else {
+            Some(left.saturating_sub(counted))
+        };
+        queue.from = Instant::NEVER;
+        self.deadlines[c as usize] = Instant::NEVER;
+    }
+
+    /// Lets the countdowns of a node run again if its medium is idle; gives the least of their deadlines.
+    pub(super) fn resume(&mut self, node: usize, now: Instant) -> Instant {
+        if self.busy(node) {
+            return Instant::NEVER;
+        }
+        let mut next = Instant::NEVER;
+        for c in self.contenders(node) {
+            let ready = self.ready(node, &self.queues[c as usize]);
+            let queue = &mut self.queues[c as usize];
+            if let Some(left) = queue.left
+                && queue.from.is_never()
+            {
+                // Where slots are already being counted, join at the next boundary.
+                let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
+                queue.from = if queue.slotted { ready + self.timing.slot * missed } else { ready.max(now) };
+                if queue.head.is_some() {
+                    let deadline = queue.from + left;
+                    self.deadlines[c as usize] = deadline;
+                    next = next.min(deadline);
+                }
+                let from = queue.from;
+                if self.ledger.is_some() && self.queues[c as usize].head.is_some() {
+                    let since = self.nodes[node].idle_since;
+                    self.turn_to(c, since, Doing::Waiting { countdown_from: from });
+                }
+            }
+        }
+        next
+    }
+
+    /// When a countdown may run: the medium has been idle for an inter-frame space and no reservation holds.
+    fn ready(&self, node: usize, queue: &Queue) -> Instant {
+        let node = &self.nodes[node];
+        let space = queue.arbitration.space;
+        if self.rules.eifs_reserves {
+            node.idle_since.max(node.reserved_until) + space
+        } else {
+            // Clause 10.22.2.4: EIFS − DIFS + AIFS, which is EIFS for DCF.
+            let longer = if node.extended { self.timing.eifs - self.timing.difs } else { Duration::ZERO };
+            let after_reservation = if node.reserved_until > node.idle_since {
+                node.reserved_until + space
+            } else {
+                Instant::ZERO
+            };
+            (node.idle_since + longer + space).max(after_reservation)
+        }
+    }
+
+    /// A SIFS and a CTS after an RTS whose exchange did not go on: whoever reserved the medium for it and has heard
+    /// nothing since may use it (IEEE 802.11-2016 clause 10.3.2.4).
+    pub(super) fn on_unreserve(&mut self, now: Instant, node: usize, out: &mut Effects) {
+        let mut next = Instant::NEVER;
+        for i in self.ears_of(node) {
+            let there = self.ears[i].node as usize;
+            let this = &mut self.nodes[there];
+            if this.unreserve_at != now {
+                continue;
+            }
+            this.unreserve_at = Instant::NEVER;
+            this.reserved_until = now;
+            for c in self.contenders(there) {
+                self.freeze(there, c, now); // its countdown waits for the end of the reservation; let it wait anew
+            }
+            next = next.min(self.resume(there, now));
+        }
+        self.schedule_access(node, next, out);
+    }
+
+    /// Whether a node senses a carrier or is in an exchange of its own.
+    pub(super) fn busy(&self, node: usize) -> bool {
+        let node = &self.nodes[node];
+        node.carriers > 0 || node.sending.is_some() || node.awaiting.is_some()
+    }
+
+    /// Asks for a wake at the least deadline of a neighbourhood.
+    pub(super) fn schedule_least(&mut self, node: usize, out: &mut Effects) {
+        let around = self.around(node).iter().map(|&c| self.deadlines[c as usize]);
+        let next = around.fold(Instant::NEVER, Instant::min);
+        self.schedule_access(node, next, out);
+    }
+
+    pub(super) fn schedule_access(&mut self, node: usize, at: Instant, out: &mut Effects) {
+        if at < self.nodes[node].next_access {
+            self.nodes[node].next_access = at;
+            out.wakes.push((at, Wake::Access(node as u32)));
+        }
+    }
+
+    fn around(&self, node: usize) -> &[Contender] {
+        let (start, end) = self.around_range[node];
+        &self.around[start as usize..end as usize]
+    }
+}

@@ -1,0 +1,78 @@
+//! The ledger and the timeline.
+
+use super::{DcfAir, Sending};
+use crate::air::Contender;
+use crate::ledger::{Doing, Ledger};
+use crate::timeline::{FrameKind, FrameRecord};
+use evenair_units::Instant;
+
+impl DcfAir {
+    pub(crate) fn start_ledger(&mut self, now: Instant) {
+        let mut ledger = Ledger::new(self.queues.len(), now);
+        for c in 0..self.queues.len() as u32 {
+            let doing = self.doing(c);
+            ledger.turn_to(c, now, doing);
+        }
+        self.ledger = Some(Box::new(ledger));
+    }
+
+    pub(super) fn record(&mut self, now: Instant, node: usize, sent: &Sending, decoded: bool) {
+        let kind = match sent.kind {
+            FrameKind::Data => 0u64,
+            FrameKind::Ack => 1,
+            FrameKind::Rts => 2,
+            FrameKind::Cts => 3,
+        };
+        self.fingerprint.add(now, (node as u64) << 3 | kind << 1 | u64::from(decoded));
+        if let Some(timeline) = &mut self.timeline {
+            let queue = &self.queues[sent.by as usize];
+            timeline.add(FrameRecord {
+                start: sent.since,
+                end: now,
+                from: node as u32,
+                to: sent.to,
+                kind: sent.kind,
+                by: sent.by,
+                decoded,
+                retry: sent.kind == FrameKind::Data && queue.short_failures + queue.long_failures > 0,
+                reserves_us: sent.reserves.as_nanos().div_ceil(1000) as u32,
+            });
+        }
+    }
+
+    /// What a contender is doing, for the ledger.
+    pub(super) fn doing(&self, c: Contender) -> Doing {
+        let queue = &self.queues[c as usize];
+        let node = &self.nodes[queue.node as usize];
+        if let Some(sending) = node.sending {
+            if sending.by == c {
+                return Doing::Sending;
+            }
+            return if queue.head.is_some() { Doing::Blocked { by: sending.by } } else { Doing::Nothing };
+        }
+        match (queue.head, node.awaiting) {
+            (None, _) => Doing::Nothing,
+            (Some(_), Some((by, _))) if by == c => Doing::Sending,
+            (Some(_), Some((by, _))) => Doing::Blocked { by },
+            (Some(_), None) if !queue.from.is_never() => Doing::Waiting { countdown_from: queue.from },
+            (Some(_), None) => match node.heard.iter().find(|h| h.sensed) {
+                Some(heard) => Doing::Blocked { by: heard.by },
+                None => Doing::Waiting { countdown_from: Instant::NEVER },
+            },
+        }
+    }
+
+    /// Books a contender's present activity from `now` on.
+    pub(super) fn book(&mut self, c: Contender, now: Instant) {
+        if self.ledger.is_some() {
+            let doing = self.doing(c);
+            self.turn_to(c, now, doing);
+        }
+    }
+
+    pub(super) fn turn_to(&mut self, c: Contender, now: Instant, doing: Doing) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.turn_to(c, now, doing);
+        }
+    }
+}

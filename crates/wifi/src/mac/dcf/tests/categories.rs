@@ -1,0 +1,152 @@
+//! EDCA: spaces, boundaries, bursts, internal collisions (IEEE 802.11-2016 clause 10.22.2), OFDM timing.
+
+use super::*;
+use crate::timing::ControlRate;
+use evenair_topology::{ConflictGraph, Link};
+
+fn a() -> MacTiming {
+    MacTiming::a(ControlRate::Mandatory).qos()
+}
+
+/// Contenders on nodes 0 and 1, both sending to node 2, of these categories.
+fn rivals(first: Category, second: Category) -> Bench {
+    let timing = a();
+    let links = [Link { from: 0, to: 2 }, Link { from: 1, to: 2 }];
+    let medium = Medium::from_conflicts(3, &links, &ConflictGraph::from_edges(2, &[(0, 1)]));
+    let contention = |node: u32, category: Category| Contention {
+        node,
+        access: at_once(),
+        arbitration: EdcaParams::standard(category, PhyStandard::A).arbitration(&timing),
+        stream: Stream::named(1, &format!("{node}"), "backoff"),
+    };
+    host(&medium, vec![contention(0, first), contention(1, second)], timing)
+}
+
+fn host(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming) -> Bench {
+    let mut air = DcfAir::new(medium, contenders, timing, Rules::standard());
+    air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
+    Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
+}
+
+/// A slotted law that draws no slots; tests set what is left by hand.
+fn at_once() -> Access {
+    Access {
+        draw: Draw::Slots { window: 0, end_included: true },
+        on_failure: OnFailure::Double { window_max: 0 },
+        when: When::BeforeFrame,
+    }
+}
+
+fn head(to: u32) -> Head {
+    Head { to, size: Bytes::new(DATA_BYTES), rate: Rate::from_kbps(54_000) }
+}
+
+impl Bench {
+    fn offer_ofdm(&mut self, by: u32, to: u32) {
+        self.air.offer(self.now, by, head(to), &mut self.out);
+        self.collect();
+    }
+
+    /// As if the contender had drawn so many slots: on an idle medium since the start.
+    fn offer_with(&mut self, by: u32, to: u32, slots: u64) {
+        self.air.queues[by as usize].left = Some(timing_slot() * slots);
+        let space = self.air.queues[by as usize].arbitration.space;
+        self.air.queues[by as usize].from = Instant::ZERO + space;
+        self.offer_ofdm(by, to);
+    }
+}
+
+fn timing_slot() -> Duration {
+    a().slot
+}
+
+#[test]
+fn each_category_waits_its_own_space() {
+    for (category, space_us) in [
+        (Category::Voice, 16 + 2 * 9),
+        (Category::Video, 16 + 2 * 9),
+        (Category::BestEffort, 16 + 3 * 9),
+        (Category::Background, 16 + 7 * 9),
+    ] {
+        let mut bench = rivals(category, category);
+        bench.offer_with(0, 2, 0);
+        bench.run_to(us(1_000));
+        assert_eq!(bench.data_starts(0), [space_us * 1000], "{category:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_countdown_has_counted_the_slot_that_began() {
+    // Contender 0 (AIFSN 2, 3 slots) starts at 34 + 27 = 61 µs. Contender 1 (AIFSN 3, 5 slots) has passed boundaries at
+    // 43, 52 and 61 µs: EDCA has counted 3 slots where DCF would have counted 2.
+    let mut bench = rivals(Category::Video, Category::BestEffort);
+    bench.offer_with(0, 2, 3);
+    bench.offer_with(1, 2, 5);
+    bench.run_to(us(70));
+    assert_eq!(bench.data_starts(0).len() + bench.air.nodes[0].sending.iter().count(), 1);
+    assert_eq!(bench.air.queues[1].left, Some(timing_slot() * 2));
+}
+
+#[test]
+fn a_winner_keeps_the_medium_for_its_txop() {
+    // 1008-byte frames at 54 Mb/s: 20 + 39·4 = 176 µs with QoS header; with SIFS, ACK (28 µs) and the SIFS after it an
+    // exchange takes 236 µs: six fit into 1504 µs, the last of which needs no SIFS after it.
+    let mut bench = rivals(Category::Voice, Category::BestEffort);
+    bench.offer_with(0, 2, 0);
+    let mut done = 0;
+    while bench.now < us(3_000) {
+        let at = bench.queue.next_at().unwrap_or(us(3_000)).min(us(3_000));
+        bench.run_to(at);
+        if bench.done().iter().filter(|d| d.1 == 0).count() > done {
+            done += 1;
+            bench.offer_ofdm(0, 2); // its queue is never empty
+        }
+    }
+    let starts = bench.data_starts(0);
+    let data = a().data(Bytes::new(DATA_BYTES), Rate::from_kbps(54_000)).as_nanos();
+    let exchange = data + 2 * 16_000 + a().answer(Rate::from_kbps(54_000)).as_nanos();
+    let gaps: Vec<u64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
+    let in_burst = gaps.iter().take_while(|&&gap| gap == exchange).count() as u64;
+    assert_eq!(in_burst + 1, (1_504_000 + 16_000) / exchange, "{gaps:?}");
+    // Then it contends anew: an arbitration space of 34 µs after the acknowledgement instead of a SIFS.
+    assert_eq!(gaps[in_burst as usize], exchange - 16_000 + 34_000);
+}
+
+#[test]
+fn of_two_categories_of_one_node_the_urgent_one_wins_the_tie_and_the_other_backs_off() {
+    let timing = a();
+    let links = [Link { from: 0, to: 1 }, Link { from: 0, to: 2 }];
+    let medium = Medium::from_conflicts(3, &links, &ConflictGraph::new(2));
+    let contention = |category| Contention {
+        node: 0,
+        access: EdcaParams::standard(category, PhyStandard::A).backoff().access(),
+        arbitration: Arbitration {
+            txop_limit: Duration::ZERO,
+            ..EdcaParams::standard(category, PhyStandard::A).arbitration(&timing)
+        },
+        stream: Stream::named(1, &format!("{category:?}"), "backoff"),
+    };
+    let mut bench =
+        host(&medium, vec![contention(Category::Voice), contention(Category::BestEffort)], timing);
+    // Voice, AIFSN 2 and 1 slot; best effort, AIFSN 3 and none: both at 43 µs.
+    bench.offer_with(0, 1, 1);
+    bench.offer_with(1, 2, 0);
+    bench.run_to(us(44));
+    assert_eq!(bench.air.nodes[0].sending.unwrap().by, 0);
+    assert_eq!(bench.air.counters(1).internal, 1);
+    assert_eq!(bench.air.queues[1].window, 31, "as if it had collided");
+    bench.run_to(us(3_000));
+    assert_eq!(bench.done().len(), 2);
+}
+
+#[test]
+fn after_an_error_the_extended_space_keeps_the_order_of_categories() {
+    // EIFS − DIFS + AIFS: 94 − 34 + 43 for best effort.
+    let mut bench = rivals(Category::BestEffort, Category::BestEffort);
+    bench.air.nodes[0].extended = true;
+    let ready = bench.air.nodes[0].idle_since + Duration::from_micros(94 - 34 + 43);
+    bench.air.queues[0].left = None;
+    bench.offer_ofdm(0, 2);
+    bench.run_to(us(1_000));
+    assert_eq!(bench.data_starts(0), [ready.as_nanos()]);
+}

@@ -1,0 +1,145 @@
+//! RTS, CTS and the network allocation vector (IEEE 802.11-2016 clauses 10.3.2.4 to 10.3.2.7, 10.3.4.4).
+
+use super::*;
+
+const SIFS: u64 = 10_000;
+const CTS: u64 = 304_000;
+const RTS: u64 = 352_000;
+
+fn protected() -> Rules {
+    Rules { rts_threshold: Some(Bytes::new(500)), ..Rules::standard() }
+}
+
+fn bench(at_m: &[f64]) -> Bench {
+    Bench::line(at_m, |_| exactly(0), timing(), protected())
+}
+
+#[test]
+fn an_exchange_is_rts_cts_data_ack_each_a_sifs_apart() {
+    let mut bench = bench(&[0.0, 100.0]);
+    bench.offer(0, 1);
+    bench.run_to(us(5_000));
+    let flight = flight_ns(100.0);
+    let cts = 50_000 + RTS + flight + SIFS;
+    let data = cts + CTS + flight + SIFS;
+    let ack = data + data_ns() + flight + SIFS;
+    assert_eq!(
+        bench.frames(),
+        [
+            (50_000, 0, FrameKind::Rts),
+            (cts, 1, FrameKind::Cts),
+            (data, 0, FrameKind::Data),
+            (ack, 1, FrameKind::Ack)
+        ]
+    );
+    assert_eq!(bench.done(), [(ack + CTS, 0, Outcome::Delivered)]);
+    assert_eq!((bench.air.counters(0).requests, bench.air.counters(0).requests_failed), (1, 0));
+}
+
+#[test]
+fn a_packet_below_the_threshold_goes_without() {
+    let mut bench = bench(&[0.0, 100.0]);
+    bench.air.rules.rts_threshold = Some(Bytes::new(1036)); // the frame has 1036 bytes, and is not above it
+    bench.offer(0, 1);
+    bench.run_to(us(5_000));
+    assert_eq!(bench.frames()[0].2, FrameKind::Data);
+}
+
+#[test]
+fn a_cts_silences_who_hears_the_receiver_only() {
+    // Node 2 decodes node 1 but not node 0, whose carrier it does not sense either.
+    let mut bench = bench(&[0.0, 249.0, 498.0, 600.0]);
+    for i in bench.air.ears_of(0) {
+        if bench.air.ears[i].node != 1 {
+            bench.air.ears[i].sensed = false;
+            bench.air.ears[i].decodable = false;
+        }
+    }
+    bench.offer(0, 1);
+    bench.run_to(us(60 + 352 + 100)); // the CTS is on the air
+    bench.offer(2, 3);
+    bench.run_to(us(10_000));
+    let ack_end = bench.done()[0].0;
+    let rts = bench.frames().iter().find(|f| f.1 == 2).unwrap().0;
+    // The reservation is counted from the CTS as it arrived at node 2; the last flights are within a microsecond.
+    assert!((ack_end + 50_000..ack_end + 52_000).contains(&rts), "{rts} {ack_end}");
+}
+
+#[test]
+fn a_reserved_station_does_not_answer_an_rts() {
+    for (rules, answers) in [(protected(), false), (Rules { cts_when_reserved: true, ..protected() }, true)] {
+        let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing(), rules);
+        bench.air.nodes[1].reserved_until = us(50_000);
+        bench.offer(0, 1);
+        bench.run_to(us(1_000));
+        assert_eq!(bench.frames().iter().any(|f| f.2 == FrameKind::Cts), answers);
+        assert_eq!(bench.air.counters(0).requests_failed, u64::from(!answers));
+    }
+}
+
+#[test]
+fn a_failed_rts_counts_as_short_and_a_failed_data_frame_as_long() {
+    // Out of range: seven RTS, no DATA. DATA lost on a bad link: four of them, and the short count begins anew with
+    // each CTS.
+    let mut far = bench(&[0.0, 400.0]);
+    far.offer(0, 1);
+    far.run_to(us(100_000));
+    assert_eq!((far.air.counters(0).requests, far.air.counters(0).attempts), (7, 0));
+    let mut bad = bench(&[0.0, 100.0]);
+    bad.air.set_loss(0, 1, LossProcess::new(Vec::new(), Stream::named(1, "0>1", "loss")));
+    let every_data_frame = LossModel::Bits(1e-2); // an RTS survives with 0.2, 8288 bits never
+    let process = LossProcess::new(vec![(Instant::ZERO, every_data_frame)], Stream::named(3, "0>1", "loss"));
+    bad.air.set_loss(0, 1, process);
+    bad.offer(0, 1);
+    bad.run_to(us(200_000));
+    let counters = *bad.air.counters(0);
+    assert_eq!(counters.attempts + counters.requests_failed, counters.requests);
+    assert!(counters.attempts == 4 || counters.requests_failed >= 7, "{counters:?}");
+    assert_eq!(counters.dropped, 1);
+}
+
+#[test]
+fn the_window_doubles_over_short_and_long_failures_alike() {
+    let mut bench = Bench::line(&[0.0, 400.0], |_| dcf(), timing(), protected());
+    bench.offer(0, 1);
+    bench.run_to(us(2_000));
+    assert!(bench.air.counters(0).requests_failed > 0);
+    assert!(bench.air.queues[0].window >= 63);
+}
+
+#[test]
+fn an_unused_reservation_is_dropped_after_the_time_of_a_cts() {
+    // Node 1 is out of node 0's range and never answers; node 2 decodes the RTS. By the standard it may go on after
+    // 2 SIFS + CTS + preamble + 2 slots; in ns-2 it waits for the whole exchange that never comes.
+    for (drops, wait_us) in [(true, 20 + 304 + 192 + 40), (false, 10 + 304 + 10 + 10 + 304)] {
+        let rules = Rules { drops_unused_reservation: drops, short_retry_limit: 1, ..protected() };
+        let mut bench = Bench::line(&[0.0, 400.0, -200.0, -300.0], |_| exactly(0), timing(), rules);
+        bench.offer(0, 1);
+        bench.run_to(us(60));
+        bench.offer(2, 3);
+        bench.run_to(us(20_000));
+        let heard = 50_000 + RTS;
+        let expected = heard + wait_us * 1000 + 50_000 + if drops { 0 } else { data_ns() + flight_ns(200.0) };
+        let start = bench.frames().iter().find(|f| f.1 == 2).unwrap().0;
+        assert_eq!(start, expected, "drops: {drops}");
+    }
+}
+
+#[test]
+fn a_reservation_that_data_follow_is_kept() {
+    // Node 2 decodes node 0's RTS but hears nothing of node 1; the DATA frame begins before the reservation is void.
+    let mut bench = bench(&[0.0, 200.0, -200.0, -300.0]);
+    for i in bench.air.ears_of(1) {
+        if bench.air.ears[i].node != 0 {
+            bench.air.ears[i].sensed = false;
+            bench.air.ears[i].decodable = false;
+        }
+    }
+    bench.offer(0, 1);
+    bench.run_to(us(60));
+    bench.offer(2, 3);
+    bench.run_to(us(20_000));
+    let ack_end = bench.done()[0].0;
+    let start = bench.frames().iter().find(|f| f.1 == 2).unwrap().0;
+    assert!(start >= ack_end + 50_000, "{start} {ack_end}");
+}

@@ -1,0 +1,190 @@
+//! Physical layers: which rates there are, and how long a frame is on the air.
+
+use evenair_units::{Bytes, Duration, Rate};
+use std::fmt;
+
+/// Which physical layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PhyStandard {
+    /// 802.11b, DSSS and HR/DSSS: 1, 2, 5.5 and 11 Mb/s (IEEE 802.11-2016 clauses 15 and 16).
+    B,
+    /// 802.11a, OFDM at 5 GHz, 20 MHz wide: 6 to 54 Mb/s (clause 17).
+    A,
+    /// 802.11g without stations of 802.11b: OFDM at 2.4 GHz, short slots (clause 18).
+    G,
+}
+
+/// The preamble of 802.11b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Preamble {
+    /// 144 µs of preamble and 48 µs of header.
+    Long,
+    /// 72 µs and 24 µs; not for 1 Mb/s.
+    Short,
+}
+
+/// How a frame's duration is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Phy {
+    /// Which physical layer.
+    pub standard: PhyStandard,
+    /// Which preamble, of 802.11b only.
+    pub preamble: Preamble,
+    /// Round the payload up to whole microseconds, as the standard does for 802.11b and ns-2 does not.
+    pub whole_micros: bool,
+}
+
+/// A rate that the physical layer does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnsupportedRate {
+    /// The rate that was asked for.
+    pub rate: Rate,
+    /// The rates that there are.
+    pub allowed: &'static [Rate],
+}
+
+impl fmt::Display for UnsupportedRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not a rate of this physical layer; it has ", self.rate)?;
+        for (i, rate) in self.allowed.iter().enumerate() {
+            write!(f, "{}{rate}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnsupportedRate {}
+
+const fn rates<const N: usize>(kbps: [u64; N]) -> [Rate; N] {
+    let mut rates = [Rate::from_bps(0); N];
+    let mut i = 0;
+    while i < N {
+        rates[i] = Rate::from_kbps(kbps[i]);
+        i += 1;
+    }
+    rates
+}
+
+const B_RATES: [Rate; 4] = rates([1_000, 2_000, 5_500, 11_000]);
+const OFDM_RATES: [Rate; 8] = rates([6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000]);
+/// What every OFDM station must have (clause 17.2.3.4), and answers with.
+const OFDM_MANDATORY: [Rate; 3] = rates([6_000, 12_000, 24_000]);
+/// One OFDM symbol (table 17-5).
+const SYMBOL: Duration = Duration::from_micros(4);
+/// SERVICE and tail bits around the payload (clause 17.4.3).
+const SERVICE_AND_TAIL_BITS: u64 = 16 + 6;
+
+impl Phy {
+    /// 802.11b, by the standard.
+    pub const fn b(preamble: Preamble) -> Self {
+        Self { standard: PhyStandard::B, preamble, whole_micros: true }
+    }
+
+    /// 802.11b with long preambles.
+    pub const fn b_long() -> Self {
+        Self::b(Preamble::Long)
+    }
+
+    /// 802.11a.
+    pub const fn a() -> Self {
+        Self { standard: PhyStandard::A, ..Self::b_long() }
+    }
+
+    /// 802.11g without stations of 802.11b.
+    pub const fn g() -> Self {
+        Self { standard: PhyStandard::G, ..Self::b_long() }
+    }
+
+    /// The rates of this physical layer with this preamble.
+    pub fn rates(&self) -> &'static [Rate] {
+        match (self.standard, self.preamble) {
+            (PhyStandard::B, Preamble::Long) => &B_RATES,
+            (PhyStandard::B, Preamble::Short) => &B_RATES[1..],
+            (PhyStandard::A | PhyStandard::G, _) => &OFDM_RATES,
+        }
+    }
+
+    /// The rates that control frames may use unless the scenario says otherwise: the mandatory ones.
+    pub fn mandatory(&self) -> &'static [Rate] {
+        match (self.standard, self.preamble) {
+            (PhyStandard::B, Preamble::Long) => &B_RATES[..2],
+            (PhyStandard::B, Preamble::Short) => &B_RATES[1..2],
+            (PhyStandard::A | PhyStandard::G, _) => &OFDM_MANDATORY,
+        }
+    }
+
+    /// Accepts a rate of this physical layer.
+    ///
+    /// # Errors
+    /// Lists the rates that there are. Short preambles exclude 1 Mb/s (IEEE 802.11-2016 clause 16.2.2.3).
+    pub fn checked(&self, rate: Rate) -> Result<Rate, UnsupportedRate> {
+        let allowed = self.rates();
+        if allowed.contains(&rate) { Ok(rate) } else { Err(UnsupportedRate { rate, allowed }) }
+    }
+
+    /// Preamble and header: what precedes the first bit of a frame.
+    pub const fn preamble_time(&self) -> Duration {
+        match (self.standard, self.preamble) {
+            (PhyStandard::B, Preamble::Long) => Duration::from_micros(144 + 48),
+            (PhyStandard::B, Preamble::Short) => Duration::from_micros(72 + 24),
+            // Training symbols 16 µs, SIGNAL 4 µs (clause 17.4.3).
+            (PhyStandard::A | PhyStandard::G, _) => Duration::from_micros(16 + 4),
+        }
+    }
+
+    /// From a frame's first energy to the moment at which its receiver knows that a frame has begun
+    /// (aRxPHYStartDelay, clauses 15.3.3, 16.3.4, 17.4.4).
+    pub const fn start_delay(&self) -> Duration {
+        self.preamble_time()
+    }
+
+    /// Airtime of a frame of `size` MAC bytes, header and checksum included. 802.11b: `preamble + header +
+    /// ⌈8·LENGTH/RATE⌉` (IEEE 802.11-2016 clause 16.3.4). OFDM: whole symbols after the preamble (clause 17.4.3), and
+    /// for 802.11g the signal extension of 6 µs (clause 18.3.2.4).
+    pub const fn airtime(&self, size: Bytes, rate: Rate) -> Duration {
+        let payload_ns = match self.standard {
+            PhyStandard::B if self.whole_micros => rate.whole_micros_for(size).as_nanos(),
+            PhyStandard::B => rate.time_for(size).as_nanos(),
+            PhyStandard::A | PhyStandard::G => {
+                let bits_per_symbol = rate.as_bps() * SYMBOL.as_nanos() / 1_000_000_000;
+                let symbols = (size.bits() + SERVICE_AND_TAIL_BITS).div_ceil(bits_per_symbol);
+                symbols * SYMBOL.as_nanos()
+            }
+        };
+        let extension_ns = match self.standard {
+            PhyStandard::G => 6_000,
+            PhyStandard::A | PhyStandard::B => 0,
+        };
+        Duration::from_nanos(self.preamble_time().as_nanos() + payload_ns + extension_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_1500_byte_packet_over_802_11a() {
+        // 1536 MAC bytes are 12288 bits, 12310 with SERVICE and tail: 513 symbols of 24 bits at 6 Mb/s, 57 of 216 at 54.
+        let size = Bytes::new(1536);
+        assert_eq!(Phy::a().airtime(size, Rate::from_kbps(6_000)), Duration::from_micros(20 + 513 * 4));
+        assert_eq!(Phy::a().airtime(size, Rate::from_kbps(54_000)), Duration::from_micros(20 + 57 * 4));
+        assert_eq!(Phy::g().airtime(size, Rate::from_kbps(54_000)), Duration::from_micros(20 + 57 * 4 + 6));
+        // An acknowledgement, 134 bits: 6 symbols at 6 Mb/s, 2 at 24.
+        assert_eq!(Phy::a().airtime(Bytes::new(14), Rate::from_kbps(6_000)), Duration::from_micros(44));
+        assert_eq!(Phy::a().airtime(Bytes::new(14), Rate::from_kbps(24_000)), Duration::from_micros(28));
+    }
+
+    #[test]
+    fn unknown_rates_are_named() {
+        let phy = Phy::b_long();
+        assert!(phy.checked(Rate::from_kbps(11_000)).is_ok());
+        let error = phy.checked(Rate::from_kbps(54_000)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "54 Mbps is not a rate of this physical layer; it has 1 Mbps, 2 Mbps, 5.5 Mbps, 11 Mbps"
+        );
+        assert!(Phy::b(Preamble::Short).checked(Rate::from_kbps(1_000)).is_err());
+        assert!(Phy::a().checked(Rate::from_kbps(54_000)).is_ok());
+    }
+}
