@@ -63,7 +63,8 @@ pub fn throughput_pps(exchange: &Exchange, stations: u32, successes: u64, seed: 
                 }
                 station.counter = i64::from(stream.up_to(station.window));
             } else {
-                station.counter -= ((first - station.from).max(0) / slot).min(station.counter);
+                // A slot that ends before the frame can be sensed was idle for all that is known.
+                station.counter -= ((limit - station.from).max(0) / slot).min(station.counter);
                 station.from = idle_at + if success { difs } else { eifs };
             }
         }

@@ -4,9 +4,10 @@ use crate::arguments::{DemoOptions, ObjectiveName, RunOptions, ShowOptions, Solv
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail};
-use evenair_netsim::MacSpec;
+use evenair_netsim::pcap::PcapWriter;
+use evenair_netsim::{MacSpec, Network};
 use evenair_scenario::{Objective, Scenario};
-use evenair_study::{Outcome, RecordOptions, RunRecord, Study, Sweep, html};
+use evenair_study::{Outcome, RecordOptions, RunRecord, Study, Sweep, html, tables};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -49,7 +50,10 @@ fn scenario(name: &str, set: &[String]) -> Result<Scenario> {
 
 pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     watch_for_interrupt();
-    let outcome = conduct("demo", options.quick, &options.out, "evenair demo")?;
+    let study = Study::builtin("demo")?;
+    let sweep = Sweep::new(&study, options.quick)?;
+    let command = if options.quick { "evenair demo --quick" } else { "evenair demo" };
+    let outcome = conduct("demo", &sweep, study, &options.out, command)?;
     if options.json {
         return print(&format!("{}\n", outcome.to_json()));
     }
@@ -75,18 +79,23 @@ fn starvation_story(outcome: &Outcome) -> String {
     lines
 }
 
-/// Runs one study into a folder and writes its report, result and table.
-fn conduct(id: &str, quick: bool, folder: &Path, command: &str) -> Result<Outcome> {
-    let study = Study::builtin(id)?;
-    let sweep = Sweep::new(&study, quick)?;
+/// Runs one study into a folder and writes its report, result and tables.
+fn conduct(id: &str, sweep: &Sweep, study: Study, folder: &Path, command: &str) -> Result<Outcome> {
     let bar = Bar::new(id);
     let runs = sweep.run(&folder.join("runs"), &STOP, &bar);
     bar.clear();
-    let outcome = Outcome::new(study, &sweep, runs?);
-    let command = if quick { format!("{command} --quick") } else { command.to_string() };
-    write_file(&folder.join("report.html"), &html::report(&outcome, &command))?;
+    let outcome = Outcome::new(study, sweep, runs?);
+    write_file(&folder.join("report.html"), &html::report(&outcome, command))?;
     write_file(&folder.join("result.json"), &format!("{:#}\n", outcome.to_json()))?;
     write_file(&folder.join("table.csv"), &outcome.to_csv())?;
+    write_file(&folder.join("manifest.json"), &format!("{:#}\n", outcome.manifest(command)))?;
+    write_file(&folder.join("study.toml"), evenair_study::study_text(id).unwrap_or_default())?;
+    let scenarios = folder.join("scenarios");
+    std::fs::create_dir_all(&scenarios).with_context(|| format!("cannot make {}", scenarios.display()))?;
+    for (variant, scenario) in outcome.scenarios() {
+        write_file(&scenarios.join(format!("{variant}.toml")), &resolved(scenario)?)?;
+    }
+    tables::write(folder, &outcome.groups()).context("cannot write the tables")?;
     Ok(outcome)
 }
 
@@ -108,7 +117,21 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let (mut held, mut all) = (0, 0);
     for id in &ids {
         let folder = options.out.join(id);
-        let outcome = conduct(id, options.quick, &folder, &format!("evenair study {id}"))?;
+        let study = Study::builtin(id)?;
+        let mut sweep = Sweep::new(&study, options.quick)?;
+        let mut command = format!("evenair study {id}{}", if options.quick { " --quick" } else { "" });
+        if let Some(shard) = options.shard {
+            let bar = Bar::new(id);
+            let done = sweep.run_shard(shard, &folder.join("runs"), &STOP, &bar);
+            bar.clear();
+            print(&format!("{id}: part {}/{} is done, {} runs\n", shard.index, shard.of, done?))?;
+            continue;
+        }
+        if let Some(precision) = options.precision {
+            sweep.set_precision(precision, study.seeds_max);
+            command += &format!(" --precision {precision}");
+        }
+        let outcome = conduct(id, &sweep, study, &folder, &command)?;
         held += outcome.claims.iter().filter(|c| c.holds).count();
         all += outcome.claims.len();
         if options.json {
@@ -118,7 +141,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
             print(&format!("report: {}\n", folder.join("report.html").display()))?;
         }
     }
-    if options.json {
+    if options.json || options.shard.is_some() {
         return Ok(());
     }
     print(&format!("\n{} studies, {held} of {all} claims hold\n", ids.len()))
@@ -130,9 +153,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let keep = RecordOptions { series: options.series, ledger: options.ledger, timeline: options.timeline };
     let sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
     let bar = Bar::new(&scenario.name);
-    let runs = sweep.run_in_memory(&STOP, &bar);
+    let runs = sweep.run_in_memory(options.precision, &STOP, &bar);
     bar.clear();
     let runs = runs?;
+    if let Some(path) = &options.pcap {
+        capture(&scenario, path).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let lines = json_lines(&options.scenario, &runs);
     if let Some(folder) = &options.out {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -142,6 +168,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
             write_file(&folder.join("frames.csv"), &frames_csv(&runs))?;
         }
         write_file(&folder.join("flows.csv"), &flows_csv(&runs))?;
+        let group = tables::Group { variant: "run", x: None, runs: &runs };
+        tables::write(folder, &[group]).context("cannot write the tables")?;
     }
     if options.json {
         return print(&lines);
@@ -154,6 +182,19 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     };
     let head = format!("{name}: {} after {} of warm-up, {seeds}\n\n", scenario.duration, scenario.warmup);
     print(&(head + &text::runs(&runs, options.ledger)))
+}
+
+/// Runs the first seed once more and writes its frames down.
+fn capture(scenario: &Scenario, path: &Path) -> Result<()> {
+    let network = scenario.network();
+    let MacSpec::Dcf { timing, .. } = network.mac else {
+        bail!("the ideal MAC has no frames; captures are of 802.11");
+    };
+    let file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    let mut writer = PcapWriter::new(file, network.nodes.len(), timing)?;
+    Network::run_traced(&network, scenario.run_spec(scenario.seed), &mut writer);
+    writer.finish()?;
+    Ok(())
 }
 
 /// One document a line and seed.
@@ -180,13 +221,14 @@ fn frames_csv(runs: &[RunRecord]) -> String {
 
 fn flows_csv(runs: &[RunRecord]) -> String {
     let mut text = String::from(
-        "seed,flow,goodput_bps,goodput_pps,round_trip_s,connections,congestion_window,sent,retransmitted,timeouts\n",
+        "seed,flow,goodput_bps,goodput_pps,offered_pps,delay_s,jitter_s,round_trip_s,connections,congestion_window,sent,retransmitted,timeouts\n",
     );
     for run in runs {
         for f in &run.flows {
-            let round_trip = f.round_trip_s.map(|t| t.to_string()).unwrap_or_default();
+            let number = |x: Option<f64>| x.map(|x| x.to_string()).unwrap_or_default();
+            let times = [f.offered_pps, f.delay_s, f.jitter_s, f.round_trip_s].map(number).join(",");
             text += &format!(
-                "{},{},{},{},{round_trip},{},{},{},{},{}\n",
+                "{},{},{},{},{times},{},{},{},{},{}\n",
                 run.seed,
                 f.flow,
                 f.goodput_bps,

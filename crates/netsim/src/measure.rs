@@ -3,6 +3,7 @@
 use evenair_des::Fingerprint;
 use evenair_units::Instant;
 use evenair_wifi::{Airtime, Counters, FrameRecord};
+use serde::{Deserialize, Serialize};
 
 /// The result of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,10 +31,16 @@ pub struct RunResult {
 }
 
 /// What one flow got.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowResult {
     /// Its name.
-    pub name: String,
+    pub flow: String,
+    /// Where its data come from.
+    pub from: String,
+    /// Where they go.
+    pub to: String,
+    /// The queue at the source that carries its data.
+    pub queue: String,
     /// Data handed to the application \[bit/s\].
     pub goodput_bps: f64,
     /// The same in segments or datagrams \[1/s\].
@@ -45,10 +52,13 @@ pub struct FlowResult {
     /// Mean congestion window, all connections together \[segments\].
     pub congestion_window: f64,
     /// Datagrams that the source handed down \[1/s\]; none for TCP.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offered_pps: Option<f64>,
     /// Mean one-way delay of datagrams \[s\].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_s: Option<f64>,
     /// Mean difference between the delays of successive datagrams \[s\].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter_s: Option<f64>,
     /// Data segments or datagrams sent, warm-up included.
     pub sent: u64,

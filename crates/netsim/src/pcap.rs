@@ -3,7 +3,8 @@
 //! The capture is that of an observer who hears everything at once: every frame is in it, with the time at which it
 //! *began*; one that its addressee did not decode carries radiotap's "bad checksum" flag. Addresses are made from node
 //! numbers: 02:00:00:00:00:05 and 10.0.0.5 are node 5. Payload beyond the TCP or UDP header is left out, as a capture
-//! with a snap length does; the original length is kept.
+//! with a snap length does; the original length is kept. Lengths are the standard's, also where a preset counts others;
+//! TCP options are not shown.
 
 use crate::packet::Body;
 use crate::trace::{FrameSink, Sent};
@@ -20,6 +21,8 @@ const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const SNAP_LENGTH: u32 = 262_144;
 /// Bytes of LLC and SNAP in front of IP.
 const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
+/// The frame check sequence, which is counted and not written.
+const CHECKSUM_BYTES: u32 = 4;
 const RADIOTAP_LENGTH: u16 = 15;
 const FLAG_FCS_AT_END: u8 = 0x10;
 const FLAG_BAD_FCS: u8 = 0x40;
@@ -115,12 +118,17 @@ impl<W: Write> PcapWriter<W> {
                 let sequence = &mut self.sequence[frame.from as usize];
                 *sequence = sequence.wrapping_add(u16::from(!frame.retry));
                 bytes.extend((*sequence << 4).to_le_bytes());
+                if self.timing.is_qos() {
+                    bytes[0] |= 0x80; // QoS data
+                    bytes.extend([0, 0]);
+                }
                 bytes.extend(LLC);
                 let size = packet.map_or(0, |p| p.size);
+                let headers = bytes.len() as u32;
                 if let Some(packet) = packet {
                     self.network_layer(packet, &mut bytes);
                 }
-                (bytes, (Bytes::new(u32::from(size)) + self.timing.overhead).count())
+                (bytes, headers + u32::from(size) + CHECKSUM_BYTES)
             }
         }
     }

@@ -24,13 +24,16 @@ pub struct ClaimResult {
 
 pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
     let samples = |value: &Value| outcome.samples(&value.variant, value.metric, value.flow.as_deref());
-    let over = claim.over.as_ref().map(samples);
-    let values: Option<Vec<f64>> = match (samples(&claim.value), over) {
-        (Some(values), None) => Some(values),
-        // Seed by seed: the variants share their random streams.
-        (Some(values), Some(Some(over))) => Some(values.iter().zip(&over).map(|(a, b)| a / b).collect()),
-        _ => None,
+    // Seed by seed: the variants share their random streams.
+    let paired = |values: Option<Vec<f64>>, other: Option<&Value>, of: fn(f64, f64) -> f64| match other {
+        None => values,
+        Some(other) => {
+            let (values, other) = (values?, samples(other)?);
+            Some(values.iter().zip(&other).map(|(&a, &b)| of(a, b)).collect())
+        }
     };
+    let difference = paired(samples(&claim.value), claim.minus.as_ref(), |a, b| a - b);
+    let values = paired(difference, claim.over.as_ref(), |a, b| a / b);
     let estimate = values.as_deref().map(Estimate::from_samples);
     ClaimResult {
         claim: claim.text.clone(),

@@ -3,7 +3,8 @@
 use crate::language::{Figure, FigureKind};
 use crate::metric::Metric;
 use crate::outcome::{Outcome, VariantOutcome};
-use crate::record::{FlowRecord, LinkRecord};
+use crate::record::LinkRecord;
+use evenair_netsim::FlowResult;
 use serde_json::{Value, json};
 
 /// Colours for up to eight things, told apart by colour-blind readers too (after Okabe and Ito).
@@ -15,7 +16,10 @@ pub(crate) fn spec(outcome: &Outcome, figure: &Figure) -> Value {
     let chosen: Vec<&VariantOutcome> = outcome
         .variants
         .iter()
-        .filter(|v| figure.variants.is_empty() || figure.variants.contains(&v.id))
+        .filter(|v| {
+            let named = |id: &String| *id == v.id || v.point.as_ref().is_some_and(|p| p.curve == *id);
+            figure.variants.is_empty() || figure.variants.iter().any(named)
+        })
         .collect();
     let mut spec = match figure.kind {
         FigureKind::Bars => bars(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput)),
@@ -23,6 +27,7 @@ pub(crate) fn spec(outcome: &Outcome, figure: &Figure) -> Value {
         FigureKind::ConflictGraph => conflict_graph(&chosen),
         FigureKind::Ledger => ledger(&chosen),
         FigureKind::Timeline => timeline(&chosen),
+        FigureKind::Lines => lines(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput), figure.total),
     };
     spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
     spec["config"] = json!({
@@ -91,6 +96,58 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Valu
     let groups = distinct(variants.iter().map(|v| v.group.as_str()));
     let width = (700 / groups.len()).max(220);
     let inner = json!({"layer": layers, "width": width, "height": 260});
+    if groups.len() > 1 {
+        json!({"data": {"values": rows}, "facet": {"column": {"field": "panel", "sort": groups}}, "spec": inner})
+    } else {
+        let mut spec = inner;
+        spec["data"] = json!({"values": rows});
+        spec
+    }
+}
+
+/// A metric over a swept parameter, with the interval as a band and the paper's numbers as crosses.
+fn lines(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric, total: bool) -> Value {
+    let mut rows = Vec::new();
+    let mut parameter = "";
+    for variant in variants {
+        let Some(point) = &variant.point else { continue };
+        parameter = &point.parameter;
+        let names: Vec<Option<&str>> = if total {
+            vec![None]
+        } else {
+            variant.runs[0].flows.iter().map(|f| Some(f.flow.as_str())).collect()
+        };
+        for flow in names {
+            let Some(row) = outcome.row(&variant.id, flow.unwrap_or("total"), metric) else { continue };
+            let half = row.half_width.unwrap_or(0.0);
+            let low = if row.mean >= 0.0 { (row.mean - half).max(0.0) } else { row.mean - half };
+            rows.push(json!({
+                "x": point.x, "system": variant.label, "panel": variant.group,
+                "flow": flow.map_or("all flows".to_string(), |f| format!("flow {f}")),
+                "value": row.mean, "low": low, "high": row.mean + half, "paper": row.paper,
+            }));
+        }
+    }
+    let groups = distinct(variants.iter().map(|v| v.group.as_str()));
+    let systems = distinct(variants.iter().map(|v| v.label.as_str()));
+    let x = json!({"field": "x", "type": "quantitative", "title": parameter, "scale": {"zero": false}});
+    // One colour per flow where there are several, else one per system; dashes tell the other apart.
+    let (colour, dash) = if total { ("system", "flow") } else { ("flow", "system") };
+    let colour = json!({"field": colour, "type": "nominal", "title": null, "legend": {"orient": "top"}});
+    let dash = json!({"field": dash, "type": "nominal", "title": null, "sort": systems, "legend": {"orient": "top"}});
+    let quantity = |field: &str| json!({"field": field, "type": "quantitative", "title": metric.label()});
+    let layers = json!([
+        {"mark": {"type": "area", "opacity": 0.15},
+         "encoding": {"x": x, "y": quantity("low"), "y2": {"field": "high"}, "color": colour, "detail": [{"field": "system"}, {"field": "flow"}]}},
+        {"mark": {"type": "line", "point": true},
+         "encoding": {"x": x, "y": quantity("value"), "color": colour, "strokeDash": dash,
+                      "tooltip": [{"field": "system"}, {"field": "flow"}, {"field": "x"}, {"field": "value", "format": ".4g"}, {"field": "paper"}]}},
+        {"transform": [{"filter": "isValid(datum.paper)"}],
+         "mark": {"type": "point", "shape": "cross", "size": 90, "color": "black"},
+         "encoding": {"x": x, "y": quantity("paper")}},
+    ]);
+    let width = (700 / groups.len().max(1)).max(260);
+    let inner = json!({"layer": layers, "width": width, "height": 280});
     if groups.len() > 1 {
         json!({"data": {"values": rows}, "facet": {"column": {"field": "panel", "sort": groups}}, "spec": inner})
     } else {
@@ -242,7 +299,7 @@ fn ledger(variants: &[&VariantOutcome]) -> Value {
 }
 
 /// Means over runs of the parts of the time of one flow's sender.
-pub(crate) fn ledger_parts(links: &[&LinkRecord], flows: &[FlowRecord], own: &str) -> Vec<(String, f64)> {
+pub(crate) fn ledger_parts(links: &[&LinkRecord], flows: &[FlowResult], own: &str) -> Vec<(String, f64)> {
     let mut parts: Vec<(String, f64)> = Vec::new();
     let mut add = |part: String, share: f64| match parts.iter_mut().find(|(p, _)| *p == part) {
         Some((_, sum)) => *sum += share,
@@ -264,7 +321,7 @@ pub(crate) fn ledger_parts(links: &[&LinkRecord], flows: &[FlowRecord], own: &st
 }
 
 /// Whose exchange a queue's is: called by its flow where the queue's node belongs to one flow only.
-fn blocker(queue: &str, flows: &[FlowRecord], own: &str) -> String {
+fn blocker(queue: &str, flows: &[FlowResult], own: &str) -> String {
     let node = queue.split('>').next().unwrap_or(queue);
     let mut users = flows.iter().filter(|f| f.from == node || f.to == node);
     match (users.next(), users.next()) {

@@ -38,6 +38,9 @@ pub fn report(outcome: &Outcome, command: &str) -> String {
     claims(&mut page, outcome);
     for (index, figure) in study.figures.iter().enumerate() {
         let note = match figure.metric {
+            Some(_) if matches!(figure.kind, crate::FigureKind::Lines) => {
+                "Lines: means over seeds, bands their 95 % intervals. Crosses: the paper's numbers."
+            }
             Some(Metric::Goodput) if matches!(figure.kind, crate::FigureKind::Bars) => {
                 "Bars: mean over seeds, with its 95 % interval. Black ticks: the fair optimum."
             }
@@ -89,11 +92,22 @@ fn claims(page: &mut String, outcome: &Outcome) {
 }
 
 fn table(page: &mut String, outcome: &Outcome) {
-    page.push_str("<h2>Table</h2>\n<table><thead><tr><th>variant</th><th>metric</th><th>flow</th><th>measured</th><th>paper</th></tr></thead><tbody>\n");
+    let baseline = outcome.study.baseline.as_ref().map(|id| outcome.study.label_of(id));
+    let extra =
+        baseline.map(|label| format!("<th>minus {}, paired</th>", escape(&label))).unwrap_or_default();
+    let _ = writeln!(
+        page,
+        "<h2>Table</h2>\n<table><thead><tr><th>variant</th><th>metric</th><th>flow</th><th>measured</th>{extra}<th>paper</th></tr></thead><tbody>"
+    );
     for row in &outcome.table {
+        let difference = match (extra.is_empty(), row.difference) {
+            (true, _) => String::new(),
+            (false, None) => "<td></td>".into(),
+            (false, Some(d)) => format!("<td class=\"n\">{}</td>", with_interval(d.mean, d.half_width)),
+        };
         let _ = writeln!(
             page,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>{difference}<td class=\"n\">{}</td></tr>",
             escape(&outcome.label(&row.variant)),
             row.metric.label(),
             escape(&row.flow),

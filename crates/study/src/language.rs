@@ -19,8 +19,16 @@ pub struct Study {
     /// Where it departs from the paper, and what the paper does not say.
     #[serde(default)]
     pub deviations: Vec<String>,
-    /// How many seeds.
+    /// How many seeds; the fewest, if a precision is asked for.
     pub seeds: u32,
+    /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the variant's
+    /// largest goodput.
+    pub precision: Option<f64>,
+    /// The most seeds that a precision may take.
+    #[serde(default = "two_hundred")]
+    pub seeds_max: u32,
+    /// The variant that others are compared with, seed by seed.
+    pub baseline: Option<String>,
     /// Overrides of every variant's scenario.
     #[serde(default)]
     pub set: Vec<String>,
@@ -42,6 +50,10 @@ pub struct Study {
 
 const fn one() -> f64 {
     1.0
+}
+
+const fn two_hundred() -> u32 {
+    200
 }
 
 /// What `--quick` changes.
@@ -71,6 +83,53 @@ pub struct Variant {
     /// What it is drawn together with: variants of one group share a panel.
     #[serde(default)]
     pub group: String,
+    /// Values of a parameter to sweep; each makes a variant of its own, `id@value`.
+    pub sweep: Option<ParameterSweep>,
+    /// The parameter's value, of a variant that a sweep made.
+    #[serde(skip)]
+    pub point: Option<Point>,
+}
+
+/// Values of a parameter, and what each overrides.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterSweep {
+    /// What is swept, with its unit: the axis of figures.
+    pub parameter: String,
+    /// The values.
+    pub values: Vec<f64>,
+    /// Overrides with `{x}` in the place of the value, `{x+1}` for one more.
+    pub set: Vec<String>,
+}
+
+/// Where a variant lies on a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The variant that was swept.
+    pub curve: String,
+    /// The parameter.
+    pub parameter: String,
+    /// Its value.
+    pub x: f64,
+}
+
+impl Variant {
+    /// The variants that a sweep makes of this one; itself, without a sweep.
+    fn expand(self) -> Vec<Self> {
+        let Some(sweep) = &self.sweep else { return vec![self] };
+        let at = |&x: &f64| {
+            let fill =
+                |text: &String| text.replace("{x}", &x.to_string()).replace("{x+1}", &(x + 1.0).to_string());
+            Self {
+                id: format!("{}@{x}", self.id),
+                set: self.set.iter().cloned().chain(sweep.set.iter().map(fill)).collect(),
+                sweep: None,
+                point: Some(Point { curve: self.id.clone(), parameter: sweep.parameter.clone(), x }),
+                ..self.clone()
+            }
+        };
+        sweep.values.iter().map(at).collect()
+    }
 }
 
 /// A checkable sentence.
@@ -81,7 +140,9 @@ pub struct Claim {
     pub text: String,
     /// What is measured.
     pub value: Value,
-    /// What it is divided by.
+    /// What is taken off it, seed by seed.
+    pub minus: Option<Value>,
+    /// What it is divided by, seed by seed.
     pub over: Option<Value>,
     /// The paper's number.
     pub paper: Option<f64>,
@@ -159,8 +220,11 @@ pub struct Figure {
     /// Which variants; all, if none are named.
     #[serde(default)]
     pub variants: Vec<String>,
-    /// Which metric, for bars and series.
+    /// Which metric, for bars, series and lines.
     pub metric: Option<Metric>,
+    /// Draw the sum over flows instead of each, for lines.
+    #[serde(default)]
+    pub total: bool,
 }
 
 /// What is drawn.
@@ -177,6 +241,8 @@ pub enum FigureKind {
     Ledger,
     /// Who held the air, in a short window of the first seed.
     Timeline,
+    /// A metric over a swept parameter, a line per variant and flow.
+    Lines,
 }
 
 /// What is wrong with a study file.
@@ -203,15 +269,19 @@ impl Study {
     /// Names the line, or the variant that a claim or figure refers to and that is not there.
     pub fn parse(id: &str, text: &str) -> Result<Self, StudyError> {
         let fail = |message: String| StudyError { id: id.into(), message };
-        let study: Self = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
-        let known = |variant: &str| study.variants.iter().any(|v| v.id == variant);
+        let mut study: Self = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
+        study.variants = study.variants.into_iter().flat_map(Variant::expand).collect();
+        // Figures and the baseline may name all points of a sweep by its id.
+        let curve = |v: &Variant, id: &str| v.point.as_ref().is_some_and(|p| p.curve == id);
+        let known = |variant: &str| study.variants.iter().any(|v| v.id == variant || curve(v, variant));
         let named = study
             .claims
             .iter()
-            .flat_map(|c| std::iter::once(&c.value).chain(&c.over))
+            .flat_map(|c| std::iter::once(&c.value).chain(&c.minus).chain(&c.over))
             .map(|v| &v.variant)
             .chain(study.published.iter().map(|p| &p.variant))
-            .chain(study.figures.iter().flat_map(|f| &f.variants));
+            .chain(study.figures.iter().flat_map(|f| &f.variants))
+            .chain(&study.baseline);
         for variant in named {
             if !known(variant) {
                 return Err(fail(format!("there is no variant \"{variant}\"")));
@@ -224,6 +294,12 @@ impl Study {
             return Err(fail("needs at least one seed and one variant".into()));
         }
         Ok(study)
+    }
+
+    /// The label of a variant or of a sweep.
+    pub(crate) fn label_of(&self, id: &str) -> String {
+        let names = |v: &&Variant| v.id == id || v.point.as_ref().is_some_and(|p| p.curve == id);
+        self.variants.iter().find(names).map_or_else(|| id.into(), |v| v.label.clone())
     }
 
     /// A study that comes with evenair.

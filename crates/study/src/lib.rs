@@ -15,17 +15,21 @@ mod outcome;
 mod record;
 mod statistics;
 mod sweep;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 
 pub use claim::ClaimResult;
-pub use language::{Claim, Figure, FigureKind, Holds, Published, Quick, Study, StudyError, Value, Variant};
+pub use language::{
+    Claim, Figure, FigureKind, Holds, ParameterSweep, Point, Published, Quick, Study, StudyError, Value,
+    Variant,
+};
 pub use library::{builtin_scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Outcome, Row};
 pub use record::{
-    AirtimeRecord, FlowColumns, FlowRecord, FrameRow, LinkColumns, LinkRecord, Options as RecordOptions,
-    RunRecord, SeriesRecord,
+    AirtimeRecord, FlowColumns, FrameRow, LinkColumns, LinkRecord, Options as RecordOptions, RunRecord,
+    SeriesRecord,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, Progress, Sweep, SweepError};
+pub use sweep::{Case, Progress, Shard, Sweep, SweepError};

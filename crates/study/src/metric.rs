@@ -1,6 +1,7 @@
 //! What can be measured, compared and drawn.
 
-use crate::record::{FlowRecord, LinkRecord, RunRecord};
+use crate::record::{LinkRecord, RunRecord};
+use evenair_netsim::FlowResult;
 use evenair_scenario::Optimum;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,18 @@ use serde::{Deserialize, Serialize};
 pub enum Metric {
     /// Data handed to the application [packets/s]; of all flows, the sum.
     Goodput,
+    /// The same [kb/s].
+    GoodputKbps,
+    /// Datagrams that the source handed down [packets/s].
+    Offered,
+    /// Share of the datagrams, or of the TCP segments, that were lost or sent again.
+    Loss,
+    /// Mean one-way delay of datagrams [s].
+    Delay,
+    /// Mean congestion window of all connections together [segments].
+    CongestionWindow,
+    /// Jain's index of the goodputs; of all flows only.
+    Jain,
     /// The fair optimum without entropy [packets/s]; of all flows, the sum.
     Optimum,
     /// The fixed point of the scenario's own laws, problem MP [packets/s].
@@ -40,6 +53,12 @@ impl Metric {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Goodput => "goodput [packets/s]",
+            Self::GoodputKbps => "goodput [kb/s]",
+            Self::Offered => "offered [packets/s]",
+            Self::Loss => "lost or sent again",
+            Self::Delay => "one-way delay [s]",
+            Self::CongestionWindow => "congestion window [segments]",
+            Self::Jain => "Jain's index of goodput",
             Self::Optimum => "optimum [packets/s]",
             Self::FixedPoint => "fixed point [packets/s]",
             Self::FixedPointAggressiveness => "fixed-point aggressiveness r",
@@ -76,6 +95,14 @@ impl Subject<'_> {
         let flow = &self.run.flows[index];
         match metric {
             Metric::Goodput => Some(flow.goodput_pps),
+            Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
+            Metric::Offered => flow.offered_pps,
+            Metric::Loss => match flow.offered_pps {
+                Some(offered) => Some(1.0 - flow.goodput_pps / offered.max(1e-12)),
+                None => Some(flow.retransmitted as f64 / (flow.sent as f64).max(1.0)),
+            },
+            Metric::Delay => flow.delay_s,
+            Metric::CongestionWindow => Some(flow.congestion_window),
             Metric::Optimum => Some(self.optimum?.rates_pps[index]),
             Metric::FixedPoint => Some(self.fixed_point?.rates_pps[index]),
             Metric::FixedPointAggressiveness => self.fixed_point?.prices.get(index).copied(),
@@ -96,12 +123,16 @@ impl Subject<'_> {
                 let lost = link.collided + link.receiver_busy + link.ack_lost;
                 Some(lost as f64 / (link.attempts as f64).max(1.0))
             }
-            Metric::Fairness => None,
+            Metric::Fairness | Metric::Jain => None,
         }
     }
 
     fn of_all(&self, metric: Metric) -> Option<f64> {
         let each: Vec<f64> = match metric {
+            Metric::Jain => {
+                let goodputs: Vec<f64> = self.run.flows.iter().map(|f| f.goodput_pps).collect();
+                return evenair_topology::jain_index(&goodputs);
+            }
             Metric::Fairness => {
                 let optimum = self.optimum?;
                 let shares = self.run.flows.iter().zip(&optimum.rates_pps).map(|(f, x)| f.goodput_pps / x);
@@ -111,9 +142,13 @@ impl Subject<'_> {
         };
         let sum: f64 = each.iter().sum();
         Some(match metric {
-            Metric::Goodput | Metric::Optimum | Metric::FixedPoint | Metric::UtilityGap | Metric::Drops => {
-                sum
-            }
+            Metric::Goodput
+            | Metric::GoodputKbps
+            | Metric::Offered
+            | Metric::Optimum
+            | Metric::FixedPoint
+            | Metric::UtilityGap
+            | Metric::Drops => sum,
             Metric::Aggressiveness => {
                 let least = each.iter().copied().fold(f64::INFINITY, f64::min);
                 each.iter().copied().fold(0.0, f64::max) / least
@@ -127,7 +162,7 @@ impl Subject<'_> {
         -self.utility_unit / rate_pps.max(least)
     }
 
-    fn source(&self, flow: &FlowRecord) -> Option<&LinkRecord> {
+    fn source(&self, flow: &FlowResult) -> Option<&LinkRecord> {
         self.run.links.iter().find(|l| l.queue == flow.queue)
     }
 }

@@ -1,7 +1,7 @@
 //! What a study found.
 
 use crate::claim::{self, ClaimResult};
-use crate::language::Study;
+use crate::language::{Point, Study};
 use crate::metric::{Metric, Subject};
 use crate::record::RunRecord;
 use crate::statistics::Estimate;
@@ -17,6 +17,7 @@ pub(crate) struct VariantOutcome {
     pub(crate) id: String,
     pub(crate) label: String,
     pub(crate) group: String,
+    pub(crate) point: Option<Point>,
     pub(crate) scenario: Scenario,
     pub(crate) optimum: Option<Optimum>,
     pub(crate) fixed_point: Option<Optimum>,
@@ -36,8 +37,14 @@ pub struct Row {
     pub mean: f64,
     /// Half of the 95 % interval.
     pub half_width: Option<f64>,
+    /// Mean difference to the baseline, taken seed by seed, and half of its 95 % interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Estimate>,
     /// The paper's number.
     pub paper: Option<f64>,
+    /// The parameter's value, of a swept variant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x: Option<f64>,
 }
 
 /// What a study found: runs, table, claims.
@@ -62,6 +69,7 @@ impl Outcome {
             id: variant.id.clone(),
             label: variant.label.clone(),
             group: variant.group.clone(),
+            point: variant.point.clone(),
             optimum: scenario.optimum(Objective::Fair).ok(),
             fixed_point: scenario.optimum(Objective::FixedPoint).ok(),
             scenario: scenario.clone(),
@@ -96,6 +104,23 @@ impl Outcome {
         })
     }
 
+    /// By how much a variant differs from the study's baseline, seed by seed; with a sweep, from its point at the same
+    /// value.
+    fn difference(&self, variant: &VariantOutcome, metric: Metric, flow: Option<&str>) -> Option<Estimate> {
+        let baseline = self.study.baseline.as_deref()?;
+        let other = self.variants.iter().find(|v| match (&v.point, &variant.point) {
+            (Some(a), Some(b)) => a.curve == baseline && a.x.total_cmp(&b.x).is_eq(),
+            _ => v.id == baseline,
+        })?;
+        if other.id == variant.id {
+            return None;
+        }
+        let (ours, theirs) =
+            (self.samples(&variant.id, metric, flow)?, self.samples(&other.id, metric, flow)?);
+        let differences: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| a - b).collect();
+        Some(Estimate::from_samples(&differences))
+    }
+
     /// The metrics that the study is about: goodput and its optimum, and whatever claims, figures and published
     /// numbers name.
     fn metrics(&self) -> Vec<Metric> {
@@ -104,7 +129,10 @@ impl Outcome {
             self.study
                 .claims
                 .iter()
-                .flat_map(|c| [Some(c.value.metric), c.over.as_ref().map(|v| v.metric)])
+                .flat_map(|c| {
+                    let of = |v: &Option<crate::Value>| v.as_ref().map(|v| v.metric);
+                    [Some(c.value.metric), of(&c.minus), of(&c.over)]
+                })
                 .flatten(),
         );
         metrics.extend(self.study.figures.iter().filter_map(|f| f.metric));
@@ -132,6 +160,8 @@ impl Outcome {
                         metric,
                         mean: estimate.mean,
                         half_width: estimate.half_width,
+                        difference: self.difference(variant, metric, flow),
+                        x: variant.point.as_ref().map(|p| p.x),
                         paper: paper.map(|p| p.value),
                     });
                 }
@@ -143,10 +173,19 @@ impl Outcome {
     /// The label of a variant, with its group if there are several.
     pub fn label(&self, variant: &str) -> String {
         match self.variants.iter().find(|v| v.id == variant) {
-            Some(v) if v.group.is_empty() => v.label.clone(),
-            Some(v) => format!("{}, {}", v.group, v.label),
+            Some(v) => {
+                let group = if v.group.is_empty() { String::new() } else { format!("{}, ", v.group) };
+                let point =
+                    v.point.as_ref().map(|p| format!(", {} {}", p.parameter, p.x)).unwrap_or_default();
+                format!("{group}{}{point}", v.label)
+            }
             None => String::new(),
         }
+    }
+
+    /// The scenario of each variant, all defaults written out.
+    pub fn scenarios(&self) -> impl Iterator<Item = (&str, &Scenario)> {
+        self.variants.iter().map(|v| (v.id.as_str(), &v.scenario))
     }
 
     /// Ids of the variants and names of each one's flows, in order.
@@ -199,17 +238,23 @@ impl Outcome {
 
     /// The table as CSV, one row per variant, flow and metric.
     pub fn to_csv(&self) -> String {
-        let mut text = String::from("study,variant,flow,metric,mean,half_width_95,paper,seeds\n");
+        let mut text = String::from(
+            "study,variant,x,flow,metric,mean,half_width_95,difference,difference_half_width_95,paper,seeds\n",
+        );
         let number = |x: Option<f64>| x.map(|x| x.to_string()).unwrap_or_default();
         for row in &self.table {
             let metric = serde_json::to_value(row.metric).expect("a metric has a name");
             let metric = metric.as_str().unwrap_or_default();
             let Row { variant, flow, mean, half_width, paper, .. } = row;
-            let (half_width, paper) = (number(*half_width), number(*paper));
+            let (half_width, paper, x) = (number(*half_width), number(*paper), number(row.x));
+            let difference = number(row.difference.map(|d| d.mean));
+            let difference_half = number(row.difference.and_then(|d| d.half_width));
+            let seeds =
+                self.variants.iter().find(|v| &v.id == variant).map_or(self.seeds, |v| v.runs.len() as u32);
             writeln!(
                 text,
-                "{},{variant},{flow},{metric},{mean},{half_width},{paper},{}",
-                self.study.id, self.seeds
+                "{},{variant},{x},{flow},{metric},{mean},{half_width},{difference},{difference_half},{paper},{seeds}",
+                self.study.id
             )
             .expect("a string takes everything");
         }

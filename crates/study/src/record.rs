@@ -1,6 +1,6 @@
 //! What is kept of a run: the result as a serialisable table.
 
-use evenair_netsim::{Network, RunResult, RunSpec};
+use evenair_netsim::{FlowResult, Network, RunResult, RunSpec};
 use evenair_scenario::Scenario;
 use evenair_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct RunRecord {
     /// Events handled.
     pub events: u64,
     /// Per flow.
-    pub flows: Vec<FlowRecord>,
+    pub flows: Vec<FlowResult>,
     /// Per transmit queue.
     pub links: Vec<LinkRecord>,
     /// Time series.
@@ -48,35 +48,6 @@ pub struct RunRecord {
     /// Frames of the window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<FrameRow>,
-}
-
-/// What one flow got.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FlowRecord {
-    /// Its id.
-    pub flow: String,
-    /// Data handed to the application [bit/s].
-    pub goodput_bps: f64,
-    /// The same [packets/s].
-    pub goodput_pps: f64,
-    /// Mean round-trip time [s].
-    pub round_trip_s: Option<f64>,
-    /// Mean number of connections.
-    pub connections: f64,
-    /// Mean congestion window of all connections together [segments].
-    pub congestion_window: f64,
-    /// Data segments sent, warm-up included.
-    pub sent: u64,
-    /// Repetitions among them.
-    pub retransmitted: u64,
-    /// Retransmission time-outs.
-    pub timeouts: u64,
-    /// Where its data come from.
-    pub from: String,
-    /// Where they go.
-    pub to: String,
-    /// The queue at the source that carries its data.
-    pub queue: String,
 }
 
 /// What one transmit queue did.
@@ -103,6 +74,12 @@ pub struct LinkRecord {
     pub receiver_busy: u64,
     /// Exchanges whose acknowledgement was lost.
     pub ack_lost: u64,
+    /// RTS frames sent.
+    pub requests: u64,
+    /// RTS frames that brought no CTS.
+    pub requests_failed: u64,
+    /// Packets lost on the wire.
+    pub lost_on_wire: u64,
     /// Where its time went, as shares: own, collided, back-off, inter-frame, empty, blocked by each other queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub airtime: Option<AirtimeRecord>,
@@ -183,42 +160,11 @@ impl RunRecord {
         };
         let network = scenario.network();
         let result = Network::run(&network, spec);
-        let ends: Vec<[String; 3]> = network
-            .flows
-            .iter()
-            .map(|flow| {
-                let (node, next) = (network.name(flow.path[0]), network.name(flow.path[1]));
-                // The queue of the first hop: by next hop, by wire, by category, or the node's only one.
-                let names = [
-                    format!("{node}>{next}"),
-                    format!("{node}-{next}"),
-                    format!("{node}/{}", flow.category.name()),
-                ];
-                let known = |name: &&String| result.links.iter().any(|l| &l.name == *name);
-                let queue = names.iter().find(known).cloned().unwrap_or_else(|| node.into());
-                [node.into(), network.name(flow.path[flow.path.len() - 1]).into(), queue]
-            })
-            .collect();
-        Self::new(&scenario.name, result, ends, options)
+        Self::new(&scenario.name, result, options)
     }
 
-    fn new(scenario: &str, result: RunResult, ends: Vec<[String; 3]>, options: Options) -> Self {
+    fn new(scenario: &str, result: RunResult, options: Options) -> Self {
         let names: Vec<String> = result.links.iter().map(|l| l.name.clone()).collect();
-        let flows = result.flows.iter().zip(ends).map(|(flow, [from, to, queue])| FlowRecord {
-            flow: flow.name.clone(),
-            goodput_bps: flow.goodput_bps,
-            goodput_pps: flow.goodput_pps,
-            round_trip_s: flow.round_trip_s,
-            connections: flow.connections,
-            congestion_window: flow.congestion_window,
-            sent: flow.sent,
-            retransmitted: flow.retransmitted,
-            timeouts: flow.timeouts,
-            from,
-            to,
-            queue,
-        });
-        let flows = flows.collect();
         let links = result.links.iter().map(|link| link_record(link, &names)).collect();
         let series = result.series.filter(|_| options.series).map(|series| SeriesRecord {
             time_s: series.time_s,
@@ -227,7 +173,7 @@ impl RunRecord {
                 .into_iter()
                 .zip(&result.flows)
                 .map(|(columns, flow)| FlowColumns {
-                    flow: flow.name.clone(),
+                    flow: flow.flow.clone(),
                     goodput_pps: columns.goodput_pps,
                     congestion_window: columns.congestion_window,
                     round_trip_s: columns.round_trip_s,
@@ -258,7 +204,7 @@ impl RunRecord {
             measured_s: result.measured_s,
             fingerprint: result.fingerprint.to_string(),
             events: result.events,
-            flows,
+            flows: result.flows,
             links,
             series,
             frames: frames.collect(),
@@ -292,6 +238,9 @@ fn link_record(link: &evenair_netsim::LinkResult, names: &[String]) -> LinkRecor
         collided: frames.collided,
         receiver_busy: frames.receiver_busy,
         ack_lost: frames.ack_lost,
+        requests: frames.requests,
+        requests_failed: frames.requests_failed,
+        lost_on_wire: link.lost_on_wire,
         airtime,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::language::Study;
 use crate::record::{Options, RunRecord};
+use crate::statistics::Estimate;
 use evenair_scenario::Scenario;
 use evenair_units::{Duration, Instant};
 use rayon::prelude::*;
@@ -64,11 +65,27 @@ pub struct Sweep {
     pub cases: Vec<Case>,
     /// How many seeds each.
     pub seeds: u32,
+    /// Go on with more seeds until goodputs are known this well, up to so many seeds.
+    precision: Option<(f64, u32)>,
     options: Options,
     /// Record a window of frames after each scenario's warm-up.
     timeline: bool,
 }
 
+/// One part of a sweep that is shared among machines: the runs whose number leaves this remainder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part, from one.
+    pub index: usize,
+    /// How many parts there are.
+    pub of: usize,
+}
+
+/// A run of a sweep: its case and its seed, from one.
+type Job = (usize, u64);
+
+/// The most seeds that a precision may take.
+const SEEDS_MAX: u32 = 1_000;
 /// The length of the window that studies draw.
 const WINDOW: Duration = Duration::from_millis(60);
 
@@ -97,18 +114,26 @@ impl Sweep {
         });
         let seeds = if quick { study.quick.seeds } else { study.seeds };
         let timeline = draws(FigureKind::Timeline);
-        Ok(Self { cases: cases.collect::<Result<_, _>>()?, seeds, options, timeline })
+        let precision = study.precision.filter(|_| !quick).map(|p| (p, study.seeds_max));
+        Ok(Self { cases: cases.collect::<Result<_, _>>()?, seeds, precision, options, timeline })
     }
 
     /// Runs of one scenario with several seeds.
     pub fn of_scenario(scenario: Scenario, seeds: u32, options: Options) -> Self {
-        Self { cases: vec![Case { variant: "run".into(), scenario }], seeds, options, timeline: false }
+        let cases = vec![Case { variant: "run".into(), scenario }];
+        Self { cases, seeds, precision: None, options, timeline: false }
+    }
+
+    /// Asks for more seeds until goodputs are known this well, as a study's `precision` does.
+    pub fn set_precision(&mut self, precision: f64, seeds_max: u32) {
+        self.precision = Some((precision, seeds_max));
     }
 
     /// Does what is missing in `folder` and gives every run, by variant, then seed.
     ///
     /// Each finished run is a file of its own, put in place whole, so that a sweep that ends early loses only what was
-    /// in progress. A file is used again only by the same program for the same scenario, seed and measurement.
+    /// in progress. A file is used again only by the same program for the same scenario, seed and measurement. Where a
+    /// precision is asked for, variants that lack it get half as many seeds again until they have it.
     ///
     /// # Errors
     /// If `stop` was set, or the folder cannot be written.
@@ -118,13 +143,59 @@ impl Sweep {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<Vec<Vec<RunRecord>>, SweepError> {
+        let mut results: Vec<Vec<RunRecord>> = vec![Vec::new(); self.cases.len()];
+        let mut wanted = vec![self.seeds; self.cases.len()];
+        loop {
+            let jobs: Vec<Job> = (0..self.cases.len())
+                .flat_map(|case| {
+                    (results[case].len() as u64 + 1..=u64::from(wanted[case])).map(move |s| (case, s))
+                })
+                .collect();
+            for ((case, _), record) in jobs.iter().zip(self.run_jobs(&jobs, folder, stop, progress)?) {
+                results[*case].push(record);
+            }
+            let Some((precision, seeds_max)) = self.precision else { return Ok(results) };
+            let mut more = false;
+            for (runs, wanted) in results.iter().zip(&mut wanted) {
+                if !is_precise(runs, precision) && *wanted < seeds_max {
+                    *wanted = (*wanted + (*wanted).div_ceil(2)).min(seeds_max);
+                    more = true;
+                }
+            }
+            if !more {
+                return Ok(results);
+            }
+        }
+    }
+
+    /// Does one part of the sweep's runs and keeps them in `folder`; a run of the whole then finds them there. More seeds
+    /// for a precision are left to that.
+    ///
+    /// # Errors
+    /// If `stop` was set, or the folder cannot be written.
+    pub fn run_shard(
+        &self,
+        shard: Shard,
+        folder: &Path,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<usize, SweepError> {
+        let all = (0..self.cases.len()).flat_map(|case| (1..=u64::from(self.seeds)).map(move |s| (case, s)));
+        let jobs: Vec<Job> =
+            all.enumerate().filter(|(i, _)| i % shard.of == shard.index - 1).map(|(_, job)| job).collect();
+        Ok(self.run_jobs(&jobs, folder, stop, progress)?.len())
+    }
+
+    fn run_jobs(
+        &self,
+        jobs: &[Job],
+        folder: &Path,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<RunRecord>, SweepError> {
         std::fs::create_dir_all(folder).map_err(|e| SweepError::Io(folder.into(), e))?;
         let program = program_hash();
-        let jobs: Vec<(usize, u64)> = (0..self.cases.len())
-            .flat_map(|case| (1..=u64::from(self.seeds)).map(move |seed| (case, seed)))
-            .collect();
-        let path =
-            |&(case, seed): &(usize, u64)| folder.join(format!("{}.json", self.key(case, seed, &program)));
+        let path = |&(case, seed): &Job| folder.join(format!("{}.json", self.key(case, seed, &program)));
         let kept: Vec<Option<RunRecord>> = jobs.iter().map(|job| load(&path(job))).collect();
         progress.started(kept.iter().filter(|record| record.is_none()).count(), jobs.len());
         let finished = AtomicUsize::new(kept.iter().flatten().count());
@@ -149,36 +220,45 @@ impl Sweep {
             })
             .collect();
         let stopped = || SweepError::Stopped { finished: finished.load(Ordering::Relaxed), all: jobs.len() };
-        let mut results = vec![Vec::new(); self.cases.len()];
-        for (job, record) in jobs.iter().zip(done.ok_or_else(stopped)??) {
-            results[job.0].push(record);
-        }
-        Ok(results)
+        done.ok_or_else(stopped)?
     }
 
-    /// Runs everything and keeps nothing on disk; only for a sweep of one scenario.
+    /// Runs everything and keeps nothing on disk, with more seeds where a precision asks for them; only for a sweep of
+    /// one scenario.
     ///
     /// # Errors
     /// If `stop` was set.
     pub fn run_in_memory(
         &self,
+        precision: Option<f64>,
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<Vec<RunRecord>, SweepError> {
-        let all = self.seeds as usize;
-        progress.started(all, all);
-        let runs: Option<Vec<RunRecord>> = (1..=u64::from(self.seeds))
-            .into_par_iter()
-            .map(|seed| {
-                if stop.load(Ordering::Relaxed) {
-                    return None;
+        let mut runs: Vec<RunRecord> = Vec::new();
+        let mut wanted = self.seeds;
+        loop {
+            let missing = runs.len() as u64 + 1..=u64::from(wanted);
+            let count = wanted as usize - runs.len();
+            progress.started(count, wanted as usize);
+            let more: Option<Vec<RunRecord>> = missing
+                .into_par_iter()
+                .map(|seed| {
+                    if stop.load(Ordering::Relaxed) {
+                        return None;
+                    }
+                    let record = RunRecord::run(&self.cases[0].scenario, self.seed(0, seed), self.options);
+                    progress.finished_one();
+                    Some(record)
+                })
+                .collect();
+            runs.extend(more.ok_or(SweepError::Stopped { finished: 0, all: wanted as usize })?);
+            match precision {
+                Some(precision) if !is_precise(&runs, precision) && wanted < SEEDS_MAX => {
+                    wanted = (wanted + wanted.div_ceil(2)).max(3).min(SEEDS_MAX);
                 }
-                let record = RunRecord::run(&self.cases[0].scenario, self.seed(0, seed), self.options);
-                progress.finished_one();
-                Some(record)
-            })
-            .collect();
-        runs.ok_or(SweepError::Stopped { finished: 0, all })
+                _ => return Ok(runs),
+            }
+        }
     }
 
     /// The scenario's own seed shifts all: seed 1 of the sweep is the scenario's seed.
@@ -202,8 +282,18 @@ impl Sweep {
     }
 }
 
+/// Whether every flow's goodput is known well enough: half of its interval over the largest mean of all flows. Relative
+/// to its own mean, a flow that starves would never be.
+fn is_precise(runs: &[RunRecord], precision: f64) -> bool {
+    let estimates: Vec<Estimate> = (0..runs[0].flows.len())
+        .map(|f| Estimate::from_samples(&runs.iter().map(|r| r.flows[f].goodput_pps).collect::<Vec<_>>()))
+        .collect();
+    let largest = estimates.iter().map(|e| e.mean).fold(0.0, f64::max);
+    estimates.iter().all(|e| e.half_width.is_some_and(|half| half <= precision * largest))
+}
+
 /// A hash of the running program: another build may simulate something else.
-fn program_hash() -> String {
+pub(crate) fn program_hash() -> String {
     let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
     format!("{:x}", Sha256::digest(program))
 }

@@ -109,6 +109,11 @@ impl MacTiming {
         Self { overhead: self.overhead + QOS_BYTES, ..self }
     }
 
+    /// Whether DATA frames have EDCA's longer header.
+    pub fn is_qos(&self) -> bool {
+        self.overhead == OVERHEAD + QOS_BYTES
+    }
+
     /// The rate of the control frames around a DATA frame at this rate.
     pub fn control(&self, data_rate: Rate) -> Rate {
         match self.control_rate {

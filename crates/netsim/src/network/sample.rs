@@ -128,7 +128,10 @@ impl Network {
         let goodput_pps = delivered as f64 / measured_s;
         let means = &self.meter.means;
         let mut result = FlowResult {
-            name: flow.name.clone(),
+            flow: flow.name.clone(),
+            from: self.spec.name(flow.source).into(),
+            to: self.spec.name(flow.destination).into(),
+            queue: self.queues[flow.forward[0].queue as usize].name.clone(),
             goodput_bps: goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
             goodput_pps,
             round_trip_s: flow.measured.mean().map(Duration::as_secs_f64),

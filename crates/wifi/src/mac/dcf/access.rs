@@ -118,17 +118,20 @@ impl DcfAir {
     }
 
     /// Takes the time that passed off a countdown: whole slots, or all of it where back-offs are continuous.
+    ///
+    /// A slot counts if nothing was known to be on the air by its end: a frame that arrives within the sensing delay
+    /// before it is noticed in the next one.
     pub(super) fn freeze(&mut self, node: usize, c: Contender, at: Instant) {
         let queue = &mut self.queues[c as usize];
         debug_assert_eq!(queue.node as usize, node);
         let Some(left) = queue.left else { return };
-        let elapsed = at.since(queue.from);
         let counted = if queue.slotted {
+            let noticed = at + self.timing.sensing_delay;
             // EDCA counts the slot that has begun (IEEE 802.11-2016 clause 10.22.2.4), DCF the one that has ended.
-            let begun = queue.arbitration.at_boundary && at >= queue.from;
-            self.timing.slot * (elapsed.whole(self.timing.slot) + u64::from(begun))
+            let begun = queue.arbitration.at_boundary && noticed >= queue.from;
+            self.timing.slot * (noticed.since(queue.from).whole(self.timing.slot) + u64::from(begun))
         } else {
-            elapsed
+            at.since(queue.from)
         };
         queue.left = if counted >= left && queue.head.is_none() {
             None // ended with nothing to send

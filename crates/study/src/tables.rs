@@ -1,0 +1,257 @@
+//! Tables of runs as Parquet files, for pandas, polars and the rest; and the manifest that says what made them.
+//!
+//! `flows.parquet` has a row per variant, seed and flow; `links.parquet` one per transmit queue; `series.parquet`, in long
+//! form, one per instant, object and metric.
+
+use crate::outcome::{Outcome, VariantOutcome};
+use crate::record::RunRecord;
+use parquet::basic::Compression;
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A column of a table.
+enum Column {
+    Text(Vec<String>),
+    Number(Vec<f64>),
+    /// Numbers of which some are missing.
+    Optional(Vec<Option<f64>>),
+    Count(Vec<i64>),
+}
+
+type Table = Vec<(&'static str, Column)>;
+
+/// Runs of one variant of a study; its id and its point on a sweep.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    /// The variant's id.
+    pub variant: &'a str,
+    /// The parameter's value, if it is swept.
+    pub x: Option<f64>,
+    /// Its runs.
+    pub runs: &'a [RunRecord],
+}
+
+/// Writes `flows.parquet`, `links.parquet` and, if any run has series, `series.parquet` into a folder.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), ParquetError> {
+    write_table(&folder.join("flows.parquet"), &flows(groups))?;
+    write_table(&folder.join("links.parquet"), &links(groups))?;
+    if groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some()) {
+        write_table(&folder.join("series.parquet"), &series(groups))?;
+    }
+    Ok(())
+}
+
+impl Outcome {
+    /// The runs of each variant.
+    pub fn groups<'a>(&'a self) -> Vec<Group<'a>> {
+        let group =
+            |v: &'a VariantOutcome| Group { variant: &v.id, x: v.point.as_ref().map(|p| p.x), runs: &v.runs };
+        self.variants.iter().map(group).collect()
+    }
+
+    /// What made the results: program, generator, and every run with the hash of its trajectory.
+    pub fn manifest(&self, command: &str) -> Value {
+        let run = |variant: &str, run: &RunRecord| json!({"variant": variant, "seed": run.seed, "fingerprint": run.fingerprint, "events": run.events});
+        let runs: Vec<Value> =
+            self.groups().iter().flat_map(|g| g.runs.iter().map(|r| run(g.variant, r))).collect();
+        json!({
+            "study": self.study.id,
+            "command": command,
+            "evenair": env!("CARGO_PKG_VERSION"),
+            "program_sha256": crate::sweep::program_hash(),
+            "generator": "xoshiro256++, one stream per (seed, entity, purpose)",
+            "machine": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            "files": ["study.toml", "scenarios/", "result.json", "table.csv", "flows.parquet", "links.parquet"],
+            "runs": runs,
+        })
+    }
+}
+
+/// A column with one value per run and row.
+fn text(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> String) -> Column {
+    Column::Text(rows.iter().map(of).collect())
+}
+
+fn number(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> f64) -> Column {
+    Column::Number(rows.iter().map(of).collect())
+}
+
+fn optional(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Option<f64>) -> Column {
+    Column::Optional(rows.iter().map(of).collect())
+}
+
+fn count(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> u64) -> Column {
+    Column::Count(rows.iter().map(|row| of(row).cast_signed()).collect())
+}
+
+/// One row: a run, and the number of a flow or link in it.
+struct Row<'a> {
+    group: Group<'a>,
+    run: &'a RunRecord,
+    index: usize,
+}
+
+fn rows<'a>(groups: &[Group<'a>], many: impl Fn(&RunRecord) -> usize) -> Vec<Row<'a>> {
+    let mut rows = Vec::new();
+    for &group in groups {
+        for run in group.runs {
+            rows.extend((0..many(run)).map(|index| Row { group, run, index }));
+        }
+    }
+    rows
+}
+
+fn flows(groups: &[Group<'_>]) -> Table {
+    let rows = rows(groups, |run| run.flows.len());
+    let flow = |row: &Row<'_>| row.run.flows[row.index].clone();
+    vec![
+        ("variant", text(&rows, |r| r.group.variant.into())),
+        ("x", optional(&rows, |r| r.group.x)),
+        ("seed", count(&rows, |r| r.run.seed)),
+        ("flow", text(&rows, |r| flow(r).flow)),
+        ("from", text(&rows, |r| flow(r).from)),
+        ("to", text(&rows, |r| flow(r).to)),
+        ("goodput_bps", number(&rows, |r| flow(r).goodput_bps)),
+        ("goodput_pps", number(&rows, |r| flow(r).goodput_pps)),
+        ("offered_pps", optional(&rows, |r| flow(r).offered_pps)),
+        ("delay_s", optional(&rows, |r| flow(r).delay_s)),
+        ("jitter_s", optional(&rows, |r| flow(r).jitter_s)),
+        ("round_trip_s", optional(&rows, |r| flow(r).round_trip_s)),
+        ("connections", number(&rows, |r| flow(r).connections)),
+        ("congestion_window", number(&rows, |r| flow(r).congestion_window)),
+        ("sent", count(&rows, |r| flow(r).sent)),
+        ("retransmitted", count(&rows, |r| flow(r).retransmitted)),
+        ("timeouts", count(&rows, |r| flow(r).timeouts)),
+        ("measured_s", number(&rows, |r| r.run.measured_s)),
+    ]
+}
+
+fn links(groups: &[Group<'_>]) -> Table {
+    let rows = rows(groups, |run| run.links.len());
+    let link = |row: &Row<'_>| row.run.links[row.index].clone();
+    let share = |of: fn(&crate::AirtimeRecord) -> f64| {
+        optional(&rows, move |r| r.run.links[r.index].airtime.as_ref().map(of))
+    };
+    vec![
+        ("variant", text(&rows, |r| r.group.variant.into())),
+        ("x", optional(&rows, |r| r.group.x)),
+        ("seed", count(&rows, |r| r.run.seed)),
+        ("queue", text(&rows, |r| link(r).queue)),
+        ("backlog", number(&rows, |r| link(r).backlog)),
+        ("aggressiveness", optional(&rows, |r| link(r).aggressiveness)),
+        ("dropped_queue_full", count(&rows, |r| link(r).dropped_queue_full)),
+        ("dropped_by_law", count(&rows, |r| link(r).dropped_by_law)),
+        ("dropped_retries", count(&rows, |r| link(r).dropped_retries)),
+        ("lost_on_wire", count(&rows, |r| link(r).lost_on_wire)),
+        ("attempts", count(&rows, |r| link(r).attempts)),
+        ("collided", count(&rows, |r| link(r).collided)),
+        ("receiver_busy", count(&rows, |r| link(r).receiver_busy)),
+        ("ack_lost", count(&rows, |r| link(r).ack_lost)),
+        ("requests", count(&rows, |r| link(r).requests)),
+        ("requests_failed", count(&rows, |r| link(r).requests_failed)),
+        ("airtime_own", share(|a| a.own)),
+        ("airtime_collided", share(|a| a.collided)),
+        ("airtime_backoff", share(|a| a.backoff)),
+        ("airtime_interframe", share(|a| a.interframe)),
+        ("airtime_empty", share(|a| a.empty)),
+        ("airtime_blocked", share(|a| a.blocked_by.iter().map(|(_, share)| share).sum())),
+    ]
+}
+
+fn series(groups: &[Group<'_>]) -> Table {
+    let (mut variant, mut seed, mut time) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut object, mut metric, mut value) = (Vec::new(), Vec::new(), Vec::new());
+    for group in groups {
+        for run in group.runs {
+            let Some(series) = &run.series else { continue };
+            let mut add = |name: &str, what: &str, values: &[f64]| {
+                for (&t, &v) in series.time_s.iter().zip(values) {
+                    variant.push(group.variant.to_string());
+                    seed.push(run.seed.cast_signed());
+                    time.push(t);
+                    object.push(name.to_string());
+                    metric.push(what.to_string());
+                    value.push(v);
+                }
+            };
+            for flow in &series.flows {
+                let name = format!("flow {}", flow.flow);
+                add(&name, "goodput_pps", &flow.goodput_pps);
+                add(&name, "congestion_window", &flow.congestion_window);
+                add(&name, "round_trip_s", &flow.round_trip_s);
+                add(&name, "connections", &flow.connections);
+            }
+            for link in &series.links {
+                let name = format!("queue {}", link.queue);
+                add(&name, "backlog", &link.backlog);
+                add(&name, "aggressiveness", &link.aggressiveness);
+            }
+        }
+    }
+    vec![
+        ("variant", Column::Text(variant)),
+        ("seed", Column::Count(seed)),
+        ("time_s", Column::Number(time)),
+        ("object", Column::Text(object)),
+        ("metric", Column::Text(metric)),
+        ("value", Column::Number(value)),
+    ]
+}
+
+/// Writes a table; a reader never sees half a file.
+fn write_table(path: &Path, table: &Table) -> Result<(), ParquetError> {
+    let mut schema = String::from("message table {");
+    for (name, column) in table {
+        let kind = match column {
+            Column::Text(_) => "required byte_array",
+            Column::Number(_) => "required double",
+            Column::Optional(_) => "optional double",
+            Column::Count(_) => "required int64",
+        };
+        let text = if matches!(column, Column::Text(_)) { " (utf8)" } else { "" };
+        let _ = write!(schema, " {kind} {name}{text};");
+    }
+    schema.push('}');
+    let schema = Arc::new(parse_message_type(&schema)?);
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let draft = path.with_extension(format!("part-{}", std::process::id()));
+    let mut writer = SerializedFileWriter::new(File::create(&draft)?, schema, Arc::new(properties))?;
+    let mut group = writer.next_row_group()?;
+    for (_, column) in table {
+        let Some(mut place) = group.next_column()? else { break };
+        match (place.untyped(), column) {
+            (ColumnWriter::ByteArrayColumnWriter(out), Column::Text(values)) => {
+                let bytes: Vec<ByteArray> = values.iter().map(|v| v.as_str().into()).collect();
+                out.write_batch(&bytes, None, None)?;
+            }
+            (ColumnWriter::DoubleColumnWriter(out), Column::Number(values)) => {
+                out.write_batch(values, None, None)?;
+            }
+            (ColumnWriter::DoubleColumnWriter(out), Column::Optional(values)) => {
+                let levels: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
+                let present: Vec<f64> = values.iter().flatten().copied().collect();
+                out.write_batch(&present, Some(&levels), None)?;
+            }
+            (ColumnWriter::Int64ColumnWriter(out), Column::Count(values)) => {
+                out.write_batch(values, None, None)?;
+            }
+            _ => unreachable!("the schema was made from the columns"),
+        }
+        place.close()?;
+    }
+    group.close()?;
+    writer.close()?;
+    Ok(std::fs::rename(&draft, path)?)
+}
