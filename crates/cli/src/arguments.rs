@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use evenair_scenario::Time;
 use evenair_study::Shard;
-use evenair_units::Instant;
+use evenair_units::{Duration, Instant};
 use std::path::PathBuf;
 
 /// TCP over CSMA, from the optimum to the packet.
@@ -70,9 +70,12 @@ pub(crate) struct RunOptions {
     /// Show where each transmitter's time went
     #[arg(long)]
     pub(crate) ledger: bool,
-    /// Keep time series, sampled every second (in the JSON)
+    /// Keep time series (in the JSON, and DIR/series.parquet)
     #[arg(long)]
     pub(crate) series: bool,
+    /// How often queues and windows are sampled, for series and means
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = positive)]
+    pub(crate) every: Duration,
     /// Record every frame of a window: who held the air, when, what was lost (in the JSON, and DIR/frames.csv)
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     pub(crate) timeline: Option<(Instant, Instant)>,
@@ -98,6 +101,12 @@ fn window(text: &str) -> Result<(Instant, Instant), String> {
     let at = |text: &str| text.parse::<Time>().map(|time| Instant::ZERO + time.0);
     let (from, to) = (at(from)?, at(to)?);
     if from < to { Ok((from, to)) } else { Err("the window ends before it begins".into()) }
+}
+
+/// Reads "10 ms".
+fn positive(text: &str) -> Result<Duration, String> {
+    let time = text.parse::<Time>()?.0;
+    if time < Duration::from_micros(1) { Err("sample at most once a microsecond".into()) } else { Ok(time) }
 }
 
 /// Reads "2%" or "0.02".

@@ -150,7 +150,12 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
 pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = scenario(&options.scenario, &options.set)?;
     watch_for_interrupt();
-    let keep = RecordOptions { series: options.series, ledger: options.ledger, timeline: options.timeline };
+    let keep = RecordOptions {
+        series: options.series,
+        every: Some(options.every),
+        ledger: options.ledger,
+        timeline: options.timeline,
+    };
     let sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
     let bar = Bar::new(&scenario.name);
     let runs = sweep.run_in_memory(options.precision, &STOP, &bar);

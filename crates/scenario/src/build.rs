@@ -153,7 +153,7 @@ impl Scenario {
         };
         let mut signals = Vec::new();
         for (index, signal) in self.signals.iter().enumerate() {
-            let (from, to) = self.ends("signals", index, &signal.from, &signal.to, names)?;
+            let (from, to) = Self::ends("signals", index, &signal.from, &signal.to, names)?;
             signals.push(evenair_topology::Signal { from, to, power: signal.power.0 });
             if !signal.one_way {
                 signals.push(evenair_topology::Signal { from: to, to: from, power: signal.power.0 });
@@ -164,7 +164,6 @@ impl Scenario {
 
     /// The numbers of two nodes that an entry of a table names.
     fn ends(
-        &self,
         table: &str,
         index: usize,
         from: &String,
@@ -190,7 +189,7 @@ impl Scenario {
     fn wire_specs(&self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
         let mut wires = Vec::new();
         for (index, wire) in self.wires.iter().enumerate() {
-            let (a, b) = self.ends("wires", index, &wire.from, &wire.to, names)?;
+            let (a, b) = Self::ends("wires", index, &wire.from, &wire.to, names)?;
             for (from, to) in [(a, b), (b, a)] {
                 let buffer = DropTail { limit_packets: wire.queue.0 };
                 wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, buffer });
@@ -202,7 +201,7 @@ impl Scenario {
     fn link_rates(&self, names: &[String]) -> Result<Vec<LinkRate>, Mistake> {
         let mut rates = Vec::new();
         for (index, entry) in self.rates.iter().enumerate() {
-            let (from, to) = self.ends("rates", index, &entry.from, &entry.to, names)?;
+            let (from, to) = Self::ends("rates", index, &entry.from, &entry.to, names)?;
             if let Some(phy) = self.phy() {
                 phy.checked(entry.rate.0)
                     .map_err(|e| Mistake::entry("rates", index, "rate", e.to_string()))?;
@@ -218,7 +217,7 @@ impl Scenario {
     fn link_losses(&self, names: &[String]) -> Result<Vec<LinkLoss>, Mistake> {
         let mut losses: BTreeMap<(u32, u32), LinkLoss> = BTreeMap::new();
         for (index, entry) in self.losses.iter().enumerate() {
-            let (a, b) = self.ends("losses", index, &entry.from, &entry.to, names)?;
+            let (a, b) = Self::ends("losses", index, &entry.from, &entry.to, names)?;
             for (from, to) in [(a, b), (b, a)].into_iter().take(if entry.one_way { 1 } else { 2 }) {
                 let link = losses.entry((from, to)).or_insert(LinkLoss { from, to, schedule: Vec::new() });
                 link.schedule.push((Instant::ZERO + entry.start.0, entry.model()));

@@ -10,11 +10,19 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// Keep time series.
     pub series: bool,
+    /// How often queues and windows are sampled, for series and means; every second, if it is not given.
+    #[serde(serialize_with = "in_nanoseconds")]
+    pub every: Option<Duration>,
     /// Keep the airtime ledger.
     pub ledger: bool,
     /// Record the frames of this window.
     #[serde(serialize_with = "window_in_nanoseconds")]
     pub timeline: Option<(Instant, Instant)>,
+}
+
+#[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn in_nanoseconds<S: serde::Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.map(Duration::as_nanos).serialize(serializer)
 }
 
 #[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
@@ -153,7 +161,7 @@ impl RunRecord {
     /// Runs a scenario with a seed and keeps what was asked for.
     pub fn run(scenario: &Scenario, seed: u64, options: Options) -> Self {
         let spec = RunSpec {
-            sample_every: Some(Duration::from_secs(1)),
+            sample_every: Some(options.every.unwrap_or(Duration::from_secs(1))),
             ledger: options.ledger,
             timeline: options.timeline,
             ..scenario.run_spec(seed)

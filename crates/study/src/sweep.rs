@@ -97,8 +97,11 @@ impl Sweep {
     pub fn new(study: &Study, quick: bool) -> Result<Self, SweepError> {
         use crate::FigureKind;
         let draws = |kind| study.figures.iter().any(|f| f.kind == kind);
-        let options =
-            Options { series: draws(FigureKind::Series), ledger: draws(FigureKind::Ledger), timeline: None };
+        let options = Options {
+            series: draws(FigureKind::Series),
+            ledger: draws(FigureKind::Ledger),
+            ..Options::default()
+        };
         let cases = study.variants.iter().map(|variant| {
             let text = crate::builtin_scenario(&variant.scenario).ok_or_else(|| {
                 SweepError::Scenario(format!("there is no scenario \"{}\"", variant.scenario))

@@ -92,16 +92,18 @@ impl Scoreboard {
         self.marks.push_back(Mark::default());
     }
 
-    /// The oldest `count` segments are acknowledged.
-    pub(crate) fn pop(&mut self, count: u32) {
+    /// The oldest `count` segments are acknowledged; gives how many of them were not known to have arrived.
+    pub(crate) fn pop(&mut self, count: u32) -> u32 {
+        let before = self.arrived;
         for _ in 0..count {
             let mark = self.marks.pop_front().unwrap_or_default();
             self.arrived -= u32::from(mark.arrived);
         }
+        count - (before - self.arrived)
     }
 
-    /// Takes in the blocks of an acknowledgement; tells whether they said anything new.
-    pub(crate) fn update(&mut self, oldest: u32, blocks: &SackBlocks) -> bool {
+    /// Takes in the blocks of an acknowledgement; gives how many segments they report for the first time.
+    pub(crate) fn update(&mut self, oldest: u32, blocks: &SackBlocks) -> u32 {
         let before = self.arrived;
         for (from, to) in blocks.blocks(oldest) {
             for number in from..to {
@@ -113,7 +115,7 @@ impl Scoreboard {
                 }
             }
         }
-        self.arrived > before
+        self.arrived - before
     }
 
     /// How many segments are known to have arrived out of order.

@@ -7,6 +7,7 @@ use crate::sack::Scoreboard;
 use crate::{RtoEstimator, RtoParams, Segment, SegmentKind};
 use evenair_laws::window::{Acked, Cubic, Loss, Reno, Window, WindowLaw, WindowParams};
 use evenair_units::{Duration, Instant};
+use recovery::ProportionalRateReduction;
 
 /// Which window law a sender runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -119,6 +120,7 @@ pub struct Sender {
     /// Segments that duplicates report to have left the network (RFC 5681 section 3.2), without SACK.
     inflation: f64,
     scoreboard: Scoreboard,
+    prr: ProportionalRateReduction,
     /// `highest` when the last loss was found; an older one is the same loss.
     recover: u32,
     retransmit: bool,
@@ -128,6 +130,7 @@ pub struct Sender {
     /// The segment whose round trip is being timed, and when it was sent.
     timed: Option<(u32, Instant)>,
     last_round_trip: Option<Duration>,
+    min_round_trip: Option<Duration>,
     /// Since when the oldest segment has been the oldest.
     oldest_since: Instant,
     timed_out_at: Option<u32>,
@@ -155,6 +158,7 @@ impl Sender {
             in_recovery: false,
             inflation: 0.0,
             scoreboard: Scoreboard::default(),
+            prr: ProportionalRateReduction::default(),
             recover: 0,
             retransmit: false,
             control_due: params.handshake,
@@ -162,6 +166,7 @@ impl Sender {
             timer: Instant::NEVER,
             timed: None,
             last_round_trip: None,
+            min_round_trip: None,
             oldest_since: Instant::ZERO,
             timed_out_at: None,
             stats: SenderStats::default(),
@@ -199,6 +204,7 @@ impl Sender {
         let number = if std::mem::take(&mut self.retransmit) {
             if self.in_recovery && self.params.recovery == Recovery::Sack {
                 self.scoreboard.mark_retransmitted(0);
+                self.prr.sent();
             }
             self.oldest
         } else if self.in_recovery && self.params.recovery == Recovery::Sack {
@@ -292,29 +298,46 @@ impl Sender {
             return; // overtaken by a later one
         }
         let advances = expected > self.oldest;
+        let was_recovering = self.in_recovery;
+        let mut delivered = 0;
         if advances && self.params.timestamps {
             // RFC 7323 section 4.1: only acknowledgements of new data are measured.
             self.add_sample(Duration::from_micros(u64::from(stamp(now).wrapping_sub(ack.stamp))));
         }
         if advances {
-            self.advance(now, expected);
+            delivered += self.advance(now, expected);
         }
-        let news = self.params.recovery == Recovery::Sack && self.scoreboard.update(self.oldest, &ack.sack);
+        let lost_before = self.scoreboard.lost_below();
+        if self.params.recovery == Recovery::Sack {
+            delivered += self.scoreboard.update(self.oldest, &ack.sack);
+        }
         if !advances && self.highest > self.oldest {
             self.handle_duplicate(now);
-        } else if news && !self.in_recovery {
+        } else if delivered > 0 && !self.in_recovery && self.scoreboard.arrived() > 0 {
             self.detect_loss(now);
+        }
+        if self.in_recovery && self.params.recovery == Recovery::Sack {
+            let lost_below = self.scoreboard.lost_below();
+            let progress = advances && lost_below <= lost_before;
+            self.prr.on_ack(
+                delivered,
+                self.scoreboard.pipe(lost_below),
+                self.law.slow_start_threshold(),
+                was_recovering && progress,
+            );
         }
     }
 
-    fn advance(&mut self, now: Instant, expected: u32) {
+    /// Acknowledges everything before `expected`; gives how many segments of it were not known to have arrived.
+    fn advance(&mut self, now: Instant, expected: u32) -> u32 {
         let segments = expected - self.oldest;
+        let mut delivered = segments;
         self.oldest = expected;
         self.next = self.next.max(expected);
         self.oldest_since = now;
         self.duplicates = 0;
         if self.params.recovery == Recovery::Sack {
-            self.scoreboard.pop(segments);
+            delivered = self.scoreboard.pop(segments);
         }
         if self.timed.is_some_and(|(timed, _)| expected > timed) {
             self.take_sample(now);
@@ -322,12 +345,14 @@ impl Sender {
         if self.in_recovery {
             self.advance_in_recovery(segments, expected);
         } else if self.may_grow() {
-            self.law.on_ack(Acked { now, segments, round_trip: self.rto.smoothed() });
+            let (round_trip, min_round_trip) = (self.rto.smoothed(), self.min_round_trip);
+            self.law.on_ack(Acked { now, segments, round_trip, min_round_trip });
         }
         // RFC 6298 section 5.2 and 5.3
         let outstanding = self.highest > self.oldest;
         self.timer = if outstanding { now + self.rto.timeout() } else { Instant::NEVER };
         self.finish_draining();
+        delivered
     }
 
     /// A window that was not used says nothing about the path (RFC 7661 section 1).
@@ -355,6 +380,7 @@ impl Sender {
 
     fn add_sample(&mut self, round_trip: Duration) {
         self.rto.sample(round_trip);
+        self.min_round_trip = Some(self.min_round_trip.map_or(round_trip, |least| least.min(round_trip)));
         self.last_round_trip = Some(round_trip);
     }
 

@@ -32,6 +32,8 @@ pub struct Acked {
     pub segments: u32,
     /// The smoothed round-trip time, once there is one.
     pub round_trip: Option<Duration>,
+    /// The least round-trip time so far, once there is one.
+    pub min_round_trip: Option<Duration>,
 }
 
 /// What the window law is told when duplicate acknowledgements or a time-out announce a loss.

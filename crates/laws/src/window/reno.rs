@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn ack(law: &mut Reno, segments: u32) {
-        law.on_ack(Acked { now: Instant::ZERO, segments, round_trip: None });
+        law.on_ack(Acked { now: Instant::ZERO, segments, round_trip: None, min_round_trip: None });
     }
 
     #[test]

@@ -112,8 +112,7 @@ impl Network {
                 Air::Dcf(air) if queue.wire.is_none() => {
                     queue.service == Service::Front && air.head_received(index as u32)
                 }
-                Air::Dcf(_) => false,
-                Air::Ideal(_) => false,
+                Air::Dcf(_) | Air::Ideal(_) => false,
             };
             packets.under_way += queue.packets.len() as u64 - u64::from(received);
             packets.under_way += queue.wire.as_ref().map_or(0, |wire| wire.in_flight.len() as u64);

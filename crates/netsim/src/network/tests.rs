@@ -479,7 +479,7 @@ proptest! {
             let model = LossModel::Frames(Probability::clamped(p));
             let schedule = vec![(Instant::ZERO, model)];
             spec.losses = vec![LinkLoss { from: 0, to: 1, schedule: schedule.clone() }];
-            spec.losses.extend(wire.then(|| LinkLoss { from: to_first, to: 0, schedule }));
+            spec.losses.extend(wire.then_some(LinkLoss { from: to_first, to: 0, schedule }));
         }
         let result = Network::run(&spec, seconds(seed, 1, 4));
         assert_conserved(&result);

@@ -47,7 +47,7 @@ impl Scenario {
         if flow.to == "*" {
             return Ok(vec![number("from", &flow.from)?, BROADCAST]);
         }
-        let (from, to) = self.ends("flows", index, &flow.from, &flow.to, nodes)?;
+        let (from, to) = Self::ends("flows", index, &flow.from, &flow.to, nodes)?;
         let path = if let Some(via) = &flow.via {
             let mut path = vec![from];
             for id in via {

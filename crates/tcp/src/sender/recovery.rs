@@ -5,6 +5,46 @@ use crate::sack::DUPLICATE_THRESHOLD;
 use evenair_laws::window::WindowLaw;
 use evenair_units::Instant;
 
+/// Spreads what recovery sends over the acknowledgements that come (RFC 6937): without it the holes that are found at
+/// once are repaired in one burst, which a full queue drops again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ProportionalRateReduction {
+    /// What was outstanding when recovery began.
+    flight: u32,
+    delivered: u32,
+    out: u32,
+    /// How many segments may be sent before the next acknowledgement.
+    budget: u32,
+}
+
+impl ProportionalRateReduction {
+    pub(super) const fn begin(&mut self, flight: u32) {
+        *self = Self { flight, delivered: 0, out: 0, budget: 0 };
+    }
+
+    /// An acknowledgement reports so many segments more; so many are thought to be in the network.
+    pub(super) fn on_ack(&mut self, delivered: u32, pipe: u32, ssthresh: f64, progress: bool) {
+        self.delivered += delivered;
+        // Truncated to whole segments; thresholds are at least two.
+        let target = ssthresh as u32;
+        let count = if pipe > target {
+            let due = u64::from(self.delivered) * u64::from(target);
+            (due.div_ceil(u64::from(self.flight.max(1))) as u32).saturating_sub(self.out)
+        } else {
+            // As Linux: one more per round trip only where the acknowledgement shows progress and no new loss.
+            let conserved = self.delivered.saturating_sub(self.out).max(delivered);
+            (target - pipe).min(conserved + u32::from(progress))
+        };
+        self.budget = count;
+    }
+
+    /// A segment goes out.
+    pub(super) const fn sent(&mut self) {
+        self.out += 1;
+        self.budget = self.budget.saturating_sub(1);
+    }
+}
+
 impl Sender {
     /// One more acknowledgement that moves nothing.
     pub(super) fn handle_duplicate(&mut self, now: Instant) {
@@ -25,6 +65,7 @@ impl Sender {
         if lost && (self.recover == 0 || self.oldest > self.recover || (sack && self.oldest == self.recover))
         {
             self.stats.fast_retransmits += 1;
+            self.prr.begin(self.highest - self.oldest);
             self.law.on_loss(self.loss());
             self.in_recovery = true;
             self.inflation = f64::from(DUPLICATE_THRESHOLD); // RFC 5681 section 3.2 step 3
@@ -54,12 +95,17 @@ impl Sender {
 
     /// What RFC 6675 section 5 sends next during recovery (`NextSeg`), if the window lets anything out.
     pub(super) fn next_by_scoreboard(&mut self) -> Option<u32> {
-        let lost_below = self.scoreboard.lost_below();
-        let room = self.law.congestion_window() as u32;
-        if self.scoreboard.pipe(lost_below) >= room {
+        if self.prr.budget == 0 {
             self.window_limited = true;
             return None;
         }
+        let number = self.next_candidate()?;
+        self.prr.sent();
+        Some(number)
+    }
+
+    fn next_candidate(&mut self) -> Option<u32> {
+        let lost_below = self.scoreboard.lost_below();
         // Rule 1: a lost segment; rule 2: a new one; rule 3: one that may be lost. Rule 4 (rescue) is left out, as the
         // retransmission timer covers the end of the data.
         if let Some(offset) = self.scoreboard.next_lost(0, lost_below) {

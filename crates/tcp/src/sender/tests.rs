@@ -319,7 +319,7 @@ proptest! {
     ) {
         let window = if cubic { WindowKind::Cubic } else { WindowKind::Reno };
         let mut sender =
-            Sender::new(SenderParams { limited_transmit, handshake, window, timestamps, ..params(recovery) });
+            Sender::new(SenderParams { window, limited_transmit, handshake, timestamps, ..params(recovery) });
         let policy =
             if delayed { AckPolicy::Delayed(Duration::from_millis(100)) } else { AckPolicy::EachSegment };
         let mut receiver = Receiver::new(policy);
