@@ -9,3 +9,4 @@ pub mod cell;
 pub mod ideal;
 pub mod ns2;
 pub mod slots;
+pub mod tcp;

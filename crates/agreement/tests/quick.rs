@@ -3,7 +3,7 @@
 
 use evenair_agreement::cell::Exchange;
 use evenair_agreement::ideal::Shape;
-use evenair_agreement::{bianchi, cell, ideal, ns2, slots};
+use evenair_agreement::{bianchi, cell, ideal, ns2, slots, tcp};
 use evenair_netsim::{Network, RunResult};
 use evenair_optimum::ProductForm;
 use evenair_scenario::{Objective, Scenario};
@@ -197,6 +197,50 @@ fn the_ns2_preset_agrees_with_ns2_in_one_cell() {
     for (n, theirs) in ns2::cells() {
         let ours = cell::throughput_pps(n, &["preset=ns2"], 60, 1);
         assert!((ours / theirs - 1.0).abs() < 0.01, "{n} stations: {ours} {theirs}");
+    }
+}
+
+/// The square-root law within 5 % for p ≤ 10⁻³, each form with the losses that it supposes; PFTK within 20 % for p ≤ 0.03.
+#[test]
+fn tcp_over_a_lossy_wire_follows_the_laws_of_its_throughput() {
+    for sack in [false, true] {
+        for (loss, seconds) in [(1e-4, 4000), (3e-4, 2000), (1e-3, 1500)] {
+            let regular = tcp::over_a_lossy_wire(&format!("every={:.0}", 1.0 / loss), sack, seconds, 1);
+            let random = tcp::over_a_lossy_wire(&format!("loss={loss}"), sack, seconds, 1);
+            let law = tcp::square_root_law_pps(regular.round_trip_s.unwrap(), loss, 1.0);
+            assert!(
+                (regular.goodput_pps / law - 1.0).abs() < 0.05,
+                "{loss} {sack}: {} {law}",
+                regular.goodput_pps
+            );
+            let law = tcp::random_loss_law_pps(random.round_trip_s.unwrap(), loss);
+            assert!(
+                (random.goodput_pps / law - 1.0).abs() < 0.05,
+                "{loss} {sack}: {} {law}",
+                random.goodput_pps
+            );
+        }
+        for loss in [1e-3, 3e-3, 1e-2, 3e-2] {
+            let flow = tcp::over_a_lossy_wire(&format!("loss={loss}"), sack, 1500, 1);
+            // The time-out is the least one, 0.2 s.
+            let model = tcp::pftk_pps(flow.round_trip_s.unwrap(), 0.2, loss, 1.0);
+            assert!(
+                (flow.goodput_pps / model - 1.0).abs() < 0.2,
+                "{loss} {sack}: {} {model}",
+                flow.goodput_pps
+            );
+        }
+    }
+}
+
+/// Sawtooth period and peak within 5 % of a Linux kernel's, recorded by validation/linux/window.py.
+#[test]
+fn window_traces_agree_with_a_linux_kernel() {
+    for law in ["reno", "cubic"] {
+        let (period, peak) = tcp::sawtooth(&tcp::simulated_trace(law));
+        let (kernel_period, kernel_peak) = tcp::sawtooth(&tcp::kernel_trace(law));
+        assert!((period / kernel_period - 1.0).abs() < 0.05, "{law}: {period} {kernel_period}");
+        assert!((peak / kernel_peak - 1.0).abs() < 0.05, "{law}: {peak} {kernel_peak}");
     }
 }
 

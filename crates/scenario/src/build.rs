@@ -248,6 +248,9 @@ impl crate::language::LinkLoss {
     /// The model of a checked entry.
     fn model(&self) -> LossModel {
         let p = |value: Option<f64>| Probability::clamped(value.unwrap_or(0.0));
+        if let Some(count) = self.every {
+            return LossModel::Every(count);
+        }
         match (self.bit_error_rate, self.good, self.bad) {
             (Some(rate), ..) => LossModel::Bits(rate),
             (None, Some(good), Some(bad)) => LossModel::Bursts {

@@ -245,8 +245,16 @@ impl LinkLoss {
             return Err(("good", "good and bad must be longer than no time".into()));
         }
         let plain = self.loss.is_some() && !bursty[0];
-        if [plain, self.bit_error_rate.is_some(), bursty[0]].iter().filter(|&&given| given).count() != 1 {
-            let why = "give one of loss, bit_error_rate, and the keys of a bursty link";
+        if self.every == Some(0) {
+            return Err(("every", "must be at least 1".into()));
+        }
+        if [plain, self.every.is_some(), self.bit_error_rate.is_some(), bursty[0]]
+            .iter()
+            .filter(|&&given| given)
+            .count()
+            != 1
+        {
+            let why = "give one of loss, every, bit_error_rate, and the keys of a bursty link";
             return Err(("loss", why.into()));
         }
         Ok(())

@@ -192,7 +192,7 @@ quantity!(
     /// A ratio of powers \[dB\].
     Decibels(f64), "a ratio", "10 dB",
     ["dB" = 1.0],
-    at_least_zero,
+    |db| if (-200.0..=200.0).contains(&db) { Ok(db) } else { Err("lies outside -200 to 200 dB") },
     |db, f| write!(f, "{db} dB")
 );
 

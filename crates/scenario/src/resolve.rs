@@ -3,7 +3,7 @@
 use crate::error::Mistake;
 use crate::language::{
     BackoffLaw, CategoryTable, HoldingLaw, InterferenceRule, Mac, MacKind, PreambleKind, Preset,
-    PropagationName, Radio, Scenario, TrafficKind, WindowName,
+    PropagationName, Radio, Scenario, TrafficKind, WeakSignals, WindowName,
 };
 use crate::quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
 use evenair_laws::backoff::DcfParams;
@@ -95,6 +95,7 @@ impl Radio {
                 self.reference_distance.get_or_insert(Length(1.0));
             }
         }
+        self.weak_signals.get_or_insert(WeakSignals::Errors);
         let rule = if ns2 { InterferenceRule::First } else { InterferenceRule::Strongest };
         if *self.interference.get_or_insert(rule) == InterferenceRule::Sum {
             // kTB of 20 MHz is -101 dBm; a receiver adds 7 dB.

@@ -11,6 +11,8 @@ use evenair_units::{Bytes, Duration, Instant, Probability};
 pub enum LossModel {
     /// Each frame with this probability, independently (Bernoulli).
     Frames(Probability),
+    /// One frame in so many, counted: losses without chance, for models that suppose them.
+    Every(u32),
     /// Each bit with this probability, independently: a frame of `n` bits survives with probability `(1 − p)^n`.
     Bits(f64),
     /// Two states in continuous time, each held for an exponential time, each with its own probability of losing a
@@ -32,6 +34,7 @@ impl LossModel {
     pub fn mean_loss(&self, size: Bytes) -> f64 {
         match *self {
             Self::Frames(p) => p.value(),
+            Self::Every(n) => 1.0 / f64::from(n),
             Self::Bits(p) => 1.0 - libm::pow(1.0 - p, size.bits() as f64),
             Self::Bursts { good, bad, loss_good, loss_bad } => {
                 let (good_s, bad_s) = (good.as_secs_f64(), bad.as_secs_f64());
@@ -49,6 +52,8 @@ pub struct LossProcess {
     current: usize,
     /// State of a bursty model: whether it is bad, and as of when that is known.
     bad: Option<(bool, Instant)>,
+    /// Frames since the last one that was lost by count.
+    passed: u32,
     stream: Stream,
 }
 
@@ -56,7 +61,7 @@ impl LossProcess {
     /// A process that follows a schedule; before its first entry nothing is lost.
     pub fn new(mut schedule: Vec<(Instant, LossModel)>, stream: Stream) -> Self {
         schedule.sort_by_key(|&(from, _)| from);
-        Self { schedule, current: 0, bad: None, stream }
+        Self { schedule, current: 0, bad: None, passed: 0, stream }
     }
 
     /// Whether a frame of this size is lost at `now`. Time must not run backwards.
@@ -75,6 +80,12 @@ impl LossProcess {
                 } else {
                     loss_good
                 }
+            }
+            LossModel::Every(n) => {
+                self.passed += 1;
+                let lost = self.passed >= n;
+                self.passed = if lost { 0 } else { self.passed };
+                return lost;
             }
             LossModel::Frames(p) => p,
             LossModel::Bits(_) => Probability::clamped(model.mean_loss(size)),
@@ -141,6 +152,13 @@ mod tests {
         let pairs = lost.windows(2).filter(|w| w[0]).count() as f64;
         let both = lost.windows(2).filter(|w| w[0] && w[1]).count() as f64;
         assert!((both / pairs - 0.9053).abs() < 0.006, "{}", both / pairs);
+    }
+
+    #[test]
+    fn one_in_so_many_is_counted() {
+        let lost = lost_of(vec![(Instant::ZERO, LossModel::Every(7))], 70, Duration::from_millis(1));
+        assert_eq!(lost.iter().filter(|&&l| l).count(), 10);
+        assert!(lost[6] && lost[13]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::RESOLVED;
 use crate::error::Mistake;
 use crate::language::{
     AckPriority, BackoffLaw, BackoffUnit, CategoryTable, HoldingLaw, InterferenceRule, MacKind, Measure,
-    PreambleKind, Preset, Scenario,
+    PreambleKind, Preset, Scenario, WeakSignals,
 };
 use evenair_laws::BadParameter;
 use evenair_laws::backoff::{AdaptiveParams, DcfParams, QueueMeasure};
@@ -70,7 +70,8 @@ impl Scenario {
             InterferenceRule::First => Capture::First,
             InterferenceRule::Sum => Capture::Sinr { noise: radio.noise.expect(RESOLVED).0 },
         };
-        Rules { capture, capture_db: radio.capture.expect(RESOLVED).0, ..rules }
+        let weak_is_error = radio.weak_signals.expect(RESOLVED) == WeakSignals::Errors;
+        Rules { capture, capture_db: radio.capture.expect(RESOLVED).0, weak_is_error, ..rules }
     }
 
     fn ideal_spec(&self) -> Result<MacSpec, Mistake> {

@@ -99,7 +99,7 @@ pub struct LinkRate {
     pub one_way: bool,
 }
 
-/// The error model of one link: give `loss`, `bit_error_rate`, or the four keys of a bursty link.
+/// The error model of one link: give `loss`, `every`, `bit_error_rate`, or the keys of a bursty link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkLoss {
@@ -116,6 +116,9 @@ pub struct LinkLoss {
     /// Probability that a frame (on a wire: a packet) is lost; of a bursty link, in its good state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
+    /// One frame (on a wire: one packet) in so many is lost, by count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<u32>,
     /// Probability that a bit is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bit_error_rate: Option<f64>,

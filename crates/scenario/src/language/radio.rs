@@ -44,6 +44,9 @@ pub struct Radio {
     /// What it must be stronger than.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interference: Option<InterferenceRule>,
+    /// What a signal is that is sensed and too weak to be decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weak_signals: Option<WeakSignals>,
     /// The receivers' noise, where interference is summed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Power>,
@@ -62,6 +65,16 @@ pub enum PropagationName {
     FreeSpace,
     /// Free space up to a reference distance, then any power.
     LogDistance,
+}
+
+/// What a signal is that is sensed and too weak to be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WeakSignals {
+    /// A frame received in error: an extended inter-frame space follows it. As [Jam10] and ns-2 have it.
+    Errors,
+    /// Energy and nothing more. As ns-3 has it.
+    Energy,
 }
 
 /// What a frame must be stronger than to be decoded.

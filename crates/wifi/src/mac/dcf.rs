@@ -60,6 +60,10 @@ pub struct Rules {
     /// The extended inter-frame space is a reservation: a DIFS follows it and no good frame cancels it. What ns-2
     /// does; by the standard it replaces the DIFS until a frame is received correctly (clause 10.3.2.3.7).
     pub eifs_reserves: bool,
+    /// A signal that is sensed and too weak to be decoded is a frame received in error, and an extended inter-frame space
+    /// follows it ([Jam10] section 2.2, ns-2). If not, it is energy and nothing more: the receiver never locks to it, as in
+    /// ns-3.
+    pub weak_is_error: bool,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle. What
     /// ns-2 does.
     pub own_difs: bool,
@@ -88,6 +92,7 @@ impl Rules {
             capture: Capture::Strongest,
             capture_db: 10.0,
             eifs_reserves: false,
+            weak_is_error: true,
             own_difs: false,
             difs_after_timeout: false,
             cts_when_reserved: false,

@@ -59,6 +59,7 @@ impl DcfAir {
             this.carriers += 1;
             this.unreserve_at = Instant::NEVER;
         }
+        let noticed = ear.decodable || (ear.sensed && self.rules.weak_is_error);
         let new = |intact| Locked { from: from as u32, power_mw: ear.power_mw, until, intact };
         match (self.rules.capture, &mut this.locked) {
             (Capture::First, locked @ None) => *locked = Some(new(ear.decodable && !transmitting)),
@@ -76,7 +77,7 @@ impl DcfAir {
             (rule, slot) => {
                 let clear = ear.decodable && ear.power_mw >= ratio * rival_mw;
                 match slot {
-                    None if ear.sensed => *slot = Some(new(clear)),
+                    None if noticed => *slot = Some(new(clear)),
                     None => (),
                     Some(locked) => {
                         let disturbance_mw = match rule {
@@ -86,7 +87,8 @@ impl DcfAir {
                         if locked.power_mw < ratio * disturbance_mw {
                             locked.intact = false;
                         }
-                        if clear || (ear.sensed && !locked.intact && until > locked.until) {
+                        // Below 0 dB both could be decoded; the receiver stays with the first.
+                        if !locked.intact && (clear || (noticed && until > locked.until)) {
                             *slot = Some(new(clear));
                         }
                     }

@@ -257,6 +257,18 @@ fn after_a_frame_that_is_not_decoded_an_eifs_passes() {
 }
 
 #[test]
+fn energy_alone_leaves_no_eifs_behind() {
+    // As above, with a receiver that never locks to what it cannot decode: a DIFS is enough.
+    let rules = Rules { weak_is_error: false, ..Rules::standard() };
+    let mut bench = Bench::line(&[0.0, -200.0, 700.0, 800.0], |_| exactly(0), timing(), rules);
+    bench.offer(0, 1);
+    bench.run_to(us(60));
+    bench.offer(2, 3);
+    bench.run_to(us(5_000));
+    assert_eq!(bench.data_starts(2), [50_000 + data_ns() + flight_ns(700.0) + 50_000]);
+}
+
+#[test]
 fn a_frame_that_is_decoded_ends_the_eifs() {
     // Node 2 cannot decode node 0's frame (400 m) but decodes the ACK of node 1 (200 m): a DIFS is enough.
     let mut bench = Bench::standard(&[0.0, 200.0, 400.0, 500.0], |_| exactly(0));
