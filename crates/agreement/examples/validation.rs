@@ -12,9 +12,6 @@ use evenair_units::{Bytes, Duration, Rate};
 
 fn main() {
     one_cell();
-    if true {
-        return;
-    }
     product_form();
     four_links();
     cells_against_ns2();
@@ -145,7 +142,7 @@ fn cells_against_ns2() {
     println!(
         "\n| stations | ns-2 2.35 | evenair, ns2 preset | difference | standard |\n|---|---|---|---|---|"
     );
-    for (n, theirs) in ns2::cells() {
+    for (n, theirs) in ns2::cells(false) {
         let ours = (1..=3).map(|s| cell::throughput_pps(n, &["preset=ns2"], 200, s)).sum::<f64>() / 3.0;
         let standard = cell::throughput_pps(n, &[], 200, 1);
         println!(

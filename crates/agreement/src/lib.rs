@@ -8,5 +8,6 @@ pub mod bianchi;
 pub mod cell;
 pub mod ideal;
 pub mod ns2;
+pub mod ns3;
 pub mod slots;
 pub mod tcp;

@@ -5,12 +5,31 @@ pub fn four_links() -> Vec<(String, Vec<f64>)> {
     means(include_str!("../../../validation/ns2/four_link.txt"))
 }
 
-/// What ns-2 gave for saturated cells: number of stations, and the total of each.
-pub fn cells() -> Vec<(u32, f64)> {
-    let rows = means(include_str!("../../../validation/ns2/cell.txt"));
-    rows.into_iter()
+/// What ns-2 gave for saturated cells, without or with RTS/CTS: number of stations, and the total of each.
+pub fn cells(protected: bool) -> Vec<(u32, f64)> {
+    let text = if protected {
+        include_str!("../../../validation/ns2/cell-rts.txt")
+    } else {
+        include_str!("../../../validation/ns2/cell.txt")
+    };
+    means(text)
+        .into_iter()
         .map(|(n, rates)| (n.parse().expect("a number of stations"), rates.iter().sum()))
         .collect()
+}
+
+/// What ns-2 gave for one TCP flow over 1 to 10 hops \[kb/s\], and for three upstream flows on the three-hop chain with
+/// their standard errors; both with static routes, five seeds.
+pub const HOPS_KBPS: [f64; 10] = [774.0, 398.0, 261.0, 206.0, 177.0, 160.0, 152.0, 148.0, 146.0, 144.0];
+/// See [`HOPS_KBPS`].
+pub const CHAIN_KBPS: [(f64, f64); 3] = [(284.0, 10.0), (170.0, 8.0), (52.0, 8.0)];
+
+/// What ns-2 gave where flows go over one hop each: scenario, and each flow's kb/s of 1500-byte datagrams. The number in a
+/// name is the distance from S1 to R1 \[m\].
+pub fn single_hops() -> Vec<(String, Vec<f64>)> {
+    // These lines have no total; a last column that is dropped stands in for it.
+    let text = include_str!("../../../validation/ns2/mesh.txt");
+    means(&text.lines().map(|line| format!("{line} 0\n")).collect::<String>())
 }
 
 /// Means over seeds of lines "name seed rate rate … total".

@@ -3,7 +3,7 @@
 
 use evenair_agreement::cell::Exchange;
 use evenair_agreement::ideal::Shape;
-use evenair_agreement::{bianchi, cell, ideal, ns2, slots, tcp};
+use evenair_agreement::{bianchi, cell, ideal, ns2, ns3, slots, tcp};
 use evenair_netsim::{Network, RunResult};
 use evenair_optimum::ProductForm;
 use evenair_scenario::{Objective, Scenario};
@@ -194,9 +194,86 @@ fn the_ns2_preset_agrees_with_ns2_on_the_four_link_topologies() {
 
 #[test]
 fn the_ns2_preset_agrees_with_ns2_in_one_cell() {
-    for (n, theirs) in ns2::cells() {
-        let ours = cell::throughput_pps(n, &["preset=ns2"], 60, 1);
-        assert!((ours / theirs - 1.0).abs() < 0.01, "{n} stations: {ours} {theirs}");
+    for (protected, change) in [(false, "preset=ns2"), (true, "mac.rts_threshold=\"0 bytes\"")] {
+        for (n, theirs) in ns2::cells(protected) {
+            let ours = cell::throughput_pps(n, &["preset=ns2", change], 60, 1);
+            assert!((ours / theirs - 1.0).abs() < 0.01, "{n} stations, RTS {protected}: {ours} {theirs}");
+        }
+    }
+}
+
+fn mean_kbps(scenario: &Scenario, seeds: u64) -> Vec<f64> {
+    let mut sums = vec![0.0; scenario.flows.len()];
+    for seed in 1..=seeds {
+        for (sum, flow) in sums.iter_mut().zip(run(scenario, seed).flows) {
+            *sum += flow.goodput_bps / 1e3 / seeds as f64;
+        }
+    }
+    sums
+}
+
+/// 5 % is the limit; on the code as it is the greatest difference is 0.6 %.
+#[test]
+fn the_ns2_preset_agrees_with_ns2_over_one_to_ten_hops() {
+    for (hops, theirs) in (1..).zip(ns2::HOPS_KBPS) {
+        let (nodes, from) = (format!("generate.nodes={}", hops + 1), format!("flows.1.from=\"{hops}\""));
+        let ours = mean_kbps(&builtin("jam10/hops", &["preset=ns2", &nodes, &from]), 2)[0];
+        assert!((ours / theirs - 1.0).abs() < 0.05, "{hops} hops: {ours} {theirs}");
+    }
+}
+
+/// Each flow within 5 % or two standard errors of ns-2's mean, and of ours, over five seeds.
+#[test]
+fn the_ns2_preset_agrees_with_ns2_on_the_chain_with_three_flows() {
+    let ours = mean_kbps(&builtin("jam10/chain", &["preset=ns2"]), 10);
+    for (ours, (theirs, error)) in ours.iter().zip(ns2::CHAIN_KBPS) {
+        let limit = (0.05 * theirs).max(2.0 * error);
+        assert!((ours - theirs).abs() < limit, "{ours} {theirs} ± {error}");
+    }
+}
+
+/// Information asymmetry on both sides of the capture threshold, and the flow in the middle.
+#[test]
+fn the_ns2_preset_agrees_with_ns2_where_terminals_are_hidden() {
+    // ns-2's routing adds an IP header of 20 bytes that counts on the air and not as data.
+    let mut compared = 0;
+    for (name, theirs) in ns2::single_hops() {
+        let mut changes: Vec<String> = vec!["preset=ns2".into(), "duration=\"60 s\"".into()];
+        changes.extend((1..=theirs.len()).map(|f| format!("flows.{f}.size=\"1520 bytes\"")));
+        let id = match name.split_once('-') {
+            Some((_, metres)) => {
+                changes.push(format!("nodes.R1.at=[{metres}, 0]"));
+                "jam10/information-asymmetry"
+            }
+            None => "jam10/flow-in-the-middle",
+        };
+        let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+        let ours = mean_kbps(&builtin(id, &changes), 3);
+        for (ours, theirs) in ours.iter().map(|x| x * 1500.0 / 1520.0).zip(&theirs) {
+            let limit = (0.01 * theirs).max(8.0); // a flow that starves gets 1 to 6 kb/s, by seed
+            assert!((ours - theirs).abs() < limit, "{name}: {ours} {theirs}");
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 5);
+}
+
+/// ns-3's error model decodes 1 Mb/s down to 2.3 dB below the interference (DBPSK with a spreading gain of 13.4 dB), and its
+/// receiver takes what it cannot lock to for energy: with these two of its rules we agree within 3 %. With ours, capture at
+/// 10 dB and an EIFS after such frames, it is a quarter apart from three hops on (docs/validation.md).
+#[test]
+fn chains_agree_with_ns3_under_its_error_model() {
+    let rules = [
+        "radio.weak_signals=energy",
+        "radio.interference=sum",
+        "radio.capture=\"-2.3 dB\"",
+        "duration=\"100 s\"",
+    ];
+    for (hops, theirs) in ns3::hops() {
+        let (nodes, from) = (format!("generate.nodes={}", hops + 1), format!("flows.1.from=\"{hops}\""));
+        let changes = [&rules[..], &[&nodes, &from]].concat();
+        let ours = mean_kbps(&builtin("jam10/hops", &changes), 3)[0];
+        assert!((ours / theirs - 1.0).abs() < 0.03, "{hops} hops: {ours} {theirs}");
     }
 }
 

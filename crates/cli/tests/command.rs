@@ -221,3 +221,84 @@ fn help_teaches() {
     }
     assert!(stdout(&evenair(&["run", "--help"])).contains("evenair run chen10/a --set preset=ns2"));
 }
+
+#[test]
+fn a_capture_is_a_pcap_file_with_radiotap_in_order_of_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chain.pcap");
+    let path = file.to_str().unwrap();
+    let output = evenair(&[
+        "run",
+        "jam10/chain",
+        "--set",
+        "duration=2 s",
+        "--set",
+        "warmup=1 s",
+        "--set",
+        "mac.rts_threshold=500 bytes",
+        "--pcap",
+        path,
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let bytes = std::fs::read(&file).unwrap();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!((word(0), word(20)), (0xa1b2_3c4d, 127), "nanoseconds, 802.11 with radiotap");
+    let (mut at, mut last, mut kinds) = (24, (0, 0), std::collections::BTreeSet::new());
+    while at < bytes.len() {
+        let time = (word(at), word(at + 4));
+        assert!(time >= last, "captures are in the order of time");
+        last = time;
+        let (captured, length) = (word(at + 8) as usize, word(at + 12) as usize);
+        assert!(captured <= length);
+        kinds.insert(bytes[at + 16 + 15]);
+        at += 16 + captured;
+    }
+    assert_eq!(at, bytes.len(), "no half record");
+    assert_eq!(Vec::from_iter(kinds), [0x08, 0xb4, 0xc4, 0xd4], "DATA, RTS, CTS, ACK");
+    let ideal = evenair(&["run", "chen10/a-graph", "--set", "duration=1 s", "--pcap", path]);
+    assert!(stderr(&ideal).contains("the ideal MAC has no frames"), "{}", stderr(&ideal));
+}
+
+#[test]
+fn a_precision_asks_for_more_seeds() {
+    let output = evenair(&[
+        "run",
+        "jam10/chain",
+        "--set",
+        "duration=10 s",
+        "--set",
+        "warmup=5 s",
+        "--precision",
+        "8%",
+        "--json",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).lines().count() >= 3, "{}", stdout(&output).lines().count());
+    assert!(stderr(&evenair(&["run", "cell", "--precision", "200%"])).contains("such as 2% or 0.02"));
+    assert!(stderr(&evenair(&["study", "demo", "--shard", "3/2"])).contains("from 1/N to N/N"));
+}
+
+#[test]
+fn a_study_keeps_all_that_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    for part in ["1/2", "2/2"] {
+        let output = evenair(&["study", "jam10/fig-3-3b", "--quick", "--out", out, "--shard", part]);
+        assert!(stdout(&output).contains("is done, 2 runs"), "{}", stdout(&output));
+    }
+    let output = evenair(&["study", "jam10/fig-3-3b", "--quick", "--out", out]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let study = folder.path().join("jam10/fig-3-3b");
+    for file in [
+        "report.html",
+        "result.json",
+        "table.csv",
+        "study.toml",
+        "manifest.json",
+        "flows.parquet",
+        "links.parquet",
+        "scenarios/ns2.toml",
+    ] {
+        assert!(study.join(file).exists(), "{file} is missing");
+    }
+}

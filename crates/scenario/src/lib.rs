@@ -23,7 +23,7 @@ pub use language::{
     AckPriority, AqmLaw, BackoffLaw, BackoffUnit, CategoryName, CategoryTable, Connections, Drop, Flow,
     FlowPattern, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link, LinkLoss, LinkRate, Mac,
     MacKind, Measure, Node, PreambleKind, Preset, PropagationName, Radio, Scenario, Signal, Tcp, TrafficKind,
-    WindowName, Wire,
+    WeakSignals, WindowName, Wire,
 };
 pub use optimum::{Objective, Optimum};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};

@@ -164,8 +164,112 @@ fn thresholds_are_ranges_or_powers() {
 }
 
 #[test]
+fn nodes_and_flows_are_placed_by_rule() {
+    let text = |rule: &str| {
+        format!(
+            "radio = {{ transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }}\n[generate]\n{rule}\nflows = {{ pattern = \"to-gateway\" }}\n"
+        )
+    };
+    let chain = parse(&text("kind = \"chain\"\nnodes = 4\nspacing = \"200 m\"")).unwrap();
+    assert_eq!((chain.nodes.len(), chain.flows.len()), (4, 3));
+    assert_eq!(chain.network().flows[2].path, [3, 2, 1, 0]);
+    let grid = parse(&text("kind = \"grid\"\ncolumns = 3\nrows = 2\nspacing = \"200 m\"")).unwrap();
+    assert_eq!(grid.nodes[5].at, Some([400.0, 200.0]));
+    let random = |seed: u32| {
+        parse(&text(&format!(
+            "kind = \"random\"\nnodes = 30\nwidth = \"700 m\"\nheight = \"700 m\"\nseed = {seed}"
+        )))
+        .unwrap()
+    };
+    assert_eq!(random(1), random(1));
+    assert_ne!(random(1).nodes, random(2).nodes);
+    // What is written out is read back as it stands.
+    assert_eq!(parse(&toml::to_string(&chain).unwrap()).unwrap(), chain);
+    let sparse = message(&text("kind = \"random\"\nnodes = 3\nwidth = \"90 km\"\nheight = \"90 km\""));
+    assert!(sparse.contains("none of 1000 random placements connects 3 nodes"), "{sparse}");
+    let twice = format!(
+        "{}[[nodes]]\nid = \"x\"\nat = [0, 0]\n",
+        text("kind = \"ring\"\nnodes = 5\nspacing = \"200 m\"")
+    );
+    assert!(message(&twice).contains("generate: places the nodes"), "{}", message(&twice));
+}
+
+#[test]
+fn wires_join_the_air_and_carry_flows_without_it() {
+    let text = format!(
+        "{TWO}[[nodes]]\nid = \"server\"\n[[wires]]\nfrom = \"server\"\nto = \"a\"\nrate = \"10 Mbps\"\ndelay = \"5 ms\"\n"
+    );
+    let text = text.replace("from = \"a\"\nto = \"b\"", "from = \"server\"\nto = \"b\"");
+    let scenario = parse(&text).unwrap();
+    assert_eq!(scenario.network().flows[0].path, [2, 0, 1]);
+    let result = Network::run(&scenario.network(), scenario.run_spec(1));
+    assert!(result.flows[0].goodput_pps > 300.0, "{}", result.flows[0].goodput_pps);
+    assert!(
+        message(&text.replace("to = \"a\"\nrate", "to = \"q\"\nrate"))
+            .contains("wires[0].to: there is no node \"q\"")
+    );
+}
+
+#[test]
+fn what_a_flow_sends_is_checked_against_its_kind() {
+    let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
+    assert!(refused(&["flows.1.traffic=cbr"]).contains("need one of rate"));
+    assert!(
+        refused(&["flows.1.traffic=cbr", "flows.1.interval=5 ms", "flows.1.rate=1 Mbps"])
+            .contains("need one of")
+    );
+    assert!(
+        refused(&["flows.1.traffic=cbr", "flows.1.interval=5 ms", "flows.1.jitter=2"])
+            .contains("between 0 and 1")
+    );
+    assert!(refused(&["flows.1.size=500 bytes"]).contains("is for datagrams"));
+    assert!(refused(&["flows.1.traffic=on-off", "flows.1.rate=1 Mbps"]).contains("mean times"));
+    assert!(refused(&["flows.1.stop=0 s"]).contains("must end after it begins"));
+    assert!(refused(&["flows.1.active=[[\"5 s\", \"4 s\"]]"]).contains("flows[0].active"));
+    assert!(refused(&["flows.1.to=*"]).contains("broadcast needs datagrams"));
+    assert!(refused(&["flows.1.via=[\"z\"]"]).contains("there is no node \"z\""));
+    assert!(refused(&["mac.kind=802.11a", "mac.data_rate=11 Mbps"]).contains("it has 6 Mbps"));
+    assert!(refused(&["mac.kind=802.11a", "preset=ns2"]).contains("802.11b"));
+    assert!(refused(&["mac.short_retry_limit=0"]).contains("at least 1"));
+    assert!(refused(&["backoff.law=edca", "backoff.voice.aifsn=0"]).contains("backoff.voice.aifsn"));
+    assert!(refused(&["radio.exponent=3"]).contains("no meaning for this propagation"));
+    let losses = |entry: &str| message(&format!("{TWO}[[losses]]\nfrom = \"a\"\nto = \"b\"\n{entry}\n"));
+    assert!(losses("loss = 1.5").contains("losses[0].loss: 1.5 is not a probability"));
+    assert!(losses("loss = 0.1\nevery = 5").contains("give one of loss, every"));
+    assert!(losses("good = \"1 s\"").contains("a bursty link needs"));
+}
+
+#[test]
+fn a_table_of_signals_stands_in_for_places() {
+    let text = TWO
+        .replace("transmission_range = \"250 m\"", "receive_threshold = \"-64 dBm\"")
+        .replace("carrier_sense_range = \"800 m\"", "carrier_sense_threshold = \"-78 dBm\"")
+        .replace("at = [0, 0]\n", "")
+        .replace("at = [100, 0]\n", "");
+    let with = |dbm: &str| format!("{text}[[signals]]\nfrom = \"a\"\nto = \"b\"\npower = \"{dbm} dBm\"\n");
+    assert!(parse(&with("-60")).is_ok());
+    assert!(message(&with("-70")).contains("no route"));
+}
+
+#[test]
+fn todays_endpoints_are_the_default_and_those_of_the_papers_come_by_name() {
+    let today = set(&[]).unwrap().tcp;
+    assert_eq!((today.window, today.sack), (Some(WindowName::Cubic), Some(true)));
+    assert_eq!(today.delayed_ack.unwrap().to_string(), "40 ms");
+    let paper = set(&["tcp.window=newreno"]).unwrap().tcp;
+    assert_eq!((paper.sack, paper.delayed_ack.unwrap().to_string().as_str()), (Some(false), "0 ns"));
+}
+
+#[test]
 fn a_resolved_scenario_says_all_and_reads_back_the_same() {
-    for changes in [&["preset=ns2"][..], &["backoff.law=adaptive", "connections.k=10"], &["mac.kind=ideal"]] {
+    for changes in [
+        &["preset=ns2"][..],
+        &["backoff.law=adaptive", "connections.k=10"],
+        &["mac.kind=ideal"],
+        &["mac.kind=802.11a", "backoff.law=edca", "mac.rts_threshold=500 bytes"],
+        &["radio.propagation=log-distance", "radio.interference=sum"],
+        &["flows.1.traffic=on-off", "flows.1.rate=1 Mbps", "flows.1.on=1 s", "flows.1.off=2 s"],
+    ] {
         let scenario = set(changes).unwrap();
         let written = toml::to_string(&scenario).unwrap();
         assert_eq!(parse(&written).unwrap(), scenario, "{written}");

@@ -257,7 +257,7 @@ impl Sweep {
             runs.extend(more.ok_or(SweepError::Stopped { finished: 0, all: wanted as usize })?);
             match precision {
                 Some(precision) if !is_precise(&runs, precision) && wanted < SEEDS_MAX => {
-                    wanted = (wanted + wanted.div_ceil(2)).max(3).min(SEEDS_MAX);
+                    wanted = (wanted + wanted.div_ceil(2)).clamp(3, SEEDS_MAX);
                 }
                 _ => return Ok(runs),
             }

@@ -87,3 +87,92 @@ fn a_stopped_sweep_says_what_is_left() {
     let error = sweep.run(folder.path(), &AtomicBool::new(true), &Silent).unwrap_err();
     assert_eq!(error.to_string(), "stopped: 0 of 3 runs are finished and kept; run again to do the rest");
 }
+
+const SWEPT: &str = r#"
+id = "small"
+title = "A sweep"
+source = "a test"
+about = "Two systems over a swept load."
+seeds = 3
+precision = 0.2
+seeds_max = 9
+baseline = "slow"
+quick = { seeds = 2, set = [] }
+set = ["duration=2 s", "warmup=1 s"]
+figures = [{ kind = "lines", title = "Goodput", metric = "goodput-kbps" }]
+
+[[variants]]
+id = "slow"
+label = "1 Mb/s"
+scenario = "jam10/chain-udp"
+sweep = { parameter = "load [kb/s]", values = [20, 50], set = ['flows.1.rate="{x} kbps"'] }
+
+[[variants]]
+id = "fast"
+label = "11 Mb/s"
+scenario = "jam10/chain-udp"
+set = ['mac.data_rate="11 Mbps"']
+sweep = { parameter = "load [kb/s]", values = [20, 50], set = ['flows.1.rate="{x} kbps"'] }
+
+[[claims]]
+text = "The faster one loses nothing, seed by seed"
+value = { metric = "goodput", variant = "fast@50", flow = "1" }
+minus = { metric = "goodput", variant = "slow@50", flow = "1" }
+holds = { within = [-3.0, 3.0] }
+"#;
+
+#[test]
+fn a_sweep_makes_a_variant_per_value_and_pairs_it_with_the_baseline() {
+    let study = Study::parse("small", SWEPT).unwrap();
+    let ids: Vec<&str> = study.variants.iter().map(|v| v.id.as_str()).collect();
+    assert_eq!(ids, ["slow@20", "slow@50", "fast@20", "fast@50"]);
+    assert!(study.variants[1].set.contains(&"flows.1.rate=\"50 kbps\"".to_string()));
+    let sweep = Sweep::new(&study, false).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+    assert!(runs.iter().all(|r| (3..=9).contains(&r.len())), "a precision is reached, or the most seeds");
+    let outcome = Outcome::new(study, &sweep, runs);
+    assert!(outcome.claims[0].holds, "{:?}", outcome.claims);
+    let row = outcome.row("fast@50", "1", Metric::GoodputKbps).unwrap();
+    assert!(row.difference.is_some() && row.x == Some(50.0));
+    assert!(outcome.row("slow@50", "1", Metric::GoodputKbps).unwrap().difference.is_none());
+    let page = html::report(&outcome, "test");
+    assert!(page.contains("minus 1 Mb/s, paired"));
+    assert_eq!(
+        outcome.manifest("test")["runs"].as_array().unwrap().len(),
+        outcome.groups().iter().map(|g| g.runs.len()).sum::<usize>()
+    );
+}
+
+#[test]
+fn shards_do_all_runs_between_them_and_the_whole_finds_them() {
+    let mut text = SWEPT.replace("precision = 0.2", "");
+    text = text.replace("seeds_max = 9", "");
+    let sweep = Sweep::new(&Study::parse("small", &text).unwrap(), false).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let done: usize = (1..=5)
+        .map(|index| sweep.run_shard(Shard { index, of: 5 }, folder.path(), &stop, &Silent).unwrap())
+        .sum();
+    assert_eq!(done, 4 * 3);
+    // With the stop set nothing new would be run.
+    let runs = sweep.run(folder.path(), &AtomicBool::new(true), &Silent).unwrap();
+    assert_eq!(runs.iter().map(Vec::len).sum::<usize>(), 12);
+}
+
+#[test]
+fn tables_are_parquet_with_a_row_per_run_and_flow() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let study = Study::parse("small", SMALL).unwrap();
+    let sweep = Sweep::new(&study, true).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let runs = sweep.run(&folder.path().join("runs"), &AtomicBool::new(false), &Silent).unwrap();
+    let outcome = Outcome::new(study, &sweep, runs);
+    tables::write(folder.path(), &outcome.groups()).unwrap();
+    let file = std::fs::File::open(folder.path().join("flows.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    assert_eq!(reader.metadata().file_metadata().num_rows(), 2 * 4);
+    let first = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
+    let text = first.to_string();
+    assert!(text.contains("variant: \"one\"") && text.contains("flow: \"1\""), "{text}");
+}

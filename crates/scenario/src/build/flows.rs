@@ -19,7 +19,7 @@ impl Scenario {
         let router = Router::with_wires(medium, &wires);
         let mut specs = Vec::new();
         for (index, flow) in self.flows.iter().enumerate() {
-            let path = self.path(index, flow, nodes, &router)?;
+            let path = Self::path(index, flow, nodes, &router)?;
             specs.push(FlowSpec {
                 name: flow.id.clone(),
                 path,
@@ -32,13 +32,7 @@ impl Scenario {
     }
 
     /// The nodes on a flow's way.
-    fn path(
-        &self,
-        index: usize,
-        flow: &Flow,
-        nodes: &[String],
-        router: &Router<'_>,
-    ) -> Result<Vec<u32>, Mistake> {
+    fn path(index: usize, flow: &Flow, nodes: &[String], router: &Router<'_>) -> Result<Vec<u32>, Mistake> {
         let wrong = |key: &str, why: String| Mistake::entry("flows", index, key, why);
         let number = |key: &str, id: &String| {
             let place = nodes.iter().position(|n| n == id).map(|i| i as u32);
