@@ -32,6 +32,7 @@ use evenair_laws::backoff::Access;
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Dbm, Duration, Instant};
 use reception::{Heard, Locked};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// Which of overlapping frames survives at a receiver.
@@ -198,7 +199,8 @@ struct Reply {
 struct Node {
     first: u32,
     count: u32,
-    heard: Vec<Heard>,
+    /// Signals that reach it; more than four at once are rare.
+    heard: SmallVec<[Heard; 4]>,
     /// How many of those make the medium busy.
     carriers: u32,
     locked: Option<Locked>,
@@ -259,6 +261,9 @@ struct Queue {
     counters: Counters,
 }
 
+/// The deadline of a countdown that runs with nothing to send: it must be stopped like any other, and ends in nothing.
+const IDLE_COUNTDOWN: Instant = Instant::from_nanos(u64::MAX - 1);
+
 /// 802.11 for all nodes of a network.
 #[derive(Clone, Debug)]
 pub struct DcfAir {
@@ -273,8 +278,8 @@ pub struct DcfAir {
     around_range: Vec<(u32, u32)>,
     nodes: Vec<Node>,
     queues: Vec<Queue>,
-    /// When each contender's countdown ends with a frame; never, while it does not run. Apart from the queues because
-    /// every wake reads a neighbourhood of them.
+    /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
+    /// while it does not run. Apart from the queues because every wake reads a neighbourhood of them.
     deadlines: Vec<Instant>,
     due: Vec<Contender>,
     /// Error models of links, by sender and receiver.
@@ -290,7 +295,7 @@ impl Node {
         Self {
             first,
             count,
-            heard: Vec::new(),
+            heard: SmallVec::new(),
             carriers: 0,
             locked: None,
             sending: None,

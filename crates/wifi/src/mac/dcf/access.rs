@@ -1,6 +1,6 @@
 //! Countdowns: when they start, freeze, run on and end.
 
-use super::{DcfAir, Expecting, Plan, Queue};
+use super::{DcfAir, Expecting, IDLE_COUNTDOWN, Plan, Queue};
 use crate::air::{BROADCAST, Contender, Effects, Head, Wake};
 use crate::ledger::Doing;
 use evenair_laws::backoff::When;
@@ -161,6 +161,8 @@ impl DcfAir {
                     let deadline = queue.from + left;
                     self.deadlines[c as usize] = deadline;
                     next = next.min(deadline);
+                } else {
+                    self.deadlines[c as usize] = IDLE_COUNTDOWN;
                 }
                 let from = queue.from;
                 if self.ledger.is_some() && self.queues[c as usize].head.is_some() {
@@ -224,7 +226,7 @@ impl DcfAir {
     }
 
     pub(super) fn schedule_access(&mut self, node: usize, at: Instant, out: &mut Effects) {
-        if at < self.nodes[node].next_access {
+        if at < self.nodes[node].next_access && at < IDLE_COUNTDOWN {
             self.nodes[node].next_access = at;
             out.wakes.push((at, Wake::Access(node as u32)));
         }

@@ -78,7 +78,8 @@ impl DcfAir {
             if ear.sensed {
                 let stop = arrival + self.timing.sensing_delay;
                 for c in self.contenders(there) {
-                    if self.deadlines[c as usize] > stop {
+                    let deadline = self.deadlines[c as usize];
+                    if deadline > stop && !deadline.is_never() {
                         self.interrupt(there, c, arrival, by);
                     }
                 }
