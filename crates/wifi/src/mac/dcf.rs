@@ -236,12 +236,42 @@ struct Plan {
     request: Option<Duration>,
 }
 
+/// A contender's back-off: what every frame in its neighbourhood touches, apart from the rest of its queue.
+#[derive(Clone, Copy, Debug)]
+struct Countdown {
+    /// What is left; none if none is under way.
+    left: Option<Duration>,
+    /// From when on it runs; never, while the medium is busy.
+    from: Instant,
+    /// The inter-frame space before it.
+    space: Duration,
+    /// It runs in whole slots.
+    slotted: bool,
+    /// A slot counts at its beginning (EDCA).
+    at_boundary: bool,
+    /// There is a head to send at its end.
+    has_head: bool,
+}
+
+impl Countdown {
+    /// None under way.
+    fn none(contention: &Contention) -> Self {
+        Self {
+            left: None,
+            from: Instant::NEVER,
+            space: contention.arbitration.space,
+            slotted: draw::slotted(contention.access.draw),
+            at_boundary: contention.arbitration.at_boundary,
+            has_head: false,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Queue {
     node: u32,
     access: Access,
     arbitration: Arbitration,
-    slotted: bool,
     window: u32,
     head: Option<Head>,
     plan: Plan,
@@ -251,10 +281,6 @@ struct Queue {
     announced: bool,
     short_failures: u32,
     long_failures: u32,
-    /// What is left of the back-off; none if none is under way.
-    left: Option<Duration>,
-    /// From when on it runs; never, while the medium is busy.
-    from: Instant,
     /// Until when it may keep the medium.
     txop_until: Instant,
     stream: Stream,
@@ -278,6 +304,7 @@ pub struct DcfAir {
     around_range: Vec<(u32, u32)>,
     nodes: Vec<Node>,
     queues: Vec<Queue>,
+    countdowns: Vec<Countdown>,
     /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
     /// while it does not run. Apart from the queues because every wake reads a neighbourhood of them.
     deadlines: Vec<Instant>,
@@ -321,7 +348,6 @@ impl Queue {
             node,
             access,
             arbitration,
-            slotted: draw::slotted(access.draw),
             window: draw::first_window(access.draw),
             head: None,
             plan: Plan::default(),
@@ -329,8 +355,6 @@ impl Queue {
             announced: false,
             short_failures: 0,
             long_failures: 0,
-            left: None,
-            from: Instant::NEVER,
             txop_until: Instant::ZERO,
             stream,
             counters: Counters::default(),
@@ -370,6 +394,7 @@ impl DcfAir {
             }
             around_range.push((start, around.len() as u32));
         }
+        let countdowns = contenders.iter().map(Countdown::none).collect();
         let queues: Vec<Queue> = contenders.into_iter().map(Queue::empty).collect();
         let noise_mw = match rules.capture {
             Capture::Sinr { noise } => milliwatts(noise),
@@ -387,6 +412,7 @@ impl DcfAir {
             nodes,
             deadlines: vec![Instant::NEVER; queues.len()],
             queues,
+            countdowns,
             due: Vec::new(),
             losses: BTreeMap::new(),
             fingerprint: Fingerprint::default(),
@@ -422,8 +448,8 @@ impl DcfAir {
 
     /// See [`Air::set_access`](crate::Air::set_access).
     pub fn set_access(&mut self, by: Contender, access: Access) {
+        self.countdowns[by as usize].slotted = draw::slotted(access.draw);
         let queue = &mut self.queues[by as usize];
-        queue.slotted = draw::slotted(access.draw);
         if queue.short_failures + queue.long_failures == 0 {
             queue.window = draw::first_window(access.draw);
         }

@@ -1,6 +1,6 @@
 //! Countdowns: when they start, freeze, run on and end.
 
-use super::{DcfAir, Expecting, IDLE_COUNTDOWN, Plan, Queue};
+use super::{Countdown, DcfAir, Expecting, IDLE_COUNTDOWN, Plan};
 use crate::air::{BROADCAST, Contender, Effects, Head, Wake};
 use crate::ledger::Doing;
 use evenair_laws::backoff::When;
@@ -14,6 +14,7 @@ impl DcfAir {
         assert!(queue.head.is_none(), "contender {by} is offered a head while it has one");
         let node = queue.node as usize;
         queue.head = Some(head);
+        self.countdowns[by as usize].has_head = true;
         queue.plan = plan;
         queue.received = false;
         queue.short_failures = 0;
@@ -22,26 +23,25 @@ impl DcfAir {
             return self.book(by, now); // it holds the medium already
         }
         let busy = self.busy(node);
-        let ready = self.ready(node, &self.queues[by as usize]);
-        let queue = &mut self.queues[by as usize];
-        if queue.left.is_some_and(|left| !busy && queue.from + left < now) {
-            queue.left = None; // a back-off after the last transmission that ended with nothing to send
+        let ready = self.ready(node, &self.countdowns[by as usize]);
+        let (queue, countdown) = (&mut self.queues[by as usize], &mut self.countdowns[by as usize]);
+        if countdown.left.is_some_and(|left| !busy && countdown.from + left < now) {
+            countdown.left = None; // a back-off after the last transmission that ended with nothing to send
         }
-        if queue.left.is_none() {
+        if countdown.left.is_none() {
             // IEEE 802.11-2016 clause 10.3.4.2: at once on an idle medium, with a back-off on a busy one; a
             // reservation makes it busy too.
             let idle = !busy && self.nodes[node].reserved_until <= now;
             let at_once = idle && queue.access.when == When::AfterTransmission;
-            queue.left = Some(if at_once { Duration::ZERO } else { self.timing.draw(queue) });
-            queue.from = match (busy, self.rules.own_difs && idle) {
+            countdown.left = Some(if at_once { Duration::ZERO } else { self.timing.draw(queue) });
+            countdown.from = match (busy, self.rules.own_difs && idle) {
                 (true, _) => Instant::NEVER,
-                (false, true) => now + queue.arbitration.space,
+                (false, true) => now + countdown.space,
                 (false, false) => ready.max(now),
             };
         }
         if !busy {
-            let queue = &mut self.queues[by as usize];
-            let deadline = queue.from + queue.left.expect("just drawn");
+            let deadline = countdown.from + countdown.left.expect("just drawn");
             self.deadlines[by as usize] = deadline;
             self.schedule_access(node, deadline, out);
         }
@@ -83,8 +83,9 @@ impl DcfAir {
     /// A contender's countdown has ended: its exchange begins.
     fn win(&mut self, now: Instant, c: Contender, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
-        queue.left = None;
-        queue.from = Instant::NEVER;
+        let countdown = &mut self.countdowns[c as usize];
+        countdown.left = None;
+        countdown.from = Instant::NEVER;
         queue.txop_until = now + queue.arbitration.txop_limit;
         self.deadlines[c as usize] = Instant::NEVER;
         let node = queue.node as usize;
@@ -122,23 +123,23 @@ impl DcfAir {
     /// A slot counts if nothing was known to be on the air by its end: a frame that arrives within the sensing delay
     /// before it is noticed in the next one.
     pub(super) fn freeze(&mut self, node: usize, c: Contender, at: Instant) {
-        let queue = &mut self.queues[c as usize];
-        debug_assert_eq!(queue.node as usize, node);
-        let Some(left) = queue.left else { return };
-        let counted = if queue.slotted {
+        debug_assert_eq!(self.queues[c as usize].node as usize, node);
+        let countdown = &mut self.countdowns[c as usize];
+        let Some(left) = countdown.left else { return };
+        let counted = if countdown.slotted {
             let noticed = at + self.timing.sensing_delay;
             // EDCA counts the slot that has begun (IEEE 802.11-2016 clause 10.22.2.4), DCF the one that has ended.
-            let begun = queue.arbitration.at_boundary && noticed >= queue.from;
-            self.timing.slot * (noticed.since(queue.from).whole(self.timing.slot) + u64::from(begun))
+            let begun = countdown.at_boundary && noticed >= countdown.from;
+            self.timing.slot * (noticed.since(countdown.from).whole(self.timing.slot) + u64::from(begun))
         } else {
-            at.since(queue.from)
+            at.since(countdown.from)
         };
-        queue.left = if counted >= left && queue.head.is_none() {
+        countdown.left = if counted >= left && !countdown.has_head {
             None // ended with nothing to send
         } else {
             Some(left.saturating_sub(counted))
         };
-        queue.from = Instant::NEVER;
+        countdown.from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
     }
 
@@ -149,35 +150,31 @@ impl DcfAir {
         }
         let mut next = Instant::NEVER;
         for c in self.contenders(node) {
-            let ready = self.ready(node, &self.queues[c as usize]);
-            let queue = &mut self.queues[c as usize];
-            if let Some(left) = queue.left
-                && queue.from.is_never()
-            {
-                // Where slots are already being counted, join at the next boundary.
-                let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
-                queue.from = if queue.slotted { ready + self.timing.slot * missed } else { ready.max(now) };
-                if queue.head.is_some() {
-                    let deadline = queue.from + left;
-                    self.deadlines[c as usize] = deadline;
-                    next = next.min(deadline);
-                } else {
-                    self.deadlines[c as usize] = IDLE_COUNTDOWN;
-                }
-                let from = queue.from;
-                if self.ledger.is_some() && self.queues[c as usize].head.is_some() {
-                    let since = self.nodes[node].idle_since;
-                    self.turn_to(c, since, Doing::Waiting { countdown_from: from });
-                }
+            let countdown = self.countdowns[c as usize];
+            let Some(left) = countdown.left.filter(|_| countdown.from.is_never()) else { continue };
+            let ready = self.ready(node, &countdown);
+            // Where slots are already being counted, join at the next boundary.
+            let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
+            let from = if countdown.slotted { ready + self.timing.slot * missed } else { ready.max(now) };
+            self.countdowns[c as usize].from = from;
+            if !countdown.has_head {
+                self.deadlines[c as usize] = IDLE_COUNTDOWN;
+                continue;
+            }
+            self.deadlines[c as usize] = from + left;
+            next = next.min(from + left);
+            if self.ledger.is_some() {
+                let since = self.nodes[node].idle_since;
+                self.turn_to(c, since, Doing::Waiting { countdown_from: from });
             }
         }
         next
     }
 
     /// When a countdown may run: the medium has been idle for an inter-frame space and no reservation holds.
-    fn ready(&self, node: usize, queue: &Queue) -> Instant {
+    fn ready(&self, node: usize, countdown: &Countdown) -> Instant {
         let node = &self.nodes[node];
-        let space = queue.arbitration.space;
+        let space = countdown.space;
         if self.rules.eifs_reserves {
             node.idle_since.max(node.reserved_until) + space
         } else {

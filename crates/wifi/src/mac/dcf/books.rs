@@ -44,6 +44,7 @@ impl DcfAir {
     pub(super) fn doing(&self, c: Contender) -> Doing {
         let queue = &self.queues[c as usize];
         let node = &self.nodes[queue.node as usize];
+        let from = self.countdowns[c as usize].from;
         if let Some(sending) = node.sending {
             if sending.by == c {
                 return Doing::Sending;
@@ -54,7 +55,7 @@ impl DcfAir {
             (None, _) => Doing::Nothing,
             (Some(_), Some((by, _))) if by == c => Doing::Sending,
             (Some(_), Some((by, _))) => Doing::Blocked { by },
-            (Some(_), None) if !queue.from.is_never() => Doing::Waiting { countdown_from: queue.from },
+            (Some(_), None) if !from.is_never() => Doing::Waiting { countdown_from: from },
             (Some(_), None) => match node.heard.iter().find(|h| h.sensed) {
                 Some(heard) => Doing::Blocked { by: heard.by },
                 None => Doing::Waiting { countdown_from: Instant::NEVER },

@@ -262,13 +262,13 @@ impl DcfAir {
             for other in self.contenders(node) {
                 self.interrupt(node, other, now, c);
             }
-            self.queues[c as usize].left = None;
+            self.countdowns[c as usize].left = None;
             self.turn_to(c, now, Doing::Sending);
             return self.begin_exchange(now, c, out);
         }
-        let queue = &mut self.queues[c as usize];
-        if queue.head.is_some() && queue.left.is_none() {
-            queue.left = Some(self.timing.draw(queue)); // a law that draws before each frame
+        let (queue, countdown) = (&mut self.queues[c as usize], &mut self.countdowns[c as usize]);
+        if countdown.has_head && countdown.left.is_none() {
+            countdown.left = Some(self.timing.draw(queue)); // a law that draws before each frame
         }
         let next = self.resume(node, now);
         self.schedule_access(node, next, out);
@@ -289,7 +289,9 @@ impl DcfAir {
         queue.long_failures = 0;
         queue.head = None;
         queue.window = draw::first_window(queue.access.draw);
-        queue.left = (queue.access.when != When::BeforeFrame).then(|| self.timing.draw(queue));
+        let countdown = &mut self.countdowns[c as usize];
+        countdown.has_head = false;
+        countdown.left = (queue.access.when != When::BeforeFrame).then(|| self.timing.draw(queue));
     }
 
     pub(super) fn on_timeout(&mut self, now: Instant, node: usize, out: &mut Effects) {
@@ -334,7 +336,7 @@ impl DcfAir {
     /// A longer back-off, or the end of the packet.
     fn fail(&mut self, now: Instant, c: Contender, last: bool, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
-        queue.from = Instant::NEVER;
+        self.countdowns[c as usize].from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
         if last {
             queue.counters.dropped += 1;
@@ -345,7 +347,7 @@ impl DcfAir {
             if let OnFailure::Double { window_max } = queue.access.on_failure {
                 queue.window = doubled(queue.window, window_max);
             }
-            queue.left = Some(self.timing.draw(queue));
+            self.countdowns[c as usize].left = Some(self.timing.draw(queue));
         }
         self.fingerprint.add(now, u64::from(c));
     }

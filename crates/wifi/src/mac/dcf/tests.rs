@@ -195,13 +195,13 @@ fn slotted_countdowns_lose_a_slot_that_was_cut_short() {
     bench.run_to(us(60)); // 0 is on the air since 50 µs
     bench.offer(2, 1);
     // Draw 0 slots for node 2 and give it 3 by hand: 2 whole slots pass before the next interruption.
-    bench.air.queues[2].left = Some(timing().slot * 3);
+    bench.air.countdowns[2].left = Some(timing().slot * 3);
     let ack_end = 50_000 + data_ns() + flight_ns(100.0) + 10_000 + 304_000 + flight_ns(50.0);
     let cut = Instant::from_nanos(ack_end + 50_000 + 44_000);
     bench.run_to(cut);
     bench.air.freeze(2, 2, cut);
     assert_eq!(
-        bench.air.queues[2].left,
+        bench.air.countdowns[2].left,
         Some(timing().slot),
         "a frame after 44 µs is known of at 59: two slots, not 2.2"
     );
@@ -528,8 +528,10 @@ proptest! {
             rules.capture = Capture::Sinr { noise: Dbm::new(-95.0) };
         }
         let mut bench = Bench::line(&places, access, timing, rules);
-        for queue in &mut bench.air.queues {
+        for (queue, countdown) in bench.air.queues.iter_mut().zip(&mut bench.air.countdowns) {
             queue.arbitration = edca.map_or(queue.arbitration, |edca| edca.arbitration(&timing));
+            countdown.space = queue.arbitration.space;
+            countdown.at_boundary = queue.arbitration.at_boundary;
         }
         let n = places.len();
         for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a as u32, b as u32))) {

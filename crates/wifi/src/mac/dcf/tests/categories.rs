@@ -49,9 +49,9 @@ impl Bench {
 
     /// As if the contender had drawn so many slots: on an idle medium since the start.
     fn offer_with(&mut self, by: u32, to: u32, slots: u64) {
-        self.air.queues[by as usize].left = Some(timing_slot() * slots);
+        self.air.countdowns[by as usize].left = Some(timing_slot() * slots);
         let space = self.air.queues[by as usize].arbitration.space;
-        self.air.queues[by as usize].from = Instant::ZERO + space;
+        self.air.countdowns[by as usize].from = Instant::ZERO + space;
         self.offer_ofdm(by, to);
     }
 }
@@ -84,7 +84,7 @@ fn an_interrupted_countdown_has_counted_the_slot_that_began() {
     bench.offer_with(1, 2, 5);
     bench.run_to(us(70));
     assert_eq!(bench.data_starts(0).len() + bench.air.nodes[0].sending.iter().count(), 1);
-    assert_eq!(bench.air.queues[1].left, Some(timing_slot() * 2));
+    assert_eq!(bench.air.countdowns[1].left, Some(timing_slot() * 2));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn after_an_error_the_extended_space_keeps_the_order_of_categories() {
     let mut bench = rivals(Category::BestEffort, Category::BestEffort);
     bench.air.nodes[0].extended = true;
     let ready = bench.air.nodes[0].idle_since + Duration::from_micros(94 - 34 + 43);
-    bench.air.queues[0].left = None;
+    bench.air.countdowns[0].left = None;
     bench.offer_ofdm(0, 2);
     bench.run_to(us(1_000));
     assert_eq!(bench.data_starts(0), [ready.as_nanos()]);
