@@ -195,18 +195,30 @@ struct Reply {
     by: Contender,
 }
 
+/// A node. What each of its neighbours' frames touches comes first, so that it shares few lines of the cache.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Node {
     first: u32,
     count: u32,
-    /// Signals that reach it; more than four at once are rare.
-    heard: SmallVec<[Heard; 4]>,
-    /// How many of those make the medium busy.
+    /// How many signals make its medium busy.
     carriers: u32,
-    locked: Option<Locked>,
-    sending: Option<Sending>,
+    /// It sends, or is in the middle of an exchange of its own: kept by [`Node::note_engagement`].
+    engaged: bool,
+    /// The last frame was not decoded: wait an EIFS.
+    extended: bool,
     /// End of the last frame that it sent.
     sending_until: Instant,
+    /// Since when the medium is physically idle.
+    idle_since: Instant,
+    /// Network allocation vector: the medium is reserved until then.
+    reserved_until: Instant,
+    /// From when on that reservation may be dropped, if an RTS made it and nothing has followed yet; never otherwise.
+    unreserve_at: Instant,
+    locked: Option<Locked>,
+    /// Signals that reach it; more than four at once are rare.
+    heard: SmallVec<[Heard; 4]>,
+    sending: Option<Sending>,
     /// The contender whose exchange it is in the middle of.
     awaiting: Option<(Contender, Expecting)>,
     /// When the answer is overdue.
@@ -214,14 +226,6 @@ struct Node {
     /// When those who heard its last RTS may drop their reservation, if nothing follows.
     request_void_at: Instant,
     reply: Option<Reply>,
-    /// Network allocation vector: the medium is reserved until then.
-    reserved_until: Instant,
-    /// From when on that reservation may be dropped, if an RTS made it and nothing has followed yet; never otherwise.
-    unreserve_at: Instant,
-    /// Since when the medium is physically idle.
-    idle_since: Instant,
-    /// The last frame was not decoded: wait an EIFS.
-    extended: bool,
     /// The wake at the least deadline of this neighbourhood.
     next_access: Instant,
 }
@@ -324,6 +328,7 @@ impl Node {
             count,
             heard: SmallVec::new(),
             carriers: 0,
+            engaged: false,
             locked: None,
             sending: None,
             sending_until: Instant::ZERO,
@@ -337,6 +342,13 @@ impl Node {
             extended: false,
             next_access: Instant::NEVER,
         }
+    }
+}
+
+impl Node {
+    /// Sending or awaiting has changed.
+    const fn note_engagement(&mut self) {
+        self.engaged = self.sending.is_some() || self.awaiting.is_some();
     }
 }
 

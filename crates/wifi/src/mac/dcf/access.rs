@@ -212,7 +212,8 @@ impl DcfAir {
     /// Whether a node senses a carrier or is in an exchange of its own.
     pub(super) fn busy(&self, node: usize) -> bool {
         let node = &self.nodes[node];
-        node.carriers > 0 || node.sending.is_some() || node.awaiting.is_some()
+        debug_assert_eq!(node.engaged, node.sending.is_some() || node.awaiting.is_some());
+        node.carriers > 0 || node.engaged
     }
 
     /// Asks for a wake at the least deadline of a neighbourhood.

@@ -56,6 +56,7 @@ impl DcfAir {
         let sender = &mut self.nodes[node];
         debug_assert!(sender.sending.is_none(), "node {node} starts a frame during another");
         sender.sending = Some(Sending { kind, to, by, since: now, reserves, receiver_busy: false });
+        sender.note_engagement();
         sender.sending_until = until;
         sender.extended = false;
         match (self.rules.capture, &mut sender.locked) {
@@ -96,6 +97,7 @@ impl DcfAir {
         let sent = self.nodes[node].sending.take().expect("a frame ends that nobody sent");
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         self.expect_answer(now, node, &sent);
+        self.nodes[node].note_engagement();
         let mut next = Instant::NEVER;
         let (mut decoded, mut answered) = (false, false);
         for i in self.ears_of(node) {
@@ -247,6 +249,7 @@ impl DcfAir {
             self.nodes[node].awaiting = Some((c, Expecting::Burst));
             out.wakes.push((at + self.timing.sifs, Wake::Respond(node as u32)));
         }
+        self.nodes[node].note_engagement();
         self.finish(c, at, Outcome::Delivered, out);
         true
     }
@@ -254,6 +257,7 @@ impl DcfAir {
     /// The holder of a TXOP sends its next packet, if there is one and its exchange fits; else the TXOP is over.
     fn continue_burst(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
         self.nodes[node].awaiting = None;
+        self.nodes[node].note_engagement();
         let queue = &self.queues[c as usize];
         let plan = queue.plan;
         let answer = if plan.answer.is_zero() { Duration::ZERO } else { self.timing.sifs + plan.answer };
@@ -300,6 +304,7 @@ impl DcfAir {
         }
         let Some((c, Expecting::Answer)) = self.nodes[node].awaiting else { return };
         self.nodes[node].awaiting = None;
+        self.nodes[node].note_engagement();
         if self.rules.difs_after_timeout {
             self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         }
