@@ -31,3 +31,13 @@ for stations in 1 2 5 10 20; do
         echo "$stations $("$MESH" --seed=$seed --places="$places" --flows="$flows" --rate=11 --basic=1 --bytes=1000 --duration=40)" >> "$here/cell.txt"
     done
 done
+# The four-link topologies of [Chen10]: 800 m of carrier sense are -84.5 dBm.
+: > "$here/four_link.txt"
+four() {
+    for seed in 1 2 3; do
+        echo "$1 $("$MESH" --seed=$seed --places="$2" --flows="tcp:0:1;tcp:2:3;tcp:4:5;tcp:6:7" --rate=11 --bytes=1000 --sense=-84.5 --duration=60)" >> "$here/four_link.txt"
+    done
+}
+four a "-600,0;-600,100;0,0;0,100;600,100;600,200;600,-100;600,-200"
+four b "-50,0;50,0;0,600;0,700;-520,-300;-606,-350;520,-300;606,-350"
+four c "-600,0;-600,100;0,100;0,200;0,-100;0,-200;600,0;600,100"

@@ -12,6 +12,27 @@ pub fn cells() -> Vec<(u32, f64)> {
     rows.into_iter().map(|(n, kbps)| (n, kbps * 1e3 / 8.0 / 972.0)).collect()
 }
 
+/// The four-link topologies with TCP, 1000-byte segments at 11 Mb/s: topology, and each flow's mean over seeds \[packets/s\].
+pub fn four_links() -> Vec<(String, Vec<f64>)> {
+    let mut groups: Vec<(String, u32, Vec<f64>)> = Vec::new();
+    for line in include_str!("../../../validation/ns3/four_link.txt").lines() {
+        let mut words = line.split_whitespace();
+        let (Some(name), Some(_seed)) = (words.next(), words.next()) else { continue };
+        let rates: Vec<f64> = words.map(|kbps| kbps.parse::<f64>().expect("a rate") / 8.0).collect();
+        match groups.iter_mut().find(|(n, ..)| n == name) {
+            Some((_, count, sums)) => {
+                *count += 1;
+                sums.iter_mut().zip(rates).for_each(|(sum, rate)| *sum += rate);
+            }
+            None => groups.push((name.into(), 1, rates)),
+        }
+    }
+    let mean = |(name, count, sums): (String, u32, Vec<f64>)| {
+        (name, sums.into_iter().map(|s| s / f64::from(count)).collect())
+    };
+    groups.into_iter().map(mean).collect()
+}
+
 /// Means over seeds of the sums of lines "key seed rate rate …", the first `columns` rates of each.
 fn means(text: &str, columns: usize) -> Vec<(u32, f64)> {
     let mut groups: Vec<(u32, u32, f64)> = Vec::new();
