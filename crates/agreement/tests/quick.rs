@@ -9,6 +9,7 @@ use evenair_optimum::ProductForm;
 use evenair_scenario::{Objective, Scenario};
 use evenair_topology::{ConflictGraph, IndependentSets};
 use evenair_units::{Bytes, Duration, Rate};
+use evenair_wifi::{MacTiming, Preamble};
 use proptest::prelude::*;
 
 fn builtin(id: &str, changes: &[&str]) -> Scenario {
@@ -297,13 +298,21 @@ fn four_links_agree_with_ns3_where_weak_signals_are_energy() {
     }
 }
 
-/// One cell: within 3 % up to ten stations, where ns-3's receiver decodes some of what collides.
+/// One cell: within 1 % for one and two stations. With more, ns-3 is up to 6 % above: of frames that start together it detects
+/// no preamble, so that nobody waits an EIFS after a collision. Bianchi's model with a DIFS in its place says the same.
 #[test]
-fn a_cell_agrees_with_ns3() {
-    let rules = ["mac.basic_rate=\"11 Mbps\"", "radio.weak_signals=energy"];
-    for (n, theirs) in ns3::cells().into_iter().filter(|&(n, _)| n <= 10) {
-        let ours = cell::throughput_pps(n, &rules, 60, 1);
-        assert!((ours / theirs - 1.0).abs() < 0.03, "{n} stations: {ours} {theirs}");
+fn a_cell_agrees_with_ns3_but_for_the_eifs_after_a_collision() {
+    let rate = Rate::from_kbps(11_000);
+    let timing = MacTiming::b(Preamble::Long, rate); // every rate of 802.11b is basic in ns-3
+    let size = Bytes::new(1000);
+    let without = MacTiming { eifs: timing.difs, ..timing };
+    let model = |timing| Exchange { timing, size, rate, protected: false, window_min: 31 };
+    for (n, theirs) in ns3::cells() {
+        let ours = cell::throughput_pps(n, &["mac.basic_rate=\"11 Mbps\""], 60, 1);
+        let without_eifs = bianchi::throughput_pps(&model(without), n);
+        let limit = if n <= 2 { 0.01 } else { 0.06 };
+        assert!((ours / theirs - 1.0).abs() < limit, "{n} stations: {ours} {theirs}");
+        assert!((without_eifs / theirs - 1.0).abs() < 0.02, "{n} stations: {without_eifs} {theirs}");
     }
 }
 
