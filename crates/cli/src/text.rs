@@ -1,5 +1,6 @@
 //! Tables and maps as text.
 
+use evenair_netsim::FlowResult;
 use evenair_study::{Metric, Outcome, RunRecord};
 use evenair_topology::Position;
 use evenair_units::Duration;
@@ -109,20 +110,40 @@ fn metric_table(outcome: &Outcome, metric: Metric, flows: &[&str]) -> String {
 pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     let first = &runs[0];
     let mean = |of: &dyn Fn(&RunRecord) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
-    let mut rows =
-        vec![row(&["flow", "packets/s", "kb/s", "RTT [ms]", "connections", "cwnd", "repeated", "time-outs"])];
+    let mut head =
+        vec!["flow", "packets/s", "kb/s", "RTT [ms]", "connections", "cwnd", "repeated", "time-outs"];
+    let datagrams = first.flows.iter().any(|flow| flow.offered_pps.is_some());
+    if datagrams {
+        head.extend(["offered/s", "delay [ms]", "jitter [ms]"]);
+    }
+    let mut rows = vec![row(&head)];
     for (i, flow) in first.flows.iter().enumerate() {
-        let round_trip = flow.round_trip_s.map(|_| mean(&|r| r.flows[i].round_trip_s.unwrap_or(0.0)) * 1e3);
-        rows.push(vec![
+        let dash = || "–".to_string();
+        // A value that not every flow has: of TCP, or of datagrams.
+        let some = |of: &dyn Fn(&FlowResult) -> Option<f64>, scale: f64| {
+            of(flow).map_or_else(dash, |_| number(mean(&|r| of(&r.flows[i]).unwrap_or(0.0)) * scale))
+        };
+        let tcp = |of: &dyn Fn(&FlowResult) -> f64| {
+            if flow.offered_pps.is_some() { dash() } else { number(mean(&|r| of(&r.flows[i]))) }
+        };
+        let mut cells = vec![
             flow.flow.clone(),
             number(mean(&|r| r.flows[i].goodput_pps)),
             number(mean(&|r| r.flows[i].goodput_bps / 1e3)),
-            round_trip.map_or_else(|| "–".into(), number),
-            number(mean(&|r| r.flows[i].connections)),
-            number(mean(&|r| r.flows[i].congestion_window)),
-            number(mean(&|r| r.flows[i].retransmitted as f64)),
-            number(mean(&|r| r.flows[i].timeouts as f64)),
-        ]);
+            some(&|f| f.round_trip_s, 1e3),
+            tcp(&|f| f.connections),
+            tcp(&|f| f.congestion_window),
+            tcp(&|f| f.retransmitted as f64),
+            tcp(&|f| f.timeouts as f64),
+        ];
+        if datagrams {
+            cells.extend([
+                some(&|f| f.offered_pps, 1.0),
+                some(&|f| f.delay_s, 1e3),
+                some(&|f| f.jitter_s, 1e3),
+            ]);
+        }
+        rows.push(cells);
     }
     let total = mean(&|r| r.flows.iter().map(|f| f.goodput_pps).sum());
     let total_kbps = mean(&|r| r.flows.iter().map(|f| f.goodput_bps / 1e3).sum());

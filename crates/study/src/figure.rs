@@ -130,11 +130,22 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric, total:
     }
     let groups = distinct(variants.iter().map(|v| v.group.as_str()));
     let systems = distinct(variants.iter().map(|v| v.label.as_str()));
-    let x = json!({"field": "x", "type": "quantitative", "title": parameter, "scale": {"zero": false}});
+    let whole = variants.iter().filter_map(|v| v.point.as_ref()).all(|p| p.x.fract() == 0.0);
+    let axis = if whole { json!({"tickMinStep": 1}) } else { json!({}) };
+    let x = json!({"field": "x", "type": "quantitative", "title": parameter, "axis": axis, "scale": {"zero": false}});
     // One colour per flow where there are several, else one per system; dashes tell the other apart.
     let (colour, dash) = if total { ("system", "flow") } else { ("flow", "system") };
-    let colour = json!({"field": colour, "type": "nominal", "title": null, "legend": {"orient": "top"}});
-    let dash = json!({"field": dash, "type": "nominal", "title": null, "sort": systems, "legend": {"orient": "top"}});
+    let legend = json!({"orient": "top", "symbolType": "stroke", "symbolStrokeWidth": 2.5, "symbolSize": 300, "symbolOpacity": 1, "symbolFillColor": "transparent"});
+    // Drawn only where it tells anything apart.
+    let flows = distinct(rows.iter().filter_map(|row| row["flow"].as_str()));
+    let legend_of = |field: &str| {
+        let several = if field == "system" { systems.len() > 1 } else { flows.len() > 1 };
+        if several { legend.clone() } else { Value::Null }
+    };
+    let plain = json!({"field": colour, "type": "nominal", "sort": systems, "legend": null});
+    let dash =
+        json!({"field": dash, "type": "nominal", "title": null, "sort": systems, "legend": legend_of(dash)});
+    let colour = json!({"field": colour, "type": "nominal", "title": null, "sort": systems, "legend": legend_of(colour)});
     let quantity = |field: &str| json!({"field": field, "type": "quantitative", "title": metric.label()});
     let layers = json!([
         {"mark": {"type": "area", "opacity": 0.15},

@@ -154,12 +154,13 @@ impl Scenario {
         })
     }
 
-    /// A full data packet, network-layer size.
+    /// A full data packet, network-layer size: the largest that any flow sends.
     pub(crate) fn packet_size(&self) -> Bytes {
-        match self.flows.iter().find(|f| f.traffic != TrafficKind::Tcp) {
-            Some(flow) => flow.size.expect(RESOLVED).0,
-            None => self.tcp.payload.expect(RESOLVED).0 + self.tcp.headers.expect(RESOLVED).0,
-        }
+        let of = |flow: &Flow| match flow.traffic {
+            TrafficKind::Tcp => self.tcp.payload.expect(RESOLVED).0 + self.tcp.headers.expect(RESOLVED).0,
+            TrafficKind::Saturated | TrafficKind::Cbr | TrafficKind::OnOff => flow.size.expect(RESOLVED).0,
+        };
+        self.flows.iter().map(of).max().expect("there is a flow")
     }
 }
 
