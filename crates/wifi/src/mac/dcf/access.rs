@@ -128,9 +128,13 @@ impl DcfAir {
         let Some(left) = countdown.left else { return };
         let counted = if countdown.slotted {
             let noticed = at + self.timing.sensing_delay;
-            // EDCA counts the slot that has begun (IEEE 802.11-2016 clause 10.22.2.4), DCF the one that has ended.
-            let begun = countdown.at_boundary && noticed >= countdown.from;
-            self.timing.slot * (noticed.since(countdown.from).whole(self.timing.slot) + u64::from(begun))
+            if noticed < countdown.from {
+                Duration::ZERO // no slot has begun
+            } else {
+                // EDCA counts the slot that has begun (IEEE 802.11-2016 clause 10.22.2.4), DCF the one that has ended.
+                let ended = noticed.since(countdown.from).whole(self.timing.slot);
+                self.timing.slot * (ended + u64::from(countdown.at_boundary))
+            }
         } else {
             at.since(countdown.from)
         };
@@ -154,8 +158,14 @@ impl DcfAir {
             let Some(left) = countdown.left.filter(|_| countdown.from.is_never()) else { continue };
             let ready = self.ready(node, &countdown);
             // Where slots are already being counted, join at the next boundary.
-            let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
-            let from = if countdown.slotted { ready + self.timing.slot * missed } else { ready.max(now) };
+            let from = if now <= ready {
+                ready
+            } else if countdown.slotted {
+                let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
+                ready + self.timing.slot * missed
+            } else {
+                now
+            };
             self.countdowns[c as usize].from = from;
             if !countdown.has_head {
                 self.deadlines[c as usize] = IDLE_COUNTDOWN;

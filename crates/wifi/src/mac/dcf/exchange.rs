@@ -88,7 +88,7 @@ impl DcfAir {
             if to == ear.node && self.nodes[there].sending_until > arrival {
                 self.nodes[node].sending.as_mut().expect("just set").receiver_busy = true;
             }
-            self.arrive(there, node, ear, arrival, arrival + airtime);
+            self.arrive(there, (node, by), ear, arrival, arrival + airtime);
         }
         out.wakes.push((until, Wake::FrameEnd(node as u32)));
     }

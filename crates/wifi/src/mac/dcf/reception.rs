@@ -4,6 +4,7 @@
 //! decoded (too weak, or overlapped) is carrier and, at its end, an error.
 
 use super::{Capture, DcfAir, Ear, Sending};
+use crate::air::Contender;
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
 use crate::timing::{ACK_BYTES, RTS_BYTES};
@@ -43,8 +44,14 @@ pub(super) enum Reception {
 
 impl DcfAir {
     /// A frame's first energy reaches `node`.
-    pub(super) fn arrive(&mut self, node: usize, from: usize, ear: Ear, at: Instant, until: Instant) {
-        let by = self.nodes[from].sending.expect("a signal without a sender").by;
+    pub(super) fn arrive(
+        &mut self,
+        node: usize,
+        (from, by): (usize, Contender),
+        ear: Ear,
+        at: Instant,
+        until: Instant,
+    ) {
         let (ratio, noise_mw) = (self.capture_ratio, self.noise_mw);
         let this = &mut self.nodes[node];
         let transmitting = this.sending_until > at;
@@ -52,7 +59,8 @@ impl DcfAir {
         let others = this.heard.iter().map(|h| h.power_mw);
         let rival_mw = match self.rules.capture {
             Capture::Sinr { .. } => noise_mw + others.sum::<f32>(),
-            Capture::Strongest | Capture::First => others.fold(0.0, f32::max),
+            Capture::Strongest => others.fold(0.0, f32::max),
+            Capture::First => 0.0, // it is compared with the first alone
         };
         this.heard.push(Heard { from: from as u32, power_mw: ear.power_mw, sensed: ear.sensed, by });
         if ear.sensed {
@@ -159,8 +167,6 @@ impl DcfAir {
 
     /// What a frame that has ended leaves behind at `node`: a reservation, or a longer inter-frame space.
     pub(super) fn after_reception(&mut self, node: usize, reception: Reception, sent: &Sending, at: Instant) {
-        let sender = self.queues[sent.by as usize].node as usize;
-        let void_at = self.nodes[sender].request_void_at;
         let this = &mut self.nodes[node];
         match reception {
             Reception::Unnoticed => (),
@@ -176,7 +182,8 @@ impl DcfAir {
                 if sent.to as usize != node && until > this.reserved_until {
                     this.reserved_until = until;
                     if sent.kind == FrameKind::Rts {
-                        this.unreserve_at = void_at;
+                        let sender = self.queues[sent.by as usize].node as usize;
+                        self.nodes[node].unreserve_at = self.nodes[sender].request_void_at;
                     }
                 }
             }
