@@ -142,7 +142,6 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric, total:
         let several = if field == "system" { systems.len() > 1 } else { flows.len() > 1 };
         if several { legend.clone() } else { Value::Null }
     };
-    let plain = json!({"field": colour, "type": "nominal", "sort": systems, "legend": null});
     let dash =
         json!({"field": dash, "type": "nominal", "title": null, "sort": systems, "legend": legend_of(dash)});
     let colour = json!({"field": colour, "type": "nominal", "title": null, "sort": systems, "legend": legend_of(colour)});
