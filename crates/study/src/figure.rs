@@ -96,7 +96,7 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Valu
     let groups = distinct(variants.iter().map(|v| v.group.as_str()));
     let width = (700 / groups.len()).max(220);
     let inner = json!({"layer": layers, "width": width, "height": 260});
-    panels(rows, &groups, inner)
+    panels(&rows, &groups, inner)
 }
 
 /// A metric over a swept parameter, with the interval as a band and the paper's numbers as crosses.
@@ -152,11 +152,11 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric, total:
     ]);
     let width = (700 / groups.len().max(1)).max(260);
     let inner = json!({"layer": layers, "width": width, "height": 280});
-    panels(rows, &groups, inner)
+    panels(&rows, &groups, inner)
 }
 
 /// One panel per group, where there are several.
-fn panels(rows: Vec<Value>, groups: &[&str], mut inner: Value) -> Value {
+fn panels(rows: &[Value], groups: &[&str], mut inner: Value) -> Value {
     if groups.len() > 1 {
         return json!({"data": {"values": rows}, "facet": {"column": {"field": "panel", "sort": groups}}, "spec": inner});
     }
