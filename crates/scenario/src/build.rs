@@ -54,6 +54,7 @@ impl Scenario {
     pub(crate) fn world(&self) -> Result<World, Mistake> {
         let nodes = self.node_names();
         let medium = self.medium(&nodes)?;
+        let wires = self.wire_specs(&nodes)?;
         let flows = self.flow_specs(&nodes, &medium)?;
         let mut links: Vec<(String, Link)> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -74,7 +75,7 @@ impl Scenario {
         let network = NetworkSpec {
             rates: self.link_rates(&nodes)?,
             losses: self.link_losses(&nodes)?,
-            wires: self.wire_specs(&nodes)?,
+            wires,
             nodes,
             medium,
             mac,

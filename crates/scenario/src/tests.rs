@@ -297,7 +297,7 @@ fn the_schema_describes_every_table() {
 
 #[test]
 fn the_optimum_of_one_link_is_its_capacity() {
-    let optimum = set(&[]).unwrap().optimum(Objective::Fair).unwrap();
+    let optimum = set(&["tcp.window=reno"]).unwrap().optimum(Objective::Fair).unwrap();
     // DIFS + DATA + SIFS + ACK twice: (50 + 192 + 783 + 10 + 304) + (50 + 192 + 56 + 10 + 304) µs
     let expected = 1e6 / f64::from(50 + 192 + 783 + 10 + 304 + 50 + 192 + 56 + 10 + 304);
     assert!((optimum.rates_pps[0] - expected).abs() < 0.01, "{} {expected}", optimum.rates_pps[0]);

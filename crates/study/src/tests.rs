@@ -74,7 +74,7 @@ fn a_sweep_checks_its_claims_honestly_and_draws_a_page() {
     assert!(page.contains("with and without &lt;angle brackets&gt;") && page.contains("Claims: 1 of 2 hold"));
     let csv = outcome.to_csv();
     assert!(
-        csv.starts_with("study,variant,flow,metric,mean") && csv.contains("small,one,total,goodput,"),
+        csv.starts_with("study,variant,x,flow,metric,mean") && csv.contains("small,one,,total,goodput,"),
         "{csv}"
     );
 }
