@@ -1,8 +1,10 @@
 //! Recorded results of ns-2 2.35, made by the scripts in validation/ns2.
 
+use crate::recorded::{count, means};
+
 /// What ns-2 gave for the four-link topologies: topology, and each flow's mean packets per second over five seeds.
 pub fn four_links() -> Vec<(String, Vec<f64>)> {
-    means(include_str!("../../../validation/ns2/four_link.txt"))
+    rates(include_str!("../../../validation/ns2/four_link.txt"))
 }
 
 /// What ns-2 gave for saturated cells, without or with RTS/CTS: number of stations, and the total of each.
@@ -12,10 +14,7 @@ pub fn cells(protected: bool) -> Vec<(u32, f64)> {
     } else {
         include_str!("../../../validation/ns2/cell.txt")
     };
-    means(text)
-        .into_iter()
-        .map(|(n, rates)| (n.parse().expect("a number of stations"), rates.iter().sum()))
-        .collect()
+    rates(text).into_iter().map(|(n, rates)| (count(&n), rates.iter().sum())).collect()
 }
 
 /// What ns-2 gave for one TCP flow over 1 to 10 hops \[kb/s\], and for three upstream flows on the three-hop chain with
@@ -27,36 +26,14 @@ pub const CHAIN_KBPS: [(f64, f64); 3] = [(284.0, 10.0), (170.0, 8.0), (52.0, 8.0
 /// What ns-2 gave where flows go over one hop each: scenario, and each flow's kb/s of 1500-byte datagrams. The number in a
 /// name is the distance from S1 to R1 \[m\].
 pub fn single_hops() -> Vec<(String, Vec<f64>)> {
-    // These lines have no total; a last column that is dropped stands in for it.
-    let text = include_str!("../../../validation/ns2/mesh.txt");
-    let mut lines = String::new();
-    for line in text.lines() {
-        lines += line;
-        lines += " 0\n";
-    }
-    means(&lines)
+    means(include_str!("../../../validation/ns2/mesh.txt"))
 }
 
-/// Means over seeds of lines "name seed rate rate … total".
-fn means(text: &str) -> Vec<(String, Vec<f64>)> {
-    let mut groups: Vec<(String, u32, Vec<f64>)> = Vec::new();
-    for line in text.lines() {
-        let mut words = line.split_whitespace();
-        let (Some(name), Some(_seed)) = (words.next(), words.next()) else { continue };
-        let mut rates: Vec<f64> = words.map(|w| w.parse().expect("a rate")).collect();
-        rates.pop(); // the total
-        match groups.iter_mut().find(|(n, ..)| n == name) {
-            Some((_, count, sums)) => {
-                *count += 1;
-                for (sum, rate) in sums.iter_mut().zip(rates) {
-                    *sum += rate;
-                }
-            }
-            None => groups.push((name.into(), 1, rates)),
-        }
+/// Means over seeds of lines "name seed rate rate … total", without the total.
+fn rates(text: &str) -> Vec<(String, Vec<f64>)> {
+    let mut groups = means(text);
+    for (_, numbers) in &mut groups {
+        numbers.pop();
     }
-    let mean = |(name, count, sums): (String, u32, Vec<f64>)| {
-        (name, sums.into_iter().map(|s| s / f64::from(count)).collect())
-    };
-    groups.into_iter().map(mean).collect()
+    groups
 }

@@ -1,0 +1,27 @@
+//! What other simulators gave, as their scripts in validation/ wrote it down.
+
+/// Means over seeds of lines "name seed number number …", in the order in which the names first come.
+pub(crate) fn means(text: &str) -> Vec<(String, Vec<f64>)> {
+    let mut groups: Vec<(String, u32, Vec<f64>)> = Vec::new();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(name), Some(_seed)) = (words.next(), words.next()) else { continue };
+        let numbers: Vec<f64> = words.map(|word| word.parse().expect("a number")).collect();
+        match groups.iter_mut().find(|(n, ..)| n == name) {
+            Some((_, count, sums)) => {
+                *count += 1;
+                sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+            }
+            None => groups.push((name.into(), 1, numbers)),
+        }
+    }
+    let mean = |(name, count, sums): (String, u32, Vec<f64>)| {
+        (name, sums.into_iter().map(|s| s / f64::from(count)).collect())
+    };
+    groups.into_iter().map(mean).collect()
+}
+
+/// The number in a name.
+pub(crate) fn count(name: &str) -> u32 {
+    name.parse().expect("a count")
+}
