@@ -202,12 +202,12 @@ impl Sender {
 
     fn data(&mut self, now: Instant) -> Option<Segment> {
         let number = if std::mem::take(&mut self.retransmit) {
-            if self.in_recovery && self.params.recovery == Recovery::Sack {
+            if self.in_recovery && self.sack() {
                 self.scoreboard.mark_retransmitted(0);
                 self.prr.sent();
             }
             self.oldest
-        } else if self.in_recovery && self.params.recovery == Recovery::Sack {
+        } else if self.in_recovery && self.sack() {
             self.next_by_scoreboard()?
         } else {
             self.next_in_sequence()?
@@ -247,7 +247,7 @@ impl Sender {
             }
         } else {
             self.highest = number + 1;
-            if self.params.recovery == Recovery::Sack {
+            if self.sack() {
                 self.scoreboard.push();
             }
             self.timed.get_or_insert((number, now));
@@ -260,10 +260,14 @@ impl Sender {
         }
     }
 
+    fn sack(&self) -> bool {
+        self.params.recovery == Recovery::Sack
+    }
+
     /// How many segments may be under way.
     fn allowed(&self) -> u32 {
         // With SACK the arrivals themselves let new segments out (RFC 6675 section 5 step 3).
-        let limited = self.params.limited_transmit && self.params.recovery != Recovery::Sack;
+        let limited = self.params.limited_transmit && !self.sack();
         let extra = if limited && !self.in_recovery { self.duplicates.min(2) } else { 0 };
         // The cast truncates to whole segments and saturates.
         let window = (self.law.congestion_window() + self.inflation) as u32;
@@ -308,7 +312,7 @@ impl Sender {
             delivered += self.advance(now, expected);
         }
         let lost_before = self.scoreboard.lost_below();
-        if self.params.recovery == Recovery::Sack {
+        if self.sack() {
             delivered += self.scoreboard.update(self.oldest, &ack.sack);
         }
         if !advances && self.highest > self.oldest {
@@ -316,7 +320,7 @@ impl Sender {
         } else if delivered > 0 && !self.in_recovery && self.scoreboard.arrived() > 0 {
             self.detect_loss(now);
         }
-        if self.in_recovery && self.params.recovery == Recovery::Sack {
+        if self.in_recovery && self.sack() {
             let lost_below = self.scoreboard.lost_below();
             let progress = advances && lost_below <= lost_before;
             self.prr.on_ack(
@@ -336,7 +340,7 @@ impl Sender {
         self.next = self.next.max(expected);
         self.oldest_since = now;
         self.duplicates = 0;
-        if self.params.recovery == Recovery::Sack {
+        if self.sack() {
             delivered = self.scoreboard.pop(segments);
         }
         if self.timed.is_some_and(|(timed, _)| expected > timed) {
