@@ -240,6 +240,13 @@ struct Plan {
     request: Option<Duration>,
 }
 
+impl Plan {
+    /// The frame that the exchange begins with.
+    fn first(&self) -> FrameKind {
+        if self.request.is_some() { FrameKind::Rts } else { FrameKind::Data }
+    }
+}
+
 /// A contender's back-off: what every frame in its neighbourhood touches, apart from the rest of its queue.
 #[derive(Clone, Copy, Debug)]
 struct Countdown {

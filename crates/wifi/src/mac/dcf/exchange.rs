@@ -10,26 +10,17 @@ use evenair_units::{Duration, Instant};
 impl DcfAir {
     /// Sends the first frame of the exchange for a contender's head.
     pub(super) fn begin_exchange(&mut self, now: Instant, c: Contender, out: &mut Effects) {
-        if self.queues[c as usize].plan.request.is_some() {
-            let queue = &mut self.queues[c as usize];
+        let queue = &mut self.queues[c as usize];
+        let kind = queue.plan.first();
+        if kind == FrameKind::Rts {
             queue.announced = false;
             queue.counters.requests += 1;
-            self.send(now, c, FrameKind::Rts, out);
         } else {
-            self.send_data(now, c, out);
+            queue.counters.attempts += 1;
         }
-    }
-
-    fn send_data(&mut self, now: Instant, c: Contender, out: &mut Effects) {
-        self.queues[c as usize].counters.attempts += 1;
-        self.send(now, c, FrameKind::Data, out);
-    }
-
-    /// Sends a frame of the contender's own node.
-    fn send(&mut self, now: Instant, c: Contender, kind: FrameKind, out: &mut Effects) {
-        let queue = &self.queues[c as usize];
         let to = queue.head.expect("an exchange without a head").to;
-        self.start_frame(now, queue.node as usize, Reply { kind, to, by: c }, out);
+        let node = queue.node as usize;
+        self.start_frame(now, node, Reply { kind, to, by: c }, out);
     }
 
     /// Airtime of a frame of this exchange, and how long it reserves the medium beyond its end (IEEE 802.11-2016 clause
@@ -259,10 +250,8 @@ impl DcfAir {
         self.nodes[node].awaiting = None;
         self.nodes[node].note_engagement();
         let queue = &self.queues[c as usize];
-        let plan = queue.plan;
-        let answer = if plan.answer.is_zero() { Duration::ZERO } else { self.timing.sifs + plan.answer };
-        let request = plan.request.map_or(Duration::ZERO, |rts| rts + plan.answer + self.timing.sifs * 2);
-        if queue.head.is_some() && now + request + plan.data + answer <= queue.txop_until {
+        let (airtime, reserves) = self.extent(queue.plan.first(), c);
+        if queue.head.is_some() && now + airtime + reserves <= queue.txop_until {
             for other in self.contenders(node) {
                 self.interrupt(node, other, now, c);
             }
