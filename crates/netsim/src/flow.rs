@@ -1,12 +1,11 @@
 //! Flows and their connections.
 
 use crate::spec::{FlowSpec, TcpSpec, Traffic};
-use std::collections::VecDeque;
-
 use evenair_des::Stream;
 use evenair_laws::connections::RttProportional;
 use evenair_tcp::{Receiver, Sender, SenderStats};
 use evenair_units::{Duration, Instant, Rate};
+use std::collections::VecDeque;
 
 /// One hop of a flow: the queue that a packet waits in, and the node that it goes to.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +15,7 @@ pub(crate) struct Hop {
     pub(crate) rate: Rate,
 }
 
-/// Round-trip samples of an interval.
+/// Times measured over an interval: round trips, or delays.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Samples {
     sum_s: f64,
@@ -24,8 +23,8 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    pub(crate) fn add(&mut self, round_trip: Duration) {
-        self.sum_s += round_trip.as_secs_f64();
+    pub(crate) fn add(&mut self, time: Duration) {
+        self.sum_s += time.as_secs_f64();
         self.count += 1;
     }
 

@@ -85,23 +85,23 @@ pub struct Network {
 impl Network {
     /// Runs a network and measures it.
     pub fn run(spec: &NetworkSpec, run: RunSpec) -> RunResult {
-        let mut network = Self::new(spec.clone(), run, false);
-        let end = Instant::ZERO + run.warmup + run.duration;
+        let network = Self::new(spec.clone(), run, false);
         if run.timeline.is_none() {
-            while network.step(end, None) {}
+            network.play(run, None)
         } else {
-            // The record alone, for the result.
-            while network.step(end, Some(&mut ())) {}
+            network.play(run, Some(&mut ())) // the record alone, for the result
         }
-        network.finish(end)
     }
 
     /// The same, and hands every frame to a sink at its end.
     pub fn run_traced(spec: &NetworkSpec, run: RunSpec, sink: &mut dyn FrameSink) -> RunResult {
-        let mut network = Self::new(spec.clone(), run, true);
+        Self::new(spec.clone(), run, true).play(run, Some(sink))
+    }
+
+    fn play(mut self, run: RunSpec, mut sink: Option<&mut dyn FrameSink>) -> RunResult {
         let end = Instant::ZERO + run.warmup + run.duration;
-        while network.step(end, Some(&mut *sink)) {}
-        network.finish(end)
+        while self.step(end, sink.as_deref_mut().map(|sink| sink as _)) {}
+        self.finish(end)
     }
 
     /// Handles the next event, unless it lies beyond `end`.

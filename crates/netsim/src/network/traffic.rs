@@ -12,7 +12,6 @@ impl Network {
         let Some((_, until)) = state.active.pop_front() else { return };
         state.run += 1;
         state.is_active = true;
-        let run = state.run;
         let next = state.active.front().map(|&(from, _)| from);
         if !until.is_never() {
             self.host(until, Event::Stop(flow));
@@ -21,15 +20,10 @@ impl Network {
             self.host(from, Event::Start(flow));
         }
         match self.flows[flow as usize].traffic {
-            Traffic::Tcp(spec) => {
+            Traffic::Tcp(_) => {
                 self.open_connection(flow);
-                if let Source::Paced(interval) = spec.source {
-                    self.host(self.now + interval, Event::Produce(flow, run));
-                }
-                if let Some(law) = &self.flows[flow as usize].law {
-                    let interval = law.params().interval;
-                    self.host(self.now + interval, Event::Connections(flow, run));
-                }
+                self.schedule_production(flow);
+                self.schedule_connections(flow);
             }
             Traffic::Datagrams { pattern: Pattern::Saturated, .. } => {
                 // One for the MAC and one that waits behind it.
@@ -125,8 +119,14 @@ impl Network {
             self.connections[id as usize].sender.supply(produced);
             self.pump(id);
         }
-        if let Some(Source::Paced(interval)) = self.flows[flow as usize].tcp().map(|tcp| tcp.source) {
-            self.host(self.now + interval, Event::Produce(flow, run));
+        self.schedule_production(flow);
+    }
+
+    fn schedule_production(&mut self, flow: u32) {
+        let state = &self.flows[flow as usize];
+        if let Some(Source::Paced(interval)) = state.tcp().map(|tcp| tcp.source) {
+            let event = Event::Produce(flow, state.run);
+            self.host(self.now + interval, event);
         }
     }
 

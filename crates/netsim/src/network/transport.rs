@@ -1,7 +1,7 @@
 //! Connections in the network: opening, draining, timers, and the law that says how many there are.
 
 use super::{Event, Network};
-use crate::flow::Connection;
+use crate::flow::{Connection, Flow};
 use crate::packet::{Body, Packet};
 use crate::spec::Source;
 use evenair_tcp::{Receiver, Segment, SegmentKind, Sender};
@@ -179,10 +179,10 @@ impl Network {
         self.schedule_connections(flow);
     }
 
-    fn schedule_connections(&mut self, flow: u32) {
-        let law = self.flows[flow as usize].law.as_ref().expect("only flows with a law are asked");
-        let interval = law.params().interval;
-        let run = self.flows[flow as usize].run;
-        self.host(self.now + interval, Event::Connections(flow, run));
+    /// A flow's connection law, if it has one, runs again after its interval.
+    pub(super) fn schedule_connections(&mut self, flow: u32) {
+        let Flow { law: Some(law), run, .. } = &self.flows[flow as usize] else { return };
+        let event = Event::Connections(flow, *run);
+        self.host(self.now + law.params().interval, event);
     }
 }
