@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{MacSpec, Network};
 use evenair_scenario::{Objective, Scenario};
-use evenair_study::{Outcome, RecordOptions, RunRecord, Study, Sweep, html, tables};
+use evenair_study::{Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, Sweep, html, tables};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -156,9 +156,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         ledger: options.ledger,
         timeline: options.timeline,
     };
-    let sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
+    let mut sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
+    if let Some(precision) = options.precision {
+        sweep.set_precision(precision, SEEDS_MAX);
+    }
     let bar = Bar::new(&scenario.name);
-    let runs = sweep.run_in_memory(options.precision, &STOP, &bar);
+    let runs = sweep.run_in_memory(&STOP, &bar);
     bar.clear();
     let runs = runs?;
     if let Some(path) = &options.pcap {

@@ -32,4 +32,4 @@ pub use record::{
     SeriesRecord,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, Progress, Shard, Sweep, SweepError};
+pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError};

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Where a sweep reports how far it is.
@@ -84,8 +85,8 @@ pub struct Shard {
 /// A run of a sweep: its case and its seed, from one.
 type Job = (usize, u64);
 
-/// The most seeds that a precision may take.
-const SEEDS_MAX: u32 = 1_000;
+/// The most seeds that a precision may take, unless a study says otherwise.
+pub const SEEDS_MAX: u32 = 1_000;
 /// The length of the window that studies draw.
 const WINDOW: Duration = Duration::from_millis(60);
 
@@ -157,16 +158,12 @@ impl Sweep {
             for ((case, _), record) in jobs.iter().zip(self.run_jobs(&jobs, folder, stop, progress)?) {
                 results[*case].push(record);
             }
-            let Some((precision, seeds_max)) = self.precision else { return Ok(results) };
-            let mut more = false;
-            for (runs, wanted) in results.iter().zip(&mut wanted) {
-                if !is_precise(runs, precision) && *wanted < seeds_max {
-                    *wanted = (*wanted + (*wanted).div_ceil(2)).min(seeds_max);
-                    more = true;
-                }
-            }
-            if !more {
+            let next: Vec<Option<u32>> = results.iter().map(|runs| self.more_seeds(runs)).collect();
+            if next.iter().all(Option::is_none) {
                 return Ok(results);
+            }
+            for (wanted, next) in wanted.iter_mut().zip(next) {
+                *wanted = next.unwrap_or(*wanted);
             }
         }
     }
@@ -197,8 +194,7 @@ impl Sweep {
         progress: &dyn Progress,
     ) -> Result<Vec<RunRecord>, SweepError> {
         std::fs::create_dir_all(folder).map_err(|e| SweepError::Io(folder.into(), e))?;
-        let program = program_hash();
-        let path = |&(case, seed): &Job| folder.join(format!("{}.json", self.key(case, seed, &program)));
+        let path = |&(case, seed): &Job| folder.join(format!("{}.json", self.key(case, seed)));
         let kept: Vec<Option<RunRecord>> = jobs.iter().map(|job| load(&path(job))).collect();
         progress.started(kept.iter().filter(|record| record.is_none()).count(), jobs.len());
         let finished = AtomicUsize::new(kept.iter().flatten().count());
@@ -233,7 +229,6 @@ impl Sweep {
     /// If `stop` was set.
     pub fn run_in_memory(
         &self,
-        precision: Option<f64>,
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<Vec<RunRecord>, SweepError> {
@@ -255,13 +250,17 @@ impl Sweep {
                 })
                 .collect();
             runs.extend(more.ok_or(SweepError::Stopped { finished: 0, all: wanted as usize })?);
-            match precision {
-                Some(precision) if !is_precise(&runs, precision) && wanted < SEEDS_MAX => {
-                    wanted = (wanted + wanted.div_ceil(2)).clamp(3, SEEDS_MAX);
-                }
-                _ => return Ok(runs),
-            }
+            let Some(next) = self.more_seeds(&runs) else { return Ok(runs) };
+            wanted = next.max(3); // one run has no interval, and that of two is too wide to end with
         }
+    }
+
+    /// How many seeds a variant is to have next, if a precision is asked for that it lacks.
+    fn more_seeds(&self, runs: &[RunRecord]) -> Option<u32> {
+        let (precision, seeds_max) = self.precision?;
+        let seeds = runs.len() as u32;
+        let more = seeds < seeds_max && !is_precise(runs, precision);
+        more.then(|| (seeds + seeds.div_ceil(2)).min(seeds_max))
     }
 
     /// The scenario's own seed shifts all: seed 1 of the sweep is the scenario's seed.
@@ -276,11 +275,11 @@ impl Sweep {
         Options { series: self.options.series && seed == 1, timeline, ..self.options }
     }
 
-    fn key(&self, case: usize, seed: u64, program: &str) -> String {
+    fn key(&self, case: usize, seed: u64) -> String {
         let scenario = &self.cases[case].scenario;
         let written = serde_json::to_string(&(scenario, self.seed(case, seed), self.options_for(case, seed)))
             .expect("a scenario is plain data");
-        let hash = Sha256::new().chain_update(program).chain_update(written).finalize();
+        let hash = Sha256::new().chain_update(program_hash()).chain_update(written).finalize();
         format!("{hash:x}")[..24].to_string()
     }
 }
@@ -296,9 +295,13 @@ fn is_precise(runs: &[RunRecord], precision: f64) -> bool {
 }
 
 /// A hash of the running program: another build may simulate something else.
-pub(crate) fn program_hash() -> String {
-    let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
-    format!("{:x}", Sha256::digest(program))
+pub(crate) fn program_hash() -> &'static str {
+    // Megabytes to read, and a reproduction of all studies asks for it at every one.
+    static HASH: LazyLock<String> = LazyLock::new(|| {
+        let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
+        format!("{:x}", Sha256::digest(program))
+    });
+    &HASH
 }
 
 fn load(path: &Path) -> Option<RunRecord> {

@@ -4,7 +4,8 @@
 //! form, one per instant, object and metric.
 
 use crate::outcome::{Outcome, VariantOutcome};
-use crate::record::RunRecord;
+use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
+use evenair_netsim::FlowResult;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -103,6 +104,16 @@ struct Row<'a> {
     index: usize,
 }
 
+impl<'a> Row<'a> {
+    fn flow(&self) -> &'a FlowResult {
+        &self.run.flows[self.index]
+    }
+
+    fn link(&self) -> &'a LinkRecord {
+        &self.run.links[self.index]
+    }
+}
+
 fn rows<'a>(groups: &[Group<'a>], many: impl Fn(&RunRecord) -> usize) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for &group in groups {
@@ -115,52 +126,48 @@ fn rows<'a>(groups: &[Group<'a>], many: impl Fn(&RunRecord) -> usize) -> Vec<Row
 
 fn flows(groups: &[Group<'_>]) -> Table {
     let rows = rows(groups, |run| run.flows.len());
-    let flow = |row: &Row<'_>| row.run.flows[row.index].clone();
     vec![
         ("variant", text(&rows, |r| r.group.variant.into())),
         ("x", optional(&rows, |r| r.group.x)),
         ("seed", count(&rows, |r| r.run.seed)),
-        ("flow", text(&rows, |r| flow(r).flow)),
-        ("from", text(&rows, |r| flow(r).from)),
-        ("to", text(&rows, |r| flow(r).to)),
-        ("goodput_bps", number(&rows, |r| flow(r).goodput_bps)),
-        ("goodput_pps", number(&rows, |r| flow(r).goodput_pps)),
-        ("offered_pps", optional(&rows, |r| flow(r).offered_pps)),
-        ("delay_s", optional(&rows, |r| flow(r).delay_s)),
-        ("jitter_s", optional(&rows, |r| flow(r).jitter_s)),
-        ("round_trip_s", optional(&rows, |r| flow(r).round_trip_s)),
-        ("connections", number(&rows, |r| flow(r).connections)),
-        ("congestion_window", number(&rows, |r| flow(r).congestion_window)),
-        ("sent", count(&rows, |r| flow(r).sent)),
-        ("retransmitted", count(&rows, |r| flow(r).retransmitted)),
-        ("timeouts", count(&rows, |r| flow(r).timeouts)),
+        ("flow", text(&rows, |r| r.flow().flow.clone())),
+        ("from", text(&rows, |r| r.flow().from.clone())),
+        ("to", text(&rows, |r| r.flow().to.clone())),
+        ("goodput_bps", number(&rows, |r| r.flow().goodput_bps)),
+        ("goodput_pps", number(&rows, |r| r.flow().goodput_pps)),
+        ("offered_pps", optional(&rows, |r| r.flow().offered_pps)),
+        ("delay_s", optional(&rows, |r| r.flow().delay_s)),
+        ("jitter_s", optional(&rows, |r| r.flow().jitter_s)),
+        ("round_trip_s", optional(&rows, |r| r.flow().round_trip_s)),
+        ("connections", number(&rows, |r| r.flow().connections)),
+        ("congestion_window", number(&rows, |r| r.flow().congestion_window)),
+        ("sent", count(&rows, |r| r.flow().sent)),
+        ("retransmitted", count(&rows, |r| r.flow().retransmitted)),
+        ("timeouts", count(&rows, |r| r.flow().timeouts)),
         ("measured_s", number(&rows, |r| r.run.measured_s)),
     ]
 }
 
 fn links(groups: &[Group<'_>]) -> Table {
     let rows = rows(groups, |run| run.links.len());
-    let link = |row: &Row<'_>| row.run.links[row.index].clone();
-    let share = |of: fn(&crate::AirtimeRecord) -> f64| {
-        optional(&rows, move |r| r.run.links[r.index].airtime.as_ref().map(of))
-    };
+    let share = |of: fn(&AirtimeRecord) -> f64| optional(&rows, |r| r.link().airtime.as_ref().map(of));
     vec![
         ("variant", text(&rows, |r| r.group.variant.into())),
         ("x", optional(&rows, |r| r.group.x)),
         ("seed", count(&rows, |r| r.run.seed)),
-        ("queue", text(&rows, |r| link(r).queue)),
-        ("backlog", number(&rows, |r| link(r).backlog)),
-        ("aggressiveness", optional(&rows, |r| link(r).aggressiveness)),
-        ("dropped_queue_full", count(&rows, |r| link(r).dropped_queue_full)),
-        ("dropped_by_law", count(&rows, |r| link(r).dropped_by_law)),
-        ("dropped_retries", count(&rows, |r| link(r).dropped_retries)),
-        ("lost_on_wire", count(&rows, |r| link(r).lost_on_wire)),
-        ("attempts", count(&rows, |r| link(r).attempts)),
-        ("collided", count(&rows, |r| link(r).collided)),
-        ("receiver_busy", count(&rows, |r| link(r).receiver_busy)),
-        ("ack_lost", count(&rows, |r| link(r).ack_lost)),
-        ("requests", count(&rows, |r| link(r).requests)),
-        ("requests_failed", count(&rows, |r| link(r).requests_failed)),
+        ("queue", text(&rows, |r| r.link().queue.clone())),
+        ("backlog", number(&rows, |r| r.link().backlog)),
+        ("aggressiveness", optional(&rows, |r| r.link().aggressiveness)),
+        ("dropped_queue_full", count(&rows, |r| r.link().dropped_queue_full)),
+        ("dropped_by_law", count(&rows, |r| r.link().dropped_by_law)),
+        ("dropped_retries", count(&rows, |r| r.link().dropped_retries)),
+        ("lost_on_wire", count(&rows, |r| r.link().lost_on_wire)),
+        ("attempts", count(&rows, |r| r.link().attempts)),
+        ("collided", count(&rows, |r| r.link().collided)),
+        ("receiver_busy", count(&rows, |r| r.link().receiver_busy)),
+        ("ack_lost", count(&rows, |r| r.link().ack_lost)),
+        ("requests", count(&rows, |r| r.link().requests)),
+        ("requests_failed", count(&rows, |r| r.link().requests_failed)),
         ("airtime_own", share(|a| a.own)),
         ("airtime_collided", share(|a| a.collided)),
         ("airtime_backoff", share(|a| a.backoff)),
