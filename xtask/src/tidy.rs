@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The floor of each crate (ARCHITECTURE.md): dependencies point only to strictly lower floors.
-const FLOORS: [(&str, u32); 12] = [
+const FLOORS: [(&str, u32); 13] = [
     ("evenair-units", 0),
     ("evenair-laws", 1),
     ("evenair-topology", 1),
@@ -15,6 +15,7 @@ const FLOORS: [(&str, u32); 12] = [
     ("evenair-optimum", 2),
     ("evenair-wifi", 2),
     ("evenair-tcp", 2),
+    ("evenair-fluid", 3),
     ("evenair-netsim", 3),
     ("evenair-scenario", 4),
     ("evenair-study", 5),

@@ -7,7 +7,7 @@ use evenair_agreement::{bianchi, cell, ideal, ns2, slots};
 use evenair_netsim::Network;
 use evenair_optimum::ProductForm;
 use evenair_scenario::Scenario;
-use evenair_topology::{ConflictGraph, IndependentSets};
+use evenair_topology::ConflictGraph;
 use evenair_units::{Bytes, Duration, Rate};
 
 fn main() {
@@ -76,7 +76,7 @@ fn product_form() {
     for (name, edges) in [("a", &a[..]), ("b", &star[..]), ("c", &c[..])] {
         let graph = ConflictGraph::from_edges(4, edges);
         let exponents = [0.8, 1.6, 1.0, 1.2];
-        let form = ProductForm::new(&IndependentSets::of(&graph).expect("small"), &exponents);
+        let form = ProductForm::new(&graph).expect("small").shares(&exponents);
         for (backoff, holding) in [
             (Shape::Exponential, Shape::Exponential),
             (Shape::Exponential, Shape::Fixed),

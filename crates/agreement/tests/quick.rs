@@ -7,7 +7,7 @@ use evenair_agreement::{bianchi, cell, ideal, ns2, ns3, slots, tcp};
 use evenair_netsim::{Network, RunResult};
 use evenair_optimum::ProductForm;
 use evenair_scenario::{Objective, Scenario};
-use evenair_topology::{ConflictGraph, IndependentSets};
+use evenair_topology::ConflictGraph;
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::{MacTiming, Preamble};
 use proptest::prelude::*;
@@ -114,7 +114,7 @@ fn a_saturated_cell_agrees_with_bianchi() {
 
 /// Every share within four standard errors, estimated from 40 batches: one false alarm in 16 000 shares.
 fn assert_product_form(graph: &ConflictGraph, exponents: &[f64], backoff: Shape, holding: Shape, seed: u64) {
-    let form = ProductForm::new(&IndependentSets::of(graph).expect("small"), exponents);
+    let form = ProductForm::new(graph).expect("small").shares(exponents);
     let rows = ideal::shares(graph, exponents, backoff, holding, 40, Duration::from_secs(10), seed);
     for l in 0..exponents.len() {
         let n = rows.len() as f64;

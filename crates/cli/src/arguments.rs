@@ -131,8 +131,14 @@ fn shard(text: &str) -> Result<Shard, String> {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "The fixed point needs a scenario with adaptive back-off and connections:\n  \
-    evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10")]
+#[command(after_help = "Examples:\n  \
+    evenair solve chen10/a\n  \
+    evenair solve jam10/grid --objective max-min --region collision-domains\n  \
+    evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10\n\n\
+    The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its\n\
+    802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
+    The exact region is solved exactly up to some hundreds of links, by generating independent sets as they are needed;\n\
+    beyond, the allocation is feasible and a certified bound says how much better any could be.")]
 pub(crate) struct SolveOptions {
     #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
     pub(crate) scenario: String,
@@ -141,19 +147,47 @@ pub(crate) struct SolveOptions {
     /// What is maximised
     #[arg(long, value_enum, default_value_t = ObjectiveName::Fair)]
     pub(crate) objective: ObjectiveName,
+    /// How much fairness counts, for alpha-fair: 1 is proportional, 2 is fair, large is close to max-min
+    #[arg(long, value_name = "ALPHA", default_value_t = 2.0, value_parser = alpha)]
+    pub(crate) alpha: f64,
+    /// Which rates are possible together
+    #[arg(long, value_enum, default_value_t = RegionName::Exact)]
+    pub(crate) region: RegionName,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Reads a number above 0.
+fn alpha(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x <= 50.0 => Ok(x),
+        _ => Err("give a number above 0, 50 at most".into()),
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ObjectiveName {
     /// Σ −1/x, no entropy: what n = kT connections of TCP Reno aim at
     Fair,
-    /// Problem MP with the scenario's own k and β, entropy included
+    /// Problem MP (EP, with wires) with the scenario's own k and β, entropy included
     FixedPoint,
     /// Σ log x, no entropy
     Proportional,
+    /// Σ x^(1−α)/(1−α), no entropy
+    AlphaFair,
+    /// No flow can have more but at the cost of one that has less
+    MaxMin,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RegionName {
+    /// The convex hull of the conflict graph's independent sets
+    Exact,
+    /// Each clique of the conflict graph is busy at most all of the time
+    Cliques,
+    /// Each collision domain (links within transmission range of a link) is
+    CollisionDomains,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! What each command does.
 
-use crate::arguments::{DemoOptions, ObjectiveName, RunOptions, ShowOptions, SolveOptions, StudyOptions};
+use crate::arguments::{DemoOptions, RunOptions, ShowOptions, StudyOptions};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail};
@@ -25,7 +25,7 @@ fn watch_for_interrupt() {
     });
 }
 
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }
 
@@ -34,7 +34,7 @@ fn write_file(path: &Path, contents: &str) -> Result<()> {
 }
 
 /// Reads a scenario from a file, or from those that are built in.
-fn scenario(name: &str, set: &[String]) -> Result<Scenario> {
+pub(crate) fn scenario(name: &str, set: &[String]) -> Result<Scenario> {
     let path = Path::new(name);
     if !path.exists()
         && let Some(text) = evenair_study::builtin_scenario(name)
@@ -250,59 +250,6 @@ fn flows_csv(runs: &[RunRecord]) -> String {
         }
     }
     text
-}
-
-pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
-    let scenario = scenario(&options.scenario, &options.set)?;
-    let objective = match options.objective {
-        ObjectiveName::Fair => Objective::Fair,
-        ObjectiveName::FixedPoint => Objective::FixedPoint,
-        ObjectiveName::Proportional => Objective::Proportional,
-    };
-    let optimum = scenario.optimum(objective)?;
-    let world = scenario.describe();
-    let flows = || world.network.flows.iter();
-    if options.json {
-        let flows: Vec<_> = flows()
-            .zip(&optimum.rates_pps)
-            .map(|(flow, rate)| json!({"flow": flow.name, "rate_pps": rate}))
-            .collect();
-        let links: Vec<_> = world
-            .links
-            .iter()
-            .enumerate()
-            .map(|(l, (name, _))| json!({"link": name, "price": optimum.prices[l], "airtime": optimum.airtime[l]}))
-            .collect();
-        let r = optimum.residuals;
-        return print(&format!(
-            "{:#}\n",
-            json!({
-                "scenario": options.scenario, "flows": flows, "links": links,
-                "capacity_pps": optimum.capacity_pps,
-                "residuals": {"primal": r.primal, "stationarity": r.stationarity,
-                              "complementarity": r.complementarity, "gap": r.gap},
-            })
-        ));
-    }
-    let mut rows = vec![vec!["flow".to_string(), "packets/s".into(), "of capacity".into()]];
-    for ((flow, rate), capacity) in flows().zip(&optimum.rates_pps).zip(&optimum.capacity_pps) {
-        rows.push(vec![flow.name.clone(), text::number(*rate), format!("{:.1} %", 100.0 * rate / capacity)]);
-    }
-    rows.push(vec!["all".into(), text::number(optimum.rates_pps.iter().sum())]);
-    let mut links = vec![vec!["link".to_string(), "price".into(), "on the air".into()]];
-    for (l, (name, _)) in world.links.iter().enumerate() {
-        links.push(vec![
-            name.clone(),
-            text::number(optimum.prices[l]),
-            format!("{:.1} %", 100.0 * optimum.airtime[l]),
-        ]);
-    }
-    print(&format!(
-        "{}\n{}\nOptimality conditions hold within {:.0e}.\n",
-        text::columns(&rows),
-        text::columns(&links),
-        optimum.residuals.worst().max(1e-16)
-    ))
 }
 
 fn resolved(scenario: &Scenario) -> Result<String> {

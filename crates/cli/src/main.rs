@@ -6,6 +6,7 @@ mod arguments;
 mod commands;
 mod progress;
 mod text;
+mod theory;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Demo(options) => commands::demo(options),
         Command::Run(options) => commands::run(options),
-        Command::Solve(options) => commands::solve(options),
+        Command::Solve(options) => theory::solve(options),
         Command::Study(options) => commands::study(options),
         Command::Show(options) => commands::show(options),
         Command::Schema => commands::schema(),

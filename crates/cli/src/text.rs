@@ -27,8 +27,8 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
 }
 
 pub(crate) fn number(x: f64) -> String {
-    let digits = if x == 0.0 { 0 } else { (2 - x.abs().log10().floor() as i32).clamp(0, 6) };
-    format!("{x:.*}", digits as usize)
+    let digits = if x.abs() < 5e-10 { 0 } else { (2 - x.abs().log10().floor() as i32).clamp(0, 6) };
+    format!("{:.*}", digits as usize, if x.abs() < 5e-10 { 0.0 } else { x })
 }
 
 fn interval(mean: f64, half: Option<f64>) -> String {

@@ -126,7 +126,7 @@ fn solve_gives_rates_prices_and_residuals() {
     let rates: Vec<f64> =
         document["flows"].as_array().unwrap().iter().map(|f| f["rate_pps"].as_f64().unwrap()).collect();
     // Without entropy x₂ = C/(1 + √5); by the standard C is 513 packets/s.
-    let capacity = document["capacity_pps"][0].as_f64().unwrap();
+    let capacity = document["flows"][0]["capacity_pps"].as_f64().unwrap();
     assert!((rates[1] - capacity / (1.0 + 5f64.sqrt())).abs() < 0.01, "{rates:?}");
     assert!(document["residuals"]["gap"].as_f64().unwrap() < 1e-6);
     let refused = evenair(&["solve", "chen10/a", "--objective", "fixed-point"]);

@@ -1,15 +1,20 @@
-//! What is the best allocation? Network utility maximisation over the CSMA capacity region.
+//! What is the best allocation? Network utility maximisation over the CSMA capacity region, at any size.
 //!
-//! [`ProductForm`] is ideal CSMA's stationary distribution ([Chen10] eq. (3.2)); [`Problem`] is MP of [Chen10]
-//! (Theorem 2), solved through its dual by a Newton method whose Hessian is a covariance of that distribution. Every
-//! [`Solution`] carries the residuals of its own optimality conditions.
+//! [`ProductForm`] is ideal CSMA's stationary distribution ([Chen10] eq. (3.2)), its sums taken on a tree decomposition, and
+//! its inverse. [`Problem`] is a utility maximisation with the entropy term or without it; every [`Solution`] carries the
+//! residuals of its own optimality conditions and a certified bound. [`max_min`] is max-min fairness over the exact region
+//! or over the simpler models of [Jam10].
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "the same bits on every machine")]
 
+pub mod max_min;
+mod newton;
 mod problem;
 mod product_form;
 mod utility;
+mod wire;
 
-pub use problem::{Failure, Problem, Residuals, Solution};
-pub use product_form::ProductForm;
-pub use utility::Utility;
+pub use problem::{Failure, Flow, Near, Problem, Residuals, Solution};
+pub use product_form::{ProductForm, Shares};
+pub use utility::{Concave, Utility};
+pub use wire::Wire;

@@ -1,34 +1,71 @@
-//! Problem MP of [Chen10], eq. (5.8), (5.9), and its dual Newton method.
+//! Network utility maximisation: what is to be maximised, and what an answer is.
 //!
-//! `max Σ U_s(x_s) − (1/β) Σ τ_i log τ_i` subject to `Σ_{s∋l} x_s ≤ Σ_{i∋l} τ_i` and `Σ τ_i = 1`. The dual has one
-//! price per link, the transmission aggressiveness: minimise `Σ_s U*_s(q_s) + (1/β) log Z(βr)` over `r ≥ 0`, `q_s` the
-//! sum of the prices on the flow's way ([Chen10] eq. (5.17)). In `z = βr` only `β·U` is left, so the entropy is a
-//! matter of scale; without entropy the problem is solved for growing β, and the certified gap says how close it is.
+//! `max Σ_s U_s(x_s) − Σ_s d_s x_s − Σ_w cost_w(y_w) + (1/β) H(τ)` subject to `Σ_s a_ls x_s + e_l ≤ Σ_{i∋l} τ_i` for the
+//! links of the air, `Σ τ_i = 1`, `y_w = Σ_s a_ws x_s ≤ C_w` for wires with a bound. `a` is the airtime (on wires: the
+//! load) of a unit of rate, `H` the entropy, τ the shares of time of the independent sets.
+//!
+//! With these words: MP of [Chen10] (5.8), (5.9) and EP (5.35) to (5.38), problem (2) of [QCSMA] with `a = 1/b_l`, Kelly's
+//! problem and (19) of [CZ06] without any air.
 
-use crate::{ProductForm, Utility};
-use evenair_topology::IndependentSets;
-use nalgebra::{DMatrix, DVector};
+mod certificate;
+mod entropic;
+mod schedule;
+
+pub use entropic::Near;
+
+use crate::{Utility, Wire};
+use evenair_topology::ConflictGraph;
 use std::fmt;
 
-/// A utility maximisation over the capacity region of a conflict graph; rates in units of a link's capacity.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Problem<'a> {
-    /// What may transmit at once.
-    pub sets: &'a IndependentSets,
-    /// Each flow's utility, and the links it crosses.
-    pub flows: Vec<(Utility, Vec<usize>)>,
+/// A flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its utility.
+    pub utility: Utility,
+    /// `d`: a price beside those of the links, such as a channel's losses ([CZ06] eq. (6)) or a fixed delay ([QCSMA] eq.
+    /// (10)).
+    pub fixed_price: f64,
+    /// The links on its way and what a unit of its rate loads each with; wires are numbered after the links of the air.
+    pub loads: Vec<(usize, f64)>,
+}
+
+impl Flow {
+    /// A flow that loads each link on its way with one unit per unit of rate.
+    pub fn over(utility: Utility, way: &[usize]) -> Self {
+        Self { utility, fixed_price: 0.0, loads: way.iter().map(|&l| (l, 1.0)).collect() }
+    }
+
+    /// Its price, of these link prices.
+    pub(crate) fn price(&self, prices: &[f64]) -> f64 {
+        self.fixed_price + self.loads.iter().map(|&(l, a)| a * prices[l]).sum::<f64>()
+    }
+}
+
+/// A utility maximisation.
+#[derive(Clone, Debug, Default)]
+pub struct Problem {
+    /// Which links of the air may not transmit at once.
+    pub air: ConflictGraph,
+    /// Links that conflict with none.
+    pub wires: Vec<Wire>,
+    /// Flows.
+    pub flows: Vec<Flow>,
     /// The entropy's weight is 1/β; none leaves the entropy out.
     pub beta: Option<f64>,
+    /// `e`: the load that is on each link already; none, if empty.
+    pub background: Vec<f64>,
 }
 
 /// How far a solution is from its optimality conditions; all relative to one, the capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residuals {
-    /// By how much a link's flows exceed its airtime.
+    /// By how much a link's load exceeds its airtime, or a wire's its capacity.
     pub primal: f64,
-    /// `|x_s·(U'_s(x_s) − q_s)|` over the objective's scale, and each set's share against the Gibbs form.
+    /// By how much a price is negative, or out of the range of its wire.
+    pub dual: f64,
+    /// `|x_s·(U'_s(x_s) − q_s)|` over the objective's scale, and each link's airtime against the product form.
     pub stationarity: f64,
-    /// `r_l·(airtime − load)` over the objective's scale.
+    /// `r_l·(airtime − load)` over the objective's scale; for a priced wire, its price against that of its load.
     pub complementarity: f64,
     /// Dual less primal objective over the objective's scale: how much better any allocation could be.
     pub gap: f64,
@@ -37,27 +74,45 @@ pub struct Residuals {
 impl Residuals {
     /// The worst of them.
     pub fn worst(&self) -> f64 {
-        self.primal.max(self.stationarity).max(self.complementarity).max(self.gap)
+        self.primal.max(self.dual).max(self.stationarity).max(self.complementarity).max(self.gap)
     }
 }
 
-/// The best allocation.
-#[derive(Clone, Debug, PartialEq)]
+/// The best allocation, or the best that was found.
+#[derive(Clone, Debug)]
 pub struct Solution {
-    /// Each flow's rate, in units of the capacity.
+    /// Each flow's rate.
     pub rates: Vec<f64>,
-    /// Each link's price, the transmission aggressiveness `r`.
+    /// Each link's price, wires after the air: the transmission aggressiveness `r`, the queueing delay `q`, the loss rate.
     pub prices: Vec<f64>,
-    /// Share of time in which each link transmits.
+    /// Share of time in which each link of the air transmits.
     pub airtime: Vec<f64>,
-    /// Share of time of each independent set.
-    pub sets: Vec<f64>,
-    /// `Σ U_s(x_s)`, the entropy left out.
+    /// Independent sets and their shares of time, without entropy; with it, all of them if there are at most
+    /// [`Self::SETS_LISTED`], else none.
+    pub schedule: Vec<(Vec<u32>, f64)>,
+    /// `Σ U_s(x_s) − Σ d_s x_s − Σ cost_w`, the entropy left out.
     pub utility: f64,
+    /// The entropy of the shares of time [nats], the logarithm of a number of sets.
+    pub entropy: f64,
+    /// No allocation has a greater objective than this.
+    pub bound: f64,
     /// The optimality conditions, checked.
     pub residuals: Residuals,
     /// Newton steps taken.
     pub steps: u32,
+}
+
+impl Solution {
+    /// The most independent sets that are listed with their shares.
+    pub const SETS_LISTED: usize = 4096;
+    /// Optimality conditions hold at least this well where a solution is exact.
+    pub const TOLERANCE: f64 = 1e-6;
+
+    /// Whether the optimality conditions hold; if not, the allocation is feasible and [`Self::bound`] says how much better
+    /// any could be.
+    pub fn is_exact(&self) -> bool {
+        self.residuals.worst() <= Self::TOLERANCE
+    }
 }
 
 /// Why there is no solution.
@@ -65,7 +120,15 @@ pub struct Solution {
 pub enum Failure {
     /// The problem is not one: what is wrong with it.
     Malformed(String),
-    /// The Newton method stopped before its conditions held.
+    /// Nothing satisfies the constraints.
+    Infeasible(String),
+    /// Something can grow without end.
+    Unbounded(String),
+    /// Numbers differ by more than the arithmetic holds.
+    BadlyScaled(String),
+    /// There are too many independent sets to sum over.
+    TooLarge(evenair_topology::TooLarge),
+    /// The solver stopped before the optimality conditions held.
     NotConverged(Residuals),
 }
 
@@ -73,6 +136,10 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed(what) => write!(f, "the problem is malformed: {what}"),
+            Self::Infeasible(what) => write!(f, "the problem is infeasible: {what}"),
+            Self::Unbounded(what) => write!(f, "the problem is unbounded: {what}"),
+            Self::BadlyScaled(what) => write!(f, "the problem is badly scaled: {what}"),
+            Self::TooLarge(what) => what.fmt(f),
             Self::NotConverged(residuals) => {
                 write!(f, "the solver stopped {:.1e} away from the optimality conditions", residuals.worst())
             }
@@ -82,47 +149,69 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-const STEPS_MAX: u32 = 200;
-/// Optimality conditions hold at least this well in every solution that is returned.
-const TOLERANCE: f64 = 1e-6;
+impl From<evenair_topology::TooLarge> for Failure {
+    fn from(what: evenair_topology::TooLarge) -> Self {
+        Self::TooLarge(what)
+    }
+}
 
-impl Problem<'_> {
+/// Coefficients whose ratio is beyond this leave no digits for the solution.
+const SCALE_MAX: f64 = 1e12;
+
+impl Problem {
     /// Solves the problem.
     ///
+    /// Where it can, exactly: optimality conditions within 1e-6. Where there are too many independent sets, the solution is
+    /// feasible and its bound certified ([`Solution::is_exact`] tells).
+    ///
     /// # Errors
-    /// If a flow crosses no link or one that does not exist, a weight or β is not positive, or the residuals stay
-    /// above 1e-6.
+    /// If the problem is malformed, infeasible, unbounded or badly scaled, or the solver does not converge.
     pub fn solve(&self) -> Result<Solution, Failure> {
         self.check()?;
-        let mut z = vec![0.0; self.sets.links()];
-        for (_, way) in &self.flows {
-            for &l in way {
-                z[l] = 1.0;
+        match self.beta {
+            Some(_) => match entropic::solve(self) {
+                Err(Failure::TooLarge(_)) => schedule::solve(self),
+                done => done,
+            },
+            None => schedule::solve(self),
+        }
+    }
+
+    /// How many links there are, wires included.
+    pub fn links(&self) -> usize {
+        self.air.links() + self.wires.len()
+    }
+
+    /// The load that is on a link already.
+    pub(crate) fn background_of(&self, link: usize) -> f64 {
+        self.background.get(link).copied().unwrap_or(0.0)
+    }
+
+    /// The load that these rates put on each link, the background not counted.
+    pub(crate) fn loads(&self, rates: &[f64]) -> Vec<f64> {
+        let mut loads = vec![0.0; self.links()];
+        for (flow, x) in self.flows.iter().zip(rates) {
+            for &(l, a) in &flow.loads {
+                loads[l] += a * x;
             }
         }
-        let mut steps = 0;
-        if let Some(beta) = self.beta {
-            self.minimise(beta, &mut z, &mut steps);
-            return self.solution(beta, Some(beta), &z, steps);
-        }
-        // Without entropy: β grows until the bound log|I|/β is negligible beside the utility.
-        let mut beta = 1.0 / self.scale_of_weights();
-        loop {
-            self.minimise(beta, &mut z, &mut steps);
-            let now = self.solution(beta, None, &z, steps);
-            if let Ok(solution) = now
-                && solution.residuals.worst() < TOLERANCE / 10.0
-            {
-                return Ok(solution);
-            }
-            if beta * self.scale_of_weights() > 1e12 {
-                return self.solution(beta, None, &z, steps);
-            }
-            beta *= 4.0;
-            for price in &mut z {
-                *price *= 4.0; // the prices r = z/β stay
-            }
-        }
+        loads
+    }
+
+    /// The scale of the objective: `Σ x U'(x)` where each flow has an equal share of what it crosses.
+    pub(crate) fn worth(&self) -> f64 {
+        let share = 1.0 / self.flows.len() as f64;
+        let worth = self.flows.iter().map(|flow| {
+            let load: f64 = flow.loads.iter().map(|&(l, a)| a / self.capacity(l)).sum();
+            let rate = if load > 0.0 { share / load } else { flow.utility.rate(flow.fixed_price) };
+            rate * flow.utility.price(rate)
+        });
+        worth.sum::<f64>().max(1e-300)
+    }
+
+    /// What a link carries at most: all of the time, or a wire's capacity.
+    pub(crate) fn capacity(&self, link: usize) -> f64 {
+        link.checked_sub(self.air.links()).map_or(1.0, |w| self.wires[w].capacity())
     }
 
     fn check(&self) -> Result<(), Failure> {
@@ -130,188 +219,72 @@ impl Problem<'_> {
         if self.flows.is_empty() {
             return fail("it has no flow".into());
         }
-        for (s, (utility, way)) in self.flows.iter().enumerate() {
-            let (Utility::Inverse { weight } | Utility::Log { weight }) = utility;
-            if !(*weight > 0.0 && weight.is_finite()) {
-                return fail(format!("flow {s} has the weight {weight}; it must be above 0"));
-            }
-            if way.is_empty() {
-                return fail(format!("flow {s} crosses no link, so its rate has no bound"));
-            }
-            if let Some(l) = way.iter().find(|&&l| l >= self.sets.links()) {
-                return fail(format!("flow {s} crosses link {l}; there are {} links", self.sets.links()));
+        if !self.background.is_empty() && self.background.len() != self.links() {
+            return fail(format!(
+                "the background has {} entries for {} links",
+                self.background.len(),
+                self.links()
+            ));
+        }
+        if let Some(e) = self.background.iter().find(|e| !(**e >= 0.0 && e.is_finite())) {
+            return fail(format!("a link's background load is {e}"));
+        }
+        for (w, wire) in self.wires.iter().enumerate() {
+            if !(wire.capacity() > 0.0 && wire.capacity().is_finite()) {
+                return fail(format!("wire {w} has the capacity {}; it must be above 0", wire.capacity()));
             }
         }
-        match self.beta {
-            Some(beta) if !(beta > 0.0 && beta.is_finite()) => {
-                fail(format!("beta = {beta}; it must be above 0"))
-            }
-            _ => Ok(()),
+        if let Some(beta) = self.beta.filter(|beta| !(*beta > 0.0 && beta.is_finite())) {
+            return fail(format!("beta = {beta}; it must be above 0"));
         }
+        self.flows.iter().enumerate().try_for_each(|(s, flow)| self.check_flow(s, flow))?;
+        self.check_scale()
     }
 
-    fn scale_of_weights(&self) -> f64 {
-        let weight =
-            |&(Utility::Inverse { weight } | Utility::Log { weight }, _): &(Utility, Vec<usize>)| weight;
-        self.flows.iter().map(weight).fold(0.0, f64::max)
-    }
-
-    fn price(way: &[usize], prices: &[f64]) -> f64 {
-        way.iter().map(|&l| prices[l]).sum()
-    }
-
-    /// The dual function in `z = βr`, times β.
-    fn dual(&self, beta: f64, z: &[f64]) -> f64 {
-        let flows: f64 = self
-            .flows
-            .iter()
-            .map(|(utility, way)| match Self::price(way, z) {
-                q if q > 0.0 => utility.scaled(beta).conjugate(q),
-                _ => f64::INFINITY, // a flow without a price wants everything
-            })
-            .sum();
-        flows + ProductForm::new(self.sets, z).log_partition
-    }
-
-    /// Projected Newton on `z ≥ 0` with a backtracking line search.
-    fn minimise(&self, beta: f64, z: &mut Vec<f64>, steps: &mut u32) {
-        let links = self.sets.links();
-        let mut last = f64::INFINITY;
-        for _ in 0..STEPS_MAX {
-            let form = ProductForm::new(self.sets, z);
-            let (gradient, hessian) = self.derivatives(beta, z, &form);
-            let free: Vec<usize> = (0..links).filter(|&l| z[l] > 0.0 || gradient[l] < 0.0).collect();
-            let slack = free.iter().map(|&l| gradient[l].abs()).fold(0.0, f64::max);
-            // The last digits are reached when steps no longer help.
-            if slack < 1e-13 || (slack < 1e-9 && slack >= last) {
-                return;
-            }
-            last = slack;
-            *steps += 1;
-            let Some(direction) = newton_direction(&free, &gradient, &hessian) else { return };
-            let slope: f64 = free.iter().zip(&direction).map(|(&l, d)| gradient[l] * d).sum();
-            let here = self.dual(beta, z);
-            let step = |t: f64| {
-                let mut to = z.clone();
-                for (&l, d) in free.iter().zip(&direction) {
-                    to[l] = (to[l] + t * d).max(0.0);
-                }
-                to
-            };
-            let mut t = 1.0;
-            let to = loop {
-                let to = step(t);
-                // The rounding of the dual itself must not stop a step whose gain lies below it.
-                let rounding = 8.0 * f64::EPSILON * here.abs();
-                if self.dual(beta, &to) <= here + 1e-4 * t * slope + rounding {
-                    break to;
-                }
-                t *= 0.5;
-                if t < 1e-12 {
-                    return; // as close as the arithmetic goes
-                }
-            };
-            *z = to;
+    fn check_flow(&self, s: usize, flow: &Flow) -> Result<(), Failure> {
+        let fail = |what: String| Err(Failure::Malformed(what));
+        if let Some(mistake) = flow.utility.mistake() {
+            return fail(format!("flow {s}: {mistake}"));
         }
-    }
-
-    /// Gradient `airtime − load`, and Hessian: covariance of the links plus each flow's own curvature.
-    fn derivatives(&self, beta: f64, z: &[f64], form: &ProductForm) -> (Vec<f64>, DMatrix<f64>) {
-        let links = self.sets.links();
-        let mut gradient = form.links.clone();
-        let mut hessian = DMatrix::zeros(links, links);
-        for (&share, &mask) in form.sets.iter().zip(self.sets.masks()) {
-            for l in IndependentSets::members(mask) {
-                for m in IndependentSets::members(mask) {
-                    hessian[(l, m)] += share;
-                }
+        if !(flow.fixed_price >= 0.0 && flow.fixed_price.is_finite()) {
+            return fail(format!("flow {s} has the fixed price {}; it must be 0 or more", flow.fixed_price));
+        }
+        for &(l, a) in &flow.loads {
+            if l >= self.links() {
+                return fail(format!("flow {s} crosses link {l}; there are {} links", self.links()));
+            }
+            if !(a > 0.0 && a.is_finite()) {
+                return fail(format!(
+                    "flow {s} loads link {l} with {a} per unit of rate; it must be above 0"
+                ));
             }
         }
-        for l in 0..links {
-            for m in 0..links {
-                hessian[(l, m)] -= form.links[l] * form.links[m];
-            }
+        if flow.loads.is_empty() && flow.fixed_price == 0.0 {
+            return Err(Failure::Unbounded(format!("flow {s} crosses no link, so nothing bounds its rate")));
         }
-        for (utility, way) in &self.flows {
-            let (utility, q) = (utility.scaled(beta), Self::price(way, z));
-            let (rate, slope) = (utility.rate(q), utility.slope(q));
-            for &l in way {
-                gradient[l] -= rate;
-                for &m in way {
-                    hessian[(l, m)] += slope;
-                }
-            }
-        }
-        (gradient, hessian)
+        Ok(())
     }
 
-    fn solution(&self, beta: f64, entropy: Option<f64>, z: &[f64], steps: u32) -> Result<Solution, Failure> {
-        let form = ProductForm::new(self.sets, z);
-        let prices: Vec<f64> = z.iter().map(|z| z / beta).collect();
-        let wanted: Vec<f64> = self.flows.iter().map(|(u, way)| u.rate(Self::price(way, &prices))).collect();
-        let mut load = vec![0.0; self.sets.links()];
-        for (x, (_, way)) in wanted.iter().zip(&self.flows) {
-            for &l in way {
-                load[l] += x;
-            }
-        }
-        let primal = load.iter().zip(&form.links).map(|(x, y)| (x - y).max(0.0)).fold(0.0, f64::max);
-        let utility: f64 = wanted.iter().zip(&self.flows).map(|(&x, (u, _))| u.of(x)).sum();
-        let scale =
-            self.flows.iter().zip(&wanted).map(|((u, _), &x)| x * u.price(x)).sum::<f64>().max(1e-300);
-        let stationarity = self
-            .flows
-            .iter()
-            .zip(&wanted)
-            .map(|((u, way), &x)| (x * (u.price(x) - Self::price(way, &prices))).abs() / scale);
-        let slack = (0..load.len()).map(|l| prices[l] * (form.links[l] - load[l]).abs() / scale);
-        // Entropy as a number of nats; without it, what the smoothing still hides counts as gap.
-        let nats: f64 = form.sets.iter().filter(|&&p| p > 0.0).map(|&p| -p * libm::log(p)).sum();
-        let (bonus, dual) = match entropy {
-            Some(beta) => (nats / beta, self.dual(beta, z) / beta),
-            None => (0.0, self.dual_without_entropy(&prices)),
+    fn check_scale(&self) -> Result<(), Failure> {
+        let ratio = |numbers: &mut dyn Iterator<Item = f64>| {
+            let (low, high) =
+                numbers.fold((f64::INFINITY, 0.0f64), |(low, high), x| (low.min(x), high.max(x)));
+            if low < f64::INFINITY { high / low } else { 1.0 }
         };
-        let residuals = Residuals {
-            primal,
-            stationarity: stationarity.fold(0.0, f64::max),
-            complementarity: slack.fold(0.0, f64::max),
-            gap: ((dual - utility - bonus) / scale).abs(),
-        };
-        if residuals.worst() > TOLERANCE || !residuals.worst().is_finite() {
-            return Err(Failure::NotConverged(residuals));
+        let loads = ratio(&mut self.flows.iter().flat_map(|f| &f.loads).map(|&(_, a)| a));
+        let weights = ratio(&mut self.flows.iter().filter_map(|f| match f.utility {
+            Utility::AlphaFair { weight, .. } | Utility::LossyConnections { weight, .. } => Some(weight),
+            Utility::Given(_) => None,
+        }));
+        for (what, ratio) in [("loads per unit of rate", loads), ("weights", weights)] {
+            if ratio > SCALE_MAX {
+                let what =
+                    format!("the greatest and the least of the {what} differ by a factor of {ratio:.0e}");
+                return Err(Failure::BadlyScaled(what));
+            }
         }
-        Ok(Solution {
-            rates: wanted,
-            prices,
-            airtime: form.links,
-            sets: form.sets,
-            utility,
-            residuals,
-            steps,
-        })
+        Ok(())
     }
-
-    fn dual_without_entropy(&self, prices: &[f64]) -> f64 {
-        let flows: f64 = self.flows.iter().map(|(u, way)| u.conjugate(Self::price(way, prices))).sum();
-        let weight = |&mask: &u64| IndependentSets::members(mask).map(|l| prices[l]).sum::<f64>();
-        flows + self.sets.masks().iter().map(weight).fold(0.0, f64::max)
-    }
-}
-
-/// Solves the Newton system on the free prices; a ridge is added if it is singular to working precision.
-fn newton_direction(free: &[usize], gradient: &[f64], hessian: &DMatrix<f64>) -> Option<Vec<f64>> {
-    let n = free.len();
-    let right = DVector::from_iterator(n, free.iter().map(|&l| -gradient[l]));
-    let mut ridge = 0.0;
-    for _ in 0..20 {
-        let system =
-            DMatrix::from_fn(n, n, |i, j| hessian[(free[i], free[j])] + if i == j { ridge } else { 0.0 });
-        if let Some(factor) = system.cholesky() {
-            return Some(factor.solve(&right).iter().copied().collect());
-        }
-        ridge = if ridge > 0.0 { ridge * 10.0 } else { 1e-14 };
-    }
-    None
 }
 
 #[cfg(test)]

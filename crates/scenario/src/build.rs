@@ -3,7 +3,7 @@
 mod flows;
 mod mac;
 
-pub(crate) use mac::airtime_per_unit;
+pub(crate) use mac::airtime;
 
 use crate::error::Mistake;
 use crate::language::{MacKind, Radio, Scenario};

@@ -16,6 +16,7 @@ mod read;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod theory;
 
 pub use build::World;
 pub use error::{KeyPath, ScenarioError};
@@ -25,8 +26,9 @@ pub use language::{
     MacKind, Measure, Node, PreambleKind, Preset, PropagationName, Radio, Scenario, Signal, Tcp, TrafficKind,
     WeakSignals, WindowName, Wire,
 };
-pub use optimum::{Objective, Optimum};
+pub use optimum::{Objective, Optimum, Region};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
+pub use theory::{Theory, TheoryFlow};
 
 /// The JSON Schema of the scenario language, for editors.
 pub fn schema() -> serde_json::Value {

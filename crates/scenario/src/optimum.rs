@@ -1,111 +1,242 @@
 //! The best allocation of a scenario.
 
-use crate::build::airtime_per_unit;
 use crate::language::{BackoffLaw, Scenario};
-use evenair_netsim::{Pattern, Traffic};
-use evenair_optimum::{Failure, Problem, Residuals, Utility};
-use evenair_tcp::AckPolicy;
-use evenair_topology::{IndependentSets, Link};
-use evenair_units::Duration;
-use evenair_wifi::BROADCAST;
+use crate::theory::{Theory, TheoryFlow};
+use evenair_optimum::max_min::{self, Fair};
+use evenair_optimum::{Failure, Flow, Problem, Residuals, Solution, Utility, Wire};
+use evenair_topology::{ConflictGraph, maximal_cliques};
 
 /// What is maximised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objective {
     /// `Σ −1/x` without entropy: the fair optimum that the laws of [Chen10] aim at.
     Fair,
-    /// Problem MP with the scenario's own k and β: the fixed point that its laws run into, entropy included.
+    /// Problems MP and EP with the scenario's own k and β: the fixed point that the laws of [Chen10] run into, entropy
+    /// included, wires priced as DropTail queues are.
     FixedPoint,
     /// `Σ log x` without entropy: proportional fairness.
     Proportional,
+    /// `Σ x^(1−α)/(1−α)` without entropy.
+    AlphaFair(f64),
+    /// Max-min fairness.
+    MaxMin,
+}
+
+/// Which rates are held to be possible together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Region {
+    /// The convex hull of the independent sets of the conflict graph.
+    #[default]
+    Exact,
+    /// Each clique of the conflict graph is busy at most all of the time ([Jam10] eq. (4.4)); never less than the exact region.
+    Cliques,
+    /// Each collision domain is ([Jam10] eq. (4.6)).
+    CollisionDomains,
 }
 
 /// The best allocation, in the units of the packet world.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Optimum {
     /// What was maximised.
     pub objective: Objective,
+    /// Over which region.
+    pub region: Region,
+    /// What the theory sees of the scenario.
+    pub theory: Theory,
     /// Each flow's rate \[segments or datagrams per second\].
     pub rates_pps: Vec<f64>,
-    /// Rate of a link that is always on the air \[1/s\], per flow: `C`, acknowledgements and spaces counted, back-off
-    /// not.
+    /// Rate of a flow that has its way for itself, one link at a time \[1/s\]: `C`, acknowledgements and spaces counted,
+    /// back-off not.
     pub capacity_pps: Vec<f64>,
-    /// Each link's price, in the order of [`World::links`](crate::World::links).
+    /// Each link's price in the units of the objective per share of its time; at the fixed point the transmission
+    /// aggressiveness, and the loss rate of wires. None for max-min.
     pub prices: Vec<f64>,
-    /// Share of time in which each link is on the air.
+    /// Share of time that each link is loaded.
+    pub load: Vec<f64>,
+    /// Share of time that each link of the air is given, over the exact region.
     pub airtime: Vec<f64>,
-    /// The optimality conditions, checked.
-    pub residuals: Residuals,
+    /// Independent sets with their shares of time, where they are known.
+    pub schedule: Vec<(Vec<u32>, f64)>,
+    /// The objective, and what no allocation exceeds; equal where the solution is exact.
+    pub value: Option<(f64, f64)>,
+    /// The optimality conditions, checked; none for max-min, which is checked by its definition in tests.
+    pub residuals: Option<Residuals>,
 }
 
+/// The most cliques that are listed.
+const CLIQUES_MAX: usize = 200_000;
+
 impl Scenario {
-    /// Solves for the best allocation.
+    /// Solves for the best allocation over the exact region.
     ///
     /// The capacity `C` counts DIFS, DATA, SIFS and ACK of a segment and of its TCP acknowledgement, and no back-off:
     /// 514 segments/s for 1000 bytes at 11 Mb/s. The thesis does not give its own; 530 to 660 fit its tables.
     ///
     /// # Errors
-    /// If the conflict graph has too many independent sets to list, [`Objective::FixedPoint`] is asked of a scenario
-    /// without adaptive back-off and connections, or the solver fails.
+    /// If [`Objective::FixedPoint`] is asked of a scenario without adaptive back-off and connections, a flow is a broadcast,
+    /// or the solver fails.
     pub fn optimum(&self, objective: Objective) -> Result<Optimum, Failure> {
-        let world = self.describe();
-        let mixed = !world.network.wires.is_empty() || !world.network.rates.is_empty();
-        let unsaturated =
-            |t: &Traffic| matches!(t, Traffic::Datagrams { pattern, .. } if *pattern != Pattern::Saturated);
-        if mixed || world.network.flows.iter().any(|f| unsaturated(&f.traffic) || f.path.contains(&BROADCAST))
-        {
-            let what = "the optimum is built for flows without a limit of their own over links of one rate";
-            return Err(Failure::Malformed(what.into()));
-        }
-        let sets = IndependentSets::of(&world.conflicts).map_err(|e| Failure::Malformed(e.to_string()))?;
-        let network = &world.network;
-        let (k, beta) = match (objective, self.connections, self.backoff) {
-            (Objective::FixedPoint, Some(c), BackoffLaw::Adaptive { beta, .. }) => (c.k, Some(beta)),
-            (Objective::FixedPoint, ..) => {
-                let what = "the fixed point needs [connections] and an adaptive [backoff]";
-                return Err(Failure::Malformed(what.into()));
-            }
-            _ => (1.0, None),
-        };
-        let costs: Vec<f64> = network
+        self.optimum_over(objective, Region::Exact)
+    }
+
+    /// Solves for the best allocation over a region.
+    ///
+    /// # Errors
+    /// As [`Self::optimum`].
+    pub fn optimum_over(&self, objective: Objective, region: Region) -> Result<Optimum, Failure> {
+        let theory = self.theory()?;
+        let capacity_pps: Vec<f64> = theory
             .flows
             .iter()
-            .map(|flow| match &flow.traffic {
-                // A delayed acknowledgement answers two segments.
-                Traffic::Tcp(tcp) if tcp.acknowledge != AckPolicy::EachSegment => {
-                    let data = airtime_per_unit(
-                        network,
-                        &Traffic::Datagrams { size: tcp.payload + tcp.headers, pattern: Pattern::Saturated },
-                    );
-                    let both = airtime_per_unit(network, &flow.traffic);
-                    data + both.saturating_sub(data) / 2
-                }
-                traffic => airtime_per_unit(network, traffic),
-            })
-            .map(Duration::as_secs_f64)
+            .map(|flow| 1.0 / flow.loads.iter().map(|&(_, a)| a).fold(0.0, f64::max))
             .collect();
-        let flows = network.flows.iter().zip(&costs).map(|(flow, &cost)| {
-            let way = flow.path.windows(2).map(|hop| {
-                let link = Link { from: hop[0], to: hop[1] };
-                world.links.iter().position(|&(_, l)| l == link).expect("links come from the flows")
-            });
-            // In rates x̂ = x·cost, −w/x becomes −w·cost/x̂; the price of the fixed point, 2k²/x² = r, belongs to
-            // −2k²·cost²/x̂ ([Chen10] eq. (5.21)).
-            let utility = match objective {
-                Objective::Fair => Utility::Inverse { weight: cost },
-                Objective::FixedPoint => Utility::Inverse { weight: 2.0 * (k * cost) * (k * cost) },
-                Objective::Proportional => Utility::Log { weight: 1.0 },
-            };
-            (utility, way.collect())
-        });
-        let solution = Problem { sets: &sets, flows: flows.collect(), beta }.solve()?;
-        Ok(Optimum {
-            objective,
-            rates_pps: solution.rates.iter().zip(&costs).map(|(x, cost)| x / cost).collect(),
-            capacity_pps: costs.iter().map(|cost| 1.0 / cost).collect(),
-            prices: solution.prices,
-            airtime: solution.airtime,
-            residuals: solution.residuals,
-        })
+        match objective {
+            Objective::MaxMin => max_min_of(theory, region, capacity_pps),
+            Objective::FixedPoint => self.fixed_point(theory, region, capacity_pps),
+            Objective::Fair => maximum(theory, region, capacity_pps, objective, 2.0),
+            Objective::Proportional => maximum(theory, region, capacity_pps, objective, 1.0),
+            Objective::AlphaFair(alpha) => maximum(theory, region, capacity_pps, objective, alpha),
+        }
     }
+
+    fn fixed_point(
+        &self,
+        theory: Theory,
+        region: Region,
+        capacity_pps: Vec<f64>,
+    ) -> Result<Optimum, Failure> {
+        let fail = |what: &str| Err(Failure::Malformed(what.into()));
+        let (Some(connections), BackoffLaw::Adaptive { beta, .. }) = (self.connections, self.backoff) else {
+            return fail("the fixed point needs [connections] and an adaptive [backoff]");
+        };
+        if region != Region::Exact {
+            return fail("the fixed point of the laws is one of the exact region");
+        }
+        if theory.flows.iter().any(|f| f.limit_pps.is_finite()) {
+            return fail("the fixed point is one of flows without a limit of their own");
+        }
+        let air = theory.air();
+        let on_air = |flow: &TheoryFlow| {
+            flow.loads.iter().filter(|(l, _)| *l < air).map(|(_, a)| *a).collect::<Vec<f64>>()
+        };
+        let alike = |times: &[f64]| times.iter().all(|a| (a / times[0] - 1.0).abs() < 1e-9);
+        if theory.flows.iter().any(|f| !alike(&on_air(f))) {
+            return fail(
+                "at the fixed point all links of a flow have one rate: A-CSMA's aggressiveness knows none",
+            );
+        }
+        // In rates x̂ = x·cost, the price of the fixed point, 2k²/x² = Σr, belongs to −2k²·cost²/x̂ ([Chen10] eq. (5.21)).
+        let any = theory.flows.iter().find_map(|f| on_air(f).first().copied()).unwrap_or(1.0);
+        let costs: Vec<f64> =
+            theory.flows.iter().map(|f| on_air(f).first().copied().unwrap_or(any)).collect();
+        if theory.links.len() > air && !alike(&costs) {
+            return fail("beside wires the fixed point needs flows of one packet size");
+        }
+        let on_wire = |l: usize| {
+            theory.flows.iter().flat_map(|f| &f.loads).find(|(m, _)| *m == l).map_or(1.0, |(_, a)| *a)
+        };
+        let wires = (air..theory.links.len()).map(|l| Wire::DropTail(any / on_wire(l))).collect();
+        let flow = |(flow, cost): (&TheoryFlow, &f64)| Flow {
+            utility: Utility::inverse(2.0 * (connections.k * cost) * (connections.k * cost)),
+            fixed_price: 0.0,
+            loads: flow.loads.iter().map(|&(l, _)| (l, 1.0)).collect(),
+        };
+        let flows = theory.flows.iter().zip(&costs).map(flow).collect();
+        let problem =
+            Problem { air: theory.conflicts.clone(), wires, flows, beta: Some(beta), background: Vec::new() };
+        let solution = problem.solve()?;
+        let rates_pps: Vec<f64> = solution.rates.iter().zip(&costs).map(|(x, cost)| x / cost).collect();
+        Ok(finished(Objective::FixedPoint, region, theory, capacity_pps, rates_pps, Some((solution, beta))))
+    }
+}
+
+/// What rates and prices are together, with the loads that they make.
+fn finished(
+    objective: Objective,
+    region: Region,
+    theory: Theory,
+    capacity_pps: Vec<f64>,
+    rates_pps: Vec<f64>,
+    solution: Option<(Solution, f64)>,
+) -> Optimum {
+    let mut load = vec![0.0; theory.links.len()];
+    for (flow, x) in theory.flows.iter().zip(&rates_pps) {
+        flow.loads.iter().for_each(|&(l, a)| load[l] += a * x);
+    }
+    let value = solution
+        .as_ref()
+        .map(|(s, beta)| (s.utility + if beta.is_finite() { s.entropy / beta } else { 0.0 }, s.bound));
+    let residuals = solution.as_ref().map(|(s, _)| s.residuals);
+    let (prices, airtime, schedule) =
+        solution.map_or_else(Default::default, |(s, _)| (s.prices, s.airtime, s.schedule));
+    Optimum {
+        objective,
+        region,
+        theory,
+        rates_pps,
+        capacity_pps,
+        prices,
+        load,
+        airtime,
+        schedule,
+        value,
+        residuals,
+    }
+}
+
+/// Groups of links of which one at a time is busy, and the wires, each alone.
+fn groups(theory: &Theory, region: Region) -> Result<Vec<Vec<u32>>, Failure> {
+    let mut groups = match region {
+        Region::Cliques => maximal_cliques(&theory.conflicts, CLIQUES_MAX)?,
+        Region::CollisionDomains => max_min::domains(&theory.domains),
+        Region::Exact => unreachable!("the exact region is no list of groups"),
+    };
+    groups.extend((theory.air()..theory.links.len()).map(|l| vec![l as u32]));
+    Ok(groups)
+}
+
+fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<Optimum, Failure> {
+    let demands = theory.demands();
+    let Fair { rates, .. } = if region == Region::Exact {
+        let wires = vec![1.0; theory.links.len() - theory.air()];
+        max_min::fill_exactly(&theory.conflicts, &wires, &demands)?
+    } else {
+        let groups = groups(&theory, region)?;
+        max_min::fill(&max_min::grouped(&demands, &groups), &vec![1.0; groups.len()])?
+    };
+    Ok(finished(Objective::MaxMin, region, theory, capacity_pps, rates, None))
+}
+
+fn maximum(
+    theory: Theory,
+    region: Region,
+    capacity_pps: Vec<f64>,
+    objective: Objective,
+    alpha: f64,
+) -> Result<Optimum, Failure> {
+    let utility = Utility::AlphaFair { weight: 1.0, alpha };
+    let (air, mut wires, loads) = if region == Region::Exact {
+        let wires = vec![Wire::Capacity(1.0); theory.links.len() - theory.air()];
+        let loads: Vec<Vec<(usize, f64)>> = theory.flows.iter().map(|f| f.loads.clone()).collect();
+        (theory.conflicts.clone(), wires, loads)
+    } else {
+        let groups = groups(&theory, region)?;
+        let loads = max_min::grouped(&theory.demands(), &groups).into_iter().map(|d| d.loads).collect();
+        (ConflictGraph::new(0), vec![Wire::Capacity(1.0); groups.len()], loads)
+    };
+    let mut flows: Vec<Flow> =
+        loads.into_iter().map(|loads| Flow { utility: utility.clone(), fixed_price: 0.0, loads }).collect();
+    // What a flow wants at most is a wire of its own.
+    for (flow, limit) in flows.iter_mut().zip(theory.flows.iter().map(|f| f.limit_pps)) {
+        if limit.is_finite() {
+            flow.loads.push((air.links() + wires.len(), 1.0 / limit));
+            wires.push(Wire::Capacity(1.0));
+        }
+    }
+    let problem = Problem { air, wires, flows, beta: None, background: Vec::new() };
+    let mut solution = problem.solve()?;
+    let rates = solution.rates.clone();
+    // Prices of groups and of limits are not those of links.
+    solution.prices.truncate(if region == Region::Exact { theory.links.len() } else { 0 });
+    Ok(finished(objective, region, theory, capacity_pps, rates, Some((solution, f64::INFINITY))))
 }

@@ -1,5 +1,7 @@
 //! Conflict graphs between links ([Chen10] section 3.2).
 
+use fixedbitset::FixedBitSet;
+
 /// An undirected graph whose vertices are links; an edge means that the two may not transmit at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConflictGraph {
@@ -46,6 +48,74 @@ impl ConflictGraph {
     /// Whether two links conflict.
     pub fn conflict(&self, l: usize, m: usize) -> bool {
         self.neighbours[l].binary_search(&(m as u32)).is_ok()
+    }
+
+    /// The parts of the graph that no conflict joins, each in ascending order.
+    pub fn components(&self) -> Vec<Vec<u32>> {
+        let mut seen = vec![false; self.links()];
+        let mut components = Vec::new();
+        for first in 0..self.links() {
+            if seen[first] {
+                continue;
+            }
+            let mut component = self.breadth_first(first as u32);
+            component.iter().for_each(|&l| seen[l as usize] = true);
+            component.sort_unstable();
+            components.push(component);
+        }
+        components
+    }
+
+    /// The links of one component, the nearer ones first.
+    pub fn breadth_first(&self, from: u32) -> Vec<u32> {
+        let mut seen = vec![false; self.links()];
+        seen[from as usize] = true;
+        let mut order = vec![from];
+        let mut next = 0;
+        while let Some(&l) = order.get(next) {
+            next += 1;
+            for &m in self.neighbours(l as usize) {
+                if !std::mem::replace(&mut seen[m as usize], true) {
+                    order.push(m);
+                }
+            }
+        }
+        order
+    }
+
+    /// The graph between some of the links, numbered by their places in the list.
+    #[must_use]
+    pub fn restricted(&self, links: &[u32]) -> Self {
+        let mut place = vec![None; self.links()];
+        for (i, &l) in links.iter().enumerate() {
+            place[l as usize] = Some(i as u32);
+        }
+        let row = |&l: &u32| {
+            let mut row: Vec<u32> =
+                self.neighbours(l as usize).iter().filter_map(|&m| place[m as usize]).collect();
+            row.sort_unstable();
+            row
+        };
+        Self { neighbours: links.iter().map(row).collect() }
+    }
+
+    /// The graph of what does not conflict.
+    #[must_use]
+    pub fn complement(&self) -> Self {
+        let row = |l: usize| {
+            (0..self.links()).filter(|&m| m != l && !self.conflict(l, m)).map(|m| m as u32).collect()
+        };
+        Self { neighbours: (0..self.links()).map(row).collect() }
+    }
+
+    /// The neighbours of each link as a set of bits.
+    pub fn rows(&self) -> Vec<FixedBitSet> {
+        let row = |neighbours: &Vec<u32>| {
+            let mut row = FixedBitSet::with_capacity(self.links());
+            row.extend(neighbours.iter().map(|&m| m as usize));
+            row
+        };
+        self.neighbours.iter().map(row).collect()
     }
 
     /// All conflicts, each once, the smaller link first.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 
+mod cliques;
 mod conflict;
 mod fairness;
 pub mod generate;
@@ -15,6 +16,7 @@ mod medium;
 mod propagation;
 mod route;
 
+pub use cliques::{clique_cover, maximal_cliques};
 pub use conflict::ConflictGraph;
 pub use fairness::jain_index;
 pub use geometry::Position;

@@ -180,6 +180,17 @@ impl Medium {
     /// Which of `links` conflict: those with an end in carrier-sense range of an end of the other ([Chen10] section
     /// 3.2), and those that share a node. Costs the links times those nearby.
     pub fn conflicts(&self, links: &[Link]) -> ConflictGraph {
+        self.contention(links, |ear| ear.sensed)
+    }
+
+    /// Each link's collision domain: the neighbours are the links with an end in *transmission* range of one of its
+    /// ends, or a node in common. The domain is these and the link itself ([Jam10] section 4.1.2, eq. (4.6)).
+    pub fn collision_domains(&self, links: &[Link]) -> ConflictGraph {
+        self.contention(links, |ear| ear.decodable)
+    }
+
+    /// Links that an ear of this kind, or a common node, joins.
+    fn contention(&self, links: &[Link], joins: impl Fn(&Hearing) -> bool) -> ConflictGraph {
         let mut at_node: Vec<Vec<usize>> = vec![Vec::new(); self.nodes()];
         for (l, link) in links.iter().enumerate() {
             for end in link.ends() {
@@ -189,8 +200,8 @@ impl Medium {
         let mut graph = ConflictGraph::new(links.len());
         for (l, link) in links.iter().enumerate() {
             for end in link.ends() {
-                let sensed = self.hearers(end as usize).iter().filter(|ear| ear.sensed);
-                for near in sensed.map(|ear| ear.node).chain([end]) {
+                let ears = self.hearers(end as usize).iter().filter(|ear| joins(ear));
+                for near in ears.map(|ear| ear.node).chain([end]) {
                     for &m in &at_node[near as usize] {
                         graph.add(l, m);
                     }

@@ -5,6 +5,8 @@
 
 pub mod adaptive;
 pub mod dcf;
+pub mod queueing_delay;
+pub mod virtual_queue;
 
 pub use adaptive::{AdaptiveBackoff, AdaptiveParams, QueueMeasure};
 pub use dcf::DcfParams;

@@ -4,6 +4,7 @@
 //! law owns the congestion window and answers what each event does to it.
 
 pub mod cubic;
+pub mod quic_tcp;
 pub mod reno;
 
 pub use cubic::Cubic;

@@ -8,8 +8,8 @@ use crate::language::{
 };
 use evenair_laws::BadParameter;
 use evenair_laws::backoff::{AdaptiveParams, DcfParams, QueueMeasure};
-use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec, Traffic};
-use evenair_units::{Bytes, Duration};
+use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec};
+use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::{Capture, ControlRate, EdcaParams, Holding, MacTiming, Phy, PhyStandard, Preamble, Rules};
 
 impl Scenario {
@@ -182,15 +182,10 @@ pub(super) fn law_mistake(table: &str, error: BadParameter) -> Mistake {
     Mistake::at(&format!("{table}.{key}"), format!("{} is not allowed: {}", error.value, error.allowed))
 }
 
-/// Airtime that one segment of data costs on each hop, its acknowledgement included: what bounds rates in the theory.
-pub(crate) fn airtime_per_unit(network: &NetworkSpec, traffic: &Traffic) -> Duration {
-    let (data, reply) = match traffic {
-        Traffic::Tcp(tcp) => (tcp.payload + tcp.headers, Some(tcp.headers)),
-        Traffic::Datagrams { size, .. } => (*size, None),
-    };
-    let cost = |size: Bytes| match network.mac {
-        MacSpec::Dcf { timing, .. } => timing.exchange(size, network.data_rate),
-        MacSpec::Ideal { .. } => network.data_rate.time_for(size),
-    };
-    cost(data) + reply.map_or(Duration::ZERO, cost)
+/// Airtime of one packet and its link-layer acknowledgement at a rate, inter-frame spaces counted, back-off not.
+pub(crate) fn airtime(network: &NetworkSpec, size: Bytes, rate: Rate) -> Duration {
+    match network.mac {
+        MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
+        MacSpec::Ideal { .. } => rate.time_for(size),
+    }
 }

@@ -1,0 +1,62 @@
+//! The papers' systems.
+
+pub mod delay_window;
+pub mod lossy_path;
+pub mod optimal_csma;
+pub mod reno_over_csma;
+
+pub use delay_window::{DelayWindow, DualDescent};
+pub use lossy_path::{Congestion, LossyPath};
+pub use optimal_csma::{OptimalCsma, Queue};
+pub use reno_over_csma::{Connections, Loss, RenoOverCsma, RoundTrip};
+
+use crate::System;
+
+/// What a state means.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// Each flow's rate \[packets/s\].
+    pub rates: Vec<f64>,
+    /// Each flow's round-trip time \[s\].
+    pub round_trips_s: Vec<f64>,
+    /// Each flow's congestion window, of all its connections \[packets\].
+    pub windows: Vec<f64>,
+    /// Each flow's number of connections.
+    pub connections: Vec<f64>,
+    /// Each link's price: aggressiveness, loss rate, queueing delay.
+    pub prices: Vec<f64>,
+    /// Share of time that each link of the air transmits; empty, if there is none.
+    pub airtime: Vec<f64>,
+}
+
+/// A system that knows what its states mean.
+pub trait Model: System {
+    /// A state to start from.
+    fn start(&self) -> Vec<f64>;
+
+    /// What a state means.
+    fn view(&self, state: &[f64]) -> View;
+
+    /// What each component is called.
+    fn name(&self, component: usize) -> String;
+
+    /// A function that falls along every trajectory, given where it ends; none, if none is known.
+    fn lyapunov(&self, state: &[f64], rest: &[f64]) -> Option<f64> {
+        let _ = (state, rest);
+        None
+    }
+
+    /// A time in which the system settles \[s\], roughly.
+    fn horizon_s(&self) -> f64;
+}
+
+/// A flow's way: the links that it crosses and what a packet per second loads each with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
+    /// Links of the air, and the share of time that a packet per second takes of each \[s\].
+    pub air: Vec<(usize, f64)>,
+    /// Wires.
+    pub wires: Vec<usize>,
+    /// Round-trip time of an empty network \[s\].
+    pub round_trip_s: f64,
+}

@@ -1,0 +1,236 @@
+//! TCP over links that lose packets, and E-MULTCP's control of the number of connections ([CZ06]).
+//!
+//! One system has them all: with one connection and no loss Kelly's (3), with loss (7), with n fixed the boundary system (15),
+//! with the congestion bit (9) to (11), with the smoothed bit (14). [`LossyPath::reduced`] is (16), the rates settled.
+//!
+//! State: each flow's rate \[packets/s\], then, where n moves, each flow's number of connections.
+
+use super::{Model, View, Way};
+use crate::System;
+use evenair_laws::connections::iimd::{connections_drift, smoothed_bit};
+use evenair_laws::window::reno::aggregate_rate_drift;
+use evenair_optimum::{Flow, Problem, Utility, Wire};
+
+/// What tells a flow that its path is congested.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Congestion {
+    /// Whether a queue on the way refuses anything ([CZ06] eq. (11)), prices with corners (2).
+    Bit,
+    /// Without corners, at this β ([CZ06] eq. (12), (13)).
+    Smoothed(f64),
+}
+
+/// The system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LossyPath {
+    /// Capacity of each link \[packets/s\].
+    pub capacities: Vec<f64>,
+    /// Flows; their links are wires.
+    pub ways: Vec<Way>,
+    /// What the channel loses on each flow's way, `Σε`.
+    pub losses: Vec<f64>,
+    /// `c` of the law of connections \[1/s\]; 0 leaves them as they are.
+    pub gain: f64,
+    /// How many connections each flow begins with.
+    pub connections: Vec<f64>,
+    /// What tells a flow.
+    pub congestion: Congestion,
+}
+
+impl LossyPath {
+    fn flows(&self) -> usize {
+        self.ways.len()
+    }
+
+    fn wire(&self, link: usize) -> Wire {
+        match self.congestion {
+            Congestion::Bit => Wire::DropTail(self.capacities[link]),
+            Congestion::Smoothed(beta) => Wire::Smoothed { capacity: self.capacities[link], beta },
+        }
+    }
+
+    fn loads(&self, rates: &[f64]) -> Vec<f64> {
+        let mut loads = vec![0.0; self.capacities.len()];
+        for (way, x) in self.ways.iter().zip(rates) {
+            way.wires.iter().for_each(|&l| loads[l] += x);
+        }
+        loads
+    }
+
+    /// What queues refuse of each link's load.
+    fn prices(&self, rates: &[f64]) -> Vec<f64> {
+        let loads = self.loads(rates);
+        (0..loads.len()).map(|l| self.wire(l).price(loads[l]).expect("priced")).collect()
+    }
+
+    fn connections_of(&self, state: &[f64]) -> Vec<f64> {
+        if self.gain > 0.0 { state[self.flows()..].to_vec() } else { self.connections.clone() }
+    }
+
+    /// The congestion bit of a flow.
+    fn bit(&self, flow: usize, prices: &[f64], switches: &[bool]) -> f64 {
+        match self.congestion {
+            Congestion::Bit => f64::from(u8::from(self.ways[flow].wires.iter().any(|&l| switches[l]))),
+            Congestion::Smoothed(beta) => smoothed_bit(beta, self.ways[flow].wires.iter().map(|&l| prices[l]).sum()),
+        }
+    }
+
+    /// The rates to which the system settles with these numbers of connections, [CZ06] eq. (17): `2n²/T² = x²·Σ(ε + g)`, the
+    /// maximum of `Σ −2n²/(T²x) − Σε·x − cost`.
+    fn settled(&self, connections: &[f64]) -> Vec<f64> {
+        let flow = |s: usize| {
+            let n_over_t = connections[s] / self.ways[s].round_trip_s;
+            Flow {
+                utility: Utility::inverse(2.0 * n_over_t * n_over_t),
+                fixed_price: self.losses[s],
+                loads: self.ways[s].wires.iter().map(|&l| (l, 1.0)).collect(),
+            }
+        };
+        let wires = (0..self.capacities.len()).map(|l| self.wire(l)).collect();
+        let problem = Problem { wires, flows: (0..self.flows()).map(flow).collect(), ..Problem::default() };
+        problem.solve().map_or_else(|_| vec![f64::NAN; self.flows()], |solution| solution.rates)
+    }
+
+    /// The equilibrium of the smoothed system by optimisation: problem (19) of [CZ06], and `n* = 1/√f`.
+    ///
+    /// # Errors
+    /// As [`Problem::solve`].
+    pub fn optimum(&self, beta: f64) -> Result<(Vec<f64>, Vec<f64>), evenair_optimum::Failure> {
+        let flow = |s: usize| {
+            let t = self.ways[s].round_trip_s;
+            Flow {
+                utility: Utility::LossyConnections { weight: 2.0 / (t * t), loss: self.losses[s], beta },
+                fixed_price: 0.0,
+                loads: self.ways[s].wires.iter().map(|&l| (l, 1.0)).collect(),
+            }
+        };
+        let wires = self.capacities.iter().map(|&capacity| Wire::Smoothed { capacity, beta }).collect();
+        let problem = Problem { wires, flows: (0..self.flows()).map(flow).collect(), ..Problem::default() };
+        let solution = problem.solve()?;
+        let bit = |way: &Way| smoothed_bit(beta, way.wires.iter().map(|&l| solution.prices[l]).sum());
+        let connections = self.ways.iter().map(|way| 1.0 / libm::sqrt(bit(way))).collect();
+        Ok((solution.rates, connections))
+    }
+
+    /// The reduced system (16): connections alone, rates settled at each moment.
+    pub const fn reduced(&self) -> Reduced<'_> {
+        Reduced(self)
+    }
+}
+
+impl System for LossyPath {
+    fn dimension(&self) -> usize {
+        self.flows() * if self.gain > 0.0 { 2 } else { 1 }
+    }
+
+    fn drift(&self, state: &[f64], switches: &[bool], drift: &mut [f64]) {
+        let (prices, connections) = (self.prices(&state[..self.flows()]), self.connections_of(state));
+        for (s, way) in self.ways.iter().enumerate() {
+            let price = self.losses[s] + way.wires.iter().map(|&l| prices[l]).sum::<f64>();
+            // [CZ06] eq. (3), (7), (9): a packet is the unit.
+            drift[s] = aggregate_rate_drift(state[s], connections[s], way.round_trip_s, price);
+            if self.gain > 0.0 {
+                let bit = self.bit(s, &prices, switches);
+                drift[self.flows() + s] = connections_drift(self.gain, connections[s], bit); // [CZ06] eq. (10)
+            }
+        }
+    }
+
+    fn bounds(&self, component: usize) -> (f64, f64) {
+        (if component < self.flows() { 1e-9 } else { 1e-3 }, f64::INFINITY)
+    }
+
+    fn switches(&self, state: &[f64]) -> Vec<f64> {
+        match self.congestion {
+            Congestion::Bit => {
+                let loads = self.loads(&state[..self.flows()]);
+                loads.iter().zip(&self.capacities).map(|(y, capacity)| y - capacity).collect()
+            }
+            Congestion::Smoothed(_) => Vec::new(),
+        }
+    }
+
+    fn scale(&self, component: usize) -> f64 {
+        if component < self.flows() { 1e-3 } else { 1e-2 }
+    }
+}
+
+impl Model for LossyPath {
+    /// One packet per round trip, and as many connections as are given.
+    fn start(&self) -> Vec<f64> {
+        let mut state: Vec<f64> = self.ways.iter().map(|way| 1.0 / way.round_trip_s).collect();
+        if self.gain > 0.0 {
+            state.extend(&self.connections);
+        }
+        state
+    }
+
+    fn view(&self, state: &[f64]) -> View {
+        let rates = state[..self.flows()].to_vec();
+        let round_trips_s: Vec<f64> = self.ways.iter().map(|way| way.round_trip_s).collect();
+        View {
+            prices: self.prices(&rates),
+            windows: rates.iter().zip(&round_trips_s).map(|(x, t)| x * t).collect(),
+            connections: self.connections_of(state),
+            round_trips_s,
+            rates,
+            airtime: Vec::new(),
+        }
+    }
+
+    fn name(&self, component: usize) -> String {
+        match component.checked_sub(self.flows()) {
+            None => format!("x[{component}]"),
+            Some(flow) => format!("n[{flow}]"),
+        }
+    }
+
+    fn horizon_s(&self) -> f64 {
+        let longest = self.ways.iter().map(|way| way.round_trip_s).fold(0.0, f64::max);
+        if self.gain > 0.0 { 30.0 / self.gain } else { 2000.0 * longest }
+    }
+}
+
+/// The reduced system (16) of [CZ06].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reduced<'a>(&'a LossyPath);
+
+impl System for Reduced<'_> {
+    fn dimension(&self) -> usize {
+        self.0.flows()
+    }
+
+    fn drift(&self, state: &[f64], _: &[bool], drift: &mut [f64]) {
+        let rates = self.0.settled(state);
+        let prices = self.0.prices(&rates);
+        let switches: Vec<bool> =
+            self.0.loads(&rates).iter().zip(&self.0.capacities).map(|(y, capacity)| y > capacity).collect();
+        for (s, drift) in drift.iter_mut().enumerate() {
+            *drift = connections_drift(self.0.gain, state[s], self.0.bit(s, &prices, &switches));
+        }
+    }
+
+    fn bounds(&self, _: usize) -> (f64, f64) {
+        (1e-3, f64::INFINITY)
+    }
+}
+
+impl Model for Reduced<'_> {
+    fn start(&self) -> Vec<f64> {
+        self.0.connections.clone()
+    }
+
+    fn view(&self, state: &[f64]) -> View {
+        let mut whole = self.0.settled(state);
+        whole.extend(state);
+        self.0.view(&whole)
+    }
+
+    fn name(&self, component: usize) -> String {
+        format!("n[{component}]")
+    }
+
+    fn horizon_s(&self) -> f64 {
+        self.0.horizon_s()
+    }
+}

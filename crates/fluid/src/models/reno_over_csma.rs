@@ -1,0 +1,217 @@
+//! TCP Reno over adaptive CSMA ([Chen10]): with AQM and n = kT connections ((5.1) to (5.4)), with wires ((5.30) to (5.34)), and
+//! what goes wrong without: no AQM, so that aggressiveness diverges ((A.1) to (A.4)), or one connection, so that all
+//! aggressiveness becomes the same ((B.1) to (B.4)).
+//!
+//! State: each flow's rate \[packets/s\], then each link's aggressiveness.
+
+use super::{Model, View, Way};
+use crate::System;
+use evenair_laws::backoff::adaptive::aggressiveness_drift;
+use evenair_laws::marking::droptail::loss_price;
+use evenair_laws::window::reno::aggregate_rate_drift;
+use evenair_optimum::ProductForm;
+
+/// How many connections a flow has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Connections {
+    /// One ([Chen10] appendices A and B).
+    One,
+    /// `n = kT`, a real number ([Chen10] eq. (5.1), (5.30)).
+    PerRoundTrip(f64),
+}
+
+/// How long a round trip takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundTrip {
+    /// As in an empty network, always.
+    Fixed,
+    /// That, and the queues: the backlog `r/α` over the link's load ([Chen10] eq. (B.4), (B.6)).
+    Queueing,
+}
+
+/// What a flow loses on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// An AQM drops with the aggressiveness as probability ([Chen10] eq. (5.2), (B.1)).
+    Aqm,
+    /// Only what does not fit is lost ([Chen10] eq. (A.3)).
+    DropTail,
+}
+
+/// The system.
+#[derive(Clone, Debug)]
+pub struct RenoOverCsma {
+    /// The product form of the links' conflicts.
+    pub form: ProductForm,
+    /// Capacities of wires \[packets/s\], priced as DropTail queues are ([Chen10] eq. (5.34)).
+    pub wires: Vec<f64>,
+    /// Flows.
+    pub ways: Vec<Way>,
+    /// α \[1/s\].
+    pub step: f64,
+    /// β.
+    pub beta: f64,
+    /// `r_max`; infinity for none.
+    pub aggressiveness_max: f64,
+    /// How many connections.
+    pub connections: Connections,
+    /// How long a round trip takes.
+    pub round_trip: RoundTrip,
+    /// What is lost.
+    pub loss: Loss,
+}
+
+impl RenoOverCsma {
+    fn flows(&self) -> usize {
+        self.ways.len()
+    }
+
+    /// Load of each link of the air, as a share of time.
+    fn loads(&self, rates: &[f64]) -> Vec<f64> {
+        let mut loads = vec![0.0; self.form.links()];
+        for (way, x) in self.ways.iter().zip(rates) {
+            way.air.iter().for_each(|&(l, a)| loads[l] += a * x);
+        }
+        loads
+    }
+
+    fn airtime(&self, aggressiveness: &[f64]) -> Vec<f64> {
+        let exponents: Vec<f64> = aggressiveness.iter().map(|r| self.beta * r).collect();
+        self.form.shares(&exponents).links
+    }
+
+    fn round_trip_s(&self, way: &Way, aggressiveness: &[f64], loads: &[f64]) -> f64 {
+        let queueing = |&(l, _): &(usize, f64)| aggressiveness[l] / self.step / loads[l].max(1e-12);
+        match self.round_trip {
+            RoundTrip::Fixed => way.round_trip_s,
+            RoundTrip::Queueing => way.round_trip_s + way.air.iter().map(queueing).sum::<f64>(),
+        }
+    }
+
+    fn connections(&self, round_trip_s: f64) -> f64 {
+        match self.connections {
+            Connections::One => 1.0,
+            Connections::PerRoundTrip(k) => k * round_trip_s,
+        }
+    }
+
+    /// Loss rate of each wire at these rates.
+    fn wire_prices(&self, rates: &[f64]) -> Vec<f64> {
+        let load = |w: usize| {
+            self.ways.iter().zip(rates).filter(|(way, _)| way.wires.contains(&w)).map(|(_, x)| x).sum::<f64>()
+        };
+        self.wires.iter().enumerate().map(|(w, &capacity)| loss_price(load(w), capacity)).collect()
+    }
+
+    fn price(&self, way: &Way, aggressiveness: &[f64], loads: &[f64], airtime: &[f64], wires: &[f64]) -> f64 {
+        let on_air = |&(l, _): &(usize, f64)| match self.loss {
+            Loss::Aqm => aggressiveness[l],
+            Loss::DropTail => loss_price(loads[l], airtime[l]),
+        };
+        way.air.iter().map(on_air).sum::<f64>() + way.wires.iter().map(|&w| wires[w]).sum::<f64>()
+    }
+}
+
+impl System for RenoOverCsma {
+    fn dimension(&self) -> usize {
+        self.flows() + self.form.links()
+    }
+
+    fn drift(&self, state: &[f64], _: &[bool], drift: &mut [f64]) {
+        let (rates, aggressiveness) = state.split_at(self.flows());
+        let (loads, airtime, wires) = (self.loads(rates), self.airtime(aggressiveness), self.wire_prices(rates));
+        for (s, way) in self.ways.iter().enumerate() {
+            let round_trip_s = self.round_trip_s(way, aggressiveness, &loads);
+            let price = self.price(way, aggressiveness, &loads, &airtime, &wires);
+            let n = self.connections(round_trip_s);
+            drift[s] = aggregate_rate_drift(rates[s], n, round_trip_s, price); // [Chen10] eq. (5.2), (5.31), (A.1), (B.1)
+        }
+        for l in 0..loads.len() {
+            // [Chen10] eq. (5.3), (5.32), (A.2), (B.2); the projection is the integrator's.
+            drift[self.flows() + l] = aggressiveness_drift(self.step, f64::INFINITY, loads[l], airtime[l]);
+        }
+    }
+
+    fn bounds(&self, component: usize) -> (f64, f64) {
+        if component < self.flows() { (1e-9, f64::INFINITY) } else { (0.0, self.aggressiveness_max) }
+    }
+
+    fn switches(&self, state: &[f64]) -> Vec<f64> {
+        // Where a DropTail queue begins to refuse its price has a corner.
+        let (rates, aggressiveness) = state.split_at(self.flows());
+        let mut switches: Vec<f64> = Vec::new();
+        for (w, capacity) in self.wires.iter().enumerate() {
+            let of = |(way, x): (&Way, &f64)| if way.wires.contains(&w) { *x } else { 0.0 };
+            switches.push(self.ways.iter().zip(rates).map(of).sum::<f64>() - capacity);
+        }
+        if self.loss == Loss::DropTail {
+            let airtime = self.airtime(aggressiveness);
+            switches.extend(self.loads(rates).iter().zip(airtime).map(|(load, y)| load - y));
+        }
+        switches
+    }
+
+    fn scale(&self, component: usize) -> f64 {
+        if component < self.flows() { 1e-3 } else { 1e-6 }
+    }
+}
+
+impl Model for RenoOverCsma {
+    /// One packet per round trip of an empty network, nobody aggressive.
+    fn start(&self) -> Vec<f64> {
+        let mut state: Vec<f64> = self.ways.iter().map(|way| 1.0 / way.round_trip_s.max(1e-3)).collect();
+        state.resize(self.dimension(), 0.0);
+        state
+    }
+
+    fn view(&self, state: &[f64]) -> View {
+        let (rates, aggressiveness) = state.split_at(self.flows());
+        let loads = self.loads(rates);
+        let round_trips_s: Vec<f64> =
+            self.ways.iter().map(|way| self.round_trip_s(way, aggressiveness, &loads)).collect();
+        let mut prices = aggressiveness.to_vec();
+        prices.extend(self.wire_prices(rates));
+        View {
+            rates: rates.to_vec(),
+            windows: rates.iter().zip(&round_trips_s).map(|(x, t)| x * t).collect(),
+            connections: round_trips_s.iter().map(|&t| self.connections(t)).collect(),
+            round_trips_s,
+            prices,
+            airtime: self.airtime(aggressiveness),
+        }
+    }
+
+    fn name(&self, component: usize) -> String {
+        match component.checked_sub(self.flows()) {
+            None => format!("x[{component}]"),
+            Some(link) => format!("r[{link}]"),
+        }
+    }
+
+    /// [Chen10] eq. (5.23) without its `(·)⁺`, with fixed round trips and `f(x) = x²/2kT`: it never grows.
+    ///
+    /// In packets per second the two parts are in one unit if every packet loads every link with the same share of time.
+    fn lyapunov(&self, state: &[f64], rest: &[f64]) -> Option<f64> {
+        let (Connections::PerRoundTrip(k), RoundTrip::Fixed, Loss::Aqm) = (self.connections, self.round_trip, self.loss)
+        else {
+            return None;
+        };
+        if !self.wires.is_empty() {
+            return None;
+        }
+        let unit = self.ways[0].air[0].1;
+        let rates = self.ways.iter().enumerate().map(|(s, way)| {
+            // ∫ 2kT/δ²·(δ − x*) dδ = 2kT·(ln(x/x*) + x*/x − 1)
+            let (x, to) = (state[s], rest[s]);
+            2.0 * k * way.round_trip_s * (libm::log(x / to) + to / x - 1.0)
+        });
+        let links = (self.flows()..self.dimension())
+            .map(|i| (state[i] - rest[i]) * (state[i] - rest[i]) / (2.0 * self.step * unit));
+        Some(rates.sum::<f64>() + links.sum::<f64>())
+    }
+
+    fn horizon_s(&self) -> f64 {
+        // Aggressiveness climbs with α per second of backlog; some thousand backlogs see it settled.
+        (300.0 / (self.step * self.beta)).max(100.0)
+    }
+}

@@ -1,0 +1,110 @@
+//! The checker of every solution: optimality conditions, from the problem and the answer alone.
+
+use super::{Failure, Problem, Residuals, Solution, schedule::Pricing};
+use crate::ProductForm;
+
+/// What a solver found: rates and prices, and shares of time or, with entropy, the links' airtimes.
+pub(super) struct Found {
+    pub(super) rates: Vec<f64>,
+    pub(super) prices: Vec<f64>,
+    pub(super) airtime: Vec<f64>,
+    pub(super) schedule: Vec<(Vec<u32>, f64)>,
+    pub(super) entropy: f64,
+    pub(super) steps: u32,
+}
+
+impl Problem {
+    /// Checks the conditions of what a solver found and makes a solution of it.
+    ///
+    /// # Errors
+    /// If its numbers are not finite.
+    pub(super) fn certified(&self, found: Found, pricing: Option<&Pricing<'_>>) -> Result<Solution, Failure> {
+        let Found { rates, prices, airtime, schedule, entropy, steps } = found;
+        let loads = self.loads(&rates);
+        let priced = |l: usize| l.checked_sub(self.air.links()).and_then(|w| self.wires[w].price(loads[l]));
+        let utility: f64 =
+            self.flows.iter().zip(&rates).map(|(f, &x)| f.utility.of(x) - f.fixed_price * x).sum();
+        let cost: f64 = (0..self.wires.len()).map(|w| self.wires[w].cost(loads[self.air.links() + w])).sum();
+        let scale: f64 = self.flows.iter().zip(&rates).map(|(f, &x)| x * f.utility.price(x)).sum();
+        let nats = self.beta.map_or(0.0, |beta| entropy / beta);
+        let (bound, mut stationarity) = self.bound(&prices, &airtime, pricing)?;
+        let mut residuals = Residuals {
+            primal: 0.0,
+            dual: 0.0,
+            stationarity: 0.0,
+            complementarity: 0.0,
+            gap: (bound - (utility - cost + nats)).abs() / scale,
+        };
+        for (flow, &x) in self.flows.iter().zip(&rates) {
+            stationarity =
+                stationarity.max((x * (flow.utility.price(x) - flow.price(&prices))).abs() / scale);
+        }
+        residuals.stationarity = stationarity;
+        for l in 0..self.links() {
+            residuals.dual = residuals.dual.max(-prices[l]);
+            if let Some(price) = priced(l) {
+                let off = (price - prices[l]).abs() * loads[l] / scale;
+                residuals.complementarity = residuals.complementarity.max(off);
+                continue;
+            }
+            let capacity = match l.checked_sub(self.air.links()) {
+                Some(w) => self.wires[w].capacity(),
+                None => airtime[l],
+            };
+            let slack = capacity - loads[l] - self.background_of(l);
+            let unit = if l < self.air.links() { 1.0 } else { capacity };
+            residuals.primal = residuals.primal.max(-slack / unit);
+            residuals.complementarity = residuals.complementarity.max((prices[l] * slack).abs() / scale);
+        }
+        let total: f64 = schedule.iter().map(|(_, share)| share).sum();
+        if !schedule.is_empty() && self.air.links() > 0 {
+            residuals.primal = residuals.primal.max((total - 1.0).abs());
+        }
+        if !(residuals.worst().is_finite() && bound.is_finite()) {
+            return Err(Failure::NotConverged(residuals));
+        }
+        Ok(Solution {
+            rates,
+            prices,
+            airtime,
+            schedule,
+            utility: utility - cost,
+            entropy,
+            bound,
+            residuals,
+            steps,
+        })
+    }
+
+    /// The dual function at these prices, which no objective exceeds; and, with entropy, how far the airtimes are from the
+    /// product form at these prices.
+    fn bound(
+        &self,
+        prices: &[f64],
+        airtime: &[f64],
+        pricing: Option<&Pricing<'_>>,
+    ) -> Result<(f64, f64), Failure> {
+        let air = self.air.links();
+        let flows: f64 = self.flows.iter().map(|f| f.utility.conjugate(f.price(prices))).sum();
+        let wires: f64 = self.wires.iter().zip(&prices[air..]).map(|(w, &p)| w.conjugate(p.max(0.0))).sum();
+        let background: f64 = (0..self.links()).map(|l| prices[l] * self.background_of(l)).sum();
+        let rest = flows + wires - background;
+        match (self.beta, pricing) {
+            (Some(beta), None) => {
+                let exponents: Vec<f64> = prices[..air].iter().map(|r| beta * r).collect();
+                let shares = ProductForm::new(&self.air)?.shares(&exponents);
+                let off = shares.links.iter().zip(airtime).map(|(y, z)| (y - z).abs()).fold(0.0, f64::max);
+                Ok((rest + shares.log_partition / beta, off))
+            }
+            (beta, Some(pricing)) => {
+                // The entropy is at most the logarithm of the number of sets, and that at most what a cover by cliques allows.
+                let nats: f64 = evenair_topology::clique_cover(&self.air)
+                    .iter()
+                    .map(|c| libm::log1p(c.len() as f64))
+                    .sum();
+                Ok((rest + pricing.bound(prices) + beta.map_or(0.0, |beta| nats / beta), 0.0))
+            }
+            (None, None) => unreachable!("without entropy the schedule is priced"),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Without entropy: which independent sets to send, and how long each.
+//!
+//! The dual is `min Σ_s U*_s(q_s) + Σ_k μ_k + Σ_w cost*_w(p_w)` over prices `≥ 0`, `μ_k` at least the weight of every
+//! independent set of component k of the conflict graph. The sets are too many to list, so they are generated: a *master*
+//! problem knows some of them and is solved by a primal-dual interior-point method; *pricing* looks for a set heavier than
+//! the master allows, the heaviest independent set under the current prices. None left is the certificate of the optimum;
+//! a bound on the heaviest is a bound on how far the optimum can be.
+
+mod master;
+mod pricing;
+
+pub(super) use pricing::Pricing;
+
+use super::certificate::Found;
+use super::{Failure, Problem, Solution};
+use master::Master;
+
+/// Complementarity at which the master counts as solved, relative to the objective's scale.
+const GAP: f64 = 1e-11;
+const ROUNDS_MAX: u32 = 2_000;
+/// The same where the heaviest set is not known anyway: what is left then shows in the bound.
+const ROUNDS_MAX_INEXACT: u32 = 40;
+
+pub(super) fn solve(problem: &Problem) -> Result<Solution, Failure> {
+    check_background(problem)?;
+    let pricing = Pricing::new(problem);
+    let mut master = Master::new(problem, &pricing);
+    generate(&mut master, &pricing, GAP);
+    finish(problem, &pricing, &master)
+}
+
+/// Generates sets until none is heavier than the master allows, and the master is solved this well.
+fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
+    let rounds = if pricing.is_exact() { ROUNDS_MAX } else { ROUNDS_MAX_INEXACT };
+    for _ in 0..rounds {
+        let (columns, worst) = master.priced(pricing, &master.prices());
+        let closed = columns.is_empty() || worst < 0.1 * gap;
+        if closed && master.gap() < gap {
+            return;
+        }
+        if !closed {
+            master.add(columns);
+        }
+        // Sets found at prices that are not final yet are as good: the master is solved ever more exactly.
+        let goal = if closed { gap } else { (0.1 * worst).max(gap) };
+        if !master.improve(goal) && closed {
+            return;
+        }
+    }
+}
+
+/// Prices close to the best.
+pub(super) fn rough_prices(problem: &Problem) -> Result<Vec<f64>, Failure> {
+    check_background(problem)?;
+    let pricing = Pricing::new(problem);
+    let mut master = Master::new(problem, &pricing);
+    generate(&mut master, &pricing, 1e-4);
+    Ok(master.prices())
+}
+
+/// The background alone must fit: how many times it fits is itself a problem, with one flow.
+fn check_background(problem: &Problem) -> Result<(), Failure> {
+    for (w, wire) in problem.wires.iter().enumerate() {
+        let load = problem.background_of(problem.air.links() + w);
+        if matches!(wire, crate::Wire::Capacity(capacity) if load >= *capacity) {
+            return Err(Failure::Infeasible(format!(
+                "wire {w} carries {load} already, and no more than it can"
+            )));
+        }
+    }
+    let used: Vec<(usize, f64)> =
+        (0..problem.air.links()).map(|l| (l, problem.background_of(l))).filter(|&(_, e)| e > 0.0).collect();
+    if used.is_empty() {
+        return Ok(());
+    }
+    let all = super::Flow { utility: crate::Utility::log(1.0), fixed_price: 0.0, loads: used };
+    let alone = Problem { air: problem.air.clone(), flows: vec![all], ..Problem::default() };
+    let pricing = Pricing::new(&alone);
+    let mut master = Master::new(&alone, &pricing);
+    generate(&mut master, &pricing, 1e-9);
+    let times = finish(&alone, &pricing, &master)?.rates[0];
+    if times <= 1.0 + 1e-9 {
+        let what = format!("of what the links carry already only {:.4} fits", times.min(1.0));
+        return Err(Failure::Infeasible(what));
+    }
+    Ok(())
+}
+
+fn finish(problem: &Problem, pricing: &Pricing<'_>, master: &Master<'_>) -> Result<Solution, Failure> {
+    let prices = master.prices();
+    let mut rates: Vec<f64> = problem.flows.iter().map(|f| f.utility.rate(f.price(&prices))).collect();
+    let schedule = master.schedule();
+    let mut airtime = vec![0.0; problem.air.links()];
+    for (set, share) in &schedule {
+        for &l in set {
+            airtime[l as usize] += share;
+        }
+    }
+    // Where the prices are not final, what they ask for may not fit.
+    let loads = problem.loads(&rates);
+    let mut fits = 1.0f64;
+    for (l, load) in loads.iter().enumerate().filter(|(_, load)| **load > 0.0 && !pricing.is_exact()) {
+        let room = match l.checked_sub(problem.air.links()).map(|w| problem.wires[w]) {
+            None => airtime[l] - problem.background_of(l),
+            Some(crate::Wire::Capacity(capacity)) => capacity - problem.background_of(l),
+            Some(_) => continue,
+        };
+        fits = fits.min(room / load);
+    }
+    if fits <= 0.0 {
+        fits = 1.0; // not solved at all: the certificate will say so
+    }
+    rates.iter_mut().for_each(|x| *x *= fits);
+    let entropy = schedule.iter().map(|(_, share)| -share * libm::log(*share)).sum();
+    let found = Found { rates, prices, airtime, schedule, entropy, steps: master.steps };
+    let solution = problem.certified(found, Some(pricing))?;
+    let converged = solution.residuals.primal.max(solution.residuals.dual) < Solution::TOLERANCE;
+    let exact = pricing.is_exact() && problem.beta.is_none();
+    if converged && (solution.is_exact() || !exact) {
+        Ok(solution)
+    } else {
+        Err(Failure::NotConverged(solution.residuals))
+    }
+}

@@ -1,0 +1,160 @@
+//! The heaviest independent sets of each component of the conflict graph.
+
+use super::super::Problem;
+use crate::ProductForm;
+use evenair_topology::{ConflictGraph, maximal_cliques};
+
+/// The most values that the sums over a part of a component may need, where those over the whole are too many.
+const PART_MAX: usize = 300_000;
+/// Up to so many maximal independent sets a component's are listed at once.
+const LISTED_MAX: usize = 256;
+
+/// A component: its links, their conflicts, and how its heaviest sets are found or bounded.
+struct Component {
+    links: Vec<u32>,
+    graph: ConflictGraph,
+    /// Parts of the component, each with its links' places; one part if nothing was cut.
+    parts: Vec<(Vec<u32>, ProductForm)>,
+}
+
+/// Cuts a graph until sums over the parts are small. Conflicts across a cut are given up: the parts together may do more
+/// than the whole, which bounds it.
+fn parts(graph: &ConflictGraph) -> Vec<(Vec<u32>, ProductForm)> {
+    // Breadth first from an end, so that a cut is a front.
+    let end = *graph.breadth_first(0).last().expect("a component has a link");
+    let mut whole = vec![graph.breadth_first(end)];
+    let mut parts = Vec::new();
+    while let Some(links) = whole.pop() {
+        match ProductForm::new(&graph.restricted(&links)) {
+            Ok(form) if form.size() <= PART_MAX || links.len() == graph.links() => parts.push((links, form)),
+            _ => {
+                // The later half is looked at first, and stays behind the earlier one.
+                let (left, right) = links.split_at(links.len() / 2);
+                whole.extend([right.to_vec(), left.to_vec()]);
+            }
+        }
+    }
+    parts
+}
+
+/// A heavy set: the heaviest of every second part, then of the others among what these leave free.
+fn part_by_part(
+    graph: &ConflictGraph,
+    parts: &[(Vec<u32>, ProductForm)],
+    weights: &[f64],
+    odd: usize,
+) -> Vec<u32> {
+    let mut weights = weights.to_vec();
+    let mut set = Vec::new();
+    for turn in [odd, 1 - odd] {
+        for (order, form) in parts.iter().skip(turn).step_by(2) {
+            let own: Vec<f64> = order.iter().map(|&i| weights[i as usize]).collect();
+            for place in form.heaviest(&own).0 {
+                let link = order[place as usize];
+                set.push(link);
+                graph.neighbours(link as usize).iter().for_each(|&m| weights[m as usize] = 0.0);
+            }
+        }
+    }
+    set
+}
+
+/// Finds sets that are heavier than the master allows.
+pub(in super::super) struct Pricing<'a> {
+    problem: &'a Problem,
+    components: Vec<Component>,
+}
+
+impl<'a> Pricing<'a> {
+    pub(super) fn new(problem: &'a Problem) -> Self {
+        // Links that nothing uses have no price and need no schedule.
+        let mut used = vec![false; problem.links()];
+        for &(l, _) in problem.flows.iter().flat_map(|f| &f.loads) {
+            used[l] = true;
+        }
+        for (l, used) in used.iter_mut().enumerate() {
+            *used |= problem.background_of(l) > 0.0;
+        }
+        let active: Vec<u32> = (0..problem.air.links() as u32).filter(|&l| used[l as usize]).collect();
+        let graph = problem.air.restricted(&active);
+        let component = |places: Vec<u32>| {
+            let graph = graph.restricted(&places);
+            let parts = parts(&graph);
+            Component { links: places.iter().map(|&i| active[i as usize]).collect(), graph, parts }
+        };
+        Self { problem, components: graph.components().into_iter().map(component).collect() }
+    }
+
+    pub(super) fn components(&self) -> usize {
+        self.components.len()
+    }
+
+    /// The links of a component.
+    pub(super) fn links(&self, component: usize) -> &[u32] {
+        &self.components[component].links
+    }
+
+    /// Whether the heaviest set is always found.
+    pub(super) fn is_exact(&self) -> bool {
+        self.components.iter().all(|c| c.parts.len() == 1)
+    }
+
+    /// Sets to begin with: all maximal ones if they are few, else one through each link.
+    pub(super) fn first(&self, component: usize) -> Vec<Vec<u32>> {
+        let Component { links, graph, .. } = &self.components[component];
+        let name = |set: Vec<u32>| set.into_iter().map(|i| links[i as usize]).collect::<Vec<u32>>();
+        if let Ok(sets) = maximal_cliques(&graph.complement(), LISTED_MAX) {
+            return sets.into_iter().map(name).collect();
+        }
+        let mut sets: Vec<Vec<u32>> = Vec::new();
+        let mut covered = vec![0u32; links.len()];
+        for l in 0..links.len() {
+            if covered[l] > 0 {
+                continue;
+            }
+            // Around this link, those that are covered least.
+            let mut set = vec![l as u32];
+            let mut order: Vec<usize> = (0..links.len()).collect();
+            order.sort_by_key(|&m| (covered[m], graph.neighbours(m).len(), m));
+            for m in order {
+                if m != l && set.iter().all(|&i| !graph.conflict(m, i as usize)) {
+                    set.push(m as u32);
+                }
+            }
+            set.iter().for_each(|&m| covered[m as usize] += 1);
+            set.sort_unstable();
+            sets.push(name(set));
+        }
+        sets
+    }
+
+    /// The heaviest set of a component under these prices, or a heavy one.
+    pub(super) fn heaviest(&self, component: usize, prices: &[f64]) -> Vec<u32> {
+        let Component { links, graph, parts } = &self.components[component];
+        let weights: Vec<f64> = links.iter().map(|&l| prices[l as usize]).collect();
+        let set: Vec<u32> = if let [(order, form)] = &parts[..] {
+            let weights: Vec<f64> = order.iter().map(|&i| weights[i as usize]).collect();
+            form.heaviest(&weights).0.into_iter().map(|i| order[i as usize]).collect()
+        } else {
+            let weight = |set: &Vec<u32>| set.iter().map(|&i| weights[i as usize]).sum::<f64>();
+            let [even, odd] = [0, 1].map(|odd| part_by_part(graph, parts, &weights, odd));
+            if weight(&odd) > weight(&even) { odd } else { even }
+        };
+        let mut set: Vec<u32> = set.into_iter().map(|i| links[i as usize]).collect();
+        set.sort_unstable();
+        set
+    }
+
+    /// No schedule of the air is worth more than this at these prices.
+    pub(in super::super) fn bound(&self, prices: &[f64]) -> f64 {
+        debug_assert_eq!(prices.len(), self.problem.links());
+        let of = |Component { links, parts, .. }: &Component| {
+            let part = |(order, form): &(Vec<u32>, ProductForm)| {
+                let weights: Vec<f64> = order.iter().map(|&i| prices[links[i as usize] as usize]).collect();
+                form.heaviest(&weights).1
+            };
+            parts.iter().map(part).sum::<f64>()
+        };
+        self.components.iter().map(of).sum()
+    }
+}

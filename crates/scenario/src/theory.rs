@@ -1,0 +1,174 @@
+//! What the theory sees of a scenario: which flow loads which link with how much, and what conflicts.
+
+use crate::build::{World, airtime};
+use crate::language::Scenario;
+use evenair_netsim::{Pattern, Source, Traffic};
+use evenair_optimum::Failure;
+use evenair_optimum::max_min::Demand;
+use evenair_tcp::AckPolicy;
+use evenair_topology::{ConflictGraph, Link};
+use evenair_units::{Duration, Rate};
+use evenair_wifi::{BROADCAST, LossModel};
+
+/// A scenario as the theory sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theory {
+    /// Names of the links that carry data: those of the air, in the order of [`World::links`](crate::World::links), then
+    /// wires.
+    pub links: Vec<String>,
+    /// Which links of the air may not transmit at once.
+    pub conflicts: ConflictGraph,
+    /// Which links of the air share a collision domain ([Jam10] section 4.1.2).
+    pub domains: ConflictGraph,
+    /// Flows.
+    pub flows: Vec<TheoryFlow>,
+}
+
+/// A flow as the theory sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TheoryFlow {
+    /// Its name.
+    pub name: String,
+    /// Links on its way and the share of time that a packet per second takes of each \[s\]: the exchange, that of TCP's
+    /// acknowledgement counted, back-off not; on a wire the time that it needs to be put there.
+    pub loads: Vec<(usize, f64)>,
+    /// No more than this is offered \[packets/s\]; infinity for a flow without end.
+    pub limit_pps: f64,
+    /// What the channel loses on its way: the sum of the links' loss probabilities.
+    pub loss: f64,
+    /// Round-trip time of an empty network \[s\]: propagation on wires, both ways, and one packet's time on each link.
+    pub round_trip_s: f64,
+    /// Time that packets are under way on wires, both ways \[s\].
+    pub propagation_s: f64,
+    /// Size of a packet's payload \[bits\].
+    pub payload_bits: f64,
+}
+
+impl Theory {
+    /// How many of the links are links of the air.
+    pub fn air(&self) -> usize {
+        self.conflicts.links()
+    }
+
+    /// The flows as demands on the links, each of a capacity of one.
+    pub fn demands(&self) -> Vec<Demand> {
+        let demand =
+            |flow: &TheoryFlow| Demand { weight: 1.0, limit: flow.limit_pps, loads: flow.loads.clone() };
+        self.flows.iter().map(demand).collect()
+    }
+}
+
+impl Scenario {
+    /// What the theory sees of the scenario.
+    ///
+    /// # Errors
+    /// If a flow is a broadcast: it has no receiver whose link it could load.
+    pub fn theory(&self) -> Result<Theory, Failure> {
+        let world = self.describe();
+        let network = &world.network;
+        let mut links: Vec<String> = world.links.iter().map(|(name, _)| name.clone()).collect();
+        let mut wires: Vec<Link> = Vec::new();
+        let bare: Vec<Link> = world.links.iter().map(|&(_, link)| link).collect();
+        let mut flows = Vec::new();
+        for flow in &network.flows {
+            if flow.path.contains(&BROADCAST) {
+                let what = format!(
+                    "flow {} is a broadcast, and the theory knows flows with one receiver only",
+                    flow.name
+                );
+                return Err(Failure::Malformed(what));
+            }
+            let mut seen = TheoryFlow {
+                name: flow.name.clone(),
+                loads: Vec::new(),
+                limit_pps: limit_pps(&flow.traffic),
+                loss: 0.0,
+                round_trip_s: 0.0,
+                propagation_s: 0.0,
+                payload_bits: payload_bits(&flow.traffic),
+            };
+            for hop in flow.path.windows(2) {
+                let link = Link { from: hop[0], to: hop[1] };
+                seen.loss += loss(&world, link);
+                let wire = network.wires.iter().find(|w| (w.from, w.to) == (link.from, link.to));
+                let (place, load) = if let Some(wire) = wire {
+                    seen.propagation_s += 2.0 * wire.delay.as_secs_f64();
+                    let place = wires.iter().position(|&w| w == link).unwrap_or_else(|| {
+                        links.push(format!("{}={}", network.name(link.from), network.name(link.to)));
+                        wires.push(link);
+                        wires.len() - 1
+                    });
+                    (bare.len() + place, wire.rate.time_for(size(&flow.traffic)))
+                } else {
+                    let place = bare.iter().position(|&l| l == link).expect("links come from the flows");
+                    (place, airtime_of(&world, link, &flow.traffic))
+                };
+                seen.round_trip_s += load.as_secs_f64();
+                // A way that crosses a link twice loads it twice.
+                match seen.loads.iter_mut().find(|(l, _)| *l == place) {
+                    Some((_, sum)) => *sum += load.as_secs_f64(),
+                    None => seen.loads.push((place, load.as_secs_f64())),
+                }
+            }
+            seen.round_trip_s += seen.propagation_s;
+            flows.push(seen);
+        }
+        let domains = network.medium.collision_domains(&bare);
+        Ok(Theory { links, conflicts: world.conflicts, domains, flows })
+    }
+}
+
+fn size(traffic: &Traffic) -> evenair_units::Bytes {
+    match traffic {
+        Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
+        Traffic::Datagrams { size, .. } => *size,
+    }
+}
+
+fn payload_bits(traffic: &Traffic) -> f64 {
+    let payload = match traffic {
+        Traffic::Tcp(tcp) => tcp.payload,
+        Traffic::Datagrams { size, .. } => *size,
+    };
+    payload.bits() as f64
+}
+
+fn limit_pps(traffic: &Traffic) -> f64 {
+    let per = |interval: Duration| 1.0 / interval.as_secs_f64();
+    match traffic {
+        Traffic::Tcp(tcp) => match tcp.source {
+            Source::Paced(interval) => per(interval),
+            Source::Endless | Source::Segments(_) => f64::INFINITY,
+        },
+        Traffic::Datagrams { pattern, .. } => match pattern {
+            Pattern::Saturated => f64::INFINITY,
+            Pattern::Constant { interval, .. } => per(*interval),
+            Pattern::OnOff { interval, on, off } => {
+                per(*interval) * on.as_secs_f64() / (on.as_secs_f64() + off.as_secs_f64())
+            }
+        },
+    }
+}
+
+/// The airtime that one packet costs on a link, with its TCP acknowledgement.
+fn airtime_of(world: &World, link: Link, traffic: &Traffic) -> Duration {
+    let network = &world.network;
+    let rate = |link: Link| -> Rate {
+        let own = network.rates.iter().find(|r| (r.from, r.to) == (link.from, link.to));
+        own.map_or(network.data_rate, |r| r.rate)
+    };
+    let data = airtime(network, size(traffic), rate(link));
+    let Traffic::Tcp(tcp) = traffic else { return data };
+    let answer = airtime(network, tcp.headers, rate(link.reversed()));
+    // A delayed acknowledgement answers two segments.
+    data + if tcp.acknowledge == AckPolicy::EachSegment { answer } else { answer / 2 }
+}
+
+/// The probability with which a link loses a packet from the start, where it is one number.
+fn loss(world: &World, link: Link) -> f64 {
+    let own = world.network.losses.iter().find(|l| (l.from, l.to) == (link.from, link.to));
+    match own.and_then(|l| l.schedule.first()) {
+        Some((_, LossModel::Frames(p))) => p.value(),
+        _ => 0.0,
+    }
+}
