@@ -66,8 +66,13 @@ impl Equilibrium {
     fn at<S: System + ?Sized>(piece: &Piece<'_, S>, state: Vec<f64>, residual: f64) -> Self {
         let free: Vec<usize> = (0..state.len()).filter(|&i| piece.held[i] == Hold::Free).collect();
         let jacobian = jacobian_of(piece, &state).select_rows(&free).select_columns(&free);
-        let eigenvalues = if free.is_empty() { Vec::new() } else { jacobian.complex_eigenvalues().iter().copied().collect() };
-        let mut eigenvalues: Vec<(f64, f64)> = eigenvalues.into_iter().map(|Complex { re, im }| (re, im)).collect();
+        let eigenvalues = if free.is_empty() {
+            Vec::new()
+        } else {
+            jacobian.complex_eigenvalues().iter().copied().collect()
+        };
+        let mut eigenvalues: Vec<(f64, f64)> =
+            eigenvalues.into_iter().map(|Complex { re, im }| (re, im)).collect();
         eigenvalues.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
         let held = piece.held.iter().map(|h| *h != Hold::Free).collect();
         Self { state, held, eigenvalues, residual }

@@ -100,9 +100,15 @@ impl fmt::Display for Stuck {
 impl std::error::Error for Stuck {}
 
 /// Corners after which an integration gives up.
-const CORNERS_MAX: usize = 200_000;
+const CORNERS_MAX: usize = 1_000_000;
+/// A switch that has flipped stays so for this part of the whole time. Where a system slides along a corner it would flip
+/// without end; so it chatters this finely around the corner, as a bit that is measured now and then does.
+const DWELL: f64 = 1e-5;
 /// A corner is found to this part of its step.
 const CORNER_TOLERANCE: f64 = 1e-12;
+
+/// In how many places of a step corners are looked for.
+const LOOKS: u32 = 4;
 
 /// A step: the state at its end, and an estimate of its error over what is allowed.
 struct Attempt {
@@ -123,15 +129,11 @@ pub fn integrate<S: System + ?Sized>(
     let mut state = start.to_vec();
     let piece = Piece::new(system, &mut state);
     let switches = piece.switches.clone();
-    let trajectory = Trajectory {
-        times: vec![0.0],
-        states: vec![state.clone()],
-        corners: Vec::new(),
-        steps: 0,
-        switches,
-    };
-    let mut run = Run { piece, time: 0.0, state, until, options, trajectory };
-    run.to_the_end()?;
+    let trajectory =
+        Trajectory { times: vec![0.0], states: vec![state.clone()], corners: Vec::new(), steps: 0, switches };
+    let flipped = vec![f64::NEG_INFINITY; piece.switches.len()];
+    let mut run = Run { piece, time: 0.0, state, until, options, flipped, trajectory };
+    run.finish()?;
     Ok(run.trajectory)
 }
 
@@ -141,20 +143,23 @@ struct Run<'a, S: ?Sized> {
     state: Vec<f64>,
     until: f64,
     options: Options,
+    /// When each switch flipped last.
+    flipped: Vec<f64>,
     trajectory: Trajectory,
 }
 
 impl<S: System + ?Sized> Run<'_, S> {
-    fn to_the_end(&mut self) -> Result<(), Stuck> {
+    fn finish(&mut self) -> Result<(), Stuck> {
         let mut step = self.options.fixed_step.unwrap_or_else(|| self.first_step());
         let least = self.until * 1e-14;
         while self.time < self.until - least {
-            let h = step.min(self.until - self.time);
+            self.flip_what_is_due()?;
+            let h = step.min(self.until - self.time).min(self.longest());
             let attempt = self.attempt(h);
             let is_usable = attempt.state.iter().all(|x| x.is_finite());
             let refused = self.options.fixed_step.is_none() && (!is_usable || attempt.error > 1.0);
             if refused {
-                step = h * if is_usable { (0.9 * attempt.error.powf(-0.2)).clamp(0.1, 0.9) } else { 0.1 };
+                step = h * if is_usable { growth(attempt.error).clamp(0.1, 0.9) } else { 0.1 };
                 if step < least {
                     return Err(Stuck::StepTooShort(self.time));
                 }
@@ -167,13 +172,37 @@ impl<S: System + ?Sized> Run<'_, S> {
             } else {
                 self.advance(h, attempt.state);
                 if self.options.fixed_step.is_none() {
-                    step = h * (0.9 * attempt.error.max(1e-10).powf(-0.2)).clamp(0.2, 5.0);
+                    step = h * growth(attempt.error).clamp(0.2, 5.0);
                 }
             }
         }
         self.sample(self.until, &[], 0.0);
         self.trajectory.switches.clone_from(&self.piece.switches);
         Ok(())
+    }
+
+    fn dwells(&self, switch: usize) -> bool {
+        self.time < self.flipped[switch] + DWELL * self.until * (1.0 - 1e-9)
+    }
+
+    /// Switches whose sign has turned while they had to stay.
+    fn flip_what_is_due(&mut self) -> Result<(), Stuck> {
+        let values = self.piece.system.switches(&self.state);
+        let due = |s: &usize| {
+            let wrong = if self.piece.switches[*s] { values[*s] < 0.0 } else { values[*s] > 0.0 };
+            wrong && self.flipped[*s].is_finite() && !self.dwells(*s)
+        };
+        let due = (0..values.len()).filter(due).map(Corner::Flipped).collect();
+        self.turn(due)
+    }
+
+    /// Where nothing moves steps would grow without end, past what lets it move again.
+    fn longest(&self) -> f64 {
+        if self.options.fixed_step.is_some() {
+            return f64::INFINITY;
+        }
+        let dwell = (0..self.flipped.len()).any(|s| self.dwells(s));
+        self.until * if dwell { DWELL } else { 0.02 }
     }
 
     fn attempt(&self, h: f64) -> Attempt {
@@ -187,7 +216,8 @@ impl<S: System + ?Sized> Run<'_, S> {
     fn first_step(&self) -> f64 {
         let drift = self.piece.drift(&self.state);
         let speed = drift.iter().zip(&self.state).enumerate();
-        let speed = speed.map(|(i, (d, x))| d.abs() / x.abs().max(self.piece.system.scale(i))).fold(0.0, f64::max);
+        let speed =
+            speed.map(|(i, (d, x))| d.abs() / x.abs().max(self.piece.system.scale(i))).fold(0.0, f64::max);
         (0.01 / speed.max(1e-300)).min(self.until / 100.0)
     }
 
@@ -211,7 +241,9 @@ impl<S: System + ?Sized> Run<'_, S> {
             }
         }
         for (s, value) in self.piece.system.switches(state).into_iter().enumerate() {
-            guards.push((if self.piece.switches[s] { value } else { -value }, Corner::Flipped(s)));
+            if !self.dwells(s) {
+                guards.push((if self.piece.switches[s] { value } else { -value }, Corner::Flipped(s)));
+            }
         }
         guards
     }
@@ -219,13 +251,22 @@ impl<S: System + ?Sized> Run<'_, S> {
     /// The first corner within a step to `end`: how far it is, and which ones are met there.
     fn first_corner(&self, h: f64, end: &[f64]) -> Option<(f64, Vec<Corner>)> {
         let broken = |state: &[f64]| -> Vec<Corner> {
-            self.guards(state).into_iter().filter(|(value, _)| *value < 0.0).map(|(_, corner)| corner).collect()
+            self.guards(state)
+                .into_iter()
+                .filter(|(value, _)| *value < 0.0)
+                .map(|(_, corner)| corner)
+                .collect()
         };
-        let mut corners = broken(end);
-        if corners.is_empty() {
-            return None;
-        }
-        let (mut low, mut high) = (0.0, h);
+        // A guard that breaks and mends within one step would be missed at its end: it is looked at on the way, too.
+        let (from, to) = (self.piece.drift(&self.state), self.piece.drift(end));
+        let on_the_way = (1..LOOKS).map(|i| {
+            let t = f64::from(i) / f64::from(LOOKS);
+            (t * h, hermite(&self.state, end, &from, &to, h, t))
+        });
+        let looks = on_the_way.chain([(h, end.to_vec())]);
+        let (mut high, mut corners) =
+            looks.map(|(at, state)| (at, broken(&state))).find(|(_, c)| !c.is_empty())?;
+        let mut low = 0.0;
         while high - low > CORNER_TOLERANCE * h.max(self.time) {
             let middle = f64::midpoint(low, high);
             let found = broken(&self.attempt(middle).state);
@@ -249,7 +290,10 @@ impl<S: System + ?Sized> Run<'_, S> {
                     self.piece.held[i] = if at_low { Hold::Low } else { Hold::High };
                 }
                 Corner::Released(i) => self.piece.held[i] = Hold::Free,
-                Corner::Flipped(s) => self.piece.switches[s] = !self.piece.switches[s],
+                Corner::Flipped(s) => {
+                    self.piece.switches[s] = !self.piece.switches[s];
+                    self.flipped[s] = self.time;
+                }
             }
             self.trajectory.corners.push((self.time, corner));
         }
@@ -286,6 +330,11 @@ impl<S: System + ?Sized> Run<'_, S> {
             self.trajectory.states.push(state);
         }
     }
+}
+
+/// By how much a step may grow after one with this error.
+fn growth(error: f64) -> f64 {
+    0.9 * libm::pow(error.max(1e-10), -0.2)
 }
 
 fn hermite(a: &[f64], b: &[f64], da: &[f64], db: &[f64], h: f64, t: f64) -> Vec<f64> {

@@ -13,17 +13,15 @@ const A: [&[f64]; 6] = [
     &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
 ];
 /// Weights of the difference between the two solutions.
-const E: [f64; 7] = [
-    71.0 / 57600.0,
-    0.0,
-    -71.0 / 16695.0,
-    71.0 / 1920.0,
-    -17253.0 / 339_200.0,
-    22.0 / 525.0,
-    -1.0 / 40.0,
-];
+const E: [f64; 7] =
+    [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339_200.0, 22.0 / 525.0, -1.0 / 40.0];
 
-pub(super) fn step<S: System + ?Sized>(piece: &Piece<'_, S>, state: &[f64], h: f64, tolerance: f64) -> Attempt {
+pub(super) fn step<S: System + ?Sized>(
+    piece: &Piece<'_, S>,
+    state: &[f64],
+    h: f64,
+    tolerance: f64,
+) -> Attempt {
     let mut stages = vec![piece.drift(state)];
     let mut next = state.to_vec();
     for row in A {

@@ -29,7 +29,12 @@ const C: [&[f64]; 6] = [
     ],
 ];
 
-pub(super) fn step<S: System + ?Sized>(piece: &Piece<'_, S>, state: &[f64], h: f64, tolerance: f64) -> Attempt {
+pub(super) fn step<S: System + ?Sized>(
+    piece: &Piece<'_, S>,
+    state: &[f64],
+    h: f64,
+    tolerance: f64,
+) -> Attempt {
     let n = state.len();
     let jacobian = jacobian_of(piece, state);
     let factor = (DMatrix::identity(n, n) / (h * GAMMA) - jacobian).lu();

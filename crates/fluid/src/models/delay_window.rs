@@ -52,7 +52,11 @@ fn problem(air: ConflictGraph, wires: &[f64], ways: &[Way], weight: f64) -> Prob
     let links = air.links();
     let flow = |way: &Way| {
         let wires = way.wires.iter().map(|&w| (links + w, 1.0));
-        Flow { utility: Utility::log(weight), fixed_price: 0.0, loads: way.air.iter().copied().chain(wires).collect() }
+        Flow {
+            utility: Utility::log(weight),
+            fixed_price: 0.0,
+            loads: way.air.iter().copied().chain(wires).collect(),
+        }
     };
     Problem {
         air,
@@ -76,7 +80,12 @@ impl DelayWindow {
     ///
     /// # Errors
     /// As [`Problem::solve`].
-    pub fn new(air: ConflictGraph, wires: &[f64], ways: Vec<Way>, law: QuicTcpParams) -> Result<Self, Failure> {
+    pub fn new(
+        air: ConflictGraph,
+        wires: &[f64],
+        ways: Vec<Way>,
+        law: QuicTcpParams,
+    ) -> Result<Self, Failure> {
         let network = Network::new(air, wires, ways, law.target)?;
         let last = RefCell::new(Vec::new());
         Ok(Self { network, law, last })
@@ -182,7 +191,9 @@ impl DualDescent {
     }
 
     fn rates(&self, prices: &[f64]) -> Vec<f64> {
-        (0..self.network.ways.len()).map(|s| self.weight / self.network.delay_s(s, prices).max(1e-12)).collect()
+        (0..self.network.ways.len())
+            .map(|s| self.weight / self.network.delay_s(s, prices).max(1e-12))
+            .collect()
     }
 
     /// Prices of packets to those of shares of time: the air's are times `b`.

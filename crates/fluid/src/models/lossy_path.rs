@@ -71,7 +71,9 @@ impl LossyPath {
     fn bit(&self, flow: usize, prices: &[f64], switches: &[bool]) -> f64 {
         match self.congestion {
             Congestion::Bit => f64::from(u8::from(self.ways[flow].wires.iter().any(|&l| switches[l]))),
-            Congestion::Smoothed(beta) => smoothed_bit(beta, self.ways[flow].wires.iter().map(|&l| prices[l]).sum()),
+            Congestion::Smoothed(beta) => {
+                smoothed_bit(beta, self.ways[flow].wires.iter().map(|&l| prices[l]).sum())
+            }
         }
     }
 

@@ -42,14 +42,19 @@ impl OptimalCsma {
     /// What each flow sends in a frame.
     fn rates(&self, queues: &[f64]) -> Vec<f64> {
         let airtime = self.airtime(queues);
-        let flows_of = |l: usize| self.ways.iter().filter(|way| way.air.iter().any(|&(m, _)| m == l)).count() as f64;
+        let flows_of =
+            |l: usize| self.ways.iter().filter(|way| way.air.iter().any(|&(m, _)| m == l)).count() as f64;
         let rate = |way: &Way| match self.queue {
             Queue::FirstLink => self.law.arrivals(queues[way.air[0].0].max(1e-9)),
-            Queue::PathSum => self.law.arrivals(way.air.iter().map(|&(l, _)| queues[l]).sum::<f64>().max(1e-9)),
-            // Transport fills what the links give; those that share one share it evenly.
-            Queue::Virtual => {
-                way.air.iter().map(|&(l, _)| airtime[l] * self.capacity / flows_of(l)).fold(f64::INFINITY, f64::min)
+            Queue::PathSum => {
+                self.law.arrivals(way.air.iter().map(|&(l, _)| queues[l]).sum::<f64>().max(1e-9))
             }
+            // Transport fills what the links give; those that share one share it evenly.
+            Queue::Virtual => way
+                .air
+                .iter()
+                .map(|&(l, _)| airtime[l] * self.capacity / flows_of(l))
+                .fold(f64::INFINITY, f64::min),
         };
         self.ways.iter().map(rate).collect()
     }

@@ -119,7 +119,8 @@ impl System for RenoOverCsma {
 
     fn drift(&self, state: &[f64], _: &[bool], drift: &mut [f64]) {
         let (rates, aggressiveness) = state.split_at(self.flows());
-        let (loads, airtime, wires) = (self.loads(rates), self.airtime(aggressiveness), self.wire_prices(rates));
+        let (loads, airtime, wires) =
+            (self.loads(rates), self.airtime(aggressiveness), self.wire_prices(rates));
         for (s, way) in self.ways.iter().enumerate() {
             let round_trip_s = self.round_trip_s(way, aggressiveness, &loads);
             let price = self.price(way, aggressiveness, &loads, &airtime, &wires);
@@ -192,7 +193,8 @@ impl Model for RenoOverCsma {
     ///
     /// In packets per second the two parts are in one unit if every packet loads every link with the same share of time.
     fn lyapunov(&self, state: &[f64], rest: &[f64]) -> Option<f64> {
-        let (Connections::PerRoundTrip(k), RoundTrip::Fixed, Loss::Aqm) = (self.connections, self.round_trip, self.loss)
+        let (Connections::PerRoundTrip(k), RoundTrip::Fixed, Loss::Aqm) =
+            (self.connections, self.round_trip, self.loss)
         else {
             return None;
         };

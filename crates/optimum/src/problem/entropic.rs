@@ -65,7 +65,11 @@ impl Near {
     pub fn solve(&self, problem: &Problem, from: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let beta = problem.beta.expect("asked with entropy only");
         let dual = Dual { problem, form: &self.form, beta };
-        let start = if from.len() == problem.links() { from.iter().map(|r| r * beta).collect() } else { dual.start() };
+        let start = if from.len() == problem.links() {
+            from.iter().map(|r| r * beta).collect()
+        } else {
+            dual.start()
+        };
         let z = dual.minimise(start, &mut 0);
         let airtime = self.form.shares(&z[..problem.air.links()]).links;
         (z.iter().map(|z| z / beta).collect(), airtime)
