@@ -24,6 +24,10 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Solve for the best allocation of a scenario
     Solve(SolveOptions),
+    /// Follow a scenario's laws as differential equations, to where they rest
+    Fluid(FluidOptions),
+    /// Lay optimum, fluid rest, ideal CSMA and 802.11 of one scenario side by side, and name the gaps
+    Compare(CompareOptions),
     /// Reproduce a figure or table of a paper, claim by claim
     Study(StudyOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
@@ -231,4 +235,46 @@ pub(crate) struct ShowOptions {
     /// Print the resolved scenario, all defaults written out, as TOML
     #[arg(long)]
     pub(crate) resolved: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair fluid chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
+    evenair fluid chen10/a --set backoff.law=adaptive --set fluid.implicit=true\n  \
+    evenair fluid qcsma/mesh --set fluid.rho=1.0 --out result\n\n\
+    The model follows from the scenario's laws, or from fluid.model: reno-csma, e-multcp, e-multcp-reduced, quic-tcp,\n\
+    dual-descent, optimal-csma (evenair schema describes the keys of each). It is followed until it should have settled;\n\
+    then its rest is sought by Newton's method, with the eigenvalues of the linearisation there: all real parts below\n\
+    zero is a stable rest, and the one closest to zero says how fast it returns.")]
+pub(crate) struct FluidOptions {
+    #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
+    pub(crate) scenario: String,
+    #[arg(long, value_name = "KEY=VALUE", help = SET_HELP)]
+    pub(crate) set: Vec<String>,
+    /// Print the result, trajectory included, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write trajectory.csv there: time, each component, each flow's rate
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair compare chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
+    evenair compare jam10/chain --seeds 10\n\n\
+    Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid\n\
+    model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11. Steps that the scenario's laws do not have\n\
+    are left out. The gap of a step is what its idealisation hid.")]
+pub(crate) struct CompareOptions {
+    #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
+    pub(crate) scenario: String,
+    #[arg(long, value_name = "KEY=VALUE", help = SET_HELP)]
+    pub(crate) set: Vec<String>,
+    /// How many seeds each simulation runs with
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -14,9 +14,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set by Ctrl-C: sweeps stop before their next run.
-static STOP: AtomicBool = AtomicBool::new(false);
+pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
 
-fn watch_for_interrupt() {
+pub(crate) fn watch_for_interrupt() {
     // A second Ctrl-C ends the program at once; finished runs are whole files either way.
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {

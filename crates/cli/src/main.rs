@@ -22,6 +22,8 @@ fn main() -> ExitCode {
         Command::Demo(options) => commands::demo(options),
         Command::Run(options) => commands::run(options),
         Command::Solve(options) => theory::solve(options),
+        Command::Fluid(options) => theory::fluid(options),
+        Command::Compare(options) => theory::compare(options),
         Command::Study(options) => commands::study(options),
         Command::Show(options) => commands::show(options),
         Command::Schema => commands::schema(),

@@ -13,5 +13,5 @@ mod system;
 
 pub use equilibrium::{Equilibrium, jacobian};
 pub use integrate::{Corner, Method, Options, Stuck, Trajectory, integrate};
-pub use models::{Model, View};
+pub use models::{Component, Model, View};
 pub use system::System;

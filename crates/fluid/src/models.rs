@@ -29,6 +29,21 @@ pub struct View {
     pub airtime: Vec<f64>,
 }
 
+/// What a component of a state is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// A flow's rate.
+    Rate(usize),
+    /// A flow's number of connections.
+    Connections(usize),
+    /// A flow's window.
+    Window(usize),
+    /// A link's price: aggressiveness, queueing delay.
+    Price(usize),
+    /// A link's queue.
+    Queue(usize),
+}
+
 /// A system that knows what its states mean.
 pub trait Model: System {
     /// A state to start from.
@@ -37,8 +52,8 @@ pub trait Model: System {
     /// What a state means.
     fn view(&self, state: &[f64]) -> View;
 
-    /// What each component is called.
-    fn name(&self, component: usize) -> String;
+    /// What each component is.
+    fn component(&self, component: usize) -> Component;
 
     /// A function that falls along every trajectory, given where it ends; none, if none is known.
     fn lyapunov(&self, state: &[f64], rest: &[f64]) -> Option<f64> {

@@ -2,6 +2,7 @@
 
 mod backoff;
 mod flow;
+mod fluid;
 mod generate;
 mod mac;
 mod radio;
@@ -9,6 +10,7 @@ mod tcp;
 
 pub use backoff::*;
 pub use flow::*;
+pub use fluid::*;
 pub use generate::*;
 pub use mac::*;
 pub use radio::*;
@@ -60,6 +62,9 @@ pub struct Scenario {
     /// How many connections each flow keeps; one, if there is no such table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<Connections>,
+    /// The fluid model of it all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fluid: Option<Fluid>,
     /// Nodes placed by rule, instead of `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,

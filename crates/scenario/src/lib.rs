@@ -8,6 +8,7 @@
 mod build;
 mod check;
 mod error;
+mod fluid;
 mod generate;
 mod language;
 mod optimum;
@@ -20,11 +21,12 @@ mod theory;
 
 pub use build::World;
 pub use error::{KeyPath, ScenarioError};
+pub use fluid::FluidRun;
 pub use language::{
     AckPriority, AqmLaw, BackoffLaw, BackoffUnit, CategoryName, CategoryTable, Connections, Drop, Flow,
-    FlowPattern, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link, LinkLoss, LinkRate, Mac,
-    MacKind, Measure, Node, PreambleKind, Preset, PropagationName, Radio, Scenario, Signal, Tcp, TrafficKind,
-    WeakSignals, WindowName, Wire,
+    FlowPattern, Fluid, FluidModel, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link, LinkLoss,
+    LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
+    RoundTripKind, Scenario, Signal, Tcp, TrafficKind, WeakSignals, WindowName, Wire,
 };
 pub use optimum::{Objective, Optimum, Region};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};

@@ -1,7 +1,7 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
-use crate::language::Scenario;
+use crate::language::{Mac, MacKind, Scenario};
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, Value};
 
@@ -23,6 +23,21 @@ impl Scenario {
     /// None that is known: every scenario can be written.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         toml::to_string(self)
+    }
+
+    /// The same scenario over ideal CSMA: what only 802.11 knows is left out.
+    ///
+    /// # Errors
+    /// If something of the scenario needs 802.11, such as EDCA, channel errors or broadcasts.
+    pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
+        let mac = Mac {
+            kind: MacKind::Ideal,
+            data_rate: self.mac.data_rate,
+            queue: self.mac.queue,
+            ..Mac::default()
+        };
+        let text = Self { mac, ..self.clone() }.to_toml().map_err(|e| error(&self.name, e.to_string()))?;
+        read(&self.name, &text)
     }
 
     /// Reads a scenario from its text; `file` names it in errors. All defaults are resolved.

@@ -4,7 +4,7 @@
 //! maximum of `Σ (w_s log x_s − d_s x_s)` plus the entropy over the region, and its multipliers, so that (10) to (14) and the
 //! complementarity (11), (12) hold inside the right-hand side. State of the second: each link's price \[s\].
 
-use super::{Model, View, Way};
+use super::{Component, Model, View, Way};
 use crate::System;
 use evenair_laws::window::quic_tcp::QuicTcpParams;
 use evenair_optimum::{Failure, Flow, Near, Problem, Utility, Wire};
@@ -145,8 +145,8 @@ impl Model for DelayWindow {
         }
     }
 
-    fn name(&self, component: usize) -> String {
-        format!("w[{component}]")
+    fn component(&self, component: usize) -> Component {
+        Component::Window(component)
     }
 
     /// `Y = ½ Σ (v_s/w_s^ρ)²` ([QCSMA] Theorem 2).
@@ -251,8 +251,8 @@ impl Model for DualDescent {
         }
     }
 
-    fn name(&self, component: usize) -> String {
-        format!("price[{component}]")
+    fn component(&self, component: usize) -> Component {
+        Component::Price(component)
     }
 
     fn horizon_s(&self) -> f64 {

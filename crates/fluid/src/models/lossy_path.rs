@@ -5,7 +5,7 @@
 //!
 //! State: each flow's rate \[packets/s\], then, where n moves, each flow's number of connections.
 
-use super::{Model, View, Way};
+use super::{Component, Model, View, Way};
 use crate::System;
 use evenair_laws::connections::iimd::{connections_drift, smoothed_bit};
 use evenair_laws::window::reno::aggregate_rate_drift;
@@ -115,7 +115,7 @@ impl LossyPath {
     }
 
     /// The reduced system (16): connections alone, rates settled at each moment.
-    pub const fn reduced(&self) -> Reduced<'_> {
+    pub const fn reduced(self) -> Reduced {
         Reduced(self)
     }
 }
@@ -180,10 +180,10 @@ impl Model for LossyPath {
         }
     }
 
-    fn name(&self, component: usize) -> String {
+    fn component(&self, component: usize) -> Component {
         match component.checked_sub(self.flows()) {
-            None => format!("x[{component}]"),
-            Some(flow) => format!("n[{flow}]"),
+            None => Component::Rate(component),
+            Some(flow) => Component::Connections(flow),
         }
     }
 
@@ -194,10 +194,10 @@ impl Model for LossyPath {
 }
 
 /// The reduced system (16) of [CZ06].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reduced<'a>(&'a LossyPath);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reduced(LossyPath);
 
-impl System for Reduced<'_> {
+impl System for Reduced {
     fn dimension(&self) -> usize {
         self.0.flows()
     }
@@ -217,7 +217,7 @@ impl System for Reduced<'_> {
     }
 }
 
-impl Model for Reduced<'_> {
+impl Model for Reduced {
     fn start(&self) -> Vec<f64> {
         self.0.connections.clone()
     }
@@ -228,8 +228,8 @@ impl Model for Reduced<'_> {
         self.0.view(&whole)
     }
 
-    fn name(&self, component: usize) -> String {
-        format!("n[{component}]")
+    fn component(&self, component: usize) -> Component {
+        Component::Connections(component)
     }
 
     fn horizon_s(&self) -> f64 {

@@ -2,7 +2,7 @@
 //!
 //! State: each link's queue, real or virtual, in the letter's unit; time in frames.
 
-use super::{Model, View, Way};
+use super::{Component, Model, View, Way};
 use crate::System;
 use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
 use evenair_optimum::ProductForm;
@@ -102,8 +102,8 @@ impl Model for OptimalCsma {
         }
     }
 
-    fn name(&self, component: usize) -> String {
-        format!("q[{component}]")
+    fn component(&self, component: usize) -> Component {
+        Component::Queue(component)
     }
 
     fn horizon_s(&self) -> f64 {

@@ -4,7 +4,7 @@
 //!
 //! State: each flow's rate \[packets/s\], then each link's aggressiveness.
 
-use super::{Model, View, Way};
+use super::{Component, Model, View, Way};
 use crate::System;
 use evenair_laws::backoff::adaptive::aggressiveness_drift;
 use evenair_laws::marking::droptail::loss_price;
@@ -182,10 +182,10 @@ impl Model for RenoOverCsma {
         }
     }
 
-    fn name(&self, component: usize) -> String {
+    fn component(&self, component: usize) -> Component {
         match component.checked_sub(self.flows()) {
-            None => format!("x[{component}]"),
-            Some(link) => format!("r[{link}]"),
+            None => Component::Rate(component),
+            Some(link) => Component::Price(link),
         }
     }
 

@@ -1,0 +1,116 @@
+//! `evenair fluid`.
+
+use crate::arguments::FluidOptions;
+use crate::commands::{print, scenario};
+use crate::text;
+use crate::theory::row;
+use anyhow::{Context, Result};
+use evenair_scenario::FluidRun;
+use serde_json::{Value, json};
+
+pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
+    let run = scenario(&options.scenario, &options.set)?.fluid()?;
+    if let Some(folder) = &options.out {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let path = folder.join("trajectory.csv");
+        std::fs::write(&path, csv(&run)).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if options.json {
+        print(&format!("{:#}\n", as_json(&options.scenario, &run)))
+    } else {
+        print(&as_text(&run))
+    }
+}
+
+fn csv(run: &FluidRun) -> String {
+    let rates = run.theory.flows.iter().map(|f| format!("rate_pps[{}]", f.name));
+    let heads: Vec<String> =
+        std::iter::once("time_s".into()).chain(run.components.iter().cloned()).chain(rates).collect();
+    let mut text = heads.join(",") + "\n";
+    for ((time, state), view) in run.times.iter().zip(&run.states).zip(&run.views) {
+        let numbers: Vec<String> =
+            std::iter::once(time).chain(state).chain(&view.rates).map(ToString::to_string).collect();
+        text += &(numbers.join(",") + "\n");
+    }
+    text
+}
+
+fn as_json(scenario: &str, run: &FluidRun) -> Value {
+    let end = run.views.last().expect("a run has an end");
+    let at_rest = |s: usize| run.rest.as_ref().map(|(_, view)| view.rates[s]);
+    let flows = run.theory.flows.iter().enumerate().map(|(s, flow)| {
+        json!({
+            "flow": flow.name, "rate_pps": end.rates[s], "rest_pps": at_rest(s), "connections": end.connections[s],
+            "window": end.windows[s], "round_trip_s": end.round_trips_s[s],
+        })
+    });
+    let links = run.theory.links.iter().enumerate();
+    let links = links
+        .map(|(l, name)| json!({"link": name, "price": end.prices.get(l), "airtime": end.airtime.get(l)}));
+    let rest = run.rest.as_ref().map(|(rest, _)| {
+        json!({"state": rest.state, "eigenvalues": rest.eigenvalues, "is_stable": rest.is_stable(), "residual": rest.residual})
+    });
+    json!({
+        "scenario": scenario,
+        "flows": flows.collect::<Vec<_>>(),
+        "links": links.collect::<Vec<_>>(),
+        "has_settled": run.has_settled,
+        "rest": rest,
+        "components": run.components,
+        "trajectory": {"time_s": run.times, "states": run.states, "lyapunov": run.lyapunov},
+        "corners": run.corners.len(),
+        "steps": run.steps,
+    })
+}
+
+fn as_text(run: &FluidRun) -> String {
+    let (end, until) = (run.views.last().expect("a run has an end"), run.times.last().expect("and a time"));
+    let mut rows = vec![row(&["flow", "packets/s", "at rest", "connections", "window", "round trip [ms]"])];
+    for (s, flow) in run.theory.flows.iter().enumerate() {
+        let rest = run.rest.as_ref().map_or("–".into(), |(_, view)| text::number(view.rates[s]));
+        rows.push(vec![
+            flow.name.clone(),
+            text::number(end.rates[s]),
+            rest,
+            text::number(end.connections[s]),
+            text::number(end.windows[s]),
+            text::number(end.round_trips_s[s] * 1e3),
+        ]);
+    }
+    rows.push(vec!["all".into(), text::number(end.rates.iter().sum())]);
+    let mut out = format!("after {} s\n{}", text::number(*until), text::columns(&rows));
+    let mut rows = vec![row(&["link", "price", "airtime"])];
+    for (l, name) in run.theory.links.iter().enumerate() {
+        let price = end.prices.get(l).map_or("–".into(), |p| text::number(*p));
+        let airtime = end.airtime.get(l).map_or("–".into(), |y| format!("{:.1} %", 100.0 * y));
+        rows.push(vec![name.clone(), price, airtime]);
+    }
+    out += &format!("\n{}\n", text::columns(&rows));
+    out += &match &run.rest {
+        Some((rest, _)) => {
+            let slowest = rest.eigenvalues.first().map_or(f64::NEG_INFINITY, |(re, _)| *re);
+            let way = if rest.is_stable() {
+                format!("stable: a deviation shrinks by e in {} s", text::number(-1.0 / slowest))
+            } else {
+                format!("not stable: a deviation grows by e in {} s", text::number(1.0 / slowest))
+            };
+            let settled = if run.has_settled { "It is at rest." } else { "It is not at rest yet." };
+            format!("{settled} The rest is {way}.\n")
+        }
+        None => "There is no rest close to where it ended.\n".into(),
+    };
+    if let (Some(first), Some(last)) = (run.lyapunov.first(), run.lyapunov.last()) {
+        let growth = run.lyapunov.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max) / first;
+        out += &format!(
+            "The Lyapunov function falls from {} to {}{}.\n",
+            text::number(*first),
+            text::number(*last),
+            if growth > 1e-6 {
+                format!(" (and grows by up to {growth:.0e} of its first value on the way)")
+            } else {
+                String::new()
+            }
+        );
+    }
+    out + &format!("{} steps, {} corners.\n", run.steps, run.corners.len())
+}

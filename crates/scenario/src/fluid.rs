@@ -1,0 +1,406 @@
+//! The fluid model of a scenario, and where it goes.
+
+use crate::language::{BackoffLaw, Fluid, FluidModel, QueueKind, RoundTripKind, Scenario};
+use crate::theory::{Theory, TheoryFlow};
+use evenair_fluid::models::{
+    Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue, RenoOverCsma,
+    RoundTrip, Way,
+};
+use evenair_fluid::{Component, Corner, Equilibrium, Method, Model, Options, Trajectory, View, integrate};
+use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
+use evenair_laws::connections::IimdParams;
+use evenair_laws::window::quic_tcp::QuicTcpParams;
+use evenair_optimum::{Failure, ProductForm};
+use evenair_units::Instant;
+
+/// Where a scenario's fluid model went.
+#[derive(Clone, Debug)]
+pub struct FluidRun {
+    /// What the theory sees of the scenario.
+    pub theory: Theory,
+    /// Names of the state's components.
+    pub components: Vec<String>,
+    /// When \[s\], and the state then.
+    pub times: Vec<f64>,
+    /// The state at each time; while a flow is off its components are zero.
+    pub states: Vec<Vec<f64>>,
+    /// What each state means.
+    pub views: Vec<View>,
+    /// A function that should fall along the trajectory, where one is known.
+    pub lyapunov: Vec<f64>,
+    /// Corners that were passed: when, and a component's or a switch's number.
+    pub corners: Vec<(f64, Corner)>,
+    /// Where it rests, and what that means; none, if it rests nowhere close to its end.
+    pub rest: Option<(Equilibrium, View)>,
+    /// Whether the end is that rest, within a thousandth.
+    pub has_settled: bool,
+    /// Steps that were taken.
+    pub steps: u64,
+}
+
+/// How many states are kept.
+const SAMPLES: usize = 401;
+/// Flows that start earlier than this do so together: there are no packets that would have to be kept apart \[s\].
+const TOGETHER_S: f64 = 1.0;
+
+impl Scenario {
+    /// Follows the scenario's fluid model.
+    ///
+    /// # Errors
+    /// If the scenario has no fluid model, a parameter is out of range, or the integration gets stuck.
+    pub fn fluid(&self) -> Result<FluidRun, Failure> {
+        let theory = self.theory()?;
+        let settings = self.fluid.clone().unwrap_or_default();
+        let all: Vec<usize> = (0..theory.flows.len()).collect();
+        let model = self.fluid_model(&theory, &all, &settings)?;
+        let until = settings.duration.map_or_else(|| model.horizon_s(), |d| d.0.as_secs_f64());
+        let start = if settings.start.is_empty() { model.start() } else { settings.start.clone() };
+        if start.len() != model.dimension() || start.iter().any(|x| !x.is_finite()) {
+            let names: Vec<String> =
+                (0..model.dimension()).map(|i| label(&theory, model.component(i))).collect();
+            let what = format!("fluid.start has {} numbers; the state is {}", start.len(), names.join(", "));
+            return Err(Failure::Malformed(what));
+        }
+        let mut run = FluidRun {
+            components: (0..model.dimension()).map(|i| label(&theory, model.component(i))).collect(),
+            times: Vec::new(),
+            states: Vec::new(),
+            views: Vec::new(),
+            lyapunov: Vec::new(),
+            corners: Vec::new(),
+            rest: None,
+            has_settled: false,
+            steps: 0,
+            theory,
+        };
+        let mut whole = start;
+        let stretches = self.stretches_s(until);
+        for (i, (from, to, active)) in stretches.iter().enumerate() {
+            let is_last = i + 1 == stretches.len();
+            self.follow(&mut run, &settings, &mut whole, (*from, *to), active, until, is_last)?;
+        }
+        Ok(run)
+    }
+
+    /// One stretch between changes of who is active.
+    #[allow(clippy::too_many_arguments, reason = "a stretch is what differs from call to call")]
+    fn follow(
+        &self,
+        run: &mut FluidRun,
+        settings: &Fluid,
+        whole: &mut [f64],
+        (from, to): (f64, f64),
+        active: &[usize],
+        until: f64,
+        is_last: bool,
+    ) -> Result<(), Failure> {
+        let model = self.fluid_model(&run.theory, active, settings)?;
+        // A flow that comes begins where its model begins; links and flows that stay go on.
+        let place = |i: usize| {
+            let component = match model.component(i) {
+                Component::Rate(s) => Component::Rate(active[s]),
+                Component::Connections(s) => Component::Connections(active[s]),
+                Component::Window(s) => Component::Window(active[s]),
+                on_link => on_link,
+            };
+            let name = label(&run.theory, component);
+            run.components.iter().position(|c| *c == name).expect("all components are in the whole")
+        };
+        let places: Vec<usize> = (0..model.dimension()).map(place).collect();
+        let fresh = model.start();
+        let state: Vec<f64> = places
+            .iter()
+            .zip(&fresh)
+            .enumerate()
+            .map(|(i, (&p, &fresh))| {
+                let of_link = matches!(model.component(i), Component::Price(_) | Component::Queue(_));
+                if whole[p] > 0.0 || of_link { whole[p] } else { fresh }
+            })
+            .collect();
+        let options = Options {
+            method: if settings.implicit { Method::Implicit } else { Method::Explicit },
+            tolerance: settings.tolerance.unwrap_or(1e-8),
+            samples: ((SAMPLES as f64 * (to - from) / until) as usize).max(5),
+            fixed_step: None,
+        };
+        let stuck =
+            |e: evenair_fluid::Stuck| Failure::Malformed(format!("the fluid model cannot be followed: {e}"));
+        let trajectory = integrate(&*model, &state, to - from, options).map_err(stuck)?;
+        whole.fill(0.0);
+        let spread = |state: &[f64]| {
+            let mut all = vec![0.0; whole.len()];
+            places.iter().zip(state).for_each(|(&p, &x)| all[p] = x);
+            all
+        };
+        for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
+            run.times.push(from + time);
+            run.states.push(spread(state));
+            run.views.push(spread_view(model.view(state), active, run.theory.flows.len()));
+        }
+        whole.copy_from_slice(run.states.last().expect("a stretch has states"));
+        run.corners.extend(trajectory.corners.iter().map(|&(time, corner)| (from + time, corner)));
+        run.steps += trajectory.steps;
+        if is_last {
+            finish(run, &*model, &trajectory, active);
+        }
+        Ok(())
+    }
+
+    /// When who is active, from 0 to the end \[s\].
+    fn stretches_s(&self, until: f64) -> Vec<(f64, f64, Vec<usize>)> {
+        let seconds = |at: Instant| {
+            let s = if at.is_never() { until } else { (at - Instant::ZERO).as_secs_f64() };
+            if s < TOGETHER_S { 0.0 } else { s.min(until) }
+        };
+        let active: Vec<Vec<(f64, f64)>> = self
+            .flows
+            .iter()
+            .map(|flow| flow.stretches().into_iter().map(|(a, b)| (seconds(a), seconds(b))).collect())
+            .collect();
+        let mut changes: Vec<f64> =
+            active.iter().flatten().flat_map(|&(a, b)| [a, b]).chain([0.0, until]).collect();
+        changes.sort_by(f64::total_cmp);
+        changes.dedup();
+        let stretches = changes.windows(2).map(|pair| {
+            let middle = f64::midpoint(pair[0], pair[1]);
+            let on = |s: &usize| active[*s].iter().any(|&(a, b)| a <= middle && middle < b);
+            (pair[0], pair[1], (0..active.len()).filter(on).collect::<Vec<usize>>())
+        });
+        stretches.filter(|(_, _, on)| !on.is_empty()).collect()
+    }
+
+    fn fluid_model(
+        &self,
+        theory: &Theory,
+        active: &[usize],
+        settings: &Fluid,
+    ) -> Result<Box<dyn Model>, Failure> {
+        let adaptive = matches!(self.backoff, BackoffLaw::Adaptive { .. });
+        let model = match (settings.model, adaptive) {
+            (Some(model), _) => model,
+            (None, true) => FluidModel::RenoCsma,
+            (None, false) => {
+                let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or say which in [fluid] model";
+                return Err(Failure::Malformed(what.into()));
+            }
+        };
+        settings.check(model)?;
+        let flows: Vec<&TheoryFlow> = active.iter().map(|&s| &theory.flows[s]).collect();
+        match model {
+            FluidModel::RenoCsma => self.reno_csma(theory, &flows, settings),
+            FluidModel::EMultcp => Ok(Box::new(lossy_path(theory, &flows, settings)?)),
+            FluidModel::EMultcpReduced => Ok(Box::new(lossy_path(theory, &flows, settings)?.reduced())),
+            FluidModel::QuicTcp | FluidModel::DualDescent => delay(theory, &flows, settings, model),
+            FluidModel::OptimalCsma => optimal_csma(theory, &flows, settings),
+        }
+    }
+
+    fn reno_csma(
+        &self,
+        theory: &Theory,
+        flows: &[&TheoryFlow],
+        settings: &Fluid,
+    ) -> Result<Box<dyn Model>, Failure> {
+        let BackoffLaw::Adaptive { alpha, beta, r_max, drop, .. } = self.backoff else {
+            return Err(Failure::Malformed("the model reno-csma needs an adaptive [backoff]".into()));
+        };
+        let queueing = match settings.round_trip {
+            Some(kind) => kind == RoundTripKind::Queueing,
+            // What T is does not matter where n = kT; without connections it is what goes wrong.
+            None => self.connections.is_none(),
+        };
+        let mut ways: Vec<Way> = flows.iter().map(|flow| way(theory, flow)).collect();
+        if let Some(base) = settings.base_round_trip {
+            ways.iter_mut().for_each(|way| way.round_trip_s = base.0.as_secs_f64());
+        }
+        // The backlog is counted in time at the data rate ([Chen10] Alg. 1 line 3), the load in airtime: the step follows.
+        let cost =
+            flows.iter().flat_map(|f| &f.loads).find(|(l, _)| *l < theory.air()).map_or(1.0, |(_, a)| *a);
+        let rate = self.mac.data_rate.map_or(1.0, |r| r.0.as_bps() as f64);
+        let data_s = flows[0].payload_bits / rate;
+        Ok(Box::new(RenoOverCsma {
+            form: ProductForm::new(&theory.conflicts)?,
+            wires: wires(theory),
+            ways,
+            step: alpha * data_s / cost,
+            beta,
+            aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
+            connections: self.connections.map_or(Connections::One, |c| Connections::PerRoundTrip(c.k)),
+            round_trip: if queueing { RoundTrip::Queueing } else { RoundTrip::Fixed },
+            loss: if drop { Loss::Aqm } else { Loss::DropTail },
+        }))
+    }
+}
+
+/// What comes after the last stretch: rest, and the Lyapunov function on the way there.
+fn finish(run: &mut FluidRun, model: &dyn Model, trajectory: &Trajectory, active: &[usize]) {
+    let rest = Equilibrium::near(model, trajectory.last());
+    if let Some(rest) = &rest {
+        let off = |(a, b): (&f64, &f64)| (a - b).abs() / b.abs().max(1e-9);
+        let far = trajectory.last().iter().zip(&rest.state).map(off).fold(0.0, f64::max);
+        run.has_settled = far < 1e-3;
+        run.lyapunov = trajectory.states.iter().filter_map(|s| model.lyapunov(s, &rest.state)).collect();
+    }
+    run.rest = rest.map(|rest| {
+        let view = spread_view(model.view(&rest.state), active, run.theory.flows.len());
+        (rest, view)
+    });
+}
+
+/// A view of the active flows as one of all.
+fn spread_view(view: View, active: &[usize], flows: usize) -> View {
+    let spread = |values: &[f64]| {
+        let mut all = vec![0.0; flows];
+        active.iter().zip(values).for_each(|(&s, &x)| all[s] = x);
+        all
+    };
+    View {
+        rates: spread(&view.rates),
+        round_trips_s: spread(&view.round_trips_s),
+        windows: spread(&view.windows),
+        connections: spread(&view.connections),
+        ..view
+    }
+}
+
+fn label(theory: &Theory, component: Component) -> String {
+    match component {
+        Component::Rate(s) => format!("x[{}]", theory.flows[s].name),
+        Component::Connections(s) => format!("n[{}]", theory.flows[s].name),
+        Component::Window(s) => format!("w[{}]", theory.flows[s].name),
+        Component::Price(l) => format!("r[{}]", theory.links[l]),
+        Component::Queue(l) => format!("q[{}]", theory.links[l]),
+    }
+}
+
+fn way(theory: &Theory, flow: &TheoryFlow) -> Way {
+    let (air, wires): (Vec<(usize, f64)>, Vec<(usize, f64)>) =
+        flow.loads.iter().partition(|(l, _)| *l < theory.air());
+    let wires = wires.into_iter().map(|(l, _)| l - theory.air()).collect();
+    Way { air, wires, round_trip_s: flow.round_trip_s }
+}
+
+/// Capacities of the wires \[packets/s\].
+fn wires(theory: &Theory) -> Vec<f64> {
+    let cost =
+        |l: usize| theory.flows.iter().flat_map(|f| &f.loads).find(|(m, _)| *m == l).map_or(1.0, |(_, a)| *a);
+    (theory.air()..theory.links.len()).map(|l| 1.0 / cost(l)).collect()
+}
+
+fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Result<LossyPath, Failure> {
+    if theory.air() > 0 {
+        return Err(Failure::Malformed(
+            "the model e-multcp knows wires only: give lossy [[wires]], no air".into(),
+        ));
+    }
+    let ways: Vec<Way> =
+        flows.iter().map(|flow| Way { round_trip_s: flow.propagation_s, ..way(theory, flow) }).collect();
+    if ways.iter().any(|way| way.round_trip_s <= 0.0) {
+        return Err(Failure::Malformed(
+            "the model e-multcp needs wires with a delay: it is the round trip".into(),
+        ));
+    }
+    Ok(LossyPath {
+        capacities: wires(theory),
+        losses: flows.iter().map(|f| f.loss).collect(),
+        gain: settings.gain.unwrap_or_else(|| IimdParams::cz06().gain()),
+        connections: vec![settings.connections.unwrap_or(1.0); ways.len()],
+        congestion: settings.smoothing.map_or(Congestion::Bit, Congestion::Smoothed),
+        ways,
+    })
+}
+
+fn delay(
+    theory: &Theory,
+    flows: &[&TheoryFlow],
+    settings: &Fluid,
+    model: FluidModel,
+) -> Result<Box<dyn Model>, Failure> {
+    let ways: Vec<Way> =
+        flows.iter().map(|flow| Way { round_trip_s: flow.propagation_s, ..way(theory, flow) }).collect();
+    let (air, wires) = (theory.conflicts.clone(), wires(theory));
+    let p = settings.p.unwrap_or(2.0);
+    if model == FluidModel::DualDescent {
+        return Ok(Box::new(DualDescent::new(air, &wires, ways, p, settings.step.unwrap_or(1.0))?));
+    }
+    if ways.iter().any(|way| way.round_trip_s <= 0.0) {
+        return Err(Failure::Malformed(
+            "the model quic-tcp needs a propagation delay on every way: a wire's".into(),
+        ));
+    }
+    let law =
+        QuicTcpParams { target: p, gain: settings.kappa.unwrap_or(1.5), shape: settings.rho.unwrap_or(0.5) };
+    let law = law.validated().map_err(|e| Failure::Malformed(format!("fluid.{e}")))?;
+    Ok(Box::new(DelayWindow::new(air, &wires, ways, law)?))
+}
+
+fn optimal_csma(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Result<Box<dyn Model>, Failure> {
+    if theory.links.len() > theory.air() {
+        return Err(Failure::Malformed("the model optimal-csma knows links of the air only".into()));
+    }
+    let standard = VirtualQueueParams::lee12();
+    let law = VirtualQueueParams {
+        weight: settings.b.unwrap_or(standard.weight),
+        utility: settings.v.unwrap_or(standard.utility),
+        ..standard
+    };
+    Ok(Box::new(OptimalCsma {
+        form: ProductForm::new(&theory.conflicts)?,
+        ways: flows.iter().map(|flow| way(theory, flow)).collect(),
+        law: law.validated().map_err(|e| Failure::Malformed(format!("fluid.{e}")))?,
+        capacity: settings.capacity.unwrap_or(1.0),
+        queue: match settings.queue.unwrap_or(QueueKind::Virtual) {
+            QueueKind::FirstLink => Queue::FirstLink,
+            QueueKind::PathSum => Queue::PathSum,
+            QueueKind::Virtual => Queue::Virtual,
+        },
+    }))
+}
+
+impl Fluid {
+    /// Keys that the model does not know, and values that make no sense.
+    fn check(&self, model: FluidModel) -> Result<(), Failure> {
+        use FluidModel::{DualDescent, EMultcp, EMultcpReduced, OptimalCsma, QuicTcp, RenoCsma};
+        let given: [(&str, bool, &[FluidModel]); 12] = [
+            ("round_trip", self.round_trip.is_some(), &[RenoCsma]),
+            ("base_round_trip", self.base_round_trip.is_some(), &[RenoCsma]),
+            ("smoothing", self.smoothing.is_some(), &[EMultcp, EMultcpReduced]),
+            ("gain", self.gain.is_some(), &[EMultcp, EMultcpReduced]),
+            ("connections", self.connections.is_some(), &[EMultcp, EMultcpReduced]),
+            ("p", self.p.is_some(), &[QuicTcp, DualDescent]),
+            ("kappa", self.kappa.is_some(), &[QuicTcp]),
+            ("rho", self.rho.is_some(), &[QuicTcp]),
+            ("step", self.step.is_some(), &[DualDescent]),
+            ("b", self.b.is_some(), &[OptimalCsma]),
+            ("v", self.v.is_some(), &[OptimalCsma]),
+            ("queue", self.queue.is_some() || self.capacity.is_some(), &[OptimalCsma]),
+        ];
+        for (key, is_given, models) in given {
+            if is_given && !models.contains(&model) {
+                return Err(Failure::Malformed(format!(
+                    "fluid.{key} means nothing to the model that is followed"
+                )));
+            }
+        }
+        let positive = [
+            ("smoothing", self.smoothing),
+            ("connections", self.connections),
+            ("p", self.p),
+            ("step", self.step),
+            ("capacity", self.capacity),
+            ("tolerance", self.tolerance),
+            ("duration", self.duration.map(|d| d.0.as_secs_f64())),
+        ];
+        for (key, value) in positive {
+            if let Some(x) = value.filter(|x| !(*x > 0.0 && x.is_finite())) {
+                return Err(Failure::Malformed(format!("fluid.{key} = {x} must be above 0")));
+            }
+        }
+        match self.gain {
+            Some(gain) if !(gain >= 0.0 && gain.is_finite()) => {
+                Err(Failure::Malformed(format!("fluid.gain = {gain} must be 0 or more")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
