@@ -157,6 +157,9 @@ pub(crate) struct SolveOptions {
     /// Which rates are possible together
     #[arg(long, value_enum, default_value_t = RegionName::Exact)]
     pub(crate) region: RegionName,
+    /// Who solves
+    #[arg(long, value_enum, default_value_t = SolverName::Own)]
+    pub(crate) solver: SolverName,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -182,6 +185,14 @@ pub(crate) enum ObjectiveName {
     AlphaFair,
     /// No flow can have more but at the cost of one that has less
     MaxMin,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SolverName {
+    /// Newton's method on the dual, generated independent sets
+    Own,
+    /// A conic interior-point solver: a second opinion on small networks
+    Clarabel,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

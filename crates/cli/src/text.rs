@@ -27,6 +27,9 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
 }
 
 pub(crate) fn number(x: f64) -> String {
+    if !x.is_finite() {
+        return "–".into();
+    }
     let digits = if x.abs() < 5e-10 { 0 } else { (2 - x.abs().log10().floor() as i32).clamp(0, 6) };
     format!("{:.*}", digits as usize, if x.abs() < 5e-10 { 0.0 } else { x })
 }

@@ -117,7 +117,7 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
     }
     let output = evenair(&["study", "chen10/fig-4-2", "chen10/no-such"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
-    assert!(stderr(&output).contains("there are chen10/fig-4-2"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("chen10/fig-4-2, chen10/fig-4-3"), "{}", stderr(&output));
 }
 
 #[test]
@@ -301,4 +301,81 @@ fn a_study_keeps_all_that_made_it() {
     ] {
         assert!(study.join(file).exists(), "{file} is missing");
     }
+}
+
+#[test]
+fn both_solvers_and_three_regions_agree_where_they_should() {
+    let rates = |arguments: &[&str]| -> Vec<f64> {
+        let document = json(&evenair(&[&["solve", "--json"], arguments].concat()));
+        document["flows"].as_array().unwrap().iter().map(|f| f["rate_pps"].as_f64().unwrap()).collect()
+    };
+    let own = rates(&["chen10/a"]);
+    for (a, b) in own.iter().zip(rates(&["chen10/a", "--solver", "clarabel"])) {
+        assert!((a / b - 1.0).abs() < 1e-3, "{own:?}");
+    }
+    // Topology a is a perfect graph: cliques say as much as independent sets. Its collision domains are one each.
+    let exact = rates(&["chen10/a", "--objective", "max-min"]);
+    let cliques = rates(&["chen10/a", "--objective", "max-min", "--region", "cliques"]);
+    for (a, b) in exact.iter().zip(cliques) {
+        assert!((a / b - 1.0).abs() < 1e-6, "{exact:?}");
+    }
+    // [Jam10] Fig 7.3: R/5, R/10, R/10 of 83.3 packets/s
+    let domains = rates(&["jam10/two-leaves", "--objective", "max-min", "--region", "collision-domains"]);
+    for (a, b) in domains.iter().zip([16.667, 8.333, 8.333]) {
+        assert!((a - b).abs() < 1e-3, "{domains:?}");
+    }
+    let refused = evenair(&["solve", "jam10/grid", "--objective", "max-min", "--solver", "clarabel"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn the_fluid_model_rests_at_the_fixed_point() {
+    let laws = ["--set", "backoff.law=adaptive", "--set", "connections.k=10"];
+    let fluid = json(&evenair(&[&["fluid", "chen10/a", "--json"], &laws[..]].concat()));
+    assert_eq!((&fluid["has_settled"], &fluid["rest"]["is_stable"]), (&true.into(), &true.into()));
+    let point =
+        json(&evenair(&[&["solve", "chen10/a", "--objective", "fixed-point", "--json"], &laws[..]].concat()));
+    for (a, b) in fluid["flows"].as_array().unwrap().iter().zip(point["flows"].as_array().unwrap()) {
+        let (a, b) = (a["rest_pps"].as_f64().unwrap(), b["rate_pps"].as_f64().unwrap());
+        assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    assert!(evenair(&["fluid", "cz06/one", "--out", out]).status.success());
+    let csv = std::fs::read_to_string(folder.path().join("trajectory.csv")).unwrap();
+    assert!(csv.starts_with("time_s,x[1],n[1],rate_pps[1]\n0,"), "{}", &csv[..60]);
+}
+
+#[test]
+fn what_has_no_fluid_model_is_told_why() {
+    let plain = evenair(&["fluid", "chen10/a"]);
+    assert_eq!(plain.status.code(), Some(2));
+    assert!(stderr(&plain).contains("[fluid] model"), "{}", stderr(&plain));
+    let foreign = evenair(&["fluid", "cz06/one", "--set", "fluid.rho=0.5"]);
+    assert!(stderr(&foreign).contains("fluid.rho"), "{}", stderr(&foreign));
+    let start = evenair(&["fluid", "cz06/one", "--set", "fluid.start=[1.0]"]);
+    assert!(stderr(&start).contains("the state is x[1], n[1]"), "{}", stderr(&start));
+}
+
+#[test]
+fn compare_lays_the_worlds_side_by_side() {
+    let laws = ["--set", "backoff.law=adaptive", "--set", "connections.k=10", "--set", "duration='20 s'"];
+    let document = json(&evenair(&[&["compare", "chen10/a", "--seeds", "1", "--json"], &laws[..]].concat()));
+    let stages = document["stages"].as_array().unwrap();
+    let names: Vec<&str> = stages.iter().map(|s| s["stage"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "fair optimum",
+            "fixed point of the laws",
+            "fluid model at rest",
+            "… less what is dropped",
+            "ideal CSMA, ACKs first",
+            "ideal CSMA",
+            "802.11",
+        ]
+    );
+    let share = |stage: usize, flow: usize| stages[stage]["flows"][flow]["share"].as_f64().unwrap();
+    assert!((share(1, 1) - share(2, 1)).abs() < 1e-6, "the law rests at its fixed point");
+    assert!((0..7).all(|stage| (0..4).all(|flow| share(stage, flow) > 0.02)), "nobody starves");
 }

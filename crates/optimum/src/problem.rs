@@ -8,6 +8,7 @@
 //! problem and (19) of [CZ06] without any air.
 
 mod certificate;
+mod conic;
 mod entropic;
 mod schedule;
 

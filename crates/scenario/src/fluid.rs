@@ -274,9 +274,9 @@ fn label(theory: &Theory, component: Component) -> String {
 }
 
 fn way(theory: &Theory, flow: &TheoryFlow) -> Way {
-    let (air, wires): (Vec<(usize, f64)>, Vec<(usize, f64)>) =
-        flow.loads.iter().partition(|(l, _)| *l < theory.air());
-    let wires = wires.into_iter().map(|(l, _)| l - theory.air()).collect();
+    let air = flow.loads.iter().copied().filter(|(l, _)| *l < theory.air()).collect();
+    let wires =
+        flow.loads.iter().filter(|(l, _)| *l >= theory.air()).map(|(l, _)| l - theory.air()).collect();
     Way { air, wires, round_trip_s: flow.round_trip_s }
 }
 

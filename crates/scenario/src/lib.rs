@@ -21,6 +21,7 @@ mod theory;
 
 pub use build::World;
 pub use error::{KeyPath, ScenarioError};
+pub use evenair_fluid::View as FluidView;
 pub use fluid::FluidRun;
 pub use language::{
     AckPriority, AqmLaw, BackoffLaw, BackoffUnit, CategoryName, CategoryTable, Connections, Drop, Flow,
@@ -28,7 +29,7 @@ pub use language::{
     LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
     RoundTripKind, Scenario, Signal, Tcp, TrafficKind, WeakSignals, WindowName, Wire,
 };
-pub use optimum::{Objective, Optimum, Region};
+pub use optimum::{Objective, Optimum, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
 pub use theory::{Theory, TheoryFlow};
 

@@ -34,6 +34,25 @@ pub enum Region {
     CollisionDomains,
 }
 
+/// Who solves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Solver {
+    /// evenair's own methods.
+    #[default]
+    Own,
+    /// Clarabel, a conic interior-point solver: a second opinion on small networks.
+    Clarabel,
+}
+
+impl Solver {
+    fn solve(self, problem: &Problem) -> Result<Solution, Failure> {
+        match self {
+            Self::Own => problem.solve(),
+            Self::Clarabel => problem.solve_by_cones(),
+        }
+    }
+}
+
 /// The best allocation, in the units of the packet world.
 #[derive(Clone, Debug)]
 pub struct Optimum {
@@ -76,14 +95,19 @@ impl Scenario {
     /// If [`Objective::FixedPoint`] is asked of a scenario without adaptive back-off and connections, a flow is a broadcast,
     /// or the solver fails.
     pub fn optimum(&self, objective: Objective) -> Result<Optimum, Failure> {
-        self.optimum_over(objective, Region::Exact)
+        self.optimum_over(objective, Region::Exact, Solver::Own)
     }
 
     /// Solves for the best allocation over a region.
     ///
     /// # Errors
-    /// As [`Self::optimum`].
-    pub fn optimum_over(&self, objective: Objective, region: Region) -> Result<Optimum, Failure> {
+    /// As [`Self::optimum`]; and Clarabel knows neither prices of wires nor other α than 1 and 2, nor max-min.
+    pub fn optimum_over(
+        &self,
+        objective: Objective,
+        region: Region,
+        solver: Solver,
+    ) -> Result<Optimum, Failure> {
         let theory = self.theory()?;
         let capacity_pps: Vec<f64> = theory
             .flows
@@ -91,11 +115,14 @@ impl Scenario {
             .map(|flow| 1.0 / flow.loads.iter().map(|&(_, a)| a).fold(0.0, f64::max))
             .collect();
         match objective {
+            Objective::MaxMin if solver == Solver::Clarabel => {
+                Err(Failure::Malformed("max-min fairness is filled in; Clarabel has no part in it".into()))
+            }
             Objective::MaxMin => max_min_of(theory, region, capacity_pps),
-            Objective::FixedPoint => self.fixed_point(theory, region, capacity_pps),
-            Objective::Fair => maximum(theory, region, capacity_pps, objective, 2.0),
-            Objective::Proportional => maximum(theory, region, capacity_pps, objective, 1.0),
-            Objective::AlphaFair(alpha) => maximum(theory, region, capacity_pps, objective, alpha),
+            Objective::FixedPoint => self.fixed_point(theory, region, solver, capacity_pps),
+            Objective::Fair => maximum(theory, (region, solver), capacity_pps, objective, 2.0),
+            Objective::Proportional => maximum(theory, (region, solver), capacity_pps, objective, 1.0),
+            Objective::AlphaFair(alpha) => maximum(theory, (region, solver), capacity_pps, objective, alpha),
         }
     }
 
@@ -103,6 +130,7 @@ impl Scenario {
         &self,
         theory: Theory,
         region: Region,
+        solver: Solver,
         capacity_pps: Vec<f64>,
     ) -> Result<Optimum, Failure> {
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
@@ -144,7 +172,7 @@ impl Scenario {
         let flows = theory.flows.iter().zip(&costs).map(flow).collect();
         let problem =
             Problem { air: theory.conflicts.clone(), wires, flows, beta: Some(beta), background: Vec::new() };
-        let solution = problem.solve()?;
+        let solution = solver.solve(&problem)?;
         let rates_pps: Vec<f64> = solution.rates.iter().zip(&costs).map(|(x, cost)| x / cost).collect();
         Ok(finished(Objective::FixedPoint, region, theory, capacity_pps, rates_pps, Some((solution, beta))))
     }
@@ -209,7 +237,7 @@ fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<
 
 fn maximum(
     theory: Theory,
-    region: Region,
+    (region, solver): (Region, Solver),
     capacity_pps: Vec<f64>,
     objective: Objective,
     alpha: f64,
@@ -234,7 +262,7 @@ fn maximum(
         }
     }
     let problem = Problem { air, wires, flows, beta: None, background: Vec::new() };
-    let mut solution = problem.solve()?;
+    let mut solution = solver.solve(&problem)?;
     let rates = solution.rates.clone();
     // Prices of groups and of limits are not those of links.
     solution.prices.truncate(if region == Region::Exact { theory.links.len() } else { 0 });

@@ -29,7 +29,12 @@ pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
         None => values,
         Some(other) => {
             let (values, other) = (values?, samples(other)?);
-            Some(values.iter().zip(&other).map(|(&a, &b)| of(a, b)).collect())
+            // What knows no chance has one value for all seeds.
+            let count = values.len().max(other.len());
+            let at = |of: &[f64], i: usize| if of.len() == 1 { of[0] } else { of[i] };
+            let both = values.len().min(other.len());
+            let count = if both == 1 { count } else { both };
+            Some((0..count).map(|i| of(at(&values, i), at(&other, i))).collect())
         }
     };
     let difference = paired(samples(&claim.value), claim.minus.as_ref(), |a, b| a - b);

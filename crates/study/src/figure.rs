@@ -24,6 +24,7 @@ pub(crate) fn spec(outcome: &Outcome, figure: &Figure) -> Value {
     let mut spec = match figure.kind {
         FigureKind::Bars => bars(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput)),
         FigureKind::Series => series(&chosen, figure.metric.unwrap_or(Metric::Goodput)),
+        FigureKind::Phase => phase(&chosen, figure.metric.unwrap_or(Metric::Goodput), figure.against),
         FigureKind::ConflictGraph => conflict_graph(&chosen),
         FigureKind::Ledger => ledger(&chosen),
         FigureKind::Timeline => timeline(&chosen),
@@ -179,21 +180,8 @@ fn series(variants: &[&VariantOutcome], metric: Metric) -> Value {
     for variant in variants {
         let run = &variant.runs[0];
         let Some(series) = &run.series else { continue };
-        for (flow, columns) in run.flows.iter().zip(&series.flows) {
-            let source = series.links.iter().find(|l| l.queue == flow.queue);
-            let values = match metric {
-                Metric::Connections => &columns.connections,
-                Metric::RoundTrip => &columns.round_trip_s,
-                Metric::Aggressiveness => match source {
-                    Some(link) => &link.aggressiveness,
-                    None => continue,
-                },
-                Metric::Backlog => match source {
-                    Some(link) => &link.backlog,
-                    None => continue,
-                },
-                _ => &columns.goodput_pps,
-            };
+        for (index, flow) in run.flows.iter().enumerate() {
+            let Some(values) = column(run, index, metric) else { continue };
             for (time, value) in series.time_s.iter().zip(values) {
                 rows.push(json!({"system": variant.label, "flow": flow.flow, "t": time, "value": value}));
             }
@@ -212,6 +200,54 @@ fn series(variants: &[&VariantOutcome], metric: Metric) -> Value {
                 "color": {"field": "flow", "type": "nominal", "legend": {"orient": "top"}},
             },
         },
+    })
+}
+
+/// The values of a metric over time, of one flow.
+fn column(run: &crate::RunRecord, flow: usize, metric: Metric) -> Option<&[f64]> {
+    let series = run.series.as_ref()?;
+    let columns = series.flows.get(flow)?;
+    Some(match metric {
+        Metric::Connections => &columns.connections,
+        Metric::RoundTrip => &columns.round_trip_s,
+        Metric::CongestionWindow => &columns.congestion_window,
+        Metric::Aggressiveness => {
+            &series.links.iter().find(|l| l.queue == run.flows[flow].queue)?.aggressiveness
+        }
+        Metric::Backlog => &series.links.iter().find(|l| l.queue == run.flows[flow].queue)?.backlog,
+        _ => &columns.goodput_pps,
+    })
+}
+
+/// Trajectories in the plane: a dot where each begins.
+fn phase(variants: &[&VariantOutcome], metric: Metric, against: Option<Metric>) -> Value {
+    let mut rows = Vec::new();
+    for variant in variants {
+        let run = &variant.runs[0];
+        let (across, up) = match against {
+            Some(other) => (column(run, 0, other), column(run, 0, metric)),
+            None => (column(run, 0, metric), column(run, 1, metric)),
+        };
+        let (Some(across), Some(up)) = (across, up) else { continue };
+        for (i, (x, y)) in across.iter().zip(up).enumerate() {
+            rows.push(json!({"system": variant.label, "i": i, "x": x, "y": y}));
+        }
+    }
+    let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
+    let (x_title, y_title) = match against {
+        Some(other) => (other.label().to_string(), metric.label().to_string()),
+        None => (format!("flow 1: {}", metric.label()), format!("flow 2: {}", metric.label())),
+    };
+    let axis = |field: &str, title: &str| json!({"field": field, "type": "quantitative", "title": title});
+    let colour = json!({"field": "system", "type": "nominal", "sort": order, "title": null, "legend": {"orient": "top", "columns": 3}});
+    json!({
+        "data": {"values": rows}, "width": 520, "height": 400,
+        "layer": [
+            {"mark": {"type": "line", "strokeWidth": 1.5},
+             "encoding": {"x": axis("x", &x_title), "y": axis("y", &y_title), "order": {"field": "i"}, "color": colour}},
+            {"transform": [{"filter": "datum.i == 0"}], "mark": {"type": "circle", "size": 60},
+             "encoding": {"x": axis("x", &x_title), "y": axis("y", &y_title), "color": colour}},
+        ],
     })
 }
 

@@ -1,6 +1,7 @@
 //! Study files.
 
 use crate::metric::Metric;
+use crate::world::World;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -77,6 +78,9 @@ pub struct Variant {
     pub label: String,
     /// The scenario, by its id.
     pub scenario: String,
+    /// Where its numbers come from.
+    #[serde(default)]
+    pub world: World,
     /// Overrides.
     #[serde(default)]
     pub set: Vec<String>,
@@ -222,6 +226,8 @@ pub struct Figure {
     pub variants: Vec<String>,
     /// Which metric, for bars, series and lines.
     pub metric: Option<Metric>,
+    /// What the metric is drawn against, in a phase portrait; the same of the second flow, if it is not given.
+    pub against: Option<Metric>,
     /// Draw the sum over flows instead of each, for lines.
     #[serde(default)]
     pub total: bool,
@@ -243,6 +249,8 @@ pub enum FigureKind {
     Timeline,
     /// A metric over a swept parameter, a line per variant and flow.
     Lines,
+    /// A phase portrait: the metric over time of one flow against that of another, or against another metric of the same.
+    Phase,
 }
 
 /// What is wrong with a study file.

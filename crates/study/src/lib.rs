@@ -18,6 +18,7 @@ mod sweep;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod world;
 
 pub use claim::ClaimResult;
 pub use language::{
@@ -29,7 +30,8 @@ pub use metric::Metric;
 pub use outcome::{Outcome, Row};
 pub use record::{
     AirtimeRecord, FlowColumns, FrameRow, LinkColumns, LinkRecord, Options as RecordOptions, RunRecord,
-    SeriesRecord,
+    SeriesRecord, TheoryRecord,
 };
 pub use statistics::Estimate;
 pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError};
+pub use world::World;

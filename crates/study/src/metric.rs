@@ -46,6 +46,18 @@ pub enum Metric {
     FrameLoss,
     /// Jain's index of the goodputs over the optimum; of all flows only.
     Fairness,
+    /// The worst residual of an optimum's conditions; of all flows only, as all that follow.
+    Residual,
+    /// The greatest real part of the eigenvalues at rest [1/s].
+    Eigenvalue,
+    /// The greatest growth of a Lyapunov function, over its first value.
+    LyapunovGrowth,
+    /// How far a fluid model's rates are from rest at the end, relatively.
+    OffRest,
+    /// The clique model's share less the simulated fair-share point, over the point.
+    CliqueError,
+    /// The same of the collision-domain model.
+    DomainError,
 }
 
 impl Metric {
@@ -70,6 +82,12 @@ impl Metric {
             Self::Drops => "drops [packets/s]",
             Self::FrameLoss => "frames lost",
             Self::Fairness => "Jain's index of goodput/optimum",
+            Self::Residual => "worst residual of the optimality conditions",
+            Self::Eigenvalue => "greatest real part of the eigenvalues [1/s]",
+            Self::LyapunovGrowth => "greatest growth of the Lyapunov function",
+            Self::OffRest => "distance from rest",
+            Self::CliqueError => "clique model's error",
+            Self::DomainError => "collision-domain model's error",
         }
     }
 }
@@ -123,11 +141,34 @@ impl Subject<'_> {
                 let lost = link.collided + link.receiver_busy + link.ack_lost;
                 Some(lost as f64 / (link.attempts as f64).max(1.0))
             }
-            Metric::Fairness | Metric::Jain => None,
+            Metric::Fairness
+            | Metric::Jain
+            | Metric::Residual
+            | Metric::Eigenvalue
+            | Metric::LyapunovGrowth
+            | Metric::OffRest
+            | Metric::CliqueError
+            | Metric::DomainError => None,
+        }
+    }
+
+    fn of_theory(&self, metric: Metric) -> Option<f64> {
+        let theory = self.run.theory?;
+        match metric {
+            Metric::Residual => theory.residual,
+            Metric::Eigenvalue => theory.eigenvalue_per_s,
+            Metric::LyapunovGrowth => theory.lyapunov_growth,
+            Metric::OffRest => theory.off_rest,
+            Metric::CliqueError => theory.clique_error,
+            Metric::DomainError => theory.domain_error,
+            _ => None,
         }
     }
 
     fn of_all(&self, metric: Metric) -> Option<f64> {
+        if let Some(value) = self.of_theory(metric) {
+            return Some(value);
+        }
         let each: Vec<f64> = match metric {
             Metric::Jain => {
                 let goodputs: Vec<f64> = self.run.flows.iter().map(|f| f.goodput_pps).collect();

@@ -56,10 +56,30 @@ pub struct RunRecord {
     /// Frames of the window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<FrameRow>,
+    /// What the theory found beside rates, in its worlds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theory: Option<TheoryRecord>,
+}
+
+/// What the theory found beside rates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TheoryRecord {
+    /// The worst residual of an optimum's conditions.
+    pub residual: Option<f64>,
+    /// The greatest real part of the eigenvalues at rest [1/s].
+    pub eigenvalue_per_s: Option<f64>,
+    /// The greatest growth of a Lyapunov function between two samples, over its first value.
+    pub lyapunov_growth: Option<f64>,
+    /// How far rates are from rest at the end, relatively.
+    pub off_rest: Option<f64>,
+    /// The clique model's share less the simulated fair-share point, over the point.
+    pub clique_error: Option<f64>,
+    /// The same of the collision-domain model.
+    pub domain_error: Option<f64>,
 }
 
 /// What one transmit queue did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkRecord {
     /// Its name.
     pub queue: String,
@@ -216,6 +236,7 @@ impl RunRecord {
             links,
             series,
             frames: frames.collect(),
+            theory: None,
         }
     }
 }

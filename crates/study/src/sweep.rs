@@ -3,6 +3,7 @@
 use crate::language::Study;
 use crate::record::{Options, RunRecord};
 use crate::statistics::Estimate;
+use crate::world::World;
 use evenair_scenario::Scenario;
 use evenair_units::{Duration, Instant};
 use rayon::prelude::*;
@@ -57,6 +58,8 @@ pub struct Case {
     pub variant: String,
     /// The scenario, overrides applied and defaults written out.
     pub scenario: Scenario,
+    /// Where its numbers come from.
+    pub world: World,
 }
 
 /// All runs of a study: variants × seeds.
@@ -99,7 +102,7 @@ impl Sweep {
         use crate::FigureKind;
         let draws = |kind| study.figures.iter().any(|f| f.kind == kind);
         let options = Options {
-            series: draws(FigureKind::Series),
+            series: draws(FigureKind::Series) || draws(FigureKind::Phase),
             ledger: draws(FigureKind::Ledger),
             ..Options::default()
         };
@@ -114,7 +117,7 @@ impl Sweep {
             }
             let scenario = Scenario::parse(&format!("{}.toml", variant.scenario), text, &changes)
                 .map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))?;
-            Ok(Case { variant: variant.id.clone(), scenario })
+            Ok(Case { variant: variant.id.clone(), scenario, world: variant.world })
         });
         let seeds = if quick { study.quick.seeds } else { study.seeds };
         let timeline = draws(FigureKind::Timeline);
@@ -124,7 +127,7 @@ impl Sweep {
 
     /// Runs of one scenario with several seeds.
     pub fn of_scenario(scenario: Scenario, seeds: u32, options: Options) -> Self {
-        let cases = vec![Case { variant: "run".into(), scenario }];
+        let cases = vec![Case { variant: "run".into(), scenario, world: World::Packets }];
         Self { cases, seeds, precision: None, options, timeline: false }
     }
 
@@ -148,7 +151,7 @@ impl Sweep {
         progress: &dyn Progress,
     ) -> Result<Vec<Vec<RunRecord>>, SweepError> {
         let mut results: Vec<Vec<RunRecord>> = vec![Vec::new(); self.cases.len()];
-        let mut wanted = vec![self.seeds; self.cases.len()];
+        let mut wanted: Vec<u32> = self.cases.iter().map(|case| self.seeds_of(case)).collect();
         loop {
             let jobs: Vec<Job> = (0..self.cases.len())
                 .flat_map(|case| {
@@ -158,7 +161,10 @@ impl Sweep {
             for ((case, _), record) in jobs.iter().zip(self.run_jobs(&jobs, folder, stop, progress)?) {
                 results[*case].push(record);
             }
-            let next: Vec<Option<u32>> = results.iter().map(|runs| self.more_seeds(runs)).collect();
+            let more = |(case, runs): (&Case, &Vec<RunRecord>)| {
+                self.more_seeds(runs).filter(|_| case.world.is_random())
+            };
+            let next: Vec<Option<u32>> = self.cases.iter().zip(&results).map(more).collect();
             if next.iter().all(Option::is_none) {
                 return Ok(results);
             }
@@ -180,7 +186,8 @@ impl Sweep {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<usize, SweepError> {
-        let all = (0..self.cases.len()).flat_map(|case| (1..=u64::from(self.seeds)).map(move |s| (case, s)));
+        let seeds = |case: usize| u64::from(self.seeds_of(&self.cases[case]));
+        let all = (0..self.cases.len()).flat_map(|case| (1..=seeds(case)).map(move |s| (case, s)));
         let jobs: Vec<Job> =
             all.enumerate().filter(|(i, _)| i % shard.of == shard.index - 1).map(|(_, job)| job).collect();
         Ok(self.run_jobs(&jobs, folder, stop, progress)?.len())
@@ -209,7 +216,14 @@ impl Sweep {
                     return None;
                 }
                 let options = self.options_for(job.0, job.1);
-                let record = RunRecord::run(&self.cases[job.0].scenario, self.seed(job.0, job.1), options);
+                let case = &self.cases[job.0];
+                let record = match case.world.run(&case.scenario, self.seed(job.0, job.1), options) {
+                    Ok(record) => record,
+                    Err(message) => {
+                        let message = format!("variant {}: {message}", case.variant);
+                        return Some(Err(SweepError::Scenario(message)));
+                    }
+                };
                 if let Err(error) = store(&path(job), &record) {
                     return Some(Err(error));
                 }
@@ -255,6 +269,11 @@ impl Sweep {
         }
     }
 
+    /// How many seeds a variant begins with; what knows no chance runs once.
+    fn seeds_of(&self, case: &Case) -> u32 {
+        if case.world.is_random() { self.seeds } else { 1 }
+    }
+
     /// How many seeds a variant is to have next, if a precision is asked for that it lacks.
     fn more_seeds(&self, runs: &[RunRecord]) -> Option<u32> {
         let (precision, seeds_max) = self.precision?;
@@ -276,9 +295,9 @@ impl Sweep {
     }
 
     fn key(&self, case: usize, seed: u64) -> String {
-        let scenario = &self.cases[case].scenario;
-        let written = serde_json::to_string(&(scenario, self.seed(case, seed), self.options_for(case, seed)))
-            .expect("a scenario is plain data");
+        let Case { scenario, world, .. } = &self.cases[case];
+        let made_by = (scenario, world, self.seed(case, seed), self.options_for(case, seed));
+        let written = serde_json::to_string(&made_by).expect("a scenario is plain data");
         let hash = Sha256::new().chain_update(program_hash()).chain_update(written).finalize();
         format!("{hash:x}")[..24].to_string()
     }

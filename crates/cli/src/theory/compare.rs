@@ -92,7 +92,11 @@ fn simulated_stages(
         }
     }
     if base.mac.kind != MacKind::Ideal {
-        worlds.push(("802.11", "collisions, back-off in slots, spaces", base.clone()));
+        worlds.push((
+            "802.11",
+            "collisions, spaces, back-offs that are short beside an exchange",
+            base.clone(),
+        ));
     }
     let mut ledger = Vec::new();
     for (name, gap, world) in worlds {

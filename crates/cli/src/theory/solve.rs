@@ -1,11 +1,11 @@
 //! `evenair solve`.
 
-use crate::arguments::{ObjectiveName, RegionName, SolveOptions};
+use crate::arguments::{ObjectiveName, RegionName, SolveOptions, SolverName};
 use crate::commands::{print, scenario};
 use crate::text;
 use crate::theory::row;
 use anyhow::Result;
-use evenair_scenario::{Objective, Optimum, Region};
+use evenair_scenario::{Objective, Optimum, Region, Solver};
 use serde_json::{Value, json};
 
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
@@ -22,7 +22,11 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         RegionName::Cliques => Region::Cliques,
         RegionName::CollisionDomains => Region::CollisionDomains,
     };
-    let optimum = scenario.optimum_over(objective, region)?;
+    let solver = match options.solver {
+        SolverName::Own => Solver::Own,
+        SolverName::Clarabel => Solver::Clarabel,
+    };
+    let optimum = scenario.optimum_over(objective, region, solver)?;
     if options.json {
         return print(&format!("{:#}\n", as_json(&options.scenario, &optimum)));
     }

@@ -1,7 +1,5 @@
 //! Solutions against their optimality conditions, closed forms, the papers' numbers and an independent solver.
 
-mod oracle;
-
 use super::*;
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use proptest::prelude::*;
@@ -193,13 +191,14 @@ proptest! {
     fn random_problems_agree_with_clarabel(problem in problems()) {
         let solution = problem.solve().unwrap();
         prop_assert!(solution.residuals.worst() < 1e-7, "{:?}", solution.residuals);
-        let theirs = oracle::clarabel(&problem);
+        // It gives up on some problems (InsufficientProgress) that ours solves; proptest ends the test if they were many.
+        let theirs = problem.solve_by_cones();
+        prop_assume!(theirs.is_ok());
+        let theirs = theirs.unwrap();
         let scale: f64 = problem.flows.iter().zip(&solution.rates).map(|(f, &x)| x * f.utility.price(x)).sum();
-        let value = |rates: &[f64]| problem.flows.iter().zip(rates).map(|(f, &x)| f.utility.of(x)).sum::<f64>();
-        let entropy = problem.beta.map_or(0.0, |beta| solution.entropy / beta);
-        let (ours, theirs_value) = (solution.utility + entropy, theirs.objective);
-        prop_assert!((ours - theirs_value).abs() < 1e-6 * scale.max(1.0), "{ours} {theirs_value}");
-        prop_assert!((value(&solution.rates) - solution.utility).abs() < 1e-9 * scale.max(1.0));
+        let value = |s: &Solution| s.utility + problem.beta.map_or(0.0, |beta| s.entropy / beta);
+        let (a, b) = (value(&solution), value(&theirs));
+        prop_assert!((a - b).abs() < 1e-6 * scale.max(1.0), "{a} {b}");
         // An objective within 1e-8 leaves a rate of a flat optimum uncertain by the root of that, 1e-4.
         for (ours, theirs) in solution.rates.iter().zip(&theirs.rates) {
             prop_assert!((ours - theirs).abs() < 1e-3 * ours.max(1.0), "{ours} {theirs}");

@@ -66,7 +66,7 @@ pub(in super::super) struct Pricing<'a> {
 }
 
 impl<'a> Pricing<'a> {
-    pub(super) fn new(problem: &'a Problem) -> Self {
+    pub(in super::super) fn new(problem: &'a Problem) -> Self {
         // Links that nothing uses have no price and need no schedule.
         let mut used = vec![false; problem.links()];
         for &(l, _) in problem.flows.iter().flat_map(|f| &f.loads) {

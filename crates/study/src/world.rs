@@ -1,0 +1,173 @@
+//! The worlds that a variant can live in, and a run in each.
+
+mod fair_share;
+
+use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord};
+use evenair_netsim::FlowResult;
+use evenair_scenario::{FluidRun, Objective, Optimum, Region, Scenario, Solver, Theory};
+use serde::{Deserialize, Serialize};
+
+/// Where a variant's numbers come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum World {
+    /// The packet world, once per seed.
+    #[default]
+    Packets,
+    /// The scenario's fluid model.
+    Fluid,
+    /// The fair optimum, `Σ −1/x` without entropy.
+    Fair,
+    /// The fixed point of the scenario's laws, problems MP and EP.
+    FixedPoint,
+    /// Proportional fairness.
+    Proportional,
+    /// Max-min fairness over the exact region.
+    MaxMin,
+    /// Max-min fairness over the cliques of the conflict graph.
+    MaxMinCliques,
+    /// Max-min fairness over the collision domains.
+    MaxMinCollisionDomains,
+    /// The experiment of [Jam10] section 4.1.4 on a random placement of the scenario's nodes, one per seed.
+    FairSharePoint,
+}
+
+impl World {
+    /// Whether a run depends on its seed.
+    pub const fn is_random(self) -> bool {
+        matches!(self, Self::Packets | Self::FairSharePoint)
+    }
+
+    fn optimum(self) -> Option<(Objective, Region)> {
+        Some(match self {
+            Self::Fair => (Objective::Fair, Region::Exact),
+            Self::FixedPoint => (Objective::FixedPoint, Region::Exact),
+            Self::Proportional => (Objective::Proportional, Region::Exact),
+            Self::MaxMin => (Objective::MaxMin, Region::Exact),
+            Self::MaxMinCliques => (Objective::MaxMin, Region::Cliques),
+            Self::MaxMinCollisionDomains => (Objective::MaxMin, Region::CollisionDomains),
+            Self::Packets | Self::Fluid | Self::FairSharePoint => return None,
+        })
+    }
+
+    /// One run of a scenario in this world.
+    ///
+    /// # Errors
+    /// If the scenario has no such world: the theory's message.
+    pub(crate) fn run(self, scenario: &Scenario, seed: u64, options: Options) -> Result<RunRecord, String> {
+        if let Some((objective, region)) = self.optimum() {
+            let optimum = scenario.optimum_over(objective, region, Solver::Own).map_err(|e| e.to_string())?;
+            return Ok(of_optimum(scenario, &optimum));
+        }
+        match self {
+            Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
+            Self::FairSharePoint => fair_share::run(scenario, seed),
+            _ => Ok(RunRecord::run(scenario, seed, options)),
+        }
+    }
+}
+
+/// A record with nothing in it but what each flow and link is called.
+fn blank(scenario: &Scenario, theory: &Theory) -> RunRecord {
+    let network = scenario.network();
+    let flows = network.flows.iter().zip(&theory.flows).map(|(flow, seen)| FlowResult {
+        flow: flow.name.clone(),
+        from: network.name(flow.path[0]).into(),
+        to: network.name(*flow.path.last().expect("a path has an end")).into(),
+        queue: seen.loads.first().map(|&(l, _)| theory.links[l].clone()).unwrap_or_default(),
+        goodput_bps: 0.0,
+        goodput_pps: 0.0,
+        round_trip_s: None,
+        connections: 1.0,
+        congestion_window: 0.0,
+        offered_pps: None,
+        delay_s: None,
+        jitter_s: None,
+        sent: 0,
+        retransmitted: 0,
+        timeouts: 0,
+    });
+    RunRecord {
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        measured_s: scenario.duration.0.as_secs_f64(),
+        fingerprint: String::new(),
+        events: 0,
+        flows: flows.collect(),
+        links: theory
+            .links
+            .iter()
+            .map(|name| LinkRecord { queue: name.clone(), ..LinkRecord::default() })
+            .collect(),
+        series: None,
+        frames: Vec::new(),
+        theory: None,
+    }
+}
+
+fn set_rates(record: &mut RunRecord, theory: &Theory, rates: &[f64]) {
+    for ((flow, seen), &x) in record.flows.iter_mut().zip(&theory.flows).zip(rates) {
+        flow.goodput_pps = x;
+        flow.goodput_bps = x * seen.payload_bits;
+    }
+}
+
+fn of_optimum(scenario: &Scenario, optimum: &Optimum) -> RunRecord {
+    let mut record = blank(scenario, &optimum.theory);
+    set_rates(&mut record, &optimum.theory, &optimum.rates_pps);
+    for (link, price) in record.links.iter_mut().zip(&optimum.prices) {
+        link.aggressiveness = Some(*price);
+    }
+    let residual = optimum.residuals.map(|r| r.worst());
+    record.theory = Some(TheoryRecord { residual, ..TheoryRecord::default() });
+    record
+}
+
+fn of_fluid(scenario: &Scenario, run: &FluidRun, options: Options) -> RunRecord {
+    let mut record = blank(scenario, &run.theory);
+    let end = run.views.last().expect("a run has an end");
+    set_rates(&mut record, &run.theory, &end.rates);
+    record.measured_s = *run.times.last().expect("a run has an end");
+    for (s, flow) in record.flows.iter_mut().enumerate() {
+        flow.round_trip_s = Some(end.round_trips_s[s]);
+        flow.connections = end.connections[s];
+        flow.congestion_window = end.windows[s];
+    }
+    for (link, price) in record.links.iter_mut().zip(&end.prices) {
+        link.aggressiveness = Some(*price);
+    }
+    let first = run.lyapunov.first().copied().unwrap_or(0.0);
+    let growth = run.lyapunov.windows(2).map(|pair| (pair[1] - pair[0]) / first).fold(0.0, f64::max);
+    let off = |view: &evenair_scenario::FluidView| {
+        let far = |(a, b): (&f64, &f64)| (a - b).abs() / b.abs().max(1e-9);
+        end.rates.iter().zip(&view.rates).map(far).fold(0.0, f64::max)
+    };
+    record.theory = Some(TheoryRecord {
+        eigenvalue_per_s: run.rest.as_ref().and_then(|(rest, _)| rest.eigenvalues.first()).map(|(re, _)| *re),
+        lyapunov_growth: (!run.lyapunov.is_empty()).then_some(growth),
+        off_rest: run.rest.as_ref().map(|(_, view)| off(view)),
+        ..TheoryRecord::default()
+    });
+    record.series = options.series.then(|| series(run));
+    record
+}
+
+fn series(run: &FluidRun) -> SeriesRecord {
+    let flow = |s: usize| FlowColumns {
+        flow: run.theory.flows[s].name.clone(),
+        goodput_pps: run.views.iter().map(|v| v.rates[s]).collect(),
+        congestion_window: run.views.iter().map(|v| v.windows[s]).collect(),
+        round_trip_s: run.views.iter().map(|v| v.round_trips_s[s]).collect(),
+        connections: run.views.iter().map(|v| v.connections[s]).collect(),
+    };
+    let link = |l: usize| LinkColumns {
+        queue: run.theory.links[l].clone(),
+        backlog: Vec::new(),
+        aggressiveness: run.views.iter().map(|v| v.prices.get(l).copied().unwrap_or(0.0)).collect(),
+    };
+    SeriesRecord {
+        time_s: run.times.clone(),
+        flows: (0..run.theory.flows.len()).map(flow).collect(),
+        links: (0..run.theory.links.len()).map(link).collect(),
+    }
+}

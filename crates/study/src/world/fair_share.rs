@@ -1,0 +1,161 @@
+//! How well do the capacity models predict where a mesh begins to lose? [Jam10] section 4.1.4.
+//!
+//! A random placement, 25 to 40 streams to the gateway. The clique model and the collision-domain model each say what every
+//! stream may send; the streams of the least share are constrained by the first bottleneck. All are then simulated at the same
+//! source rate, from half of the computed share to one and a half times, five seeds each. A stream is lost where its
+//! throughput is more than 5 % below its rate at four successive rates, at the first of these; the fair-share point is the
+//! rate at which more than a third of the constrained streams are lost.
+
+use crate::record::{RunRecord, TheoryRecord};
+use evenair_des::Stream;
+use evenair_netsim::{MacSpec, Network};
+use evenair_optimum::max_min::{Demand, domains, fill, grouped};
+use evenair_scenario::{BackoffLaw, RateQuantity, Scenario};
+use evenair_topology::{Medium, Position, Router, generate, maximal_cliques};
+use evenair_units::{Duration, Rate};
+
+/// Between a half and one and a half of the computed share, so many rates.
+const RATES: u32 = 41;
+/// Seeds of each rate.
+const SEEDS: u64 = 5;
+/// A placement is drawn at most so often until it is connected.
+const DRAWS: u32 = 10_000;
+
+pub(super) fn run(base: &Scenario, seed: u64) -> Result<RunRecord, String> {
+    let scenario = placed(base, seed)?;
+    let theory = scenario.theory().map_err(|e| e.to_string())?;
+    // B, the throughput of one hop: the mean back-off belongs to each packet's time.
+    let backoff_s = mean_backoff(&scenario)?.as_secs_f64();
+    let mut demands: Vec<Demand> = theory.demands();
+    for demand in &mut demands {
+        demand.limit = f64::INFINITY;
+        demand.loads.iter_mut().for_each(|(_, a)| *a += backoff_s);
+    }
+    let cliques = maximal_cliques(&theory.conflicts, 1_000_000).map_err(|e| e.to_string())?;
+    let domains = domains(&theory.domains);
+    let shares = [cliques, domains].map(|groups| {
+        let fair =
+            fill(&grouped(&demands, &groups), &vec![1.0; groups.len()]).expect("every stream crosses a link");
+        let least = fair.rates.iter().copied().fold(f64::INFINITY, f64::min);
+        let held: Vec<usize> =
+            (0..fair.rates.len()).filter(|&s| fair.rates[s] <= least * (1.0 + 1e-9)).collect();
+        (least, held)
+    });
+    let (low, high) = (shares[0].0.min(shares[1].0) * 0.5, shares[0].0.max(shares[1].0) * 1.5);
+    let rates: Vec<f64> =
+        (0..RATES).map(|i| low + (high - low) * f64::from(i) / f64::from(RATES - 1)).collect();
+    let delivered: Vec<Vec<f64>> = rates.iter().map(|&rate| delivered(&scenario, rate)).collect();
+    let mut errors = [None; 2];
+    for ((share, held), error) in shares.iter().zip(&mut errors) {
+        *error = fair_share_point(&rates, &delivered, held).map(|point| (share - point) / point);
+    }
+    let mut record = super::blank(&scenario, &theory);
+    record.seed = seed;
+    for (s, flow) in record.flows.iter_mut().enumerate() {
+        flow.goodput_pps = delivered[RATES as usize / 2][s];
+        flow.goodput_bps = flow.goodput_pps * theory.flows[s].payload_bits;
+    }
+    record.theory =
+        Some(TheoryRecord { clique_error: errors[0], domain_error: errors[1], ..TheoryRecord::default() });
+    Ok(record)
+}
+
+/// The scenario's nodes at random places, connected, and some of its streams.
+fn placed(base: &Scenario, seed: u64) -> Result<Scenario, String> {
+    let mut scenario = base.clone();
+    let world = base.describe();
+    let (Some(places), Some((transmission_m, _))) = (&world.positions, world.ranges_m) else {
+        return Err("the fair-share point needs nodes with positions and a radio".into());
+    };
+    let bound = |of: fn(&Position) -> f64| places.iter().flatten().map(of).fold(0.0, f64::max);
+    // The area is that of the scenario's own placement, rounded up to 100 m.
+    let round = |x: f64| (x / 100.0).ceil() * 100.0;
+    let (width_m, height_m) = (round(bound(|p| p.x_m)), round(bound(|p| p.y_m)));
+    let radio = evenair_topology::ThresholdRadio {
+        transmission_range_m: transmission_m,
+        carrier_sense_range_m: transmission_m,
+        interference_range_m: transmission_m,
+        propagation: evenair_topology::Propagation::default(),
+    };
+    let mut stream = Stream::named(seed, "nodes", "placement");
+    let connected = (0..DRAWS).find_map(|_| {
+        let at = generate::random(scenario.nodes.len(), width_m, height_m, || stream.unit());
+        (Router::new(&Medium::from_positions(&at, &radio)).reachable(0) == at.len()).then_some(at)
+    });
+    let at = connected.ok_or("no placement was connected")?;
+    for (node, p) in scenario.nodes.iter_mut().zip(at) {
+        node.at = Some([p.x_m, p.y_m]);
+    }
+    // 25 to 40 streams, drawn among the scenario's own.
+    let wanted = 25 + (stream.unit() * 16.0) as usize;
+    while scenario.flows.len() > wanted {
+        let gone = (stream.unit() * scenario.flows.len() as f64) as usize;
+        scenario.flows.remove(gone.min(scenario.flows.len() - 1));
+    }
+    Ok(scenario)
+}
+
+fn mean_backoff(scenario: &Scenario) -> Result<Duration, String> {
+    let network = scenario.network();
+    match (network.mac, scenario.backoff) {
+        (MacSpec::Dcf { timing, .. }, BackoffLaw::Dcf { window_min: Some(window), .. }) => {
+            Ok(timing.slot.mul_f64(f64::from(window) / 2.0))
+        }
+        _ => Err("the fair-share point is one of 802.11's DCF".into()),
+    }
+}
+
+/// What each stream delivers at a source rate \[packets/s\], the mean over seeds.
+fn delivered(scenario: &Scenario, rate_pps: f64) -> Vec<f64> {
+    let mut scenario = scenario.clone();
+    for flow in &mut scenario.flows {
+        let bits = flow.size.map_or(12_000, |size| size.0.bits());
+        flow.rate = Some(RateQuantity(Rate::from_bps((rate_pps * bits as f64) as u64)));
+        flow.interval = None;
+    }
+    let network = scenario.network();
+    let mut sums = vec![0.0; scenario.flows.len()];
+    for seed in 1..=SEEDS {
+        let result = Network::run(&network, scenario.run_spec(seed));
+        for (sum, flow) in sums.iter_mut().zip(&result.flows) {
+            // Against what was really offered: intervals are whole nanoseconds, and the window cuts some off.
+            *sum += flow.goodput_pps / flow.offered_pps.unwrap_or(rate_pps).max(1e-9) / SEEDS as f64;
+        }
+    }
+    sums.iter().map(|share| share * rate_pps).collect()
+}
+
+/// The first rate at which more than a third of some streams are lost.
+fn fair_share_point(rates: &[f64], delivered: &[Vec<f64>], held: &[usize]) -> Option<f64> {
+    let lost_at = |s: usize| {
+        let below = |i: usize| delivered[i][s] < 0.95 * rates[i];
+        (0..rates.len().saturating_sub(3)).find(|&i| (i..i + 4).all(below))
+    };
+    let mut lost: Vec<usize> = held.iter().filter_map(|&s| lost_at(s)).collect();
+    lost.sort_unstable();
+    // More than a third: the element after the first third.
+    lost.get(held.len() / 3).map(|&i| rates[i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_point_is_where_more_than_a_third_has_been_lost_four_times() {
+        let rates: Vec<f64> = (1..=10).map(f64::from).collect();
+        // Stream s delivers all until rate 2 + 2s, then nothing more; the third dips once.
+        let until = |s: usize, rate: f64| {
+            if s == 2 && (rate - 3.0).abs() < 0.1 { 1.0 } else { rate.min(2.0 + 2.0 * s as f64) }
+        };
+        let delivered: Vec<Vec<f64>> =
+            rates.iter().map(|&rate| (0..3).map(|s| until(s, rate)).collect()).collect();
+        assert_eq!(fair_share_point(&rates, &delivered, &[0]), Some(3.0));
+        assert_eq!(
+            fair_share_point(&rates, &delivered, &[0, 1, 2]),
+            Some(5.0),
+            "one of three is not more than a third"
+        );
+        assert_eq!(fair_share_point(&rates, &delivered, &[2]), Some(7.0), "a single dip is none");
+    }
+}
