@@ -13,17 +13,14 @@ from scipy.integrate import solve_ivp
 
 EDGES = [(0, 1), (1, 2), (1, 3), (2, 3)]  # topology a of [Chen10]
 SETS = [
-    s
-    for n in range(5)
-    for s in itertools.combinations(range(4), n)
-    if not any(a in s and b in s for a, b in EDGES)
+    s for n in range(5) for s in itertools.combinations(range(4), n) if not any(a in s and b in s for a, b in EDGES)
 ]
 
 
 def airtime(r, beta):
-    weights = [math.exp(beta * sum(r[l] for l in s)) for s in SETS]
+    weights = [math.exp(beta * sum(r[link] for link in s)) for s in SETS]
     total = sum(weights)
-    return [sum(w for s, w in zip(SETS, weights) if l in s) / total for l in range(4)]
+    return [sum(w for s, w in zip(SETS, weights, strict=True) if link in s) / total for link in range(4)]
 
 
 def reno_over_csma(k, alpha, beta, cost, base, queueing):
@@ -52,7 +49,7 @@ def e_multcp(beta, gain, capacities, ways, round_trips, losses):
     def drift(_, state):
         x, n = state[:flows], state[flows:]
         y = [sum(x[s] for s in range(flows) if j in ways[s]) for j in range(len(capacities))]
-        g = [math.log1p(math.exp(beta * (yj - c) / yj)) / beta for yj, c in zip(y, capacities)]
+        g = [math.log1p(math.exp(beta * (yj - c) / yj)) / beta for yj, c in zip(y, capacities, strict=True)]
         out = np.zeros(2 * flows)
         for s in range(flows):
             z = sum(g[j] for j in ways[s])
@@ -68,10 +65,10 @@ def virtual_queues(b, v, capacity):
     sets = [(), (0,), (1,), (2,), (0, 2)]
 
     def drift(_, q):
-        weights = [math.exp(b * sum(q[l] for l in s)) for s in sets]
+        weights = [math.exp(b * sum(q[link] for link in s)) for s in sets]
         total = sum(weights)
-        y = [sum(w for s, w in zip(sets, weights) if l in s) / total for l in range(3)]
-        return [v / q[l] - capacity * y[l] for l in range(3)]
+        y = [sum(w for s, w in zip(sets, weights, strict=True) if link in s) / total for link in range(3)]
+        return [v / q[link] - capacity * y[link] for link in range(3)]
 
     return drift
 
@@ -99,7 +96,7 @@ def main():
     ]
     for name, drift, start, times in cases:
         found = solve_ivp(drift, (0, times[-1]), start, "Radau", t_eval=times, rtol=1e-10, atol=1e-13)
-        for time, state in zip(found.t, found.y.T):
+        for time, state in zip(found.t, found.y.T, strict=True):
             print(name, f"{time:g}", *(f"{x:.12g}" for x in state))
 
 

@@ -4,6 +4,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use evenair_agreement::cell;
 use evenair_netsim::Network;
+use evenair_optimum::{Flow, Problem, Utility};
 use evenair_scenario::{Objective, Scenario};
 use std::hint::black_box;
 
@@ -39,5 +40,43 @@ fn optimum(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, simulations, optimum);
+/// The problem alone, its arrays given, as a modelling language is given them; with entropy the fixed point at k = 10.
+fn problem(id: &str, beta: Option<f64>) -> Problem {
+    let theory = builtin(id, &[]).theory().expect("it has a theory");
+    let flow = |f: &evenair_scenario::TheoryFlow| {
+        let scale = f.loads.iter().map(|(_, a)| *a).fold(0.0, f64::max);
+        let weight = if beta.is_some() { 2.0 * (10.0 * scale) * (10.0 * scale) } else { scale };
+        Flow {
+            utility: Utility::inverse(weight),
+            fixed_price: 0.0,
+            loads: f.loads.iter().map(|&(l, a)| (l, a / scale)).collect(),
+        }
+    };
+    let flows = theory.flows.iter().map(flow).collect();
+    Problem { air: theory.conflicts.clone(), flows, beta, ..Problem::default() }
+}
+
+fn problems(criterion: &mut Criterion) {
+    for (name, problem) in [
+        ("topology a, fair", problem("chen10/a", None)),
+        ("topology a, entropy", problem("chen10/a", Some(200.0))),
+        ("36-node grid, fair", problem("jam10/grid", None)),
+        ("36-node grid, entropy", problem("jam10/grid", Some(200.0))),
+    ] {
+        criterion.bench_function(&format!("problem/{name}"), |bencher| {
+            bencher.iter(|| black_box(&problem).solve().expect("solved"));
+        });
+    }
+}
+
+fn fluids(criterion: &mut Criterion) {
+    for id in ["cz06/one", "qcsma/mesh", "lee12/middle"] {
+        let scenario = builtin(id, &[]);
+        criterion.bench_function(&format!("fluid/{id}"), |bencher| {
+            bencher.iter(|| black_box(&scenario).fluid().expect("followed"));
+        });
+    }
+}
+
+criterion_group!(benches, simulations, optimum, problems, fluids);
 criterion_main!(benches);

@@ -379,3 +379,33 @@ fn compare_lays_the_worlds_side_by_side() {
     assert!((share(1, 1) - share(2, 1)).abs() < 1e-6, "the law rests at its fixed point");
     assert!((0..7).all(|stage| (0..4).all(|flow| share(stage, flow) > 0.02)), "nobody starves");
 }
+
+/// The studies of the theory know no chance: each claim holds or something has changed.
+#[test]
+fn every_claim_of_the_theory_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let ids = [
+        "chen10/theorem-2",
+        "chen10/theorem-3",
+        "chen10/appendix-a",
+        "chen10/appendix-b",
+        "cz06/fig-1",
+        "cz06/theorem-1",
+        "qcsma/fig-3",
+        "jam10/fig-7-1",
+        "jam10/fig-7-2",
+        "jam10/fig-7-3",
+        "jam10/fig-7-6a",
+    ];
+    for id in ids {
+        let document = json(&evenair(&["study", id, "--json", "--out", out]));
+        let claims = document["claims"].as_array().unwrap();
+        assert!(claims.len() >= 3);
+        for claim in claims {
+            assert!(claim["holds"].as_bool().unwrap(), "{id}: {claim}");
+        }
+        let report = std::fs::read_to_string(folder.path().join(id).join("report.html")).unwrap();
+        assert!(report.contains("figure-0"));
+    }
+}

@@ -123,14 +123,17 @@ impl ProductForm {
     pub(crate) fn covariance(&self, shares: &Shares) -> DMatrix<f64> {
         let links = self.links();
         let starts: Vec<usize> = (0..links).step_by(LANES).collect();
-        let blocks: Vec<Vec<[f64; LANES]>> = starts
-            .par_iter()
-            .map(|&start| {
-                let mut units = vec![[0.0; LANES]; links];
-                (start..links.min(start + LANES)).for_each(|l| units[l][l - start] = 1.0);
-                self.changes(shares, &units)
-            })
-            .collect();
+        let block = |&start: &usize| {
+            let mut units = vec![[0.0; LANES]; links];
+            (start..links.min(start + LANES)).for_each(|l| units[l][l - start] = 1.0);
+            self.changes(shares, &units)
+        };
+        // Small ones are done before another core would have begun.
+        let blocks: Vec<Vec<[f64; LANES]>> = if self.size() * links < 1_000_000 {
+            starts.iter().map(block).collect()
+        } else {
+            starts.par_iter().map(block).collect()
+        };
         DMatrix::from_fn(links, links, |l, m| blocks[m / LANES][l][m % LANES])
     }
 

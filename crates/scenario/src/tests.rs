@@ -327,3 +327,92 @@ proptest! {
         let _ = Scenario::parse("x.toml", TWO, &[change]);
     }
 }
+
+mod theory {
+    use super::*;
+    use crate::{Objective, Region, Solver};
+
+    const TWO: &str = r#"
+        radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
+        mac = { kind = "ideal", data_rate = "2 Mbps" }
+        rates = [{ from = "b", to = "c", rate = "1 Mbps", one_way = true }]
+        wires = [{ from = "c", to = "d", rate = "4 Mbps", delay = "3 ms" }]
+        nodes = [{ id = "a", at = [0, 0] }, { id = "b", at = [200, 0] }, { id = "c", at = [400, 0] }, { id = "d" }]
+        flows = [
+            { id = "far", from = "a", to = "d", traffic = "saturated", size = "1000 bytes" },
+            { id = "near", from = "a", to = "b", traffic = "cbr", rate = "80 kbps", size = "1000 bytes" },
+        ]
+    "#;
+
+    #[test]
+    fn loads_know_rates_wires_and_limits() {
+        let theory = Scenario::parse("two.toml", TWO, &[]).unwrap().theory().unwrap();
+        assert_eq!(theory.links, ["a>b", "b>c", "c=d"]);
+        let far = &theory.flows[0];
+        // 8000 bits at 2, 1 and 4 Mb/s
+        for ((link, load), (l, a)) in far.loads.iter().zip([(0, 4e-3), (1, 8e-3), (2, 2e-3)]) {
+            assert!(*link == l && (load - a).abs() < 1e-12, "{:?}", far.loads);
+        }
+        assert!((far.propagation_s - 6e-3).abs() < 1e-12 && (far.round_trip_s - 20e-3).abs() < 1e-12);
+        assert!((theory.flows[1].limit_pps - 10.0).abs() < 1e-9);
+        assert!(theory.conflicts.conflict(0, 1));
+    }
+
+    #[test]
+    fn a_flow_takes_no_more_than_it_offers() {
+        let scenario = Scenario::parse("two.toml", TWO, &[]).unwrap();
+        // 4 ms of 10 packets a second leave 0.96 of the air for 12 ms a packet: 80 packets/s.
+        for objective in [Objective::Proportional, Objective::Fair, Objective::MaxMin] {
+            let optimum = scenario.optimum(objective).unwrap();
+            assert!((optimum.rates_pps[0] - 80.0).abs() < 1e-3, "{objective:?}: {:?}", optimum.rates_pps);
+            assert!((optimum.rates_pps[1] - 10.0).abs() < 1e-4);
+        }
+        let second = scenario.optimum_over(Objective::Proportional, Region::Exact, Solver::Clarabel).unwrap();
+        assert!((second.rates_pps[0] - 80.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_fixed_point_of_unequal_rates_is_refused() {
+        let laws =
+            ["backoff.law=adaptive", "connections.k=10", "flows.near.traffic=saturated"].map(String::from);
+        let text = TWO.replace(", rate = \"80 kbps\"", "");
+        let scenario = Scenario::parse("two.toml", &text, &laws).unwrap();
+        let refused = scenario.optimum(Objective::FixedPoint).unwrap_err().to_string();
+        assert!(refused.contains("one rate"), "{refused}");
+    }
+
+    #[test]
+    fn a_flow_that_leaves_gives_its_share_back() {
+        let text = TWO
+            .replace("rates = [{ from = \"b\", to = \"c\", rate = \"1 Mbps\", one_way = true }]", "")
+            .replace("traffic = \"cbr\", rate = \"80 kbps\"", "traffic = \"saturated\", stop = \"50 s\"");
+        let changes =
+            ["backoff.law=adaptive", "connections.k=10", "fluid.duration='100 s'"].map(String::from);
+        let scenario = Scenario::parse("two.toml", &text, &changes).unwrap();
+        let run = scenario.fluid().unwrap();
+        let at = |time: f64| run.times.iter().position(|t| *t >= time).unwrap();
+        let (before, after) = (&run.views[at(49.0)].rates, &run.views[at(99.0)].rates);
+        assert!(before[1] > 10.0 && after[1] == 0.0 && after[0] > 1.1 * before[0], "{before:?} {after:?}");
+        assert!(run.has_settled);
+        // Alone it rests where the scenario without the other does.
+        let alone = text.split("{ id = \"near\"").next().unwrap().to_string() + "]";
+        let alone = Scenario::parse("one.toml", &alone, &changes).unwrap();
+        let rest = alone.fluid().unwrap().rest.unwrap().1.rates[0];
+        assert!((after[0] / rest - 1.0).abs() < 1e-4, "{} {rest}", after[0]);
+    }
+
+    #[test]
+    fn ideal_csma_forgets_what_only_80211_knows() {
+        let text = r#"
+            radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
+            mac = { data_rate = "11 Mbps", basic_rate = "1 Mbps", rts_threshold = "500 bytes" }
+            nodes = [{ id = "a", at = [0, 0] }, { id = "b", at = [200, 0] }]
+            flows = [{ id = "1", from = "a", to = "b" }]
+        "#;
+        let ideal = Scenario::parse("one.toml", text, &[]).unwrap().over_ideal_csma().unwrap();
+        assert_eq!(ideal.mac.kind, MacKind::Ideal);
+        assert!(ideal.mac.rts_threshold.is_none() && ideal.mac.data_rate.is_some());
+        let edca = Scenario::parse("one.toml", text, &["backoff.law=edca".to_string()]).unwrap();
+        assert!(edca.over_ideal_csma().is_err());
+    }
+}

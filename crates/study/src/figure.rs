@@ -24,6 +24,7 @@ pub(crate) fn spec(outcome: &Outcome, figure: &Figure) -> Value {
     let mut spec = match figure.kind {
         FigureKind::Bars => bars(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput)),
         FigureKind::Series => series(&chosen, figure.metric.unwrap_or(Metric::Goodput)),
+        FigureKind::Spread => spread(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput)),
         FigureKind::Phase => phase(&chosen, figure.metric.unwrap_or(Metric::Goodput), figure.against),
         FigureKind::ConflictGraph => conflict_graph(&chosen),
         FigureKind::Ledger => ledger(&chosen),
@@ -216,6 +217,34 @@ fn column(run: &crate::RunRecord, flow: usize, metric: Metric) -> Option<&[f64]>
         }
         Metric::Backlog => &series.links.iter().find(|l| l.queue == run.flows[flow].queue)?.backlog,
         _ => &columns.goodput_pps,
+    })
+}
+
+/// One tick per seed, a dot at the mean, a cross at the paper's number.
+fn spread(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Value {
+    let (mut rows, mut means) = (Vec::new(), Vec::new());
+    for variant in variants {
+        for value in outcome.samples(&variant.id, metric, None).unwrap_or_default() {
+            rows.push(json!({"system": variant.label, "value": value}));
+        }
+        if let Some(row) = outcome.row(&variant.id, "total", metric) {
+            means.push(json!({"system": variant.label, "value": row.mean, "paper": row.paper}));
+        }
+    }
+    let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
+    let y = json!({"field": "system", "type": "nominal", "sort": order, "title": null});
+    let x = |field: &str| json!({"field": field, "type": "quantitative", "title": metric.label()});
+    json!({
+        "width": 640, "height": {"step": 44},
+        "layer": [
+            {"data": {"values": rows}, "mark": {"type": "tick", "opacity": 0.6, "thickness": 1.5},
+             "encoding": {"y": y, "x": x("value")}},
+            {"data": {"values": means}, "mark": {"type": "circle", "size": 110, "color": "#d55e00", "opacity": 1},
+             "encoding": {"y": y, "x": x("value"), "tooltip": [{"field": "value", "format": ".4g"}]}},
+            {"data": {"values": means}, "transform": [{"filter": "isValid(datum.paper)"}],
+             "mark": {"type": "point", "shape": "cross", "size": 120, "color": "black"},
+             "encoding": {"y": y, "x": x("paper")}},
+        ],
     })
 }
 

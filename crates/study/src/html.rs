@@ -41,6 +41,9 @@ pub fn report(outcome: &Outcome, command: &str) -> String {
             Some(_) if matches!(figure.kind, crate::FigureKind::Lines) => {
                 "Lines: means over seeds, bands their 95 % intervals. Crosses: the paper's numbers."
             }
+            Some(_) if matches!(figure.kind, crate::FigureKind::Spread) => {
+                "Ticks: seeds. Dots: their means. Crosses: the paper's numbers."
+            }
             Some(Metric::Goodput) if matches!(figure.kind, crate::FigureKind::Bars) => {
                 "Bars: mean over seeds, with its 95 % interval. Black ticks: the fair optimum."
             }

@@ -249,6 +249,8 @@ pub enum FigureKind {
     Timeline,
     /// A metric over a swept parameter, a line per variant and flow.
     Lines,
+    /// A tick per seed of a metric of the whole, and their mean.
+    Spread,
     /// A phase portrait: the metric over time of one flow against that of another, or against another metric of the same.
     Phase,
 }

@@ -37,8 +37,14 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
 fn as_json(scenario: &str, optimum: &Optimum) -> Value {
     let flows = optimum.theory.flows.iter().zip(&optimum.rates_pps).zip(&optimum.capacity_pps);
     let flows = flows.map(|((flow, rate), capacity)| {
-        json!({"flow": flow.name, "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity})
+        let loads = flow.loads.iter().map(|&(l, a)| json!({"link": optimum.theory.links[l], "airtime_s": a}));
+        json!({
+            "flow": flow.name, "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity,
+            "loads": loads.collect::<Vec<_>>(),
+        })
     });
+    let conflicts = optimum.theory.conflicts.edges();
+    let conflicts = conflicts.map(|(l, m)| json!([optimum.theory.links[l], optimum.theory.links[m]]));
     let links = optimum.theory.links.iter().enumerate().map(|(l, name)| {
         json!({"link": name, "price": optimum.prices.get(l), "load": optimum.load[l], "airtime": optimum.airtime.get(l)})
     });
@@ -50,6 +56,7 @@ fn as_json(scenario: &str, optimum: &Optimum) -> Value {
         "scenario": scenario,
         "flows": flows.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
+        "conflicts": conflicts.collect::<Vec<_>>(),
         "independent_sets": sets.collect::<Vec<_>>(),
         "objective": optimum.value.map(|(value, _)| value),
         "bound": optimum.value.map(|(_, bound)| bound),

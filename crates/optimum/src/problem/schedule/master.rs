@@ -28,6 +28,31 @@ pub(super) struct Master<'a> {
     pub(super) steps: u32,
 }
 
+/// What the state amounts to.
+struct Measure {
+    /// How much heavier each set might be.
+    slack: Vec<f64>,
+    /// By how much shares less loads and unused capacity are off, per link, and the shares' sums, per component.
+    links: Vec<f64>,
+    components: Vec<f64>,
+    /// Sum of the products that are zero at the optimum.
+    complementarity: f64,
+}
+
+impl Measure {
+    fn residual(&self) -> f64 {
+        self.links.iter().chain(&self.components).map(|r| r.abs()).fold(0.0, f64::max)
+    }
+
+    fn gap(&self) -> f64 {
+        self.complementarity.max(self.residual())
+    }
+
+    fn norm(&self) -> f64 {
+        self.links.iter().chain(&self.components).map(|r| r * r).sum::<f64>().sqrt()
+    }
+}
+
 /// A change of the state.
 struct Step {
     lambda: Vec<f64>,
@@ -152,8 +177,11 @@ impl<'a> Master<'a> {
     /// Takes new sets in: component values rise until they are allowed.
     pub(super) fn add(&mut self, columns: Vec<Column>) {
         let count = (self.tau.len() + self.v.len()).max(1) as f64;
-        let average =
-            if self.tau.is_empty() { 1.0 / self.active.len() as f64 } else { self.complementarity() / count };
+        let average = if self.tau.is_empty() {
+            1.0 / self.active.len() as f64
+        } else {
+            self.measure().complementarity / count
+        };
         for column in &columns {
             let weight: f64 = column.links.iter().map(|&i| self.lambda[i]).sum();
             let least = weight * (1.0 + 1e-3)
@@ -175,19 +203,17 @@ impl<'a> Master<'a> {
         self.columns.iter().map(slack).collect()
     }
 
-    fn complementarity(&self) -> f64 {
-        let sets: f64 = self.slacks().iter().zip(&self.tau).map(|(s, t)| s * t).sum();
-        sets + self.lambda.iter().zip(&self.v).map(|(l, v)| l * v).sum::<f64>()
-    }
-
     /// How far the master is from solved.
     pub(super) fn gap(&self) -> f64 {
-        self.complementarity().max(self.residual())
+        self.measure().gap()
     }
 
-    fn residual(&self) -> f64 {
+    fn measure(&self) -> Measure {
         let (links, components) = self.residuals();
-        links.iter().chain(&components).map(|r| r.abs()).fold(0.0, f64::max)
+        let slack = self.slacks();
+        let sets: f64 = slack.iter().zip(&self.tau).map(|(s, t)| s * t).sum();
+        let complementarity = sets + self.lambda.iter().zip(&self.v).map(|(l, v)| l * v).sum::<f64>();
+        Measure { slack, links, components, complementarity }
     }
 
     /// By how much shares less loads and unused capacity, and the shares' sums, are off.
@@ -223,33 +249,31 @@ impl<'a> Master<'a> {
     /// Steps until the master is solved this well, or many times; false if it cannot be solved better.
     pub(super) fn improve(&mut self, goal: f64) -> bool {
         let last = self.steps + STEPS_MAX;
-        while self.gap() > goal {
+        let mut now = self.measure();
+        while now.gap() > goal && self.steps < last {
             self.steps += 1;
-            let Some(factor) = self.factor() else { return false };
-            let slack = self.slacks();
+            let Some(factor) = self.factor(&now.slack) else { return false };
             let count = (self.tau.len() + self.v.len()) as f64;
-            let average = self.complementarity() / count;
+            let average = now.complementarity / count;
             // Mehrotra's predictor tells how much centring the step needs, and corrects for its own curvature.
-            let affine = self.solve(&factor, &slack, 0.0, None);
-            let reach = self.reach(&affine, &slack, 1.0);
-            let after = self.after(&affine, &slack, reach) / count;
+            let affine = self.solve(&factor, &now, 0.0, None);
+            let reach = self.reach(&affine, &now.slack, 1.0);
+            let after = self.after(&affine, &now.slack, reach) / count;
             let ratio = (after / average).clamp(0.0, 1.0);
             // Products that outrun the residuals would leave them no room to be solved.
-            let lags = self.residual() > average * count;
+            let lags = now.residual() > average * count;
             let target = average * if lags { 0.5 } else { (ratio * ratio * ratio).max(1e-3) };
-            let step = self.solve(&factor, &slack, target, Some(&affine));
-            if !self.apply(&step, &slack) {
-                return false;
-            }
-            if self.steps == last {
-                break;
+            let step = self.solve(&factor, &now, target, Some(&affine));
+            match self.apply(&step, &now) {
+                Some(next) => now = next,
+                None => return false,
             }
         }
         true
     }
 
     /// The Newton matrix in `λ` and `μ`, factored.
-    fn factor(&self) -> Option<Cholesky<f64, Dyn>> {
+    fn factor(&self, slack: &[f64]) -> Option<Cholesky<f64, Dyn>> {
         let n = self.active.len();
         let mut matrix = DMatrix::zeros(n + self.mu.len(), n + self.mu.len());
         for flow in &self.problem.flows {
@@ -264,7 +288,7 @@ impl<'a> Master<'a> {
             let wire = self.wire(i).map_or(0.0, |wire| wire.load(self.lambda[i] * self.unit).1 * self.unit);
             matrix[(i, i)] += self.v[i] / self.lambda[i] + wire;
         }
-        for ((column, tau), slack) in self.columns.iter().zip(&self.tau).zip(self.slacks()) {
+        for ((column, tau), slack) in self.columns.iter().zip(&self.tau).zip(slack) {
             let (weight, k) = (tau / slack, n + column.component);
             for &i in &column.links {
                 for &j in &column.links {
@@ -279,9 +303,9 @@ impl<'a> Master<'a> {
     }
 
     /// The step towards products of `target`, corrected for the products of an earlier step's changes.
-    fn solve(&self, factor: &Cholesky<f64, Dyn>, slack: &[f64], target: f64, earlier: Option<&Step>) -> Step {
+    fn solve(&self, factor: &Cholesky<f64, Dyn>, now: &Measure, target: f64, earlier: Option<&Step>) -> Step {
         let n = self.active.len();
-        let (links, components) = self.residuals();
+        let Measure { slack, links, components, .. } = now;
         // What τ and v become if prices stay.
         let tau: Vec<f64> = (0..slack.len())
             .map(|j| {
@@ -346,31 +370,29 @@ impl<'a> Master<'a> {
         sets + links.sum::<f64>()
     }
 
-    /// Takes the step, shortened until it does not make the residuals worse; false if nothing is left of it.
-    fn apply(&mut self, step: &Step, slack: &[f64]) -> bool {
-        let norm = |(links, components): (Vec<f64>, Vec<f64>)| {
-            links.iter().chain(&components).map(|r| r * r).sum::<f64>().sqrt()
-        };
-        let (before, gap) = (norm(self.residuals()), self.complementarity());
+    /// Takes the step, shortened until it does not make the residuals worse; none if nothing is left of it.
+    fn apply(&mut self, step: &Step, now: &Measure) -> Option<Measure> {
+        let before = now.norm();
         let start = (self.lambda.clone(), self.mu.clone(), self.tau.clone(), self.v.clone());
-        let mut t = self.reach(step, slack, BOUNDARY);
-        for _ in 0..40 {
+        let mut t = self.reach(step, &now.slack, BOUNDARY);
+        while t > 1e-10 {
             let moved =
                 |x: &[f64], dx: &[f64]| x.iter().zip(dx).map(|(x, dx)| x + t * dx).collect::<Vec<f64>>();
             self.lambda = moved(&start.0, &step.lambda);
             self.mu = moved(&start.1, &step.mu);
             self.tau = moved(&start.2, &step.tau);
             self.v = moved(&start.3, &step.v);
-            let after = norm(self.residuals());
-            let slacks = self.slacks().iter().all(|s| *s > 0.0);
+            let next = self.measure();
+            let after = next.norm();
             // Below the complementarity residuals may rise: they are solved for again in the next step.
-            if slacks && (after <= before * (1.0 - 0.01 * t) || after <= 0.5 * gap) {
-                return t > 1e-10;
+            let is_better = after <= before * (1.0 - 0.01 * t) || after <= 0.5 * now.complementarity;
+            if is_better && next.slack.iter().all(|s| *s > 0.0) {
+                return Some(next);
             }
             t *= 0.5;
         }
         (self.lambda, self.mu, self.tau, self.v) = start;
-        false
+        None
     }
 }
 

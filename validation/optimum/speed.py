@@ -1,0 +1,123 @@
+"""evenair beside CVXPY with its default solver, on the same problems, in one run.
+
+    cargo bench -p evenair-agreement --bench simulation -- problem
+    python validation/optimum/speed.py target/release/evenair
+
+Network, loads and conflicts come from `evenair solve --json`; CVXPY gets every maximal independent set (with
+entropy: every one). Times of CVXPY: a new problem, from its arrays to its solution, as each new network needs it; and
+its solve() once more, canonicalisation kept. Import is left out. Times of evenair: the whole process, and, by criterion
+(target/criterion), the problem from its arrays to its certified solution. Medians. Both objectives are printed: speed
+is not bought with accuracy.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+import cvxpy as cp
+import numpy as np
+
+
+def independent_sets(links, conflicts, maximal):
+    near = {link: set() for link in range(links)}
+    for a, b in conflicts:
+        near[a].add(b)
+        near[b].add(a)
+    found = []
+
+    def extend(chosen, rest):
+        found.append(chosen)
+        for i, link in enumerate(rest):
+            extend([*chosen, link], [m for m in rest[i + 1 :] if m not in near[link]])
+
+    extend([], list(range(links)))
+    if maximal:
+        found = [s for s in found if all(link in s or near[link] & set(s) for link in range(links))]
+    return found
+
+
+def ask(evenair, arguments):
+    command = [evenair, "solve", *arguments, "--json"]
+    times = []
+    for _ in range(21):
+        start = time.perf_counter()
+        output = subprocess.run(command, capture_output=True, check=True).stdout
+        times.append(time.perf_counter() - start)
+    return json.loads(output), median(times)
+
+
+def prepare(document, weight, beta):
+    names = [link["link"] for link in document["links"]]
+    conflicts = [(names.index(a), names.index(b)) for a, b in document["conflicts"]]
+    sets = independent_sets(len(names), conflicts, beta is None)
+    flows = document["flows"]
+    scale = np.array([flow["capacity_pps"] for flow in flows])
+    load = np.zeros((len(names), len(flows)))
+    for s, flow in enumerate(flows):
+        for entry in flow["loads"]:
+            load[names.index(entry["link"]), s] = entry["airtime_s"] * scale[s]
+    member = np.array([[link in s for s in sets] for link in range(len(names))], dtype=float)
+    return load, member, weight(scale), beta
+
+
+def build(load, member, weight, beta):
+    x, tau = cp.Variable(load.shape[1]), cp.Variable(member.shape[1], nonneg=True)
+    objective = -cp.sum(cp.multiply(weight, cp.inv_pos(x)))
+    if beta is not None:
+        objective += cp.sum(cp.entr(tau)) / beta
+    return cp.Problem(cp.Maximize(objective), [load @ x <= member @ tau, cp.sum(tau) == 1])
+
+
+def timed(document, weight, beta):
+    arrays = prepare(document, weight, beta)
+    new, again = [], []
+    for _ in range(9):
+        start = time.perf_counter()
+        problem = build(*arrays)
+        problem.solve()
+        new.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        problem.solve()
+        again.append(time.perf_counter() - start)
+    return problem.value, median(new), median(again), arrays[1].shape[1]
+
+
+def criterion(name):
+    """Median of the last bench [s], if it was run."""
+    for path in Path("target/criterion").rglob("new/estimates.json"):
+        if name in str(path):
+            return json.loads(path.read_text())["median"]["point_estimate"] * 1e-9
+    return None
+
+
+def main():
+    evenair = sys.argv[1]
+    laws = ["--set", "backoff.law=adaptive", "--set", "connections.k=10"]
+    cases = [
+        ("topology a, fair", ["chen10/a"], lambda c: 1 / c, None),
+        ("topology a, fixed point", ["chen10/a", "--objective", "fixed-point", *laws], lambda c: 200 / c**2, 200),
+        ("36-node grid, fair", ["jam10/grid"], lambda c: 1 / c, None),
+        ("36-node grid, fixed point", ["jam10/grid", "--objective", "fixed-point", *laws], lambda c: 200 / c**2, 200),
+    ]
+    print(f"CVXPY {cp.__version__}, solver {cp.installed_solvers()[0]}\n")
+    ours = "evenair, process [ms] | evenair, problem [ms]"
+    theirs = "CVXPY, new problem [ms] | CVXPY, again [ms]"
+    print(f"| problem | links | sets | {ours} | {theirs} | ratio, new problems | evenair's objective | CVXPY's |")
+    print("|---" * 10 + "|")
+    for name, arguments, weight, beta in cases:
+        document, process = ask(evenair, arguments)
+        value, new, again, sets = timed(document, weight, beta)
+        own = criterion(name.replace("fixed point", "entropy"))
+        inside = f"{own * 1e3:.3f}" if own else "–"
+        ratio = f"{new / own:.0f}" if own else "–"
+        print(
+            f"| {name} | {len(document['links'])} | {sets} | {process * 1e3:.2f} | {inside} | {new * 1e3:.1f} "
+            f"| {again * 1e3:.1f} | {ratio} | {document['objective']:.9g} | {value:.9g} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
