@@ -138,10 +138,12 @@ fn shard(text: &str) -> Result<Shard, String> {
 #[command(after_help = "Examples:\n  \
     evenair solve chen10/a\n  \
     evenair solve jam10/grid --objective max-min --region collision-domains\n  \
-    evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10\n\n\
-    The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its\n\
+    evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10\n  \
+    evenair solve chen10/a --exponents 0.8,0.8,0.8,0.8\n  \
+    evenair solve chen10/a --wanted 250,130,150,150\n\n\
+    The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
     802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
-    The exact region is solved exactly up to some hundreds of links, by generating independent sets as they are needed;\n\
+    The exact region is solved exactly up to some hundreds of links, by generating independent sets as they are needed; \
     beyond, the allocation is feasible and a certified bound says how much better any could be.")]
 pub(crate) struct SolveOptions {
     #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
@@ -160,6 +162,12 @@ pub(crate) struct SolveOptions {
     /// Who solves
     #[arg(long, value_enum, default_value_t = SolverName::Own)]
     pub(crate) solver: SolverName,
+    /// Instead: how ideal CSMA shares the air at these exponents βr, one per link
+    #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "wanted"])]
+    pub(crate) exponents: Vec<f64>,
+    /// Instead: which exponents give the flows these rates [packets/s]
+    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with = "objective")]
+    pub(crate) wanted: Vec<f64>,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -253,9 +261,9 @@ pub(crate) struct ShowOptions {
     evenair fluid chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
     evenair fluid chen10/a --set backoff.law=adaptive --set fluid.implicit=true\n  \
     evenair fluid qcsma/mesh --set fluid.rho=1.0 --out result\n\n\
-    The model follows from the scenario's laws, or from fluid.model: reno-csma, e-multcp, e-multcp-reduced, quic-tcp,\n\
-    dual-descent, optimal-csma (evenair schema describes the keys of each). It is followed until it should have settled;\n\
-    then its rest is sought by Newton's method, with the eigenvalues of the linearisation there: all real parts below\n\
+    The model follows from the scenario's laws, or from fluid.model: reno-csma, e-multcp, e-multcp-reduced, quic-tcp, \
+    dual-descent, optimal-csma (evenair schema describes the keys of each). It is followed until it should have settled; \
+    then its rest is sought by Newton's method, with the eigenvalues of the linearisation there: all real parts below \
     zero is a stable rest, and the one closest to zero says how fast it returns.")]
 pub(crate) struct FluidOptions {
     #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]
@@ -274,8 +282,8 @@ pub(crate) struct FluidOptions {
 #[command(after_help = "Examples:\n  \
     evenair compare chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
     evenair compare jam10/chain --seeds 10\n\n\
-    Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid\n\
-    model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11. Steps that the scenario's laws do not have\n\
+    Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid \
+    model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11. Steps that the scenario's laws do not have \
     are left out. The gap of a step is what its idealisation hid.")]
 pub(crate) struct CompareOptions {
     #[arg(value_name = "SCENARIO", help = SCENARIO_HELP)]

@@ -329,6 +329,26 @@ fn both_solvers_and_three_regions_agree_where_they_should() {
 }
 
 #[test]
+fn the_product_form_and_its_inverse() {
+    // [Chen10] eq. (4.2): link 2 gets ρ/(2ρ² + 4ρ + 1) where all have the exponent log ρ.
+    let rho = 2.24f64;
+    let z = rho.ln().to_string();
+    let all = [z.as_str(); 4].join(",");
+    let document = json(&evenair(&["solve", "chen10/a", "--exponents", &all, "--json"]));
+    let airtime = document["links"][1]["airtime"].as_f64().unwrap();
+    assert!((airtime - rho / (2.0 * rho * rho + 4.0 * rho + 1.0)).abs() < 1e-12, "{airtime}");
+    let document = json(&evenair(&["solve", "chen10/a", "--wanted", "250,130,150,150", "--json"]));
+    let capacity =
+        json(&evenair(&["solve", "chen10/a", "--json"]))["flows"][0]["capacity_pps"].as_f64().unwrap();
+    for (link, rate) in document["links"].as_array().unwrap().iter().zip([250.0, 130.0, 150.0, 150.0]) {
+        assert!((link["airtime"].as_f64().unwrap() * capacity - rate).abs() < 1e-6, "{document}");
+    }
+    let beyond = evenair(&["solve", "chen10/a", "--wanted", "400,200,150,150"]);
+    assert_eq!(beyond.status.code(), Some(2));
+    assert!(stderr(&beyond).contains("infeasible"), "{}", stderr(&beyond));
+}
+
+#[test]
 fn the_fluid_model_rests_at_the_fixed_point() {
     let laws = ["--set", "backoff.law=adaptive", "--set", "connections.k=10"];
     let fluid = json(&evenair(&[&["fluid", "chen10/a", "--json"], &laws[..]].concat()));

@@ -116,17 +116,28 @@ impl ProductForm {
     /// The derivative of [QCSMA] Lemma 1, `∂y_l/∂(βr_m) = Cov(l, m)`.
     pub fn covariance_times(&self, shares: &Shares, direction: &[f64]) -> Vec<f64> {
         let directions: Vec<[f64; 1]> = direction.iter().map(|&d| [d]).collect();
-        self.changes(shares, &directions).into_iter().map(|[change]| change).collect()
+        let all = vec![true; self.links()];
+        self.changes(shares, &directions, &all, 0).into_iter().map(|[change]| change).collect()
     }
 
     /// The matrix of covariances between links.
     pub(crate) fn covariance(&self, shares: &Shares) -> DMatrix<f64> {
-        let links = self.links();
+        let (links, bags) = (self.links(), &self.elimination.bags);
         let starts: Vec<usize> = (0..links).step_by(LANES).collect();
+        // Links that follow each other in the elimination together: what they touch on the way up are few bags, and what lies
+        // below them is known from the other half of the matrix.
         let block = |&start: &usize| {
             let mut units = vec![[0.0; LANES]; links];
-            (start..links.min(start + LANES)).for_each(|l| units[l][l - start] = 1.0);
-            self.changes(shares, &units)
+            let mut touched = vec![false; links];
+            for i in start..links.min(start + LANES) {
+                units[bags[i].link][i - start] = 1.0;
+                let mut bag = Some(i);
+                while let Some(i) = bag.filter(|&i| !touched[i]) {
+                    touched[i] = true;
+                    bag = bags[i].parent;
+                }
+            }
+            self.changes(shares, &units, &touched, start)
         };
         // Small ones are done before another core would have begun.
         let blocks: Vec<Vec<[f64; LANES]>> = if self.size() * links < 1_000_000 {
@@ -134,14 +145,28 @@ impl ProductForm {
         } else {
             starts.par_iter().map(block).collect()
         };
-        DMatrix::from_fn(links, links, |l, m| blocks[m / LANES][l][m % LANES])
+        let mut matrix = DMatrix::zeros(links, links);
+        for i in 0..links {
+            for j in i..links {
+                let (l, m) = (bags[i].link, bags[j].link);
+                let covariance = blocks[i / LANES][m][i % LANES];
+                (matrix[(l, m)], matrix[(m, l)]) = (covariance, covariance);
+            }
+        }
+        matrix
     }
 
-    /// How shares change along several directions at once.
-    fn changes<const N: usize>(&self, shares: &Shares, directions: &[[f64; N]]) -> Vec<[f64; N]> {
+    /// How shares change along several directions at once, which move the touched bags only; of the bags from `first` on.
+    fn changes<const N: usize>(
+        &self,
+        shares: &Shares,
+        directions: &[[f64; N]],
+        touched: &[bool],
+        first: usize,
+    ) -> Vec<[f64; N]> {
         let mut messages = vec![[0.0; N]; self.size()];
         let mut gains = vec![[0.0; N]; self.size()];
-        for bag in &self.elimination.bags {
+        for (bag, _) in self.elimination.bags.iter().zip(touched).filter(|(_, touched)| **touched) {
             for entry in bag.entries() {
                 let transmits = shares.transmits[entry.place];
                 let mut silent = [0.0; N];
@@ -165,7 +190,7 @@ impl ProductForm {
         let mut occurs = messages;
         occurs.fill([0.0; N]);
         let mut change = vec![[0.0; N]; self.links()];
-        for bag in self.elimination.bags.iter().rev() {
+        for bag in self.elimination.bags[first..].iter().rev() {
             for entry in bag.entries() {
                 let (p, t) = (shares.occurs[entry.place], shares.transmits[entry.place]);
                 let (mut silent, gain) = (occurs[entry.place], &gains[entry.place]);

@@ -3,7 +3,7 @@
 use crate::language::{BackoffLaw, Scenario};
 use crate::theory::{Theory, TheoryFlow};
 use evenair_optimum::max_min::{self, Fair};
-use evenair_optimum::{Failure, Flow, Problem, Residuals, Solution, Utility, Wire};
+use evenair_optimum::{Failure, Flow, Problem, ProductForm, Residuals, Solution, Utility, Wire};
 use evenair_topology::{ConflictGraph, maximal_cliques};
 
 /// What is maximised.
@@ -124,6 +124,44 @@ impl Scenario {
             Objective::Proportional => maximum(theory, (region, solver), capacity_pps, objective, 1.0),
             Objective::AlphaFair(alpha) => maximum(theory, (region, solver), capacity_pps, objective, alpha),
         }
+    }
+
+    /// How ideal CSMA shares the air where the links' exponents `βr` are given ([Chen10] eq. (3.2), (3.3)): each link's share of
+    /// time, in the order of [`Theory::links`].
+    ///
+    /// # Errors
+    /// If there is not one exponent per link of the air, or there are too many independent sets.
+    pub fn shares_at(&self, exponents: &[f64]) -> Result<(Theory, Vec<f64>), Failure> {
+        let theory = self.theory()?;
+        if exponents.len() != theory.air() || exponents.iter().any(|z| !z.is_finite()) {
+            let names = theory.links[..theory.air()].join(", ");
+            return Err(Failure::Malformed(format!("give {} exponents, for {names}", theory.air())));
+        }
+        let shares = ProductForm::new(&theory.conflicts)?.shares(exponents).links;
+        Ok((theory, shares))
+    }
+
+    /// The inverse: which exponents give the flows these rates \[packets/s\], each link just the share of time that it needs.
+    ///
+    /// # Errors
+    /// If there is not one rate per flow, a link carries nothing, or the rates lie outside the capacity region or on its
+    /// boundary.
+    pub fn exponents_for(&self, rates_pps: &[f64]) -> Result<(Theory, Vec<f64>), Failure> {
+        let theory = self.theory()?;
+        if rates_pps.len() != theory.flows.len() {
+            let names: Vec<&str> = theory.flows.iter().map(|f| f.name.as_str()).collect();
+            return Err(Failure::Malformed(format!(
+                "give {} rates, for flows {}",
+                names.len(),
+                names.join(", ")
+            )));
+        }
+        let mut wanted = vec![0.0; theory.links.len()];
+        for (flow, x) in theory.flows.iter().zip(rates_pps) {
+            flow.loads.iter().for_each(|&(l, a)| wanted[l] += a * x);
+        }
+        let exponents = ProductForm::new(&theory.conflicts)?.exponents_for(&wanted[..theory.air()])?;
+        Ok((theory, exponents))
     }
 
     fn fixed_point(

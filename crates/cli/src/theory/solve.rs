@@ -5,11 +5,14 @@ use crate::commands::{print, scenario};
 use crate::text;
 use crate::theory::row;
 use anyhow::Result;
-use evenair_scenario::{Objective, Optimum, Region, Solver};
+use evenair_scenario::{Objective, Optimum, Region, Scenario, Solver};
 use serde_json::{Value, json};
 
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let scenario = scenario(&options.scenario, &options.set)?;
+    if !options.exponents.is_empty() || !options.wanted.is_empty() {
+        return product_form(options, &scenario);
+    }
     let objective = match options.objective {
         ObjectiveName::Fair => Objective::Fair,
         ObjectiveName::FixedPoint => Objective::FixedPoint,
@@ -31,6 +34,27 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         return print(&format!("{:#}\n", as_json(&options.scenario, &optimum)));
     }
     print(&as_text(&optimum))
+}
+
+/// Shares of time from exponents, or exponents from rates.
+fn product_form(options: &SolveOptions, scenario: &Scenario) -> Result<()> {
+    let exponents = if options.wanted.is_empty() {
+        options.exponents.clone()
+    } else {
+        scenario.exponents_for(&options.wanted)?.1
+    };
+    let (theory, shares) = scenario.shares_at(&exponents)?;
+    if options.json {
+        let links = theory.links.iter().zip(&exponents).zip(&shares);
+        let links = links.map(|((name, z), y)| json!({"link": name, "exponent": z, "airtime": y}));
+        let document = json!({"scenario": options.scenario, "links": links.collect::<Vec<_>>()});
+        return print(&format!("{document:#}\n"));
+    }
+    let mut rows = vec![row(&["link", "exponent βr", "airtime"])];
+    for ((name, z), y) in theory.links.iter().zip(&exponents).zip(&shares) {
+        rows.push(vec![name.clone(), text::number(*z), format!("{:.1} %", 100.0 * y)]);
+    }
+    print(&text::columns(&rows))
 }
 
 /// What is not there is null.

@@ -11,8 +11,8 @@ pub(super) struct Bag {
     pub(super) link: usize,
     /// The place of the first configuration's value among all values.
     pub(super) first: usize,
-    /// Links of the separator; a configuration is an independent set among them.
-    separator: usize,
+    /// The bag that this one is eliminated into; none for the last of a component.
+    pub(super) parent: Option<usize>,
     /// How many bags are eliminated into this one.
     children: usize,
     /// For each configuration, whether the link may transmit beside it.
@@ -35,7 +35,7 @@ pub(super) struct Entry<'a> {
 impl Bag {
     /// Whether nothing is left behind: the last link of its component.
     pub(super) const fn is_root(&self) -> bool {
-        self.separator == 0
+        self.parent.is_none()
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
@@ -95,7 +95,7 @@ impl Elimination {
             let mut bag = Bag {
                 link,
                 first: size,
-                separator: separator.len(),
+                parent: separator.first().map(|&l| rank[l as usize]),
                 children: children[i].len(),
                 may_transmit: Vec::with_capacity(own.len()),
                 places: Vec::with_capacity(2 * own.len() * children[i].len()),
@@ -114,8 +114,8 @@ impl Elimination {
                 }
             }
             size += own.len();
-            if let Some(&parent) = separator.first() {
-                children[rank[parent as usize]].push(i);
+            if let Some(parent) = bag.parent {
+                children[parent].push(i);
             }
             bags.push(bag);
             configurations.push(own);
