@@ -27,15 +27,18 @@ pub struct Options {
     pub method: Method,
     /// Error of a step that is allowed, relative to the state.
     pub tolerance: f64,
-    /// How many states are kept, evenly over the time, the first and the last among them.
+    /// How many states are kept, the first and the last among them.
     pub samples: usize,
+    /// How they are spread: the i-th of n lies at `(i/n)` to this power of the time. One is evenly; with more they crowd at the
+    /// beginning, where a system moves fastest.
+    pub crowding: f64,
     /// The same step always, instead of one by the error; for tests of order.
     pub fixed_step: Option<f64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { method: Method::default(), tolerance: 1e-8, samples: 501, fixed_step: None }
+        Self { method: Method::default(), tolerance: 1e-8, samples: 501, crowding: 1.0, fixed_step: None }
     }
 }
 
@@ -314,7 +317,8 @@ impl<S: System + ?Sized> Run<'_, S> {
     fn sample(&mut self, until: f64, before: &[f64], h: f64) {
         let gaps = self.options.samples.max(2) - 1;
         while self.trajectory.times.len() <= gaps {
-            let due = self.until * self.trajectory.times.len() as f64 / gaps as f64;
+            let part = self.trajectory.times.len() as f64 / gaps as f64;
+            let due = self.until * libm::pow(part, self.options.crowding);
             let is_last = self.trajectory.times.len() == gaps;
             if due > until || (is_last && h > 0.0) {
                 break;

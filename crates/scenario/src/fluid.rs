@@ -40,6 +40,8 @@ pub struct FluidRun {
 
 /// How many states are kept.
 const SAMPLES: usize = 401;
+/// Rates move within round trips, prices and connections in minutes: samples crowd where the first still move.
+const CROWDING: f64 = 2.5;
 /// Flows that start earlier than this do so together: there are no packets that would have to be kept apart \[s\].
 const TOGETHER_S: f64 = 1.0;
 
@@ -121,6 +123,7 @@ impl Scenario {
             method: if settings.implicit { Method::Implicit } else { Method::Explicit },
             tolerance: settings.tolerance.unwrap_or(1e-8),
             samples: ((SAMPLES as f64 * (to - from) / until) as usize).max(5),
+            crowding: CROWDING,
             fixed_step: None,
         };
         let stuck =
