@@ -162,6 +162,9 @@ pub(crate) struct SolveOptions {
     /// Who solves
     #[arg(long, value_enum, default_value_t = SolverName::Own)]
     pub(crate) solver: SolverName,
+    /// Add the entropy with the weight 1/BETA, as CSMA of that β does; 1 is problem (2) of [QCSMA]
+    #[arg(long, value_name = "BETA", value_parser = positive_number)]
+    pub(crate) beta: Option<f64>,
     /// Instead: how ideal CSMA shares the air at these exponents βr, one per link
     #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "wanted"])]
     pub(crate) exponents: Vec<f64>,
@@ -174,6 +177,14 @@ pub(crate) struct SolveOptions {
 }
 
 /// Reads a number above 0.
+fn positive_number(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
+        _ => Err("give a number above 0".into()),
+    }
+}
+
+/// Reads an α.
 fn alpha(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x > 0.0 && x <= 50.0 => Ok(x),

@@ -366,6 +366,23 @@ fn the_fluid_model_rests_at_the_fixed_point() {
     assert!(csv.starts_with("time_s,x[1],n[1],rate_pps[1]\n0,"), "{}", &csv[..60]);
 }
 
+/// [QCSMA] Theorem 1 through the command line: the fluid model of QUIC-TCP rests where problem (2) has its maximum.
+#[test]
+fn quic_tcp_rests_at_the_optimum_of_problem_2() {
+    let fluid = json(&evenair(&["fluid", "qcsma/mesh", "--json"]));
+    let mut arguments = vec!["solve", "qcsma/mesh", "--objective", "proportional", "--beta", "1", "--json"];
+    for set in
+        ["flows.ftp0.weight=2.0", "flows.ftp1.weight=2.0", "flows.ftp2.weight=2.0", "flows.ftp3.weight=2.0"]
+    {
+        arguments.extend(["--set", set]);
+    }
+    let best = json(&evenair(&arguments));
+    for (a, b) in fluid["flows"].as_array().unwrap().iter().zip(best["flows"].as_array().unwrap()) {
+        let (a, b) = (a["rest_pps"].as_f64().unwrap(), b["rate_pps"].as_f64().unwrap());
+        assert!((a / b - 1.0).abs() < 1e-4, "{a} {b}");
+    }
+}
+
 #[test]
 fn what_has_no_fluid_model_is_told_why() {
     let plain = evenair(&["fluid", "chen10/a"]);

@@ -186,6 +186,9 @@ impl Flow {
             let message = "cbr and on-off traffic need one of rate = \"500 kbps\" and interval = \"5 ms\"";
             return Err(("traffic", message.into()));
         }
+        if let Some(weight) = self.weight.filter(|w| !(*w > 0.0 && w.is_finite())) {
+            return Err(("weight", format!("{weight} must be above 0")));
+        }
         let zero = |time: Option<crate::Time>| time.is_some_and(|t| t.0.is_zero());
         if zero(self.interval) || zero(self.on) || zero(self.off) {
             return Err(("interval", "interval, on and off must be longer than no time".into()));

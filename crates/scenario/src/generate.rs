@@ -151,6 +151,7 @@ impl Flow {
             transfer: None,
             application_rate: None,
             category: None,
+            weight: None,
         }
     }
 }

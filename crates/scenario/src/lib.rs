@@ -29,7 +29,7 @@ pub use language::{
     LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
     RoundTripKind, Scenario, Signal, Tcp, TrafficKind, WeakSignals, WindowName, Wire,
 };
-pub use optimum::{Objective, Optimum, Region, Solver};
+pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
 pub use theory::{Theory, TheoryFlow};
 

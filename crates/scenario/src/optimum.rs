@@ -53,6 +53,27 @@ impl Solver {
     }
 }
 
+/// What is asked: an objective, over a region, of a solver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// What is maximised.
+    pub objective: Objective,
+    /// Over which region.
+    pub region: Region,
+    /// By whom.
+    pub solver: Solver,
+    /// The entropy's weight is 1/β: what CSMA of that β maximises beside the utilities ([QCSMA] problem (2) has β = 1). None
+    /// leaves it out; the fixed point has the scenario's own.
+    pub beta: Option<f64>,
+}
+
+impl Question {
+    /// An objective over the exact region, without entropy.
+    pub fn new(objective: Objective) -> Self {
+        Self { objective, region: Region::default(), solver: Solver::default(), beta: None }
+    }
+}
+
 /// The best allocation, in the units of the packet world.
 #[derive(Clone, Debug)]
 pub struct Optimum {
@@ -95,19 +116,28 @@ impl Scenario {
     /// If [`Objective::FixedPoint`] is asked of a scenario without adaptive back-off and connections, a flow is a broadcast,
     /// or the solver fails.
     pub fn optimum(&self, objective: Objective) -> Result<Optimum, Failure> {
-        self.optimum_over(objective, Region::Exact, Solver::Own)
+        self.answer(Question::new(objective))
     }
 
-    /// Solves for the best allocation over a region.
+    /// Solves for what is asked.
     ///
     /// # Errors
-    /// As [`Self::optimum`]; and Clarabel knows neither prices of wires nor other α than 1 and 2, nor max-min.
-    pub fn optimum_over(
-        &self,
-        objective: Objective,
-        region: Region,
-        solver: Solver,
-    ) -> Result<Optimum, Failure> {
+    /// As [`Self::optimum`]; if an entropy is asked of max-min fairness or of another region than the exact one; and Clarabel
+    /// knows neither prices of wires nor other α than 1 and 2, nor max-min.
+    pub fn answer(&self, question: Question) -> Result<Optimum, Failure> {
+        let Question { objective, region, solver, beta } = question;
+        let fail = |what: &str| Err(Failure::Malformed(what.into()));
+        if objective == Objective::MaxMin && solver == Solver::Clarabel {
+            return fail("max-min fairness is filled in; Clarabel has no part in it");
+        }
+        if beta.is_some() && (objective == Objective::MaxMin || region != Region::Exact) {
+            return fail(
+                "an entropy is one of independent sets: give beta with a utility over the exact region",
+            );
+        }
+        if beta.is_some() && objective == Objective::FixedPoint {
+            return fail("the fixed point has the scenario's own beta");
+        }
         let theory = self.theory()?;
         let capacity_pps: Vec<f64> = theory
             .flows
@@ -115,14 +145,11 @@ impl Scenario {
             .map(|flow| 1.0 / flow.loads.iter().map(|&(_, a)| a).fold(0.0, f64::max))
             .collect();
         match objective {
-            Objective::MaxMin if solver == Solver::Clarabel => {
-                Err(Failure::Malformed("max-min fairness is filled in; Clarabel has no part in it".into()))
-            }
             Objective::MaxMin => max_min_of(theory, region, capacity_pps),
-            Objective::FixedPoint => self.fixed_point(theory, region, solver, capacity_pps),
-            Objective::Fair => maximum(theory, (region, solver), capacity_pps, objective, 2.0),
-            Objective::Proportional => maximum(theory, (region, solver), capacity_pps, objective, 1.0),
-            Objective::AlphaFair(alpha) => maximum(theory, (region, solver), capacity_pps, objective, alpha),
+            Objective::FixedPoint => self.fixed_point(theory, question, capacity_pps),
+            Objective::Fair => maximum(theory, question, capacity_pps, 2.0),
+            Objective::Proportional => maximum(theory, question, capacity_pps, 1.0),
+            Objective::AlphaFair(alpha) => maximum(theory, question, capacity_pps, alpha),
         }
     }
 
@@ -167,15 +194,14 @@ impl Scenario {
     fn fixed_point(
         &self,
         theory: Theory,
-        region: Region,
-        solver: Solver,
+        question: Question,
         capacity_pps: Vec<f64>,
     ) -> Result<Optimum, Failure> {
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
         let (Some(connections), BackoffLaw::Adaptive { beta, .. }) = (self.connections, self.backoff) else {
             return fail("the fixed point needs [connections] and an adaptive [backoff]");
         };
-        if region != Region::Exact {
+        if question.region != Region::Exact {
             return fail("the fixed point of the laws is one of the exact region");
         }
         if theory.flows.iter().any(|f| f.limit_pps.is_finite()) {
@@ -210,9 +236,16 @@ impl Scenario {
         let flows = theory.flows.iter().zip(&costs).map(flow).collect();
         let problem =
             Problem { air: theory.conflicts.clone(), wires, flows, beta: Some(beta), background: Vec::new() };
-        let solution = solver.solve(&problem)?;
+        let solution = question.solver.solve(&problem)?;
         let rates_pps: Vec<f64> = solution.rates.iter().zip(&costs).map(|(x, cost)| x / cost).collect();
-        Ok(finished(Objective::FixedPoint, region, theory, capacity_pps, rates_pps, Some((solution, beta))))
+        Ok(finished(
+            Objective::FixedPoint,
+            question.region,
+            theory,
+            capacity_pps,
+            rates_pps,
+            Some((solution, beta)),
+        ))
     }
 }
 
@@ -275,12 +308,11 @@ fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<
 
 fn maximum(
     theory: Theory,
-    (region, solver): (Region, Solver),
+    question: Question,
     capacity_pps: Vec<f64>,
-    objective: Objective,
     alpha: f64,
 ) -> Result<Optimum, Failure> {
-    let utility = Utility::AlphaFair { weight: 1.0, alpha };
+    let Question { objective, region, solver, beta } = question;
     let (air, mut wires, loads) = if region == Region::Exact {
         let wires = vec![Wire::Capacity(1.0); theory.links.len() - theory.air()];
         let loads: Vec<Vec<(usize, f64)>> = theory.flows.iter().map(|f| f.loads.clone()).collect();
@@ -290,8 +322,12 @@ fn maximum(
         let loads = max_min::grouped(&theory.demands(), &groups).into_iter().map(|d| d.loads).collect();
         (ConflictGraph::new(0), vec![Wire::Capacity(1.0); groups.len()], loads)
     };
-    let mut flows: Vec<Flow> =
-        loads.into_iter().map(|loads| Flow { utility: utility.clone(), fixed_price: 0.0, loads }).collect();
+    let flow = |(loads, seen): (Vec<(usize, f64)>, &TheoryFlow)| Flow {
+        utility: Utility::AlphaFair { weight: seen.weight, alpha },
+        fixed_price: 0.0,
+        loads,
+    };
+    let mut flows: Vec<Flow> = loads.into_iter().zip(&theory.flows).map(flow).collect();
     // What a flow wants at most is a wire of its own.
     for (flow, limit) in flows.iter_mut().zip(theory.flows.iter().map(|f| f.limit_pps)) {
         if limit.is_finite() {
@@ -299,10 +335,17 @@ fn maximum(
             wires.push(Wire::Capacity(1.0));
         }
     }
-    let problem = Problem { air, wires, flows, beta: None, background: Vec::new() };
+    let problem = Problem { air, wires, flows, beta, background: Vec::new() };
     let mut solution = solver.solve(&problem)?;
     let rates = solution.rates.clone();
     // Prices of groups and of limits are not those of links.
     solution.prices.truncate(if region == Region::Exact { theory.links.len() } else { 0 });
-    Ok(finished(objective, region, theory, capacity_pps, rates, Some((solution, f64::INFINITY))))
+    Ok(finished(
+        objective,
+        region,
+        theory,
+        capacity_pps,
+        rates,
+        Some((solution, beta.unwrap_or(f64::INFINITY))),
+    ))
 }

@@ -330,7 +330,7 @@ proptest! {
 
 mod theory {
     use super::*;
-    use crate::{Objective, Region, Solver};
+    use crate::{Objective, Question, Region, Solver};
 
     const TWO: &str = r#"
         radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
@@ -367,8 +367,29 @@ mod theory {
             assert!((optimum.rates_pps[0] - 80.0).abs() < 1e-3, "{objective:?}: {:?}", optimum.rates_pps);
             assert!((optimum.rates_pps[1] - 10.0).abs() < 1e-4);
         }
-        let second = scenario.optimum_over(Objective::Proportional, Region::Exact, Solver::Clarabel).unwrap();
+        let second = Question { solver: Solver::Clarabel, ..Question::new(Objective::Proportional) };
+        let second = scenario.answer(second).unwrap();
         assert!((second.rates_pps[0] - 80.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn weights_and_an_entropy_count() {
+        let one = ["flows.near.traffic=saturated", "flows.near.weight=3.0"].map(String::from);
+        let text = TWO.replace(", rate = \"80 kbps\"", "");
+        let scenario = Scenario::parse("two.toml", &text, &one).unwrap();
+        // log x over one domain: airtime in proportion to weights, a quarter for 12 ms a packet, three for 4.
+        let rates = scenario.optimum(Objective::Proportional).unwrap().rates_pps;
+        assert!((rates[0] - 250.0 / 12.0).abs() < 1e-4 && (rates[1] - 187.5).abs() < 1e-3, "{rates:?}");
+        let fair = scenario.optimum(Objective::MaxMin).unwrap().rates_pps;
+        assert!((fair[1] / fair[0] - 3.0).abs() < 1e-5, "{fair:?}");
+        // With entropy some of the time is idle.
+        let with = Question { beta: Some(1.0), ..Question::new(Objective::Proportional) };
+        let with = scenario.answer(with).unwrap().rates_pps;
+        let busy = 12e-3 * with[0] + 4e-3 * with[1];
+        assert!(busy > 0.9 && busy < 0.999, "{with:?}");
+        let nonsense =
+            Question { beta: Some(1.0), region: Region::Cliques, ..Question::new(Objective::Fair) };
+        assert!(scenario.answer(nonsense).is_err());
     }
 
     #[test]

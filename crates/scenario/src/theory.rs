@@ -32,6 +32,8 @@ pub struct TheoryFlow {
     /// Links on its way and the share of time that a packet per second takes of each \[s\]: the exchange, that of TCP's
     /// acknowledgement counted, back-off not; on a wire the time that it needs to be put there.
     pub loads: Vec<(usize, f64)>,
+    /// How much the flow counts.
+    pub weight: f64,
     /// No more than this is offered \[packets/s\]; infinity for a flow without end.
     pub limit_pps: f64,
     /// What the channel loses on its way: the sum of the links' loss probabilities.
@@ -52,8 +54,11 @@ impl Theory {
 
     /// The flows as demands on the links, each of a capacity of one.
     pub fn demands(&self) -> Vec<Demand> {
-        let demand =
-            |flow: &TheoryFlow| Demand { weight: 1.0, limit: flow.limit_pps, loads: flow.loads.clone() };
+        let demand = |flow: &TheoryFlow| Demand {
+            weight: flow.weight,
+            limit: flow.limit_pps,
+            loads: flow.loads.clone(),
+        };
         self.flows.iter().map(demand).collect()
     }
 }
@@ -70,7 +75,7 @@ impl Scenario {
         let mut wires: Vec<Link> = Vec::new();
         let bare: Vec<Link> = world.links.iter().map(|&(_, link)| link).collect();
         let mut flows = Vec::new();
-        for flow in &network.flows {
+        for (flow, given) in network.flows.iter().zip(&self.flows) {
             if flow.path.contains(&BROADCAST) {
                 let what = format!(
                     "flow {} is a broadcast, and the theory knows flows with one receiver only",
@@ -81,6 +86,7 @@ impl Scenario {
             let mut seen = TheoryFlow {
                 name: flow.name.clone(),
                 loads: Vec::new(),
+                weight: given.weight.unwrap_or(1.0),
                 limit_pps: limit_pps(&flow.traffic),
                 loss: 0.0,
                 round_trip_s: 0.0,

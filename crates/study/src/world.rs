@@ -4,7 +4,7 @@ mod fair_share;
 
 use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord};
 use evenair_netsim::FlowResult;
-use evenair_scenario::{FluidRun, Objective, Optimum, Region, Scenario, Solver, Theory};
+use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Scenario, Theory};
 use serde::{Deserialize, Serialize};
 
 /// Where a variant's numbers come from.
@@ -56,7 +56,9 @@ impl World {
     /// If the scenario has no such world: the theory's message.
     pub(crate) fn run(self, scenario: &Scenario, seed: u64, options: Options) -> Result<RunRecord, String> {
         if let Some((objective, region)) = self.optimum() {
-            let optimum = scenario.optimum_over(objective, region, Solver::Own).map_err(|e| e.to_string())?;
+            let optimum = scenario
+                .answer(Question { region, ..Question::new(objective) })
+                .map_err(|e| e.to_string())?;
             return Ok(of_optimum(scenario, &optimum));
         }
         match self {

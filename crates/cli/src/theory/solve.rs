@@ -5,7 +5,7 @@ use crate::commands::{print, scenario};
 use crate::text;
 use crate::theory::row;
 use anyhow::Result;
-use evenair_scenario::{Objective, Optimum, Region, Scenario, Solver};
+use evenair_scenario::{Objective, Optimum, Question, Region, Scenario, Solver};
 use serde_json::{Value, json};
 
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
@@ -29,7 +29,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         SolverName::Own => Solver::Own,
         SolverName::Clarabel => Solver::Clarabel,
     };
-    let optimum = scenario.optimum_over(objective, region, solver)?;
+    let optimum = scenario.answer(Question { objective, region, solver, beta: options.beta })?;
     if options.json {
         return print(&format!("{:#}\n", as_json(&options.scenario, &optimum)));
     }

@@ -56,6 +56,10 @@ pub struct Flow {
     /// Its access category, under EDCA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<CategoryName>,
+    /// How much it counts in the best allocation: the weight of its utility, or its share under max-min fairness; 1, if it is
+    /// not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
 }
 
 /// What a flow sends.
