@@ -298,7 +298,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         }
         out += &format!("\n{}", text::columns(&rows));
     }
-    if let Ok(optimum) = scenario.optimum(Objective::Fair) {
+    if let Some(optimum) = scenario.optimum_in_passing(Objective::Fair) {
         out += "\nfair optimum\n";
         for (flow, rate) in world.network.flows.iter().zip(&optimum.rates_pps) {
             out += &format!("  {}: {} packets/s\n", flow.name, text::number(*rate));

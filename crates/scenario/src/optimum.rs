@@ -103,6 +103,8 @@ pub struct Optimum {
     pub residuals: Option<Residuals>,
 }
 
+/// So many links are solved within a second or two.
+const LINKS_IN_PASSING: usize = 150;
 /// The most cliques that are listed.
 const CLIQUES_MAX: usize = 200_000;
 
@@ -117,6 +119,12 @@ impl Scenario {
     /// or the solver fails.
     pub fn optimum(&self, objective: Objective) -> Result<Optimum, Failure> {
         self.answer(Question::new(objective))
+    }
+
+    /// The same, if it is a matter of moments: for maps and tables, where nobody waits for it.
+    pub fn optimum_in_passing(&self, objective: Objective) -> Option<Optimum> {
+        let links = self.describe().links.len();
+        if links <= LINKS_IN_PASSING { self.optimum(objective).ok() } else { None }
     }
 
     /// Solves for what is asked.

@@ -70,8 +70,8 @@ impl Outcome {
             label: variant.label.clone(),
             group: variant.group.clone(),
             point: variant.point.clone(),
-            optimum: scenario.optimum(Objective::Fair).ok(),
-            fixed_point: scenario.optimum(Objective::FixedPoint).ok(),
+            optimum: scenario.optimum_in_passing(Objective::Fair),
+            fixed_point: scenario.optimum_in_passing(Objective::FixedPoint),
             scenario: scenario.clone(),
             runs,
         });

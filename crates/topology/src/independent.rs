@@ -15,7 +15,7 @@ pub struct IndependentSets {
 pub struct TooLarge {
     /// Links in the graph.
     pub links: usize,
-    /// The most sets that would have been listed.
+    /// The most sets, cliques or sums over sets that would have been handled.
     pub limit: usize,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a conflict graph of {} links has too many independent sets to list (at most 64 links and {} sets)",
+            "a conflict graph of {} links is too large here: more than {} of its sets would have to be handled one by one",
             self.links, self.limit
         )
     }

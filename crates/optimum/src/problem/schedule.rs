@@ -18,10 +18,18 @@ use master::Master;
 /// Complementarity at which the master counts as solved, relative to the objective's scale.
 const GAP: f64 = 1e-11;
 const ROUNDS_MAX: u32 = 2_000;
+/// Links beyond which the master's dense matrices would take hours.
+const LINKS_MAX: usize = 2_000;
 /// The same where the heaviest set is not known anyway: what is left then shows in the bound.
 const ROUNDS_MAX_INEXACT: u32 = 40;
 
 pub(super) fn solve(problem: &Problem) -> Result<Solution, Failure> {
+    if problem.links() > LINKS_MAX {
+        return Err(Failure::TooLarge(evenair_topology::TooLarge {
+            links: problem.links(),
+            limit: LINKS_MAX,
+        }));
+    }
     check_background(problem)?;
     let pricing = Pricing::new(problem);
     let mut master = Master::new(problem, &pricing);
