@@ -57,7 +57,7 @@ fn mistakes_in_a_study_are_named() {
     );
     assert!(refused("metric = \"goodput\" }]", "metric = \"speed\" }]").contains("unknown variant `speed`"));
     assert!(refused("seeds = 3", "seeds = 0").contains("at least one seed"));
-    assert!(Study::builtin("nothing").unwrap_err().to_string().contains("there are chen10/fig-4-2"));
+    assert!(Study::builtin("nothing").unwrap_err().to_string().contains("chen10/fig-4-2, chen10/fig-4-3"));
 }
 
 #[test]
