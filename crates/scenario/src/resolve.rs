@@ -60,7 +60,9 @@ impl Scenario {
         // are neither selective nor delayed.
         let default = if ns2 { WindowName::Reno } else { WindowName::Cubic };
         let today = *tcp.window.get_or_insert(default) == WindowName::Cubic;
-        tcp.sack.get_or_insert(today);
+        let sack = *tcp.sack.get_or_insert(today);
+        let rack = *tcp.rack.get_or_insert(today && sack);
+        tcp.tail_loss_probe.get_or_insert(rack);
         tcp.timestamps.get_or_insert(false);
         tcp.payload.get_or_insert(Size(Bytes::new(1000)));
         tcp.headers.get_or_insert(Size(Bytes::new(40)));
@@ -74,6 +76,7 @@ impl Scenario {
         tcp.clock.get_or_insert(Time(rto.granularity));
         tcp.limited_transmit.get_or_insert(true);
         tcp.delayed_ack.get_or_insert(Time(Duration::from_millis(if today { 40 } else { 0 })));
+        tcp.quick_acks.get_or_insert(PacketCount(if today { 16 } else { 0 }));
         // Connections that come and go are opened and closed for real.
         tcp.handshake.get_or_insert(!ns2 || self.connections.is_some());
     }

@@ -49,6 +49,8 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
             receiver_window: 20,
             rto: RtoParams::ns2(),
             limited_transmit: true,
+            rack: false,
+            tail_loss_probe: false,
             loss_measure: LossMeasure::Window,
             grows_unused: true,
             handshake: connections.is_some(),

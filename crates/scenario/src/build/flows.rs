@@ -125,6 +125,8 @@ impl Scenario {
                 ..RtoParams::rfc6298()
             },
             limited_transmit: tcp.limited_transmit.expect(RESOLVED),
+            rack: tcp.rack.expect(RESOLVED),
+            tail_loss_probe: tcp.tail_loss_probe.expect(RESOLVED),
             loss_measure: match self.preset {
                 Preset::Standard => LossMeasure::Outstanding,
                 Preset::Ns2 => LossMeasure::Window,
@@ -146,7 +148,11 @@ impl Scenario {
         });
         Ok(TcpSpec {
             sender,
-            acknowledge: if delay.is_zero() { AckPolicy::EachSegment } else { AckPolicy::Delayed(delay) },
+            acknowledge: if delay.is_zero() {
+                AckPolicy::EachSegment
+            } else {
+                AckPolicy::Delayed { delay, quick: tcp.quick_acks.expect(RESOLVED).0 }
+            },
             payload: tcp.payload.expect(RESOLVED).0,
             headers: tcp.headers.expect(RESOLVED).0,
             source: Source::Endless,
