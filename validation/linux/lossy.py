@@ -1,7 +1,7 @@
 """Goodput of this machine's Linux kernel over a path that loses packets, as a reference for evenair.
 
     sudo python3 validation/linux/lossy.py > validation/linux/lossy.csv
-    sudo python3 validation/linux/lossy.py --only 200 --seeds 2
+    sudo python3 validation/linux/lossy.py --only 200 --seeds 1-2
     sudo python3 validation/linux/lossy.py --trace cubic --round-trip 200 --loss 8 --seconds 60
 
 Each run is two network namespaces with a TUN device each, joined by this program. It does to packets what evenair's
@@ -466,14 +466,14 @@ def row(case: Case, result: Result) -> dict[str, object]:
     return line
 
 
-def grid(seeds: int, only: str) -> list[Case]:
+def grid(seeds: range, only: str) -> list[Case]:
     """The cases recorded; 10 Mb/s makes loss, not the link, the limit at 20 ms, and needs less time."""
     paths = {"200": (1_000_000, 200, 300.0), "20": (1_000_000, 20, 300.0), "20-fast": (10_000_000, 20, 60.0)}
     return [
         Case(law, rack, rate, round_trip, loss, seed, seconds)
         for name, (rate, round_trip, seconds) in paths.items()
         if only in ("", name)
-        for seed in range(1, seeds + 1)
+        for seed in seeds
         for rack in (0, 1)
         for law in ("reno", "cubic")
         for loss in (0.3, 1.0, 2.0, 4.0, 6.0, 8.0)
@@ -485,7 +485,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Linux senders over a path that loses packets")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--only", default="", choices=("200", "20", "20-fast"), help="one of the three paths")
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--seeds", default="1-4", help="first and last")
     parser.add_argument("--at-once", type=int, default=48, help="runs at the same time")
     parser.add_argument("--trace", choices=("reno", "cubic"), help="print what one run did instead")
     parser.add_argument("--rack", type=int, default=1, choices=(0, 1))
@@ -514,7 +514,8 @@ def main() -> None:
             return
         print(f"# Linux {platform.release()}; made by validation/linux/lossy.py, whose text explains the columns")
         header = False
-        for case, result in run_all(grid(given.seeds, given.only), given.at_once):
+        first, last = map(int, given.seeds.split("-"))
+        for case, result in run_all(grid(range(first, last + 1), given.only), given.at_once):
             line = row(case, result)
             if not header:
                 print(",".join(line))

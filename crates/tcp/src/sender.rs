@@ -117,6 +117,8 @@ pub struct Sender {
     window_limited: bool,
     duplicates: u32,
     in_recovery: bool,
+    /// A partial acknowledgement has come in this recovery.
+    partial: bool,
     /// Segments that duplicates report to have left the network (RFC 5681 section 3.2), without SACK.
     inflation: f64,
     scoreboard: Scoreboard,
@@ -156,6 +158,7 @@ impl Sender {
             window_limited: true,
             duplicates: 0,
             in_recovery: false,
+            partial: false,
             inflation: 0.0,
             scoreboard: Scoreboard::default(),
             prr: ProportionalRateReduction::default(),
@@ -346,15 +349,18 @@ impl Sender {
         if self.timed.is_some_and(|(timed, _)| expected > timed) {
             self.take_sample(now);
         }
+        let mut restart = true;
         if self.in_recovery {
-            self.advance_in_recovery(segments, expected);
+            restart = self.advance_in_recovery(segments, expected);
         } else if self.may_grow() {
             let (round_trip, min_round_trip) = (self.rto.smoothed(), self.min_round_trip);
             self.law.on_ack(Acked { now, segments, round_trip, min_round_trip });
         }
         // RFC 6298 section 5.2 and 5.3
         let outstanding = self.highest > self.oldest;
-        self.timer = if outstanding { now + self.rto.timeout() } else { Instant::NEVER };
+        if restart {
+            self.timer = if outstanding { now + self.rto.timeout() } else { Instant::NEVER };
+        }
         self.finish_draining();
         delivered
     }

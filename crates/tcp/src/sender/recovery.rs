@@ -1,6 +1,6 @@
 //! Loss recovery: finding a loss, and what is sent until it is repaired.
 
-use super::{Recovery, Sender};
+use super::{LossMeasure, Recovery, Sender};
 use crate::sack::DUPLICATE_THRESHOLD;
 use evenair_laws::window::WindowLaw;
 use evenair_units::Instant;
@@ -68,6 +68,7 @@ impl Sender {
             self.prr.begin(self.highest - self.oldest);
             self.law.on_loss(self.loss());
             self.in_recovery = true;
+            self.partial = false;
             self.inflation = f64::from(DUPLICATE_THRESHOLD); // RFC 5681 section 3.2 step 3
             self.recover = self.highest;
             self.retransmit = true;
@@ -76,10 +77,16 @@ impl Sender {
         }
     }
 
-    /// A new acknowledgement during recovery.
-    pub(super) fn advance_in_recovery(&mut self, segments: u32, expected: u32) {
+    /// A new acknowledgement during recovery; gives whether the retransmission timer starts anew.
+    pub(super) fn advance_in_recovery(&mut self, segments: u32, expected: u32) -> bool {
         let partial = expected < self.recover;
+        let first = !std::mem::replace(&mut self.partial, partial);
         match self.params.recovery {
+            Recovery::NewReno if partial && self.params.loss_measure == LossMeasure::Window => {
+                self.deflate_as_ns2(f64::from(segments));
+                self.retransmit = true;
+                return first; // RFC 6582 section 4: the impatient variant
+            }
             Recovery::NewReno if partial => {
                 // RFC 6582 section 3.2 step 3: what was acknowledged leaves, one segment returns.
                 self.inflation = (self.inflation - f64::from(segments) + 1.0).max(0.0);
@@ -90,6 +97,18 @@ impl Sender {
                 self.in_recovery = false;
                 self.inflation = 0.0;
             }
+        }
+        true
+    }
+
+    /// A partial acknowledgement in ns-2 2.35 (`partial_window_deflation_`): where it covers more than the duplicates
+    /// had inflated the window by, the rest leaves the congestion window, for good.
+    fn deflate_as_ns2(&mut self, segments: f64) {
+        if self.inflation > segments {
+            self.inflation -= segments - 1.0;
+        } else {
+            self.law.deflate(segments - self.inflation);
+            self.inflation = 1.0;
         }
     }
 
