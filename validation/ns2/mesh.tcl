@@ -4,7 +4,8 @@
 #
 # PLACES is "x,y x,y ..." [m]; FLOWS is "tcp:FROM:TO udp:FROM:TO:KBPS:BYTES ..." by the numbers of the nodes.
 # Keys: rts (bytes, 3000 = off), capture (ratio, 10), rate and basic (Mb/s, 1), window (segments, 20), payload (bytes,
-# 1460), queue (packets, 50), warmup (s, 20), tcp (Newreno), rx and cs (W, the 250 m and 550 m of the wave LAN card).
+# 1460), queue (packets, 50), warmup (s, 20), tcp (Newreno), rx and cs (W, the 250 m and 550 m of the wave LAN card),
+# first (segments, 20: what `window_` is when an agent is made, which is its first threshold; `window` comes after that).
 #
 # Prints: seed, then kb/s of application data per flow after the warm-up.
 #
@@ -14,7 +15,7 @@ set seed     [lindex $argv 0]
 set duration [lindex $argv 1]
 set places   [lindex $argv 2]
 set flows    [lindex $argv 3]
-array set with {rts 3000 capture 10 rate 1 basic 1 window 20 payload 1460 queue 50 warmup 20 tcp Newreno rx 3.652e-10 cs 1.559e-11 routing 60}
+array set with {rts 3000 capture 10 rate 1 basic 1 window 20 payload 1460 queue 50 warmup 20 tcp Newreno rx 3.652e-10 cs 1.559e-11 routing 60 first 20}
 foreach pair [lrange $argv 4 end] {
     foreach {key value} [split $pair =] { set with($key) $value }
 }
@@ -25,6 +26,7 @@ Mac/802_11 set RTSThreshold_ $with(rts)
 Phy/WirelessPhy set CPThresh_ $with(capture)
 Phy/WirelessPhy set RXThresh_ $with(rx)
 Phy/WirelessPhy set CSThresh_ $with(cs)
+Agent/TCP set window_ $with(first)
 Agent/DSDV set perup_ 100000
 Agent/DSDV set min_update_periods_ 3
 

@@ -9,6 +9,6 @@ pub mod cell;
 pub mod ideal;
 pub mod ns2;
 pub mod ns3;
-mod recorded;
+pub mod recorded;
 pub mod slots;
 pub mod tcp;

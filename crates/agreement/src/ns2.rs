@@ -1,6 +1,6 @@
 //! Recorded results of ns-2 2.35, made by the scripts in validation/ns2.
 
-use crate::recorded::{count, means};
+use crate::recorded::{count, means, seeds};
 
 /// What ns-2 gave for the four-link topologies: topology, and each flow's mean packets per second over five seeds.
 pub fn four_links() -> Vec<(String, Vec<f64>)> {
@@ -27,6 +27,12 @@ pub const CHAIN_KBPS: [(f64, f64); 3] = [(284.0, 10.0), (170.0, 8.0), (52.0, 8.0
 /// name is the distance from S1 to R1 \[m\].
 pub fn single_hops() -> Vec<(String, Vec<f64>)> {
     means(include_str!("../../../validation/ns2/mesh.txt"))
+}
+
+/// What NewReno got in ns-2 with a receiver's window of 1000 segments \[kb/s\], by seed and flow: `place` is `hops-2`,
+/// `hops-3` or `chain`, `first` the first threshold \[segments\], 20 or 1000.
+pub fn wide_window(place: &str, first: u32) -> Vec<Vec<f64>> {
+    seeds(include_str!("../../../validation/ns2/window.txt"), &format!("{place}-{first}"))
 }
 
 /// Means over seeds of lines "name seed rate rate … total", without the total.

@@ -21,6 +21,26 @@ pub(crate) fn means(text: &str) -> Vec<(String, Vec<f64>)> {
     groups.into_iter().map(mean).collect()
 }
 
+/// The mean of each column of numbers, and its standard error.
+pub fn mean_and_error(rows: &[Vec<f64>]) -> Vec<(f64, f64)> {
+    let count = rows.len() as f64;
+    (0..rows[0].len())
+        .map(|column| {
+            let mean = rows.iter().map(|row| row[column]).sum::<f64>() / count;
+            let squares = rows.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>();
+            (mean, (squares / (count - 1.0) / count).sqrt())
+        })
+        .collect()
+}
+
+/// The numbers of each seed of one name, from lines "name seed number number …".
+pub(crate) fn seeds(text: &str, name: &str) -> Vec<Vec<f64>> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+        .map(|line| line.split_whitespace().skip(1).map(|word| word.parse().expect("a number")).collect())
+        .collect()
+}
+
 /// The number in a name.
 pub(crate) fn count(name: &str) -> u32 {
     name.parse().expect("a count")

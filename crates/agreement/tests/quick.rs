@@ -3,6 +3,7 @@
 
 use evenair_agreement::cell::Exchange;
 use evenair_agreement::ideal::Shape;
+use evenair_agreement::recorded::mean_and_error;
 use evenair_agreement::{bianchi, cell, ideal, ns2, ns3, slots, tcp};
 use evenair_netsim::{Network, RunResult};
 use evenair_optimum::ProductForm;
@@ -231,6 +232,48 @@ fn the_ns2_preset_agrees_with_ns2_on_the_chain_with_three_flows() {
     for (ours, (theirs, error)) in ours.iter().zip(ns2::CHAIN_KBPS) {
         let limit = (0.05 * theirs).max(2.0 * error);
         assert!((ours - theirs).abs() < limit, "{ours} {theirs} ± {error}");
+    }
+}
+
+/// A receiver's window of 1000 segments, so that queues overflow and NewReno recovers; the first threshold that of ns-2's
+/// agents (20), and one that makes slow start lose a hundred segments at once. ns-2's routing adds 20 bytes.
+fn with_a_wide_window(id: &str, first: u32, changes: &[&str]) -> Scenario {
+    let first = format!("tcp.initial_ssthresh=\"{first} packets\"");
+    let window = "tcp.receiver_window=\"1000 packets\"";
+    let common =
+        ["preset=ns2", window, "tcp.headers=\"60 bytes\"", "duration=\"200 s\"", "warmup=\"20 s\"", &first];
+    builtin(id, &[&common, changes].concat())
+}
+
+#[test]
+fn newreno_with_a_wide_window_agrees_with_ns2_over_two_and_three_hops() {
+    for first in [20, 1000] {
+        for hops in [2, 3] {
+            let (nodes, from) = (format!("generate.nodes={}", hops + 1), format!("flows.1.from=\"{hops}\""));
+            let ours = mean_kbps(&with_a_wide_window("jam10/hops", first, &[&nodes, &from]), 5)[0];
+            let (theirs, _) = mean_and_error(&ns2::wide_window(&format!("hops-{hops}"), first))[0];
+            assert!((ours / theirs - 1.0).abs() < 0.01, "{hops} hops, threshold {first}: {ours} {theirs}");
+        }
+    }
+}
+
+/// Three flows that share the chain differ by a tenth from seed to seed: three standard errors of the difference.
+#[test]
+fn newreno_with_a_wide_window_agrees_with_ns2_on_the_chain_with_three_flows() {
+    for first in [20, 1000] {
+        let scenario = with_a_wide_window("jam10/chain", first, &[]);
+        let seed = |seed| run(&scenario, seed).flows.iter().map(|f| f.goodput_bps / 1e3).collect();
+        let ours: Vec<Vec<f64>> = (1..=20).map(seed).collect();
+        let theirs = mean_and_error(&ns2::wide_window("chain", first));
+        for (flow, (&(ours, our_error), &(theirs, error))) in
+            mean_and_error(&ours).iter().zip(&theirs).enumerate()
+        {
+            let limit = 3.0 * our_error.hypot(error);
+            assert!(
+                (ours - theirs).abs() < limit,
+                "flow {flow}, threshold {first}: {ours} {theirs} ± {limit}"
+            );
+        }
     }
 }
 

@@ -162,6 +162,8 @@ pub struct Sender {
     window_limited: bool,
     duplicates: u32,
     phase: Phase,
+    /// A partial acknowledgement has come in this recovery.
+    partial: bool,
     /// Segments that duplicates report to have left the network (RFC 5681 section 3.2), without SACK.
     inflation: f64,
     scoreboard: Scoreboard,
@@ -201,6 +203,7 @@ impl Sender {
             window_limited: true,
             duplicates: 0,
             phase: Phase::Open,
+            partial: false,
             inflation: 0.0,
             scoreboard: Scoreboard::default(),
             prr: ProportionalRateReduction::default(),
@@ -378,12 +381,15 @@ impl Sender {
         let segments = expected - self.oldest;
         self.duplicates = 0;
         self.advance_to(now, expected);
+        let mut restart = true;
         if self.phase == Phase::Recovery {
-            self.advance_in_recovery(segments, expected);
+            restart = self.advance_in_recovery(segments, expected);
         } else {
             self.grow(now, segments);
         }
-        self.rearm(now);
+        if restart {
+            self.rearm(now);
+        }
     }
 
     /// The window of acknowledged segments moves on.

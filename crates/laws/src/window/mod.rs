@@ -54,6 +54,8 @@ pub trait WindowLaw {
     fn on_loss(&mut self, loss: Loss);
     /// The retransmission timer expired.
     fn on_timeout(&mut self, loss: Loss);
+    /// Recovery without SACK takes so many segments off the window itself (ns-2's NewReno); a law need not follow.
+    fn deflate(&mut self, _segments: f64) {}
     /// The congestion window \[segments\].
     fn congestion_window(&self) -> f64;
     /// The slow-start threshold \[segments\].
@@ -87,6 +89,9 @@ impl WindowLaw for Window {
     }
     fn on_timeout(&mut self, loss: Loss) {
         each!(law => law.on_timeout(loss), self);
+    }
+    fn deflate(&mut self, segments: f64) {
+        each!(law => law.deflate(segments), self);
     }
     fn congestion_window(&self) -> f64 {
         each!(law => law.congestion_window(), self)

@@ -66,6 +66,10 @@ impl WindowLaw for Reno {
         self.window = 1.0;
     }
 
+    fn deflate(&mut self, segments: f64) {
+        self.window = (self.window - segments).max(1.0);
+    }
+
     fn congestion_window(&self) -> f64 {
         self.window
     }

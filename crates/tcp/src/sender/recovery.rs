@@ -1,6 +1,6 @@
 //! Loss recovery without selective acknowledgements: Reno's and NewReno's.
 
-use super::{Phase, Recovery, Sender};
+use super::{LossMeasure, Phase, Recovery, Sender};
 use crate::scoreboard::DUPLICATE_THRESHOLD;
 use evenair_laws::window::WindowLaw;
 use evenair_units::Instant;
@@ -26,21 +26,39 @@ impl Sender {
         self.stats.fast_retransmits += 1;
         self.law.on_loss(self.loss());
         self.phase = Phase::Recovery;
+        self.partial = false;
         self.recover = self.highest;
         self.timed = None;
         self.guard(now, self.rto.timeout());
     }
 
-    /// A new acknowledgement during recovery.
-    pub(super) fn advance_in_recovery(&mut self, segments: u32, expected: u32) {
+    /// A new acknowledgement during recovery; gives whether the retransmission timer starts anew.
+    pub(super) fn advance_in_recovery(&mut self, segments: u32, expected: u32) -> bool {
         let partial = expected < self.recover;
-        if partial && self.params.recovery == Recovery::NewReno {
-            // RFC 6582 section 3.2 step 3: what was acknowledged leaves, one segment returns.
-            self.inflation = (self.inflation - f64::from(segments) + 1.0).max(0.0);
-            self.retransmit = true;
-        } else {
+        if !(partial && self.params.recovery == Recovery::NewReno) {
             self.phase = Phase::Open;
             self.inflation = 0.0;
+            return true;
+        }
+        let first = !std::mem::replace(&mut self.partial, true);
+        self.retransmit = true;
+        if self.params.loss_measure == LossMeasure::Window {
+            self.deflate_as_ns2(f64::from(segments));
+            return first; // RFC 6582 section 4: the impatient variant
+        }
+        // RFC 6582 section 3.2 step 3: what was acknowledged leaves, one segment returns.
+        self.inflation = (self.inflation - f64::from(segments) + 1.0).max(0.0);
+        true
+    }
+
+    /// A partial acknowledgement in ns-2 2.35 (`partial_window_deflation_`): where it covers more than the duplicates
+    /// had inflated the window by, the rest leaves the congestion window, for good.
+    fn deflate_as_ns2(&mut self, segments: f64) {
+        if self.inflation > segments {
+            self.inflation -= segments - 1.0;
+        } else {
+            self.law.deflate(segments - self.inflation);
+            self.inflation = 1.0;
         }
     }
 

@@ -90,6 +90,29 @@ fn the_third_duplicate_retransmits_and_further_ones_release_new_segments() {
     assert_eq!(send_all(&mut sender, at(200)).len(), 5);
 }
 
+/// ns-2 2.35, `partial_window_deflation_` and `newreno_changes1_`: 20 under way, 0 and 10 to 13 lost.
+#[test]
+fn partial_acknowledgements_as_in_ns2_shrink_the_window_and_restart_the_timer_once() {
+    let start = start(20.0, 2.0);
+    let rules = SenderParams { start, loss_measure: LossMeasure::Window, ..params(Recovery::NewReno) };
+    let mut sender = Sender::new(rules);
+    send_all(&mut sender, at(0));
+    for _ in 0..15 {
+        sender.handle_reply(at(100), ack(0));
+    }
+    // Window 10 and fifteen duplicates: 25, of which 20 are under way and one is repeated.
+    assert_eq!(send_all(&mut sender, at(100)), [0, 20, 21, 22, 23, 24]);
+    sender.handle_reply(at(200), ack(10)); // ten leave, one returns: 10 + 15 - 9
+    assert_eq!(send_all(&mut sender, at(200)), [10, 25]);
+    assert!((sender.congestion_window() - 10.0).abs() < 1e-12);
+    let due = sender.poll_timeout();
+    assert_eq!(due, at(200) + sender.retransmission_timeout());
+    sender.handle_reply(at(300), ack(18)); // eight leave where the inflation is six: the window loses two
+    assert_eq!(send_all(&mut sender, at(300)), [18, 26]);
+    assert!((sender.congestion_window() - 8.0).abs() < 1e-12, "{}", sender.congestion_window());
+    assert_eq!(sender.poll_timeout(), due, "only the first partial acknowledgement restarts the timer");
+}
+
 #[test]
 fn limited_transmit_sends_new_segments_for_two_duplicates() {
     let start = start(4.0, 2.0);
