@@ -49,6 +49,8 @@ pub struct FlowResult {
     pub goodput_bps: f64,
     /// The same in segments or datagrams \[1/s\].
     pub goodput_pps: f64,
+    /// Bytes of one segment's or datagram's data.
+    pub unit_bytes: u32,
     /// Mean of the round-trip samples \[s\].
     pub round_trip_s: Option<f64>,
     /// Mean number of connections.

@@ -167,6 +167,7 @@ impl Network {
             ack_queue: flow.tcp().and(flow.backward.first()).map(queue),
             goodput_bps: goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
             goodput_pps,
+            unit_bytes: flow.unit_bytes(),
             round_trip_s: flow.measured.mean().map(Duration::as_secs_f64),
             connections: means.of(&means.connections, index),
             congestion_window: means.of(&means.congestion_window, index),
