@@ -61,7 +61,7 @@ impl Scenario {
         let default = if ns2 { WindowName::Reno } else { WindowName::Cubic };
         let today = *tcp.window.get_or_insert(default) == WindowName::Cubic;
         let sack = *tcp.sack.get_or_insert(today);
-        let rack = *tcp.rack.get_or_insert(today && sack);
+        let rack = *tcp.rack.get_or_insert(sack && !ns2);
         tcp.tail_loss_probe.get_or_insert(rack);
         tcp.timestamps.get_or_insert(false);
         tcp.payload.get_or_insert(Size(Bytes::new(1000)));
@@ -77,7 +77,7 @@ impl Scenario {
         tcp.clock.get_or_insert(Time(rto.granularity));
         tcp.limited_transmit.get_or_insert(true);
         tcp.delayed_ack.get_or_insert(Time(Duration::from_millis(if today { 40 } else { 0 })));
-        tcp.quick_acks.get_or_insert(PacketCount(if today { 16 } else { 0 }));
+        tcp.quick_acks.get_or_insert(PacketCount(if ns2 { 0 } else { 16 }));
         // Connections that come and go are opened and closed for real.
         tcp.handshake.get_or_insert(!ns2 || self.connections.is_some());
     }

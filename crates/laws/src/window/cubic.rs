@@ -22,7 +22,7 @@
 //! loss: `HyStart++` (RFC 9406), which the RFC recommends, is not built. The epoch is not shifted for idle times (section 5.8).
 
 use super::{Acked, Loss, WindowLaw, WindowParams, slow_start_growth};
-use evenair_units::Instant;
+use evenair_units::{Duration, Instant};
 
 /// `C` \[segments/s³\] (RFC 9438 section 5).
 pub const SCALE: f64 = 0.4;
@@ -36,6 +36,9 @@ const PLATEAU_WINDOWS: f64 = 100.0;
 
 /// Without a plateau, after a time-out, one segment for every twenty acknowledged: Linux.
 const ACKNOWLEDGED_MAX_WITHOUT_PEAK: f64 = 20.0;
+
+/// The pace of growth is computed anew when the window has changed, or after so long: Linux's HZ/32.
+const PACE_HOLDS: Duration = Duration::from_nanos(1_000_000_000 / 32);
 
 /// One stretch of congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,6 +74,16 @@ pub struct Cubic {
     /// `W_max`: the window before the last loss, less what it made room for; none after a time-out.
     peak: f64,
     epoch: Option<Epoch>,
+    pace: Pace,
+}
+
+/// How fast the window grows, and what that was computed from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pace {
+    /// How many segments must be acknowledged for each that the window grows by.
+    per_segment: f64,
+    window: f64,
+    at: Instant,
 }
 
 impl Cubic {
@@ -83,6 +96,7 @@ impl Cubic {
             byte_counting: params.byte_counting,
             peak: 0.0,
             epoch: None,
+            pace: Pace { per_segment: 2.0, window: 0.0, at: Instant::ZERO },
         }
     }
 
@@ -105,21 +119,31 @@ impl Cubic {
 
     fn avoid_congestion(&mut self, acked: Acked, segments: f64) {
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(acked.now));
-        // Eq. (4): what Reno would have, with the same mean window at this β.
         epoch.reno_credit += segments;
+        #[allow(clippy::float_cmp, reason = "whole numbers")]
+        let holds = self.pace.window == self.window && acked.now.since(self.pace.at) <= PACE_HOLDS;
+        if !holds {
+            self.set_pace(&acked, &mut epoch);
+        }
+        self.epoch = Some(epoch);
+        self.credit_window(segments, self.pace.per_segment);
+    }
+
+    fn set_pace(&mut self, acked: &Acked, epoch: &mut Epoch) {
+        // Eq. (4): what Reno would have, with the same mean window at this β.
         let per_segment = self.window / ALPHA;
         while epoch.reno_credit > per_segment {
             epoch.reno_credit -= per_segment;
             epoch.reno_estimate += 1.0;
         }
         let mut per_segment =
-            self.acknowledged_per_segment(epoch.target(&acked), PLATEAU_WINDOWS * self.window);
+            self.acknowledged_per_segment(epoch.target(acked), PLATEAU_WINDOWS * self.window);
         if self.peak <= 0.0 {
             per_segment = per_segment.min(ACKNOWLEDGED_MAX_WITHOUT_PEAK);
         }
         per_segment = self.acknowledged_per_segment(epoch.reno_estimate, per_segment).min(per_segment);
-        self.epoch = Some(epoch);
-        self.credit_window(segments, per_segment.max(2.0)); // half a segment for each acknowledged (section 4.4)
+        // Half a segment for each acknowledged (section 4.4).
+        self.pace = Pace { per_segment: per_segment.max(2.0), window: self.window, at: acked.now };
     }
 
     /// How many segments must be acknowledged for each that the window grows by, to reach a target in a round trip.
@@ -188,7 +212,6 @@ pub fn mean_window(round_trip_s: f64, loss: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenair_units::Duration;
     use proptest::prelude::*;
 
     fn cubic(window: f64, ssthresh: f64) -> Cubic {
