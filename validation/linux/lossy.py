@@ -14,8 +14,8 @@ The sender and the receiver are the kernel's. MSS 1460, no timestamps, SACK, no 
 off, one segment a buffer (no segmentation offload), delayed acknowledgements the kernel's own (it acknowledges each
 segment at first and after losses; the column `segments_per_ack` tells), least RTO 1 s by route: Linux then waits
 SRTT + max(1 s, 4 RTTVAR), where RFC 6298 has max(1 s, SRTT + 4 RTTVAR). RACK-TLP as the kernel comes (`tcp_recovery` 1,
-`tcp_early_retrans` 3) or off (0, 0); since Linux 6.17, which dropped RFC 6675, "off" leaves RACK on and switches off TLP
-only. The initial window is 10.
+`tcp_early_retrans` 3) or off (0, 0); since Linux 6.17, which dropped RFC 6675, "off" leaves RACK on, and takes TLP
+away only. The initial window is 10.
 
 Columns, all over the time after the warm-up: goodput at the receiver [kb/s]; what data segments suffered, lottery and
 queue together, in per cent of those sent; the mean round trip [ms] as the path sees it (mean stay of a data segment

@@ -3,7 +3,7 @@
 
 use evenair_agreement::cell::Exchange;
 use evenair_agreement::ideal::Shape;
-use evenair_agreement::{bianchi, cell, ideal, ns2, slots};
+use evenair_agreement::{bianchi, cell, ideal, kernel, ns2, slots};
 use evenair_netsim::Network;
 use evenair_optimum::ProductForm;
 use evenair_scenario::Scenario;
@@ -11,10 +11,43 @@ use evenair_topology::ConflictGraph;
 use evenair_units::{Bytes, Duration, Rate};
 
 fn main() {
+    // One table only where the first argument names it.
+    if std::env::args().nth(1).is_some_and(|table| table == "lossy") {
+        return lossy_paths_against_linux();
+    }
     one_cell();
     product_form();
     four_links();
     cells_against_ns2();
+    lossy_paths_against_linux();
+}
+
+fn lossy_paths_against_linux() {
+    println!(
+        "\n| Mb/s, ms | law | RACK-TLP | lottery | Linux 6.18 [kb/s] | lost | RTT [ms] | evenair | lost | RTT | difference |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    for recorded in kernel::recorded() {
+        let ours = kernel::simulated(&recorded, 1000, 4);
+        let (case, theirs) = (recorded.case, recorded.outcome);
+        println!(
+            "| {}, {} | {} | {} | {} % | {:.0} ± {:.0} | {:.1} % | {:.0} | {:.0} ± {:.0} | {:.1} % | {:.0} | {:+.0} % |",
+            case.rate_bps / 1e6,
+            case.round_trip_ms,
+            case.law,
+            if case.rack { "on" } else { "off" },
+            case.lottery_percent,
+            theirs.goodput_kbps,
+            theirs.error_kbps,
+            theirs.lost_percent,
+            theirs.round_trip_ms,
+            ours.goodput_kbps,
+            ours.error_kbps,
+            ours.lost_percent,
+            ours.round_trip_ms,
+            100.0 * (ours.goodput_kbps / theirs.goodput_kbps - 1.0)
+        );
+    }
 }
 
 fn one_cell() {

@@ -7,6 +7,7 @@
 pub mod bianchi;
 pub mod cell;
 pub mod ideal;
+pub mod kernel;
 pub mod ns2;
 pub mod ns3;
 pub mod recorded;

@@ -1,0 +1,136 @@
+//! Linux senders over a path that loses packets, recorded by `validation/linux/lossy.py`, and the same path in evenair.
+
+use crate::recorded::mean_and_error;
+use evenair_netsim::{Network, RunResult};
+use evenair_scenario::Scenario;
+
+/// One path and the sender over it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// `reno` or `cubic`.
+    pub law: String,
+    /// RACK-TLP as Linux comes. Without, Linux 6.18 still runs RACK and only leaves TLP away.
+    pub rack: bool,
+    /// The link's rate \[b/s\].
+    pub rate_bps: f64,
+    /// What a full segment and its acknowledgement need without a queue \[ms\].
+    pub round_trip_ms: f64,
+    /// How many of a hundred data segments the lottery loses; full queues lose more.
+    pub lottery_percent: f64,
+}
+
+/// What a sender got.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Data at the receiver, mean over seeds \[kb/s\].
+    pub goodput_kbps: f64,
+    /// Its standard error.
+    pub error_kbps: f64,
+    /// Segments lost of a hundred sent, by lottery and queue.
+    pub lost_percent: f64,
+    /// The sender's round trip, delayed acknowledgements included \[ms\].
+    pub round_trip_ms: f64,
+}
+
+impl Outcome {
+    /// Of rows of goodput, loss and round trip, one a seed.
+    fn of(rows: &[Vec<f64>]) -> Self {
+        let columns = mean_and_error(rows);
+        let ((goodput_kbps, error_kbps), lost_percent, round_trip_ms) =
+            (columns[0], columns[1].0, columns[2].0);
+        Self { goodput_kbps, error_kbps, lost_percent, round_trip_ms }
+    }
+}
+
+/// What evenair's endpoint is given beside SACK and delayed acknowledgements, to be what the kernel's is.
+pub const ENDPOINT: &[&str] = &[];
+
+/// A case of the record.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Which.
+    pub case: Case,
+    /// The share of segments that the lottery did lose, of those that it drew for.
+    pub lottery: f64,
+    /// What the kernel got.
+    pub outcome: Outcome,
+}
+
+/// Every case, in the order of the record.
+pub fn recorded() -> Vec<Recorded> {
+    let text = include_str!("../../../validation/linux/lossy.csv");
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let names: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    let mut groups: Vec<(Case, Vec<Vec<f64>>)> = Vec::new();
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let word = |name: &str| cells[names.iter().position(|n| *n == name).expect("a column")];
+        let number = |name: &str| word(name).parse::<f64>().expect("a number");
+        let case = Case {
+            law: word("law").into(),
+            rack: word("rack") == "1",
+            rate_bps: number("rate_bps"),
+            round_trip_ms: number("round_trip_ms"),
+            lottery_percent: number("lottery_percent"),
+        };
+        let drawn = number("sent") - number("dropped");
+        let seen = ["goodput_kbps", "lost_percent", "smoothed_round_trip_ms", "lost"].map(number);
+        let row = [&seen[..], &[drawn]].concat();
+        match groups.iter_mut().find(|(known, _)| *known == case) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((case, vec![row])),
+        }
+    }
+    let sum = |rows: &[Vec<f64>], column: usize| rows.iter().map(|row| row[column]).sum::<f64>();
+    let group = |(case, rows): (Case, Vec<Vec<f64>>)| Recorded {
+        case,
+        lottery: sum(&rows, 3) / sum(&rows, 4),
+        outcome: Outcome::of(&rows),
+    };
+    groups.into_iter().map(group).collect()
+}
+
+/// The same path and sender in evenair: the standard preset with SACK, delayed acknowledgements of 40 ms and a window that
+/// the receiver never limits, and as many segments lost by lottery as in the record.
+pub fn simulated(recorded: &Recorded, seconds: u32, seeds: u64) -> Outcome {
+    let case = &recorded.case;
+    let full = 1500.0 * 8.0 / case.rate_bps * 1e3;
+    let delay_ms = (case.round_trip_ms - full) / 2.0;
+    let law = if case.law == "reno" { "newreno" } else { &case.law };
+    // Linux takes a sample of the round trip from every acknowledgement without timestamps, too; they take no bytes here.
+    // Linux waits SRTT + max(1 s, 4 RTTVAR) where RFC 6298 has max(1 s, SRTT + 4 RTTVAR).
+    let text = format!(
+        "
+        duration = \"{seconds} s\"
+        warmup = \"20 s\"
+        nodes = [{{ id = \"a\" }}, {{ id = \"b\" }}]
+        wires = [{{ from = \"a\", to = \"b\", rate = \"{} bps\", delay = \"{delay_ms} ms\", queue = \"50 packets\" }}]
+        losses = [{{ from = \"a\", to = \"b\", one_way = true, loss = {} }}]
+        flows = [{{ id = \"1\", from = \"a\", to = \"b\" }}]
+        [tcp]
+        window = \"{law}\"
+        sack = true
+        timestamps = true
+        delayed_ack = \"40 ms\"
+        payload = \"1460 bytes\"
+        headers = \"40 bytes\"
+        receiver_window = \"1000 packets\"
+        min_rto = \"{} ms\"
+        ",
+        case.rate_bps,
+        recorded.lottery,
+        1000.0 + case.round_trip_ms,
+    );
+    let changes: Vec<String> = ENDPOINT.iter().map(ToString::to_string).collect();
+    let scenario = Scenario::parse("lossy", &text, &changes).expect("the scenario is right");
+    let row = |seed| seen(&Network::run(&scenario.network(), scenario.run_spec(seed)));
+    Outcome::of(&(1..=seeds).map(row).collect::<Vec<_>>())
+}
+
+fn seen(result: &RunResult) -> Vec<f64> {
+    let flow = &result.flows[0];
+    let queue = result.links.iter().find(|link| link.name == flow.queue).expect("the flow's own");
+    let lost = queue.lost_on_wire + queue.dropped_queue_full;
+    let round_trip = flow.round_trip_s.expect("it has sent something");
+    vec![flow.goodput_bps / 1e3, 100.0 * lost as f64 / flow.sent as f64, round_trip * 1e3]
+}
