@@ -59,6 +59,7 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
         headers: Bytes::new(40),
         source: Source::Endless,
         connections,
+        sampling: Sampling::EverySegment,
     }
 }
 
