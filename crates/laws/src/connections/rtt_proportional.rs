@@ -211,7 +211,7 @@ mod tests {
         fn n_stays_in_its_range(
             times in prop::collection::vec(prop::option::of(0u64..u64::MAX / 2), 1..50),
             hysteresis in 0.0f64..3.0,
-            unsampled in prop::sample::select(vec![Unsampled::Hold, Unsampled::Halve, Unsampled::Grow]),
+            unsampled in prop::sample::select(&[Unsampled::Hold, Unsampled::Halve, Unsampled::Grow]),
         ) {
             let mut law = law(|p| (p.hysteresis, p.unsampled) = (hysteresis, unsampled));
             for ns in times {
