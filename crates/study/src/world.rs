@@ -76,9 +76,11 @@ fn blank(scenario: &Scenario, theory: &Theory) -> RunRecord {
         flow: flow.name.clone(),
         from: network.name(flow.path[0]).into(),
         to: network.name(*flow.path.last().expect("a path has an end")).into(),
+        ack_queue: None,
         queue: seen.loads.first().map(|&(l, _)| theory.links[l].clone()).unwrap_or_default(),
         goodput_bps: 0.0,
         goodput_pps: 0.0,
+        unit_bytes: (seen.payload_bits / 8.0).round() as u32,
         round_trip_s: None,
         connections: 1.0,
         congestion_window: 0.0,
@@ -88,6 +90,9 @@ fn blank(scenario: &Scenario, theory: &Theory) -> RunRecord {
         sent: 0,
         retransmitted: 0,
         timeouts: 0,
+        lost: 0,
+        acks_lost: 0,
+        silence_s: 0.0,
     });
     RunRecord {
         scenario: scenario.name.clone(),

@@ -145,7 +145,7 @@ impl Network {
         let warm = self.now >= self.meter.warm_at;
         let delay = self.now.since(sent);
         let state = &mut self.flows[flow as usize];
-        state.delivered += 1;
+        state.hand_over(self.now, 1);
         if warm {
             state.delays.add(delay);
             if let Some(last) = state.last_delay {

@@ -109,7 +109,7 @@ impl Network {
             let before = place.receiver.in_order();
             let reply = place.receiver.handle_segment(self.now, segment);
             let delivered = place.receiver.in_order() - before;
-            self.flows[packet.flow as usize].delivered += u64::from(delivered);
+            self.flows[packet.flow as usize].hand_over(self.now, delivered);
             self.reply(id, reply);
         }
     }
