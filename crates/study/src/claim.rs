@@ -1,8 +1,8 @@
 //! Claims, checked: what was measured, and whether that decides them.
 
-use crate::language::{Claim, Reference, Value};
+use crate::language::{Claim, OverSeeds, Reference, Value};
 use crate::outcome::Outcome;
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, deviation};
 use serde::Serialize;
 use std::fmt;
 
@@ -136,16 +136,24 @@ impl Sample {
         Self { values: self.paired(other, |a, b| a / b), random: self.random || other.random, bounds }
     }
 
-    /// The mean's 95 % interval, as far as it can be at all: goodputs are not negative, however few the seeds. None if chance
-    /// had one seed only, or a value is infinite (a ratio to nothing).
-    fn interval(&self) -> Option<[f64; 2]> {
+    /// What is measured, and its 95 % interval as far as it can be at all: goodputs are not negative, however few the seeds.
+    fn estimate(&self, over_seeds: OverSeeds) -> (Option<f64>, Option<[f64; 2]>) {
+        // A ratio to nothing says nothing of the others' mean.
         if self.values.is_empty() || self.values.iter().any(|x| !x.is_finite()) {
-            return None;
+            return (None, None);
         }
-        let Estimate { mean, half_width } = Estimate::from_samples(&self.values);
-        let half = if self.random { half_width? } else { 0.0 };
-        let (least, most) = self.bounds;
-        Some([(mean - half).max(least.min(mean)), (mean + half).min(most.max(mean))])
+        match over_seeds {
+            OverSeeds::Mean => {
+                let Estimate { mean, half_width } = Estimate::from_samples(&self.values);
+                let half = if self.random { half_width } else { Some(0.0) };
+                let (least, most) = self.bounds;
+                let clipped =
+                    |half: f64| [(mean - half).max(least.min(mean)), (mean + half).min(most.max(mean))];
+                (Some(mean), half.map(clipped))
+            }
+            OverSeeds::Deviation if self.random => deviation(&self.values).unzip(),
+            OverSeeds::Deviation => (Some(0.0), Some([0.0; 2])),
+        }
     }
 }
 
@@ -162,21 +170,21 @@ fn sample(claim: &Claim, outcome: &Outcome) -> Option<Sample> {
 
 pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
     let sample = sample(claim, outcome);
-    let verdict = match sample.as_ref().and_then(Sample::interval).and_then(|i| claim.holds.check(i)) {
+    let (measured, interval) = sample.as_ref().map_or((None, None), |s| s.estimate(claim.over_seeds));
+    let verdict = match interval.and_then(|interval| claim.holds.check(interval)) {
         Some(true) => Verdict::Holds,
         Some(false) => Verdict::Fails,
         None => Verdict::Undecided,
     };
-    let estimate = sample.as_ref().map(|s| Estimate::from_samples(&s.values));
-    let finite = |x: &f64| x.is_finite();
+    let half_width = sample.as_ref().filter(|s| s.random).and_then(|s| match claim.over_seeds {
+        OverSeeds::Mean => Estimate::from_samples(&s.values).half_width,
+        OverSeeds::Deviation => interval.map(|[low, high]| (high - low) / 2.0),
+    });
     ClaimResult {
         claim: claim.text.clone(),
         place: claim.place.clone(),
-        measured: estimate.map(|e| e.mean).filter(finite),
-        half_width: estimate
-            .and_then(|e| e.half_width)
-            .filter(|_| sample.as_ref().is_some_and(|s| s.random))
-            .filter(finite),
+        measured,
+        half_width: half_width.filter(|half| measured.is_some() && half.is_finite()),
         seeds: sample.map_or(0, |s| s.values.len()),
         paper: claim.paper,
         reference: claim.reference.clone(),
@@ -204,7 +212,7 @@ mod tests {
     const POSITIVE: (f64, f64) = (0.0, f64::INFINITY);
 
     fn verdict(sample: &Sample, holds: Holds) -> Option<bool> {
-        sample.interval().and_then(|interval| holds.check(interval))
+        sample.estimate(OverSeeds::Mean).1.and_then(|interval| holds.check(interval))
     }
 
     #[test]
@@ -248,6 +256,17 @@ mod tests {
         let (one, none) = (random(&[1.0, 2.0], POSITIVE), random(&[1.0, 0.0], POSITIVE));
         assert_eq!(verdict(&one.over(&none), Holds::Above(0.0)), None);
         assert_eq!(verdict(&none.over(&one), Holds::Below(100.0)), Some(true));
+    }
+
+    #[test]
+    fn a_claim_may_be_about_the_spread_over_seeds() {
+        let seeds = random(&[1.0, 2.0, 3.0, 4.0, 5.0], POSITIVE);
+        let (measured, interval) = seeds.estimate(OverSeeds::Deviation);
+        assert!((measured.unwrap() - 2.5f64.sqrt()).abs() < 1e-12);
+        // χ² with 4 degrees: 0.484 and 11.143; Wilson and Hilferty are within 5 % there.
+        let [low, high] = interval.unwrap();
+        assert!((low - 0.947).abs() < 0.01 && (high / 4.544 - 1.0).abs() < 0.05, "{low} {high}");
+        assert_eq!(random(&[1.0], POSITIVE).estimate(OverSeeds::Deviation), (None, None));
     }
 
     #[test]

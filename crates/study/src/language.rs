@@ -156,12 +156,26 @@ pub struct Claim {
     pub minus: Option<Value>,
     /// What it is divided by, seed by seed.
     pub over: Option<Value>,
+    /// What is made of the seeds' values: their mean, or their standard deviation.
+    #[serde(default)]
+    pub over_seeds: OverSeeds,
     /// The number that is printed in the paper.
     pub paper: Option<f64>,
     /// A number of another origin.
     pub reference: Option<Reference>,
     /// When the sentence holds.
     pub holds: Holds,
+}
+
+/// What a claim makes of the values of all seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverSeeds {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// Their standard deviation.
+    Deviation,
 }
 
 impl Claim {

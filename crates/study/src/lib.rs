@@ -24,8 +24,8 @@ mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
 pub use language::{
-    Claim, Figure, FigureKind, Holds, ParameterSweep, Point, Published, Quick, Reference, Study, StudyError,
-    Value, Variant,
+    Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
+    StudyError, Value, Variant,
 };
 pub use library::{builtin_scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;

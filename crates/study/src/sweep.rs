@@ -353,7 +353,10 @@ fn load(path: &Path) -> Option<RunRecord> {
 
 fn store(path: &Path, record: &RunRecord) -> Result<(), SweepError> {
     let text = serde_json::to_vec(record).expect("a record is plain data");
-    let draft = path.with_extension(format!("part-{}", std::process::id()));
+    // Two variants may be the same runs, and be written at once.
+    static DRAFTS: AtomicUsize = AtomicUsize::new(0);
+    let draft = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = path.with_extension(format!("part-{}-{draft}", std::process::id()));
     std::fs::write(&draft, text)
         .and_then(|()| std::fs::rename(&draft, path))
         .map_err(|e| SweepError::Io(path.into(), e))
