@@ -150,6 +150,17 @@ impl Flow {
         self.silence.max(now.since(self.last_delivery))
     }
 
+    /// One more packet was acknowledged. What drains does not tell the connection law anything.
+    pub(crate) fn add_round_trip(&mut self, round_trip: Duration, open: bool, warm: bool) {
+        if open {
+            self.interval.add(round_trip);
+        }
+        self.sampled.add(round_trip);
+        if warm {
+            self.measured.add(round_trip);
+        }
+    }
+
     pub(crate) fn take_interval(&mut self) -> Option<Duration> {
         std::mem::take(&mut self.interval).mean()
     }
@@ -162,6 +173,8 @@ pub(crate) struct Connection {
     pub(crate) epoch: u32,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// When the segment that came last was sent: its stamp.
+    pub(crate) arrived: u32,
     /// The instant of this connection's retransmission entry in the event queue: it has one at most.
     pub(crate) timer_queued: Instant,
     pub(crate) ack_timer_queued: Instant,

@@ -51,7 +51,7 @@ pub struct FlowResult {
     pub goodput_pps: f64,
     /// Bytes of one segment's or datagram's data.
     pub unit_bytes: u32,
-    /// Mean of the round-trip samples \[s\].
+    /// Mean round trip of the segments that were acknowledged \[s\].
     pub round_trip_s: Option<f64>,
     /// Mean number of connections.
     pub connections: f64,
@@ -134,7 +134,7 @@ pub struct FlowSeries {
     pub goodput_pps: Vec<f64>,
     /// Congestion windows, added up \[segments\].
     pub congestion_window: Vec<f64>,
-    /// Mean of the samples since the last point, or the age of the oldest segment \[s\].
+    /// Mean of the samples since the last point; the point before it, if there were none \[s\].
     pub round_trip_s: Vec<f64>,
     /// Connections.
     pub connections: Vec<f64>,

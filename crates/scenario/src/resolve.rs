@@ -64,11 +64,11 @@ impl Scenario {
         tcp.timestamps.get_or_insert(false);
         tcp.payload.get_or_insert(Size(Bytes::new(1000)));
         tcp.headers.get_or_insert(Size(Bytes::new(40)));
-        let receiver_window = *tcp.receiver_window.get_or_insert(PacketCount(if ns2 { 20 } else { 64 }));
-        // RFC 6928 allows ten segments; ns-2 begins with two, and with a threshold of the receiver's window.
+        tcp.receiver_window.get_or_insert(PacketCount(if ns2 { 20 } else { 64 }));
+        // RFC 6928 allows ten segments; ns-2 begins with two, and with a threshold of 20: an agent takes its class's
+        // `window_` for `ssthresh_` when it is made, before a script gives it another one.
         tcp.initial_window.get_or_insert(PacketCount(if ns2 { 2 } else { 10 }));
-        let unbounded = PacketCount(1_000_000);
-        tcp.initial_ssthresh.get_or_insert(if ns2 { receiver_window } else { unbounded });
+        tcp.initial_ssthresh.get_or_insert(PacketCount(if ns2 { 20 } else { 1_000_000 }));
         tcp.min_rto.get_or_insert(Time(rto.min));
         tcp.initial_rto.get_or_insert(Time(rto.initial));
         tcp.clock.get_or_insert(Time(rto.granularity));

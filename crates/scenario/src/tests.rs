@@ -281,6 +281,7 @@ fn a_resolved_scenario_says_all_and_reads_back_the_same() {
 fn the_ns2_preset_changes_defaults_and_nothing_that_is_written() {
     let scenario = set(&["preset=ns2", "tcp.receiver_window=\"40 packets\""]).unwrap();
     assert_eq!(scenario.tcp.receiver_window, Some(PacketCount(40)));
+    assert_eq!(scenario.tcp.initial_ssthresh, Some(PacketCount(20)), "the class's window, not the agent's");
     assert_eq!(scenario.tcp.min_rto.unwrap().to_string(), "200 ms");
     assert_eq!(scenario.mac.sensing_delay.unwrap().to_string(), "0 ns");
 }

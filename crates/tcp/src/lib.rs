@@ -49,7 +49,7 @@ pub struct Segment {
     /// Number of the data segment, or the next one expected in an acknowledgement.
     pub number: u32,
     /// When the data segment was sent, or the one that an acknowledgement answers: RFC 7323's timestamp \[µs, modulo
-    /// 2³²\]. Used only with timestamps on.
+    /// 2³²\]. The endpoints use it only with timestamps on.
     pub stamp: u32,
     /// What arrived beyond the number, in an acknowledgement.
     pub sack: SackBlocks,

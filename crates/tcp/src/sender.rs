@@ -131,8 +131,6 @@ pub struct Sender {
     timed: Option<(u32, Instant)>,
     last_round_trip: Option<Duration>,
     min_round_trip: Option<Duration>,
-    /// Since when the oldest segment has been the oldest.
-    oldest_since: Instant,
     timed_out_at: Option<u32>,
     stats: SenderStats,
 }
@@ -167,7 +165,6 @@ impl Sender {
             timed: None,
             last_round_trip: None,
             min_round_trip: None,
-            oldest_since: Instant::ZERO,
             timed_out_at: None,
             stats: SenderStats::default(),
         }
@@ -195,7 +192,6 @@ impl Sender {
         if self.stats.timeouts == 0 {
             self.timed = Some((0, now));
         }
-        self.oldest_since = now;
         self.timer = now + self.rto.timeout();
         Some(Segment { stamp: stamp(now), ..Segment::plain(kind, self.highest) })
     }
@@ -251,9 +247,6 @@ impl Sender {
                 self.scoreboard.push();
             }
             self.timed.get_or_insert((number, now));
-            if number == self.oldest {
-                self.oldest_since = now;
-            }
         }
         if self.timer.is_never() {
             self.timer = now + self.rto.timeout();
@@ -338,7 +331,6 @@ impl Sender {
         let mut delivered = segments;
         self.oldest = expected;
         self.next = self.next.max(expected);
-        self.oldest_since = now;
         self.duplicates = 0;
         if self.sack() {
             delivered = self.scoreboard.pop(segments);
@@ -459,15 +451,9 @@ impl Sender {
         matches!(self.state, State::Opening | State::Established)
     }
 
-    /// The last round-trip sample, given once.
+    /// The last round trip that the retransmission timer was told of, given once.
     pub fn take_round_trip(&mut self) -> Option<Duration> {
         self.last_round_trip.take()
-    }
-
-    /// For how long the oldest segment under way has waited for its acknowledgement; none if nothing is under way.
-    pub fn age_of_oldest(&self, now: Instant) -> Option<Duration> {
-        let waiting = self.highest > self.oldest || matches!(self.state, State::Opening | State::Closing);
-        waiting.then(|| now.since(self.oldest_since))
     }
 
     /// Segments under way.

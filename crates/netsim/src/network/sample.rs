@@ -73,19 +73,20 @@ impl Network {
     fn sample_flow(&mut self, index: usize, every: Duration, warm: bool) {
         let flow = &mut self.flows[index];
         let open = flow.connections.iter().map(|&id| &self.connections[id as usize].sender);
-        let (mut count, mut window, mut oldest) = (0.0, 0.0, None);
+        let (mut count, mut window) = (0.0, 0.0);
         for sender in open {
             count += f64::from(u8::from(sender.is_open()));
             window += sender.congestion_window();
-            oldest = oldest.max(sender.age_of_oldest(self.now));
         }
         let delivered = flow.delivered - self.meter.delivered_at_sample[index];
         self.meter.delivered_at_sample[index] = flow.delivered;
         let series = &mut self.meter.series.flows[index];
         series.goodput_pps.push(delivered as f64 / every.as_secs_f64());
         series.congestion_window.push(window);
-        let round_trip = std::mem::take(&mut flow.sampled).mean().or(oldest).unwrap_or_default();
-        series.round_trip_s.push(round_trip.as_secs_f64());
+        // A second without an acknowledgement tells nothing: the last point stands.
+        let last = series.round_trip_s.last().copied().unwrap_or_default();
+        let round_trip = std::mem::take(&mut flow.sampled).mean();
+        series.round_trip_s.push(round_trip.map_or(last, Duration::as_secs_f64));
         series.connections.push(count);
         if warm {
             self.meter.means.connections[index] += count;

@@ -137,7 +137,15 @@ impl Network {
         let number = state.next_datagram;
         state.next_datagram += 1;
         let body = Body::Datagram { number, sent: self.now };
-        self.originate(Packet { flow, connection: 0, epoch: 0, size: size.count() as u16, hop: 0, body });
+        self.originate(Packet {
+            flow,
+            connection: 0,
+            epoch: 0,
+            size: size.count() as u16,
+            hop: 0,
+            answers: 0,
+            body,
+        });
     }
 
     /// A datagram has arrived.

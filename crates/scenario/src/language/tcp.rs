@@ -82,6 +82,36 @@ pub struct Connections {
     /// The most connections that are kept.
     #[serde(default = "connections::max")]
     pub max: u32,
+    /// Which round trips make T.
+    #[serde(default)]
+    pub samples: RoundTripSamples,
+    /// What an interval without any does to n.
+    #[serde(default)]
+    pub unsampled: UnsampledRule,
+}
+
+/// Which round trips make T.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoundTripSamples {
+    /// Those of all segments that are acknowledged.
+    #[default]
+    Segments,
+    /// Those that the retransmission timer samples, one a window.
+    Windows,
+}
+
+/// What an interval without a round trip does to the number of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnsampledRule {
+    /// It is held.
+    #[default]
+    Hold,
+    /// It is halved.
+    Halve,
+    /// T grows by the interval: n runs away.
+    Grow,
 }
 
 mod connections {

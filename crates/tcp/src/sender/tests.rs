@@ -186,16 +186,6 @@ fn a_lost_syn_is_repeated() {
     assert_eq!(sender.poll_timeout(), at(3000));
 }
 
-#[test]
-fn the_age_of_the_oldest_segment_speaks_for_a_flow_without_samples() {
-    let mut sender = with_flight(Recovery::Reno, 2);
-    assert_eq!(sender.age_of_oldest(at(700)), Some(Duration::from_millis(700)));
-    sender.handle_reply(at(800), ack(1));
-    assert_eq!(sender.age_of_oldest(at(900)), Some(Duration::from_millis(100)));
-    sender.handle_reply(at(950), ack(2));
-    assert_eq!(sender.age_of_oldest(at(960)), None);
-}
-
 /// An acknowledgement of everything before `number` that reports these ranges beyond it.
 fn sack(number: u32, blocks: &[(u32, u32)]) -> Segment {
     let mut receiver = Receiver::new(AckPolicy::EachSegment);

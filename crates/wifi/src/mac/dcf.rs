@@ -284,6 +284,8 @@ struct Queue {
     access: Access,
     arbitration: Arbitration,
     window: u32,
+    /// The last back-off, whole: what a law that does not draw anew after a collision counts down once more.
+    drawn: Duration,
     head: Option<Head>,
     plan: Plan,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
@@ -368,6 +370,7 @@ impl Queue {
             access,
             arbitration,
             window: draw::first_window(access.draw),
+            drawn: Duration::ZERO,
             head: None,
             plan: Plan::default(),
             received: false,
@@ -504,6 +507,10 @@ fn milliwatts(power: Dbm) -> f32 {
 
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
-        draw::backoff(queue.access.draw, queue.window, self.slot, queue.plan.data, &mut queue.stream)
+        let frame = queue.plan.data;
+        let packet = queue.head.map_or(frame, |head| head.rate.time_for(head.size));
+        let airtimes = draw::Airtimes { frame, packet };
+        queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
+        queue.drawn
     }
 }

@@ -341,7 +341,9 @@ impl DcfAir {
             if let OnFailure::Double { window_max } = queue.access.on_failure {
                 queue.window = doubled(queue.window, window_max);
             }
-            self.countdowns[c as usize].left = Some(self.timing.draw(queue));
+            let repeats = queue.access.on_failure == OnFailure::Repeat;
+            let next = if repeats { queue.drawn } else { self.timing.draw(queue) };
+            self.countdowns[c as usize].left = Some(next);
         }
         self.fingerprint.add(now, u64::from(c));
     }

@@ -228,6 +228,37 @@ fn the_window_doubles_with_each_failure_and_the_frame_is_dropped_after_the_last(
     assert!(matches!(bench.done()[..], [(_, 0, Outcome::Dropped)]));
 }
 
+/// Starts of the first two attempts of a frame that nobody decodes, over many seeds [ns]: what passed between them.
+fn gaps(on_failure: OnFailure) -> Vec<(u64, u64)> {
+    let draw = Draw::Exponential { mean: Duration::from_micros(1000), slotted: false };
+    let access = Access { draw, on_failure, when: When::BeforeFrame };
+    let mut bench = Bench::standard(&[0.0, 400.0], |_| access);
+    let mut gaps = Vec::new();
+    for _ in 0..50 {
+        let offered = bench.now;
+        bench.offer(0, 1);
+        bench.run_to(offered + Duration::from_millis(200));
+        let starts = bench.data_starts(0);
+        let first = &starts[starts.len() - 7..]; // seven attempts each
+        gaps.push((first[0] - offered.as_nanos(), first[1] - first[0]));
+    }
+    gaps
+}
+
+#[test]
+fn after_a_collision_a_back_off_is_drawn_anew_or_the_same_is_counted_down_once_more() {
+    let (difs, timeout) = (50_000, data_ns() + 222_000);
+    for (first, second) in gaps(OnFailure::Repeat) {
+        // Without slots the countdown goes on at the time-out, the medium having been idle for a DIFS.
+        assert_eq!(first, second - timeout, "the same back-off");
+    }
+    let anew = gaps(OnFailure::Redraw);
+    let same = anew.iter().filter(|(first, second)| *first == second - timeout).count();
+    assert_eq!(same, 0);
+    let mean = anew.iter().map(|(_, second)| second - timeout).sum::<u64>() / anew.len() as u64;
+    assert!((600_000..1_500_000).contains(&mean), "{mean} ns, drawn from 1000 µs; a DIFS is {difs}");
+}
+
 #[test]
 fn a_missing_acknowledgement_is_noticed_after_the_time_out_and_slots_go_on_being_counted() {
     // Clause 10.3.2.9: SIFS + slot + preamble = 222 µs after the frame. Slots are counted from its end and a DIFS:
