@@ -1,5 +1,6 @@
 //! Study files.
 
+use crate::each;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
 use crate::world::World;
@@ -381,7 +382,7 @@ impl Study {
     /// Names the line, or the variant that a claim or figure refers to and that is not there.
     pub fn parse(id: &str, text: &str) -> Result<Self, StudyError> {
         let fail = |message: String| StudyError { id: id.into(), message };
-        let mut study: Self = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
+        let mut study = Self::read(text).map_err(fail)?;
         study.variants = study.variants.into_iter().flat_map(Variant::expand).collect();
         // Figures and the baseline may name all points of a sweep by its id.
         let curve = |v: &Variant, id: &str| v.point.as_ref().is_some_and(|p| p.curve == id);
@@ -414,6 +415,15 @@ impl Study {
             return Err(fail("needs at least one seed and one variant".into()));
         }
         Ok(study)
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
+        if !each::repeats(&table) {
+            // Read once more from the text, because then a mistake's line is known.
+            return toml::from_str(text).map_err(|e| e.to_string());
+        }
+        Self::deserialize(each::written_out(table)?).map_err(|e| e.to_string())
     }
 
     /// Every value that a claim measures.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+mod each;
 mod figure;
 pub mod html;
 mod language;
