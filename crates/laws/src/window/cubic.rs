@@ -102,8 +102,8 @@ impl Cubic {
 
     fn reduce(&mut self, loss: Loss) {
         // Section 4.7, fast convergence: a flow that lost below its last peak makes room.
-        let room = if self.window < self.peak { (1.0 + BETA) / 2.0 } else { 1.0 };
-        self.peak = libm::floor(self.window * room);
+        let below = self.window < self.peak;
+        self.peak = if below { libm::floor(self.window * (1.0 + BETA) / 2.0) } else { self.window };
         self.ssthresh = libm::floor(loss.flight * BETA).max(2.0); // section 4.6
     }
 

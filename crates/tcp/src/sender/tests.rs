@@ -441,7 +441,7 @@ proptest! {
     ) {
         let window = if cubic { WindowKind::Cubic } else { WindowKind::Reno };
         let mut sender =
-            Sender::new(SenderParams { window, limited_transmit, handshake, timestamps, rack, tail_loss_probe, ..params(recovery) });
+            Sender::new(SenderParams { window, limited_transmit, rack, tail_loss_probe, handshake, timestamps, ..params(recovery) });
         let policy =
             if delayed { AckPolicy::Delayed { delay: Duration::from_millis(100), quick: 16 } } else { AckPolicy::EachSegment };
         let mut receiver = Receiver::new(policy);
