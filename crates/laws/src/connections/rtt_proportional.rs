@@ -192,7 +192,7 @@ mod tests {
     fn an_interval_without_a_sample_holds_halves_or_grows() {
         let after = |unsampled| {
             let mut law = law(|p| p.unsampled = unsampled);
-            [secs(0.9), None, None, secs(0.5)].map(|sample| law.on_interval(sample))
+            [Some(900), None, None, Some(500)].map(|ms| law.on_interval(ms.map(Duration::from_millis)))
         };
         assert_eq!(after(Unsampled::Hold), [9, 9, 9, 5]);
         assert_eq!(after(Unsampled::Halve), [9, 4, 2, 5]);
