@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Asked for now, not when this script was compiled: a copy of a build folder may come from another place.
+    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
     let mut code = String::new();
     for (name, folder) in [("SCENARIOS", "scenarios"), ("STUDIES", "studies")] {
         let folder = root.join(folder);

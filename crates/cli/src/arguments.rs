@@ -226,8 +226,9 @@ pub(crate) enum RegionName {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR/ID: report.html, result.json, table.csv, flows.parquet, links.parquet (and\n\
-    series.parquet), study.toml, scenarios/ with all defaults resolved, and manifest.json.\n\
+    after_help = "Writes into DIR/ID: report.html, result.json, table.csv, claims.parquet, flows.parquet, links.parquet\n\
+    (and series.parquet), study.toml, scenarios/ with all defaults resolved, and manifest.json.\n\
+    A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
     On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\
     Runs that are finished are kept: running again does only what is missing.\n\
     The exit code says whether the studies ran, not whether their claims hold."
@@ -248,6 +249,13 @@ pub(crate) struct StudyOptions {
     /// Go on with more seeds until each flow's goodput is known this well, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
+    /// Go on with more seeds until every claim is decided by its 95 % interval, or the study's most seeds are reached; only
+    /// variants of undecided claims get more
+    #[arg(long, conflicts_with = "shard")]
+    pub(crate) decide: bool,
+    /// The most seeds that --decide and --precision may take, instead of the study's own limit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds_max: Option<u32>,
     /// Print the results as JSON, one document a line and study
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{MacSpec, Network};
 use evenair_scenario::{Objective, Scenario};
-use evenair_study::{Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, Sweep, html, tables};
+use evenair_study::{Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, Sweep, Tally, html, tables};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     let study = Study::builtin("demo")?;
     let sweep = Sweep::new(&study, options.quick)?;
     let command = if options.quick { "evenair demo --quick" } else { "evenair demo" };
-    let outcome = conduct("demo", &sweep, study, &options.out, command)?;
+    let outcome = conduct("demo", &sweep, study, &options.out, command, false)?;
     if options.json {
         return print(&format!("{}\n", outcome.to_json()));
     }
@@ -79,12 +79,30 @@ fn starvation_story(outcome: &Outcome) -> String {
     lines
 }
 
-/// Runs one study into a folder and writes its report, result and tables.
-fn conduct(id: &str, sweep: &Sweep, study: Study, folder: &Path, command: &str) -> Result<Outcome> {
+/// Runs a study, and on until its claims are decided if that is asked for.
+fn simulate(id: &str, sweep: &Sweep, study: Study, folder: &Path, decide: bool) -> Result<Outcome> {
     let bar = Bar::new(id);
-    let runs = sweep.run(&folder.join("runs"), &STOP, &bar);
+    let runs = sweep.run(folder, &STOP, &bar).inspect_err(|_| bar.clear())?;
+    let mut outcome = Outcome::new(study, sweep, runs);
+    while let Some(wanted) = outcome.seeds_to_decide().filter(|_| decide) {
+        bar.tell(format!("{id}: {} undecided", outcome.tally().undecided));
+        let more = sweep.run_more(&outcome.runs_of_each(), &wanted, folder, &STOP, &bar);
+        outcome.add(more.inspect_err(|_| bar.clear())?);
+    }
     bar.clear();
-    let outcome = Outcome::new(study, sweep, runs?);
+    Ok(outcome)
+}
+
+/// Conducts one study in a folder and writes its report, result and tables.
+fn conduct(
+    id: &str,
+    sweep: &Sweep,
+    study: Study,
+    folder: &Path,
+    command: &str,
+    decide: bool,
+) -> Result<Outcome> {
+    let outcome = simulate(id, sweep, study, &folder.join("runs"), decide)?;
     write_file(&folder.join("report.html"), &html::report(&outcome, command))?;
     write_file(&folder.join("result.json"), &format!("{:#}\n", outcome.to_json()))?;
     write_file(&folder.join("table.csv"), &outcome.to_csv())?;
@@ -95,7 +113,9 @@ fn conduct(id: &str, sweep: &Sweep, study: Study, folder: &Path, command: &str) 
     for (variant, scenario) in outcome.scenarios() {
         write_file(&scenarios.join(format!("{variant}.toml")), &resolved(scenario)?)?;
     }
-    tables::write(folder, &outcome.groups()).context("cannot write the tables")?;
+    tables::write(folder, &outcome.groups())
+        .and_then(|()| tables::write_claims(folder, &outcome.claims))
+        .context("cannot write the tables")?;
     Ok(outcome)
 }
 
@@ -114,10 +134,11 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         Study::builtin(id)?;
     }
     watch_for_interrupt();
-    let (mut held, mut all) = (0, 0);
+    let mut tally = Tally::default();
     for id in &ids {
         let folder = options.out.join(id);
-        let study = Study::builtin(id)?;
+        let mut study = Study::builtin(id)?;
+        study.seeds_max = options.seeds_max.unwrap_or(study.seeds_max);
         let mut sweep = Sweep::new(&study, options.quick)?;
         let mut command = format!("evenair study {id}{}", if options.quick { " --quick" } else { "" });
         if let Some(shard) = options.shard {
@@ -131,9 +152,14 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
             sweep.set_precision(precision, study.seeds_max);
             command += &format!(" --precision {precision}");
         }
-        let outcome = conduct(id, &sweep, study, &folder, &command)?;
-        held += outcome.claims.iter().filter(|c| c.holds).count();
-        all += outcome.claims.len();
+        if options.decide {
+            command += " --decide";
+        }
+        if let Some(most) = options.seeds_max {
+            command += &format!(" --seeds-max {most}");
+        }
+        let outcome = conduct(id, &sweep, study, &folder, &command, options.decide)?;
+        tally.add(outcome.tally());
         if options.json {
             print(&format!("{}\n", outcome.to_json()))?;
         } else {
@@ -144,7 +170,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     if options.json || options.shard.is_some() {
         return Ok(());
     }
-    print(&format!("\n{} studies, {held} of {all} claims hold\n", ids.len()))
+    print(&format!("\n{} studies, {} claims: {tally}\n", ids.len(), tally.all()))
 }
 
 pub(crate) fn run(options: &RunOptions) -> Result<()> {

@@ -9,12 +9,17 @@ pub(crate) struct Bar(ProgressBar);
 impl Bar {
     pub(crate) fn new(label: &str) -> Self {
         let bar = ProgressBar::no_length();
-        let style = "{msg:24} [{bar:32}] {pos}/{len} runs, {eta} left";
+        let style = "{msg:32} [{bar:32}] {pos}/{len} runs, {eta} left";
         bar.set_style(
             ProgressStyle::with_template(style).expect("the template is right").progress_chars("=> "),
         );
         bar.set_message(label.to_string());
         Self(bar)
+    }
+
+    /// Says what it is doing now.
+    pub(crate) fn tell(&self, what: String) {
+        self.0.set_message(what);
     }
 
     pub(crate) fn clear(&self) {

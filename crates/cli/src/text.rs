@@ -1,7 +1,7 @@
 //! Tables and maps as text.
 
 use evenair_netsim::FlowResult;
-use evenair_study::{Metric, Outcome, RunRecord};
+use evenair_study::{Metric, Outcome, Quantity, RunRecord, Verdict};
 use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
@@ -46,57 +46,70 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     for (_, names) in outcome.shape() {
         flows.extend(names.iter().filter(|n| !flows.contains(*n)).collect::<Vec<_>>());
     }
-    let mut metrics = vec![Metric::Goodput];
-    metrics.extend(study.figures.iter().filter_map(|f| f.metric));
-    metrics.extend(study.published.iter().map(|p| p.metric));
+    let mut quantities: Vec<Quantity> = vec![Metric::Goodput.into()];
+    quantities.extend(study.figures.iter().filter(|f| f.metric.is_some()).map(|f| f.quantity()));
+    quantities.extend(study.published.iter().map(|p| p.quantity()));
     let mut seen = Vec::new();
-    for metric in metrics {
-        if !seen.contains(&metric) {
-            seen.push(metric);
-            let _ = write!(text, "\n{}\n{}", metric.label(), metric_table(outcome, metric, &flows));
+    for quantity in quantities {
+        if !seen.contains(&quantity) {
+            seen.push(quantity);
+            let _ = write!(text, "\n{}\n{}", quantity.label(), quantity_table(outcome, quantity, &flows));
         }
     }
-    let _ = write!(text, "\nclaims\n");
+    let _ = write!(text, "\nclaims: {}\n", outcome.tally());
     for claim in &outcome.claims {
-        let mark = if claim.holds { "holds" } else { "FAILS" };
+        let mark = match claim.verdict {
+            Verdict::Holds => "holds    ",
+            Verdict::Fails => "FAILS    ",
+            Verdict::Undecided => "undecided",
+        };
         let measured = claim.measured.map_or_else(|| "nothing".into(), |m| interval(m, claim.half_width));
         let paper = claim.paper.map(|p| format!(", paper {}", number(p))).unwrap_or_default();
+        let reference = claim.reference.as_ref();
+        let reference =
+            reference.map(|r| format!(", {} by {}", number(r.value), r.origin)).unwrap_or_default();
         let _ = writeln!(
             text,
-            "  {mark}  {} (measured {measured}, needed {}{paper})",
+            "  {mark}  {} (measured {measured}, needed {}{paper}{reference})",
             claim.claim, claim.required
         );
     }
     text
 }
 
-fn metric_table(outcome: &Outcome, metric: Metric, flows: &[&str]) -> String {
-    let mut header: Vec<String> = vec![String::new()];
-    header.extend(flows.iter().map(|f| format!("flow {f}")));
-    header.push("all".into());
-    let mut rows = vec![header];
+/// A row per variant, a column per flow, and one for all of them that is called by what it holds.
+fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
+    let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
+    let of_all = (None, quantity.metric.over_flows_name().to_string());
+    // A metric of the network has no columns of flows, a statistic over time none of all flows.
+    let has_any =
+        |flow: &Option<&str>| outcome.shape().any(|(v, _)| outcome.row(v, *flow, quantity).is_some());
+    let (columns_of, names): (Vec<Option<&str>>, Vec<String>) =
+        of_flows.chain([of_all]).filter(|(flow, _)| has_any(flow)).unzip();
+    let mut rows = vec![std::iter::once(String::new()).chain(names).collect()];
     let mut optimum_of_last = None;
-    let row = |label: String, variant: &str, metric: Metric| {
+    let row = |label: String, variant: &str, quantity: Quantity| {
         let mut cells = vec![label];
         let mut any = false;
-        for flow in flows.iter().copied().chain(["total"]) {
-            let found = outcome.row(variant, flow, metric);
+        for &flow in &columns_of {
+            let found = outcome.row(variant, flow, quantity);
             any |= found.is_some();
             cells.push(found.map_or_else(
                 || "–".into(),
                 |r| {
                     let paper = r.paper.map(|p| format!(" [paper {}]", number(p))).unwrap_or_default();
-                    format!("{}{paper}", interval(r.mean, r.half_width))
+                    let other = r.reference.as_ref().map(|o| format!(" [{} {}]", o.origin, number(o.value)));
+                    format!("{}{paper}{}", interval(r.mean, r.half_width), other.unwrap_or_default())
                 },
             ));
         }
         any.then_some(cells)
     };
     for (variant, _) in outcome.shape() {
-        rows.extend(row(outcome.label(variant), variant, metric));
+        rows.extend(row(outcome.label(variant), variant, quantity));
         // The optimum once for the variants of one scenario.
-        let optimum = (metric == Metric::Goodput)
-            .then(|| row("fair optimum".into(), variant, Metric::Optimum))
+        let optimum = (quantity == Metric::Goodput.into())
+            .then(|| row("fair optimum".into(), variant, Metric::Optimum.into()))
             .flatten();
         if let (Some(last), true) = (optimum_of_last.take(), optimum.is_some())
             && Some(&last) != optimum.as_ref()
@@ -150,7 +163,7 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     }
     let total = mean(&|r| r.flows.iter().map(|f| f.goodput_pps).sum());
     let total_kbps = mean(&|r| r.flows.iter().map(|f| f.goodput_bps / 1e3).sum());
-    rows.push(vec!["all".into(), number(total), number(total_kbps)]);
+    rows.push(vec!["total".into(), number(total), number(total_kbps)]);
     let mut text = columns(&rows);
     text.push('\n');
     let mut rows = vec![row(&[

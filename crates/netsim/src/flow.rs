@@ -63,6 +63,14 @@ pub(crate) struct Flow {
     pub(crate) sampled: Samples,
     /// Segments or datagrams handed to the application.
     pub(crate) delivered: u64,
+    /// When the last of them was; the warm-up's end, if none was since.
+    pub(crate) last_delivery: Instant,
+    /// The longest time without any, since the warm-up.
+    pub(crate) silence: Duration,
+    /// Packets dropped on their way: data.
+    pub(crate) lost: u64,
+    /// The same: acknowledgements.
+    pub(crate) acks_lost: u64,
     /// Datagrams handed down.
     pub(crate) next_datagram: u32,
     /// One-way delays of datagrams since the warm-up.
@@ -102,6 +110,10 @@ impl Flow {
             measured: Samples::default(),
             sampled: Samples::default(),
             delivered: 0,
+            last_delivery: Instant::ZERO,
+            silence: Duration::ZERO,
+            lost: 0,
+            acks_lost: 0,
             next_datagram: 0,
             delays: Samples::default(),
             jitter: Samples::default(),
@@ -135,6 +147,31 @@ impl Flow {
         self.remaining == Some(0) && self.connections.is_empty()
     }
 
+    /// Segments or datagrams are handed to the application.
+    pub(crate) fn hand_over(&mut self, now: Instant, count: u32) {
+        if count > 0 {
+            self.delivered += u64::from(count);
+            self.silence = self.silence_until(now);
+            self.last_delivery = now;
+        }
+    }
+
+    /// The longest time without a delivery, if there is none until `now`.
+    pub(crate) fn silence_until(&self, now: Instant) -> Duration {
+        self.silence.max(now.since(self.last_delivery))
+    }
+
+    /// One more packet was acknowledged. What drains does not tell the connection law anything.
+    pub(crate) fn add_round_trip(&mut self, round_trip: Duration, open: bool, warm: bool) {
+        if open {
+            self.interval.add(round_trip);
+        }
+        self.sampled.add(round_trip);
+        if warm {
+            self.measured.add(round_trip);
+        }
+    }
+
     pub(crate) fn take_interval(&mut self) -> Option<Duration> {
         std::mem::take(&mut self.interval).mean()
     }
@@ -147,6 +184,8 @@ pub(crate) struct Connection {
     pub(crate) epoch: u32,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// When the segment that came last was sent: its stamp.
+    pub(crate) arrived: u32,
     /// The instant of this connection's retransmission entry in the event queue: it has one at most.
     pub(crate) timer_queued: Instant,
     pub(crate) ack_timer_queued: Instant,

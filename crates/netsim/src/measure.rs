@@ -1,5 +1,6 @@
 //! What a run gives back.
 
+use crate::queue::Dropped;
 use evenair_des::Fingerprint;
 use evenair_units::Instant;
 use evenair_wifi::{Airtime, Counters, FrameRecord};
@@ -30,7 +31,7 @@ pub struct RunResult {
     pub events: u64,
 }
 
-/// What one flow got.
+/// What one flow got, in the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowResult {
     /// Its name.
@@ -41,11 +42,16 @@ pub struct FlowResult {
     pub to: String,
     /// The queue at the source that carries its data.
     pub queue: String,
+    /// The queue at the destination that carries its acknowledgements; none where nothing comes back.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ack_queue: Option<String>,
     /// Data handed to the application \[bit/s\].
     pub goodput_bps: f64,
     /// The same in segments or datagrams \[1/s\].
     pub goodput_pps: f64,
-    /// Mean of the round-trip samples \[s\].
+    /// Bytes of one segment's or datagram's data.
+    pub unit_bytes: u32,
+    /// Mean round trip of the segments that were acknowledged \[s\].
     pub round_trip_s: Option<f64>,
     /// Mean number of connections.
     pub connections: f64,
@@ -60,15 +66,21 @@ pub struct FlowResult {
     /// Mean difference between the delays of successive datagrams \[s\].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter_s: Option<f64>,
-    /// Data segments or datagrams sent, warm-up included.
+    /// Data segments or datagrams sent.
     pub sent: u64,
     /// Repetitions among them.
     pub retransmitted: u64,
-    /// Retransmission time-outs, warm-up included.
+    /// Retransmission time-outs.
     pub timeouts: u64,
+    /// Packets with its data that were dropped anywhere on their way, for whatever cause.
+    pub lost: u64,
+    /// The same of its acknowledgements.
+    pub acks_lost: u64,
+    /// The longest time in which it handed nothing to the application \[s\]; the measured time's ends bound it.
+    pub silence_s: f64,
 }
 
-/// What one transmit queue did.
+/// What one transmit queue did, in the measured time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkResult {
     /// Its name: the node, and the next hop where queues are per next hop.
@@ -77,15 +89,15 @@ pub struct LinkResult {
     pub backlog: f64,
     /// Mean transmission aggressiveness, where the law has one.
     pub aggressiveness: Option<f64>,
-    /// Packets refused because the queue was full, warm-up included.
+    /// Packets refused because the queue was full.
     pub dropped_queue_full: u64,
-    /// Packets dropped by a law, warm-up included.
+    /// Packets dropped by a law.
     pub dropped_by_law: u64,
-    /// Packets given up after the last retry, warm-up included.
+    /// Packets given up after the last retry.
     pub dropped_retries: u64,
-    /// Packets lost on the wire, warm-up included.
+    /// Packets lost on the wire.
     pub lost_on_wire: u64,
-    /// What happened to its frames, warm-up included; ideal CSMA and wires have none.
+    /// What happened to its frames; ideal CSMA and wires have none.
     pub frames: Option<Counters>,
     /// Where its time went, if the ledger was kept.
     pub airtime: Option<Airtime>,
@@ -122,7 +134,7 @@ pub struct FlowSeries {
     pub goodput_pps: Vec<f64>,
     /// Congestion windows, added up \[segments\].
     pub congestion_window: Vec<f64>,
-    /// Mean of the samples since the last point, or the age of the oldest segment \[s\].
+    /// Mean of the samples since the last point; the point before it, if there were none \[s\].
     pub round_trip_s: Vec<f64>,
     /// Connections.
     pub connections: Vec<f64>,
@@ -135,6 +147,84 @@ pub struct LinkSeries {
     pub backlog: Vec<f64>,
     /// Transmission aggressiveness; empty where the law has none.
     pub aggressiveness: Vec<f64>,
+}
+
+/// All that a run counts from its start on, at one instant. What is reported is what the measured time added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) flows: Vec<FlowCounts>,
+    pub(crate) queues: Vec<QueueCounts>,
+}
+
+/// What is counted of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FlowCounts {
+    pub(crate) delivered: u64,
+    pub(crate) datagrams: u64,
+    pub(crate) sent: u64,
+    pub(crate) retransmitted: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) lost: u64,
+    pub(crate) acks_lost: u64,
+}
+
+/// What is counted of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QueueCounts {
+    pub(crate) dropped: Dropped,
+    pub(crate) frames: Option<Counters>,
+}
+
+impl Counts {
+    pub(crate) fn new(flows: usize, queues: usize) -> Self {
+        Self { flows: vec![FlowCounts::default(); flows], queues: vec![QueueCounts::default(); queues] }
+    }
+
+    /// What was added since an earlier instant.
+    pub(crate) fn since(&self, then: &Self) -> Self {
+        let flows = self.flows.iter().zip(&then.flows).map(|(now, then)| now.since(*then));
+        let queues = self.queues.iter().zip(&then.queues).map(|(now, then)| now.since(*then));
+        Self { flows: flows.collect(), queues: queues.collect() }
+    }
+}
+
+impl FlowCounts {
+    const fn since(self, then: Self) -> Self {
+        Self {
+            delivered: self.delivered - then.delivered,
+            datagrams: self.datagrams - then.datagrams,
+            sent: self.sent - then.sent,
+            retransmitted: self.retransmitted - then.retransmitted,
+            timeouts: self.timeouts - then.timeouts,
+            lost: self.lost - then.lost,
+            acks_lost: self.acks_lost - then.acks_lost,
+        }
+    }
+}
+
+impl QueueCounts {
+    fn since(self, then: Self) -> Self {
+        let (now, was) = (self.dropped, then.dropped);
+        let frames = |now: Counters, then: Counters| Counters {
+            attempts: now.attempts - then.attempts,
+            collided: now.collided - then.collided,
+            receiver_busy: now.receiver_busy - then.receiver_busy,
+            ack_lost: now.ack_lost - then.ack_lost,
+            dropped: now.dropped - then.dropped,
+            internal: now.internal - then.internal,
+            requests: now.requests - then.requests,
+            requests_failed: now.requests_failed - then.requests_failed,
+        };
+        Self {
+            dropped: Dropped {
+                queue_full: now.queue_full - was.queue_full,
+                by_law: now.by_law - was.by_law,
+                retries: now.retries - was.retries,
+                on_wire: now.on_wire - was.on_wire,
+            },
+            frames: self.frames.map(|now| frames(now, then.frames.unwrap_or_default())),
+        }
+    }
 }
 
 /// Sums over the sampling instants after the warm-up.
@@ -167,8 +257,8 @@ impl Means {
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     pub(crate) warm_at: Instant,
-    pub(crate) delivered_at_warmup: Vec<u64>,
-    pub(crate) offered_at_warmup: Vec<u32>,
+    /// What had been counted when the warm-up ended.
+    pub(crate) at_warmup: Counts,
     pub(crate) delivered_at_sample: Vec<u64>,
     pub(crate) means: Means,
     pub(crate) series: Series,

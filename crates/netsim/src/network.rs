@@ -240,7 +240,7 @@ impl Network {
             let broadcast = Self::hop(&self.flows, &packet).to == BROADCAST;
             if outcome == Outcome::Dropped {
                 queue.dropped.retries += 1;
-                self.packets.dropped += 1;
+                self.lose(&packet);
             }
             // Whoever received a broadcast, it is at the end of its way.
             self.packets.delivered += u64::from(broadcast && outcome == Outcome::Delivered);
@@ -316,7 +316,7 @@ impl Network {
         };
         if probability.value() > 0.0 && queue.stream.chance(probability) {
             queue.dropped.by_law += 1;
-            self.packets.dropped += 1;
+            self.lose(&packet);
             return;
         }
         let room = match &queue.wire {
@@ -325,7 +325,7 @@ impl Network {
         };
         if queue.service == Service::Front && !room {
             queue.dropped.queue_full += 1;
-            self.packets.dropped += 1;
+            self.lose(&packet);
             return;
         }
         queue.packets.push_back(packet);
@@ -336,6 +336,13 @@ impl Network {
             self.waiting[queue.node as usize] += 1;
             self.serve(by);
         }
+    }
+
+    /// A packet is dropped on its way; its queue has counted why.
+    fn lose(&mut self, packet: &Packet) {
+        self.packets.dropped += 1;
+        let flow = &mut self.flows[packet.flow as usize];
+        *(if packet.is_reply() { &mut flow.acks_lost } else { &mut flow.lost }) += 1;
     }
 
     /// A packet reaches the network layer of a node: forward it, or hand it up.

@@ -17,7 +17,7 @@ pub enum Body {
     },
 }
 
-/// A packet: 48 bytes, copied freely.
+/// A packet, copied freely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub(crate) flow: u32,
@@ -28,6 +28,8 @@ pub(crate) struct Packet {
     pub(crate) size: u16,
     /// Hops travelled so far.
     pub(crate) hop: u8,
+    /// When the segment that this one answers was sent \[µs, modulo 2³²\]; of replies only.
+    pub(crate) answers: u32,
     pub(crate) body: Body,
 }
 

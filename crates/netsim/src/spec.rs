@@ -196,6 +196,21 @@ pub struct TcpSpec {
     pub source: Source,
     /// How many connections it keeps; one if there is no law.
     pub connections: Option<RttProportionalParams>,
+    /// Which round trips make its `T`.
+    pub sampling: Sampling,
+}
+
+/// Which round trips make a flow's `T`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sampling {
+    /// That of every segment, from its departure to the arrival of the acknowledgement that it brought about, whatever
+    /// this acknowledges. Each repetition has a departure of its own, so that nothing is ambiguous. Where the receiver
+    /// delays acknowledgements it is that of the last segment that one covers, with the delay only where nothing came
+    /// to end it.
+    #[default]
+    EverySegment,
+    /// What the retransmission timer samples: one segment a window (RFC 6298 section 3), none that was repeated.
+    OnePerWindow,
 }
 
 /// One run.

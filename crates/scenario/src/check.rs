@@ -128,6 +128,14 @@ impl Scenario {
         if let Some((key, _)) = limits.iter().find(|(_, limit)| *limit == Some(0)) {
             return Err(Mistake::at(&format!("mac.{key}"), "must be at least 1"));
         }
+        for (key, on, needed, needs) in [
+            ("tcp.rack", self.tcp.rack, self.tcp.sack, "tcp.sack"),
+            ("tcp.tail_loss_probe", self.tcp.tail_loss_probe, self.tcp.rack, "tcp.rack"),
+        ] {
+            if on == Some(true) && needed == Some(false) {
+                return Err(Mistake::at(key, format!("needs {needs}: set {needs} = true")));
+            }
+        }
         if zero(self.tcp.receiver_window) || zero(self.tcp.initial_window) {
             return Err(Mistake::at("tcp", "windows must hold at least 1 segment"));
         }

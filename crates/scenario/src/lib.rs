@@ -24,10 +24,11 @@ pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::FluidRun;
 pub use language::{
-    AckPriority, AqmLaw, BackoffLaw, BackoffUnit, CategoryName, CategoryTable, Connections, Drop, Flow,
+    AckPriority, AqmLaw, BackoffLaw, BackoffUnitName, CategoryName, CategoryTable, Connections, Drop, Flow,
     FlowPattern, Fluid, FluidModel, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link, LinkLoss,
     LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
-    RoundTripKind, Scenario, Signal, Tcp, TrafficKind, WeakSignals, WindowName, Wire,
+    RoundTripKind, RoundTripSamples, Scenario, Signal, Tcp, TrafficKind, UnsampledRule, WeakSignals,
+    WindowName, Wire,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};

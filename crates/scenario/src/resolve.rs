@@ -60,21 +60,23 @@ impl Scenario {
         // are neither selective nor delayed.
         let default = if ns2 { WindowName::Reno } else { WindowName::Cubic };
         let today = *tcp.window.get_or_insert(default) == WindowName::Cubic;
-        tcp.sack.get_or_insert(today);
+        let sack = *tcp.sack.get_or_insert(today);
+        let rack = *tcp.rack.get_or_insert(sack && !ns2);
+        tcp.tail_loss_probe.get_or_insert(rack);
         tcp.timestamps.get_or_insert(false);
         tcp.payload.get_or_insert(Size(Bytes::new(1000)));
         tcp.headers.get_or_insert(Size(Bytes::new(40)));
         tcp.receiver_window.get_or_insert(PacketCount(if ns2 { 20 } else { 64 }));
-        // RFC 6928 allows ten segments; ns-2 begins with two, and with a threshold of 20: an agent takes its threshold
-        // from `window_` when it is made, before a script can set its own.
+        // RFC 6928 allows ten segments; ns-2 begins with two, and with a threshold of 20: an agent takes its class's
+        // `window_` for `ssthresh_` when it is made, before a script gives it another one.
         tcp.initial_window.get_or_insert(PacketCount(if ns2 { 2 } else { 10 }));
-        let unbounded = PacketCount(1_000_000);
-        tcp.initial_ssthresh.get_or_insert(if ns2 { PacketCount(20) } else { unbounded });
+        tcp.initial_ssthresh.get_or_insert(PacketCount(if ns2 { 20 } else { 1_000_000 }));
         tcp.min_rto.get_or_insert(Time(rto.min));
         tcp.initial_rto.get_or_insert(Time(rto.initial));
         tcp.clock.get_or_insert(Time(rto.granularity));
         tcp.limited_transmit.get_or_insert(true);
         tcp.delayed_ack.get_or_insert(Time(Duration::from_millis(if today { 40 } else { 0 })));
+        tcp.quick_acks.get_or_insert(PacketCount(if ns2 { 0 } else { 16 }));
         // Connections that come and go are opened and closed for real.
         tcp.handshake.get_or_insert(!ns2 || self.connections.is_some());
     }

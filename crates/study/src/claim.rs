@@ -1,51 +1,282 @@
-//! Claims, checked.
+//! Claims, checked: what was measured, and whether that decides them.
 
-use crate::language::{Claim, Value};
+use crate::language::{Claim, OverSeeds, Reference, Value};
 use crate::outcome::Outcome;
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, deviation};
 use serde::Serialize;
+use std::fmt;
+
+/// What the runs say of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// All of the 95 % interval is as the claim says.
+    Holds,
+    /// None of it is.
+    Fails,
+    /// Some of it is; or nothing is known of the interval.
+    Undecided,
+}
+
+impl Verdict {
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::Undecided => "undecided",
+        }
+    }
+}
 
 /// A claim and what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimResult {
     /// The sentence.
     pub claim: String,
-    /// What was measured; none if the metric has no value here.
+    /// Where the paper says so.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// What was measured; none if there is nothing to measure, or no finite number.
     pub measured: Option<f64>,
-    /// Half of the 95 % interval.
+    /// Half of the 95 % interval; none where there is no chance, or a single seed.
     pub half_width: Option<f64>,
+    /// How many values it is the mean of.
+    pub seeds: usize,
     /// The paper's number.
     pub paper: Option<f64>,
+    /// A number of another origin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
     /// What it must be for the claim to hold.
     pub required: String,
-    /// Whether it holds.
+    /// What the runs say.
+    pub verdict: Verdict,
+    /// Whether it holds for sure.
     pub holds: bool,
 }
 
-pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
-    let samples = |value: &Value| outcome.samples(&value.variant, value.metric, value.flow.as_deref());
-    // Seed by seed: the variants share their random streams.
-    let paired = |values: Option<Vec<f64>>, other: Option<&Value>, of: fn(f64, f64) -> f64| match other {
-        None => values,
-        Some(other) => {
-            let (values, other) = (values?, samples(other)?);
-            // What knows no chance has one value for all seeds.
-            let count = values.len().max(other.len());
-            let at = |of: &[f64], i: usize| if of.len() == 1 { of[0] } else { of[i] };
-            let both = values.len().min(other.len());
-            let count = if both == 1 { count } else { both };
-            Some((0..count).map(|i| of(at(&values, i), at(&other, i))).collect())
+/// How many claims hold, fail, and are undecided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// They hold.
+    pub hold: usize,
+    /// They fail.
+    pub fail: usize,
+    /// They are undecided.
+    pub undecided: usize,
+}
+
+impl Tally {
+    /// Counts claims.
+    pub fn of(claims: &[ClaimResult]) -> Self {
+        let count = |verdict| claims.iter().filter(|c| c.verdict == verdict).count();
+        Self {
+            hold: count(Verdict::Holds),
+            fail: count(Verdict::Fails),
+            undecided: count(Verdict::Undecided),
         }
+    }
+
+    /// How many there are.
+    pub const fn all(&self) -> usize {
+        self.hold + self.fail + self.undecided
+    }
+
+    /// Adds another study's.
+    pub fn add(&mut self, other: Self) {
+        self.hold += other.hold;
+        self.fail += other.fail;
+        self.undecided += other.undecided;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} hold, {} do not, {} undecided", self.hold, self.fail, self.undecided)
+    }
+}
+
+/// What a claim measures: one value per seed, and the bounds of what it can be.
+#[derive(Clone, Debug)]
+struct Sample {
+    values: Vec<f64>,
+    /// Whether seeds differ: what knows no chance has one value for all of them.
+    random: bool,
+    bounds: (f64, f64),
+}
+
+impl Sample {
+    fn of(value: &Value, outcome: &Outcome) -> Option<Self> {
+        let quantity = value.quantity();
+        let values = outcome.samples(&value.variant, quantity, value.flow.as_deref())?;
+        let random = outcome.is_random(&value.variant, quantity);
+        Some(Self { values, random, bounds: quantity.bounds() })
+    }
+
+    /// Seed by seed: the variants share their random streams.
+    fn paired(&self, other: &Self, of: fn(f64, f64) -> f64) -> Vec<f64> {
+        let at = |sample: &Self, seed: usize| sample.values[if sample.random { seed } else { 0 }];
+        let seeds = |sample: &Self| if sample.random { sample.values.len() } else { usize::MAX };
+        let count = match seeds(self).min(seeds(other)) {
+            usize::MAX => 1,
+            count => count,
+        };
+        (0..count).map(|seed| of(at(self, seed), at(other, seed))).collect()
+    }
+
+    fn minus(&self, other: &Self) -> Self {
+        let bounds = (self.bounds.0 - other.bounds.1, self.bounds.1 - other.bounds.0);
+        Self { values: self.paired(other, |a, b| a - b), random: self.random || other.random, bounds }
+    }
+
+    fn over(&self, other: &Self) -> Self {
+        let positive = self.bounds.0 >= 0.0 && other.bounds.0 >= 0.0;
+        let bounds = (if positive { 0.0 } else { f64::NEG_INFINITY }, f64::INFINITY);
+        Self { values: self.paired(other, |a, b| a / b), random: self.random || other.random, bounds }
+    }
+
+    /// What is measured, and its 95 % interval as far as it can be at all: goodputs are not negative, however few the seeds.
+    fn estimate(&self, over_seeds: OverSeeds) -> (Option<f64>, Option<[f64; 2]>) {
+        // A ratio to nothing says nothing of the others' mean.
+        if self.values.is_empty() || self.values.iter().any(|x| !x.is_finite()) {
+            return (None, None);
+        }
+        match over_seeds {
+            OverSeeds::Mean => {
+                let Estimate { mean, half_width } = Estimate::from_samples(&self.values);
+                let half = if self.random { half_width } else { Some(0.0) };
+                let (least, most) = self.bounds;
+                let clipped =
+                    |half: f64| [(mean - half).max(least.min(mean)), (mean + half).min(most.max(mean))];
+                (Some(mean), half.map(clipped))
+            }
+            OverSeeds::Deviation if self.random => deviation(&self.values).unzip(),
+            OverSeeds::Deviation => (Some(0.0), Some([0.0; 2])),
+        }
+    }
+}
+
+fn sample(claim: &Claim, outcome: &Outcome) -> Option<Sample> {
+    let mut sample = Sample::of(&claim.value, outcome)?;
+    if let Some(minus) = &claim.minus {
+        sample = sample.minus(&Sample::of(minus, outcome)?);
+    }
+    if let Some(over) = &claim.over {
+        sample = sample.over(&Sample::of(over, outcome)?);
+    }
+    Some(sample)
+}
+
+pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
+    let sample = sample(claim, outcome);
+    let (measured, interval) = sample.as_ref().map_or((None, None), |s| s.estimate(claim.over_seeds));
+    let verdict = match interval.and_then(|interval| claim.holds.check(interval)) {
+        Some(true) => Verdict::Holds,
+        Some(false) => Verdict::Fails,
+        None => Verdict::Undecided,
     };
-    let difference = paired(samples(&claim.value), claim.minus.as_ref(), |a, b| a - b);
-    let values = paired(difference, claim.over.as_ref(), |a, b| a / b);
-    let estimate = values.as_deref().map(Estimate::from_samples);
+    let half_width = sample.as_ref().filter(|s| s.random).and_then(|s| match claim.over_seeds {
+        OverSeeds::Mean => Estimate::from_samples(&s.values).half_width,
+        OverSeeds::Deviation => interval.map(|[low, high]| (high - low) / 2.0),
+    });
     ClaimResult {
         claim: claim.text.clone(),
-        measured: estimate.map(|e| e.mean),
-        half_width: estimate.and_then(|e| e.half_width),
+        place: claim.place.clone(),
+        measured,
+        half_width: half_width.filter(|half| measured.is_some() && half.is_finite()),
+        seeds: sample.map_or(0, |s| s.values.len()),
         paper: claim.paper,
+        reference: claim.reference.clone(),
         required: claim.holds.to_string(),
-        holds: estimate.is_some_and(|e| claim.holds.check(e.mean)),
+        verdict,
+        holds: verdict == Verdict::Holds,
+    }
+}
+
+/// Whether more seeds may decide a claim that is undecided: it measures something finite that chance moves.
+pub(crate) fn more_seeds_help(claim: &Claim, outcome: &Outcome) -> bool {
+    sample(claim, outcome).is_some_and(|s| s.random && s.values.iter().all(|x| x.is_finite()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::Holds;
+
+    fn random(values: &[f64], bounds: (f64, f64)) -> Sample {
+        Sample { values: values.to_vec(), random: true, bounds }
+    }
+
+    const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+    const POSITIVE: (f64, f64) = (0.0, f64::INFINITY);
+
+    fn verdict(sample: &Sample, holds: Holds) -> Option<bool> {
+        sample.estimate(OverSeeds::Mean).1.and_then(|interval| holds.check(interval))
+    }
+
+    #[test]
+    fn five_plus_minus_three_is_not_below_six_and_not_above() {
+        // mean 3, half of the interval 1.963: see the estimate's own test
+        let sample = random(&[1.0, 2.0, 3.0, 4.0, 5.0], FREE);
+        assert_eq!(verdict(&sample, Holds::Below(5.0)), Some(true));
+        assert_eq!(verdict(&sample, Holds::Below(4.9)), None);
+        assert_eq!(verdict(&sample, Holds::Below(1.0)), Some(false));
+        assert_eq!(verdict(&sample, Holds::Above(1.0)), Some(true));
+        assert_eq!(verdict(&sample, Holds::Above(2.0)), None);
+        assert_eq!(verdict(&sample, Holds::Above(5.0)), Some(false));
+        assert_eq!(verdict(&sample, Holds::Within([1.0, 5.0])), Some(true));
+        assert_eq!(verdict(&sample, Holds::Within([2.9, 3.1])), None, "a band narrower than the interval");
+        assert_eq!(verdict(&sample, Holds::Within([5.0, 9.0])), Some(false));
+    }
+
+    #[test]
+    fn one_seed_decides_only_where_there_is_no_chance() {
+        let seed = random(&[4.0], FREE);
+        assert_eq!(verdict(&seed, Holds::Below(100.0)), None);
+        let sure = Sample { random: false, ..seed };
+        assert_eq!(verdict(&sure, Holds::Below(100.0)), Some(true));
+        assert_eq!(verdict(&sure, Holds::Below(4.0)), Some(false), "below is not at");
+    }
+
+    #[test]
+    fn an_interval_ends_where_the_metric_does() {
+        // mean 1/3, half 1.43
+        let rare = random(&[0.0, 0.0, 1.0], POSITIVE);
+        assert_eq!(verdict(&rare, Holds::Within([0.0, 2.0])), Some(true), "nothing is below 0");
+        assert_eq!(verdict(&rare, Holds::Below(1.0)), None, "the other end is open");
+        assert_eq!(verdict(&random(&[0.0; 3], POSITIVE), Holds::Above(0.0)), Some(false));
+        assert_eq!(verdict(&random(&[0.99, 0.999], (0.0, 1.0)), Holds::Within([0.5, 1.0])), Some(true));
+        // A loss may come out below what it can be; its own mean is inside, wherever it lies.
+        assert_eq!(verdict(&random(&[-0.1, -0.1], POSITIVE), Holds::Below(0.0)), Some(true));
+    }
+
+    #[test]
+    fn a_ratio_to_nothing_decides_nothing() {
+        let (one, none) = (random(&[1.0, 2.0], POSITIVE), random(&[1.0, 0.0], POSITIVE));
+        assert_eq!(verdict(&one.over(&none), Holds::Above(0.0)), None);
+        assert_eq!(verdict(&none.over(&one), Holds::Below(100.0)), Some(true));
+    }
+
+    #[test]
+    fn a_claim_may_be_about_the_spread_over_seeds() {
+        let seeds = random(&[1.0, 2.0, 3.0, 4.0, 5.0], POSITIVE);
+        let (measured, interval) = seeds.estimate(OverSeeds::Deviation);
+        assert!((measured.unwrap() - 2.5f64.sqrt()).abs() < 1e-12);
+        // χ² with 4 degrees: 0.484 and 11.143; Wilson and Hilferty are within 5 % there.
+        let [low, high] = interval.unwrap();
+        assert!((low - 0.947).abs() < 0.01 && (high / 4.544 - 1.0).abs() < 0.05, "{low} {high}");
+        assert_eq!(random(&[1.0], POSITIVE).estimate(OverSeeds::Deviation), (None, None));
+    }
+
+    #[test]
+    fn what_knows_no_chance_meets_every_seed_and_chance_its_own_seed_only() {
+        let sure = Sample { values: vec![10.0], random: false, bounds: POSITIVE };
+        let seeds = random(&[1.0, 2.0, 3.0], POSITIVE);
+        assert_eq!(seeds.minus(&sure).values, [-9.0, -8.0, -7.0]);
+        assert_eq!(sure.over(&seeds).values, [10.0, 5.0, 10.0 / 3.0]);
+        assert_eq!(sure.minus(&sure).values, [0.0]);
+        let first = random(&[5.0], POSITIVE);
+        assert_eq!(seeds.minus(&first).values, [-4.0], "the other has no second seed");
     }
 }

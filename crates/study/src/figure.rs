@@ -2,7 +2,8 @@
 
 use crate::language::{Figure, FigureKind};
 use crate::metric::Metric;
-use crate::outcome::{Outcome, VariantOutcome};
+use crate::outcome::{Outcome, Row, VariantOutcome};
+use crate::quantity::Quantity;
 use crate::record::LinkRecord;
 use evenair_netsim::FlowResult;
 use serde_json::{Value, json};
@@ -22,14 +23,14 @@ pub(crate) fn spec(outcome: &Outcome, figure: &Figure) -> Value {
         })
         .collect();
     let mut spec = match figure.kind {
-        FigureKind::Bars => bars(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput)),
-        FigureKind::Series => series(&chosen, figure.metric.unwrap_or(Metric::Goodput)),
-        FigureKind::Spread => spread(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput)),
-        FigureKind::Phase => phase(&chosen, figure.metric.unwrap_or(Metric::Goodput), figure.against),
+        FigureKind::Bars => bars(outcome, &chosen, figure.quantity()),
+        FigureKind::Series => series(&chosen, figure.quantity()),
+        FigureKind::Spread => spread(outcome, &chosen, figure.quantity()),
+        FigureKind::Phase => phase(&chosen, figure.quantity(), figure.against.map(Into::into)),
         FigureKind::ConflictGraph => conflict_graph(&chosen),
         FigureKind::Ledger => ledger(&chosen),
         FigureKind::Timeline => timeline(&chosen),
-        FigureKind::Lines => lines(outcome, &chosen, figure.metric.unwrap_or(Metric::Goodput), figure.total),
+        FigureKind::Lines => lines(outcome, &chosen, figure.quantity(), figure.total),
     };
     spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
     spec["config"] = json!({
@@ -44,21 +45,20 @@ pub(crate) fn spec(outcome: &Outcome, figure: &Figure) -> Value {
     spec
 }
 
-fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Value {
+fn bars(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Quantity) -> Value {
     let mut rows = Vec::new();
+    let drawn_with_optimum = quantity == Metric::Goodput.into();
     for variant in variants {
         for flow in &variant.runs[0].flows {
-            let Some(estimate) = outcome.estimate(&variant.id, metric, Some(&flow.flow)) else { continue };
+            let Some(estimate) = outcome.estimate(&variant.id, quantity, Some(&flow.flow)) else { continue };
             let half = estimate.half_width.unwrap_or(0.0);
             // What cannot be negative is not drawn below zero, however few the seeds.
             let low =
                 if estimate.mean >= 0.0 { (estimate.mean - half).max(0.0) } else { estimate.mean - half };
-            let optimum = match metric {
-                Metric::Goodput => {
-                    outcome.estimate(&variant.id, Metric::Optimum, Some(&flow.flow)).map(|e| e.mean)
-                }
-                _ => None,
-            };
+            let optimum = drawn_with_optimum
+                .then(|| outcome.estimate(&variant.id, Metric::Optimum, Some(&flow.flow)))
+                .flatten()
+                .map(|e| e.mean);
             rows.push(json!({
                 "panel": variant.group, "system": variant.label, "flow": flow.flow, "value": estimate.mean,
                 "low": low, "high": estimate.mean + half, "optimum": optimum,
@@ -72,7 +72,7 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Valu
         json!({
             "mark": {"type": "bar"},
             "encoding": {
-                "y": {"field": "value", "type": "quantitative", "title": metric.label()},
+                "y": {"field": "value", "type": "quantitative", "title": quantity.label()},
                 "color": {"field": "system", "type": "nominal", "sort": order, "title": null, "legend": {"orient": "top", "columns": 2}},
                 "tooltip": [{"field": "system"}, {"field": "flow"}, {"field": "value", "format": ".4g"},
                             {"field": "low", "format": ".4g"}, {"field": "high", "format": ".4g"},
@@ -84,7 +84,7 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Valu
             "encoding": {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
         }),
     ];
-    if metric == Metric::Goodput {
+    if drawn_with_optimum {
         layers.push(json!({
             "transform": [{"filter": "isValid(datum.optimum)"}],
             "mark": {"type": "tick", "thickness": 2.5, "color": "black", "bandSize": 22},
@@ -101,8 +101,23 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Valu
     panels(&rows, &groups, inner)
 }
 
-/// A metric over a swept parameter, with the interval as a band and the paper's numbers as crosses.
-fn lines(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric, total: bool) -> Value {
+/// The layer of the paper's numbers, crosses, or of numbers of another origin, diamonds.
+fn printed(field: &str, x: &Value) -> Value {
+    let (shape, colour) = if field == "paper" { ("cross", "black") } else { ("diamond", "#777777") };
+    json!({
+        "transform": [{"filter": format!("isValid(datum.{field})")}],
+        "mark": {"type": "point", "shape": shape, "size": 90, "color": colour},
+        "encoding": {"x": x, "y": {"field": field, "type": "quantitative"}, "tooltip": [{"field": field}, {"field": "origin"}]},
+    })
+}
+
+/// The number of another origin beside a row, and its origin.
+fn reference(row: &Row) -> (Option<f64>, Option<&str>) {
+    row.reference.as_ref().map_or((None, None), |r| (Some(r.value), Some(r.origin.as_str())))
+}
+
+/// A quantity over a swept parameter, with the interval as a band, the paper's numbers as crosses and others as diamonds.
+fn lines(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Quantity, total: bool) -> Value {
     let mut rows = Vec::new();
     let mut parameter = "";
     for variant in variants {
@@ -114,13 +129,14 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric, total:
             variant.runs[0].flows.iter().map(|f| Some(f.flow.as_str())).collect()
         };
         for flow in names {
-            let Some(row) = outcome.row(&variant.id, flow.unwrap_or("total"), metric) else { continue };
+            let Some(row) = outcome.row(&variant.id, flow, quantity) else { continue };
             let half = row.half_width.unwrap_or(0.0);
             let low = if row.mean >= 0.0 { (row.mean - half).max(0.0) } else { row.mean - half };
             rows.push(json!({
                 "x": point.x, "system": variant.label, "panel": variant.group,
-                "flow": flow.map_or("all flows".to_string(), |f| format!("flow {f}")),
+                "flow": flow.map_or_else(|| format!("all flows, {}", row.flow), |f| format!("flow {f}")),
                 "value": row.mean, "low": low, "high": row.mean + half, "paper": row.paper,
+                "reference": reference(row).0, "origin": reference(row).1,
             }));
         }
     }
@@ -141,16 +157,16 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric, total:
     let dash =
         json!({"field": dash, "type": "nominal", "title": null, "sort": systems, "legend": legend_of(dash)});
     let colour = json!({"field": colour, "type": "nominal", "title": null, "sort": systems, "legend": legend_of(colour)});
-    let quantity = |field: &str| json!({"field": field, "type": "quantitative", "title": metric.label()});
+    let title = quantity.label();
+    let quantity = |field: &str| json!({"field": field, "type": "quantitative", "title": title});
     let layers = json!([
         {"mark": {"type": "area", "opacity": 0.15},
          "encoding": {"x": x, "y": quantity("low"), "y2": {"field": "high"}, "color": colour, "detail": [{"field": "system"}, {"field": "flow"}]}},
         {"mark": {"type": "line", "point": true},
          "encoding": {"x": x, "y": quantity("value"), "color": colour, "strokeDash": dash,
                       "tooltip": [{"field": "system"}, {"field": "flow"}, {"field": "x"}, {"field": "value", "format": ".4g"}, {"field": "paper"}]}},
-        {"transform": [{"filter": "isValid(datum.paper)"}],
-         "mark": {"type": "point", "shape": "cross", "size": 90, "color": "black"},
-         "encoding": {"x": x, "y": quantity("paper")}},
+        printed("paper", &x),
+        printed("reference", &x),
     ]);
     let width = (700 / groups.len().max(1)).max(260);
     let inner = json!({"layer": layers, "width": width, "height": 280});
@@ -176,14 +192,13 @@ fn distinct<'a>(items: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     seen
 }
 
-fn series(variants: &[&VariantOutcome], metric: Metric) -> Value {
+fn series(variants: &[&VariantOutcome], quantity: Quantity) -> Value {
     let mut rows = Vec::new();
     for variant in variants {
         let run = &variant.runs[0];
-        let Some(series) = &run.series else { continue };
         for (index, flow) in run.flows.iter().enumerate() {
-            let Some(values) = column(run, index, metric) else { continue };
-            for (time, value) in series.time_s.iter().zip(values) {
+            let Some((times, values)) = quantity.course(run, index) else { continue };
+            for (time, value) in times.iter().zip(values) {
                 rows.push(json!({"system": variant.label, "flow": flow.flow, "t": time, "value": value}));
             }
         }
@@ -197,43 +212,34 @@ fn series(variants: &[&VariantOutcome], metric: Metric) -> Value {
             "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.3},
             "encoding": {
                 "x": {"field": "t", "type": "quantitative", "title": "time [s]"},
-                "y": {"field": "value", "type": "quantitative", "title": metric.label()},
+                "y": {"field": "value", "type": "quantitative", "title": quantity.label()},
                 "color": {"field": "flow", "type": "nominal", "legend": {"orient": "top"}},
             },
         },
     })
 }
 
-/// The values of a metric over time, of one flow.
-fn column(run: &crate::RunRecord, flow: usize, metric: Metric) -> Option<&[f64]> {
-    let series = run.series.as_ref()?;
-    let columns = series.flows.get(flow)?;
-    Some(match metric {
-        Metric::Connections => &columns.connections,
-        Metric::RoundTrip => &columns.round_trip_s,
-        Metric::CongestionWindow => &columns.congestion_window,
-        Metric::Aggressiveness => {
-            &series.links.iter().find(|l| l.queue == run.flows[flow].queue)?.aggressiveness
-        }
-        Metric::Backlog => &series.links.iter().find(|l| l.queue == run.flows[flow].queue)?.backlog,
-        _ => &columns.goodput_pps,
-    })
-}
-
-/// One tick per seed, a dot at the mean, a cross at the paper's number.
-fn spread(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Value {
+/// One tick per seed, a dot at the mean, a cross at the paper's number, a diamond at another's.
+fn spread(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Quantity) -> Value {
     let (mut rows, mut means) = (Vec::new(), Vec::new());
     for variant in variants {
-        for value in outcome.samples(&variant.id, metric, None).unwrap_or_default() {
+        for value in outcome.samples(&variant.id, quantity, None).unwrap_or_default() {
             rows.push(json!({"system": variant.label, "value": value}));
         }
-        if let Some(row) = outcome.row(&variant.id, "total", metric) {
-            means.push(json!({"system": variant.label, "value": row.mean, "paper": row.paper}));
+        if let Some(row) = outcome.row(&variant.id, None, quantity) {
+            let (reference, origin) = reference(row);
+            means.push(json!({"system": variant.label, "value": row.mean, "paper": row.paper, "reference": reference, "origin": origin}));
         }
     }
     let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
     let y = json!({"field": "system", "type": "nominal", "sort": order, "title": null});
-    let x = |field: &str| json!({"field": field, "type": "quantitative", "title": metric.label()});
+    let x = |field: &str| json!({"field": field, "type": "quantitative", "title": quantity.label()});
+    let printed_at = |field: &str| {
+        let mut layer = printed(field, &x(field));
+        layer["data"] = json!({"values": means});
+        layer["encoding"]["y"] = y.clone();
+        layer
+    };
     json!({
         "width": 640, "height": {"step": 44},
         "layer": [
@@ -241,31 +247,30 @@ fn spread(outcome: &Outcome, variants: &[&VariantOutcome], metric: Metric) -> Va
              "encoding": {"y": y, "x": x("value")}},
             {"data": {"values": means}, "mark": {"type": "circle", "size": 110, "color": "#d55e00", "opacity": 1},
              "encoding": {"y": y, "x": x("value"), "tooltip": [{"field": "value", "format": ".4g"}]}},
-            {"data": {"values": means}, "transform": [{"filter": "isValid(datum.paper)"}],
-             "mark": {"type": "point", "shape": "cross", "size": 120, "color": "black"},
-             "encoding": {"y": y, "x": x("paper")}},
+            printed_at("paper"),
+            printed_at("reference"),
         ],
     })
 }
 
 /// Trajectories in the plane: a dot where each begins.
-fn phase(variants: &[&VariantOutcome], metric: Metric, against: Option<Metric>) -> Value {
+fn phase(variants: &[&VariantOutcome], quantity: Quantity, against: Option<Quantity>) -> Value {
     let mut rows = Vec::new();
     for variant in variants {
         let run = &variant.runs[0];
         let (across, up) = match against {
-            Some(other) => (column(run, 0, other), column(run, 0, metric)),
-            None => (column(run, 0, metric), column(run, 1, metric)),
+            Some(other) => (other.course(run, 0), quantity.course(run, 0)),
+            None => (quantity.course(run, 0), quantity.course(run, 1)),
         };
-        let (Some(across), Some(up)) = (across, up) else { continue };
+        let (Some((_, across)), Some((_, up))) = (across, up) else { continue };
         for (i, (x, y)) in across.iter().zip(up).enumerate() {
             rows.push(json!({"system": variant.label, "i": i, "x": x, "y": y}));
         }
     }
     let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
     let (x_title, y_title) = match against {
-        Some(other) => (other.label().to_string(), metric.label().to_string()),
-        None => (format!("flow 1: {}", metric.label()), format!("flow 2: {}", metric.label())),
+        Some(other) => (other.label(), quantity.label()),
+        None => (format!("flow 1: {}", quantity.label()), format!("flow 2: {}", quantity.label())),
     };
     let axis = |field: &str, title: &str| json!({"field": field, "type": "quantitative", "title": title});
     let colour = json!({"field": "system", "type": "nominal", "sort": order, "title": null, "legend": {"orient": "top", "columns": 3}});

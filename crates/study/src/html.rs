@@ -1,6 +1,8 @@
 //! The report: one HTML file that works offline.
 
+use crate::claim::Verdict;
 use crate::figure;
+use crate::language::Reference;
 use crate::metric::Metric;
 use crate::outcome::Outcome;
 use serde_json::Value;
@@ -39,10 +41,10 @@ pub fn report(outcome: &Outcome, command: &str) -> String {
     for (index, figure) in study.figures.iter().enumerate() {
         let note = match figure.metric {
             Some(_) if matches!(figure.kind, crate::FigureKind::Lines) => {
-                "Lines: means over seeds, bands their 95 % intervals. Crosses: the paper's numbers."
+                "Lines: means over seeds, bands their 95 % intervals. Crosses: the paper's numbers; diamonds: numbers of another origin."
             }
             Some(_) if matches!(figure.kind, crate::FigureKind::Spread) => {
-                "Ticks: seeds. Dots: their means. Crosses: the paper's numbers."
+                "Ticks: seeds. Dots: their means. Crosses: the paper's numbers; diamonds: numbers of another origin."
             }
             Some(Metric::Goodput) if matches!(figure.kind, crate::FigureKind::Bars) => {
                 "Bars: mean over seeds, with its 95 % interval. Black ticks: the fair optimum."
@@ -74,21 +76,27 @@ pub fn report(outcome: &Outcome, command: &str) -> String {
 }
 
 fn claims(page: &mut String, outcome: &Outcome) {
-    let held = outcome.claims.iter().filter(|c| c.holds).count();
     let _ = writeln!(
         page,
-        "<h2>Claims: {held} of {} hold</h2>\n<table><thead><tr><th></th><th>claim</th><th>measured</th><th>needed</th><th>paper</th></tr></thead><tbody>",
-        outcome.claims.len()
+        "<h2>Claims: {}</h2>\n<p>A claim is decided where all of the 95 % interval is on one side.</p>\n<table><thead><tr><th></th><th>claim</th><th>measured</th><th>needed</th><th>paper</th></tr></thead><tbody>",
+        outcome.tally()
     );
     for claim in &outcome.claims {
-        let (class, mark) = if claim.holds { ("holds", "✓") } else { ("fails", "✗") };
+        let mark = match claim.verdict {
+            Verdict::Holds => "✓",
+            Verdict::Fails => "✗",
+            Verdict::Undecided => "?",
+        };
+        let place = claim.place.as_ref().map(|p| format!("<br><small>{}</small>", escape(p)));
         let _ = writeln!(
             page,
-            "<tr class=\"{class}\"><td>{mark}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            "<tr class=\"{0}\"><td title=\"{0}\">{mark}</td><td>{1}{2}</td><td class=\"n\">{3}</td><td class=\"n\">{4}</td><td class=\"n\">{5}</td></tr>",
+            claim.verdict.name(),
             escape(&claim.claim),
+            place.unwrap_or_default(),
             claim.measured.map_or("–".into(), |m| with_interval(m, claim.half_width)),
             claim.required,
-            claim.paper.map_or(String::new(), short)
+            printed(claim.paper, claim.reference.as_ref())
         );
     }
     page.push_str("</tbody></table>\n");
@@ -112,10 +120,10 @@ fn table(page: &mut String, outcome: &Outcome) {
             page,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>{difference}<td class=\"n\">{}</td></tr>",
             escape(&outcome.label(&row.variant)),
-            row.metric.label(),
+            row.quantity.label(),
             escape(&row.flow),
             with_interval(row.mean, row.half_width),
-            row.paper.map_or(String::new(), short)
+            printed(row.paper, row.reference.as_ref())
         );
     }
     page.push_str("</tbody></table>\n");
@@ -150,6 +158,14 @@ fn provenance(page: &mut String, outcome: &Outcome, command: &str) {
 pub(crate) fn short(x: f64) -> String {
     let digits = if x == 0.0 { 0 } else { (3 - x.abs().log10().floor() as i32).clamp(0, 6) };
     format!("{x:.*}", digits as usize)
+}
+
+/// The paper's number, and one of another origin with it.
+fn printed(paper: Option<f64>, reference: Option<&Reference>) -> String {
+    let paper = paper.map(short).unwrap_or_default();
+    let Some(Reference { value, origin }) = reference else { return paper };
+    let gap = if paper.is_empty() { "" } else { "<br>" };
+    format!("{paper}{gap}<small>{} ({})</small>", short(*value), escape(origin))
 }
 
 fn with_interval(mean: f64, half_width: Option<f64>) -> String {

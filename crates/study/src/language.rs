@@ -1,7 +1,9 @@
 //! Study files.
 
 use crate::metric::Metric;
+use crate::quantity::{Of, Quantity, Statistic};
 use crate::world::World;
+use evenair_scenario::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -25,9 +27,11 @@ pub struct Study {
     /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the variant's
     /// largest goodput.
     pub precision: Option<f64>,
-    /// The most seeds that a precision may take.
+    /// The most seeds that a precision, or deciding the claims, may take.
     #[serde(default = "two_hundred")]
     pub seeds_max: u32,
+    /// How often queues and windows are sampled, for series and means; every second, if it is not given.
+    pub sample_every: Option<Time>,
     /// The variant that others are compared with, seed by seed.
     pub baseline: Option<String>,
     /// Overrides of every variant's scenario.
@@ -39,7 +43,7 @@ pub struct Study {
     pub variants: Vec<Variant>,
     /// What should hold.
     pub claims: Vec<Claim>,
-    /// The paper's own numbers.
+    /// The paper's own numbers, and others with their origin.
     #[serde(default)]
     pub published: Vec<Published>,
     /// What is drawn.
@@ -142,16 +146,52 @@ impl Variant {
 pub struct Claim {
     /// The sentence.
     pub text: String,
+    /// Where the paper says so: section, figure or table, page; best with its words.
+    #[serde(rename = "where")]
+    pub place: Option<String>,
     /// What is measured.
     pub value: Value,
     /// What is taken off it, seed by seed.
     pub minus: Option<Value>,
     /// What it is divided by, seed by seed.
     pub over: Option<Value>,
-    /// The paper's number.
+    /// What is made of the seeds' values: their mean, or their standard deviation.
+    #[serde(default)]
+    pub over_seeds: OverSeeds,
+    /// The number that is printed in the paper.
     pub paper: Option<f64>,
+    /// A number of another origin.
+    pub reference: Option<Reference>,
     /// When the sentence holds.
     pub holds: Holds,
+}
+
+/// What a claim makes of the values of all seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverSeeds {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// Their standard deviation.
+    Deviation,
+}
+
+impl Claim {
+    /// Every value that it measures.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        std::iter::once(&self.value).chain(&self.minus).chain(&self.over)
+    }
+}
+
+/// A number that is not the paper's.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// The number.
+    pub value: f64,
+    /// Whose it is.
+    pub origin: String,
 }
 
 /// A measured value.
@@ -164,6 +204,29 @@ pub struct Value {
     pub variant: String,
     /// Of which flow; of all together, if none.
     pub flow: Option<String>,
+    /// What is made of its course over time.
+    #[serde(default)]
+    pub statistic: Statistic,
+    /// Which of the flow's packets.
+    #[serde(default)]
+    pub of: Of,
+    /// From when on, in simulated time; from the warm-up's end, if it is not given.
+    pub from: Option<Time>,
+    /// Until when; to the end, if it is not given.
+    pub to: Option<Time>,
+}
+
+impl Value {
+    /// What is measured, whosever it is.
+    pub fn quantity(&self) -> Quantity {
+        Quantity {
+            statistic: self.statistic,
+            of: self.of,
+            from: self.from.map(|time| time.0),
+            to: self.to.map(|time| time.0),
+            ..self.metric.into()
+        }
+    }
 }
 
 /// When a claim holds.
@@ -179,13 +242,14 @@ pub enum Holds {
 }
 
 impl Holds {
-    /// Whether it holds for a value.
-    pub fn check(self, value: f64) -> bool {
-        match self {
-            Self::Below(limit) => value < limit,
-            Self::Above(limit) => value > limit,
-            Self::Within([low, high]) => (low..=high).contains(&value),
-        }
+    /// Whether it holds for every value of an interval, for none (`Some(false)`), or for some.
+    pub fn check(self, [low, high]: [f64; 2]) -> Option<bool> {
+        let (all, none) = match self {
+            Self::Below(limit) => (high < limit, low >= limit),
+            Self::Above(limit) => (low > limit, high <= limit),
+            Self::Within([least, most]) => (least <= low && high <= most, high < least || most < low),
+        };
+        (all || none).then_some(all)
     }
 }
 
@@ -199,7 +263,7 @@ impl fmt::Display for Holds {
     }
 }
 
-/// A number of the paper.
+/// A number of the paper; one of another origin, if it names any.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
@@ -209,8 +273,33 @@ pub struct Published {
     pub variant: String,
     /// Of which flow; of all together, if none.
     pub flow: Option<String>,
+    /// What is made of its course over time.
+    #[serde(default)]
+    pub statistic: Statistic,
+    /// Which of the flow's packets.
+    #[serde(default)]
+    pub of: Of,
+    /// From when on.
+    pub from: Option<Time>,
+    /// Until when.
+    pub to: Option<Time>,
     /// The number.
     pub value: f64,
+    /// Whose it is, if it is not the paper's.
+    pub origin: Option<String>,
+}
+
+impl Published {
+    /// What it is a number of, whosever it is.
+    pub fn quantity(&self) -> Quantity {
+        Quantity {
+            statistic: self.statistic,
+            of: self.of,
+            from: self.from.map(|time| time.0),
+            to: self.to.map(|time| time.0),
+            ..self.metric.into()
+        }
+    }
 }
 
 /// A figure of the report.
@@ -226,11 +315,24 @@ pub struct Figure {
     pub variants: Vec<String>,
     /// Which metric, for bars, series and lines.
     pub metric: Option<Metric>,
+    /// What is made of its course over time, for bars and lines.
+    #[serde(default)]
+    pub statistic: Statistic,
+    /// Which of the flows' packets.
+    #[serde(default)]
+    pub of: Of,
     /// What the metric is drawn against, in a phase portrait; the same of the second flow, if it is not given.
     pub against: Option<Metric>,
     /// Draw the sum over flows instead of each, for lines.
     #[serde(default)]
     pub total: bool,
+}
+
+impl Figure {
+    /// What is drawn; goodput, if nothing is named.
+    pub fn quantity(&self) -> Quantity {
+        Quantity { statistic: self.statistic, of: self.of, ..self.metric.unwrap_or(Metric::Goodput).into() }
+    }
 }
 
 /// What is drawn.
@@ -285,9 +387,7 @@ impl Study {
         let curve = |v: &Variant, id: &str| v.point.as_ref().is_some_and(|p| p.curve == id);
         let known = |variant: &str| study.variants.iter().any(|v| v.id == variant || curve(v, variant));
         let named = study
-            .claims
-            .iter()
-            .flat_map(|c| std::iter::once(&c.value).chain(&c.minus).chain(&c.over))
+            .values()
             .map(|v| &v.variant)
             .chain(study.published.iter().map(|p| &p.variant))
             .chain(study.figures.iter().flat_map(|f| &f.variants))
@@ -297,6 +397,16 @@ impl Study {
                 return Err(fail(format!("there is no variant \"{variant}\"")));
             }
         }
+        let of_values = study.values().map(|v| (v.quantity(), v.flow.as_deref()));
+        let of_published = study.published.iter().map(|p| (p.quantity(), p.flow.as_deref()));
+        let of_figures = study.figures.iter().map(|f| (f.quantity(), Some("")));
+        if let Some(mistake) = of_values
+            .chain(of_published)
+            .chain(of_figures)
+            .find_map(|(quantity, flow)| quantity.mistake(flow))
+        {
+            return Err(fail(mistake));
+        }
         if study.id != id {
             return Err(fail(format!("the file calls itself {}", study.id)));
         }
@@ -304,6 +414,21 @@ impl Study {
             return Err(fail("needs at least one seed and one variant".into()));
         }
         Ok(study)
+    }
+
+    /// Every value that a claim measures.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        self.claims.iter().flat_map(Claim::values)
+    }
+
+    /// Whether anything that the study tells of a variant is taken from time series.
+    pub(crate) fn needs_series(&self, variant: &Variant) -> bool {
+        let named = |id: &String| *id == variant.id || variant.point.as_ref().is_some_and(|p| p.curve == *id);
+        let of_values = self.values().filter(|v| named(&v.variant)).map(Value::quantity);
+        let of_published = self.published.iter().filter(|p| named(&p.variant)).map(Published::quantity);
+        let of_figures =
+            self.figures.iter().filter(|f| f.variants.is_empty() || f.variants.iter().any(named));
+        of_values.chain(of_published).chain(of_figures.map(Figure::quantity)).any(|q| q.needs_series())
     }
 
     /// The label of a variant or of a sweep.

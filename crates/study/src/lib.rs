@@ -12,6 +12,7 @@ mod language;
 mod library;
 mod metric;
 mod outcome;
+mod quantity;
 mod record;
 mod statistics;
 mod sweep;
@@ -20,14 +21,15 @@ pub mod tables;
 mod tests;
 mod world;
 
-pub use claim::ClaimResult;
+pub use claim::{ClaimResult, Tally, Verdict};
 pub use language::{
-    Claim, Figure, FigureKind, Holds, ParameterSweep, Point, Published, Quick, Study, StudyError, Value,
-    Variant,
+    Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
+    StudyError, Value, Variant,
 };
 pub use library::{builtin_scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Outcome, Row};
+pub use quantity::{Of, Quantity, Statistic};
 pub use record::{
     AirtimeRecord, FlowColumns, FrameRow, LinkColumns, LinkRecord, Options as RecordOptions, RunRecord,
     SeriesRecord, TheoryRecord,

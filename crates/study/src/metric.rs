@@ -1,8 +1,9 @@
 //! What can be measured, compared and drawn.
 
+use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
-use evenair_netsim::FlowResult;
 use evenair_scenario::Optimum;
+use evenair_units::Duration;
 use serde::{Deserialize, Serialize};
 
 /// A metric of a variant, of one flow or of all together.
@@ -27,7 +28,7 @@ pub enum Metric {
     Optimum,
     /// The fixed point of the scenario's own laws, problem MP [packets/s].
     FixedPoint,
-    /// The aggressiveness at that fixed point.
+    /// The aggressiveness at that fixed point; of all flows, the greatest over the least.
     FixedPointAggressiveness,
     /// `Σ (U(x) − U(x*))` with `U = −1/x`, x in the study's unit and x* the fair optimum. A flow that got nothing
     /// counts as having got one packet.
@@ -40,8 +41,16 @@ pub enum Metric {
     RoundTrip,
     /// Mean backlog at the flow's source [packets].
     Backlog,
-    /// Packets dropped at the flow's source, by whatever cause, per second of the whole run.
+    /// Packets dropped by the queue at the flow's source, for whatever cause, whosever they are [packets/s].
     Drops,
+    /// The flow's own packets dropped anywhere on their way, for whatever cause [packets/s].
+    Lost,
+    /// Segments sent again [1/s].
+    Retransmissions,
+    /// Retransmission time-outs [1/s].
+    Timeouts,
+    /// The longest time in which the flow delivered nothing [s]; of all flows, the greatest.
+    Silence,
     /// Share of the frames sent by the flow's source that were lost.
     FrameLoss,
     /// Jain's index of the goodputs over the optimum; of all flows only.
@@ -58,6 +67,34 @@ pub enum Metric {
     CliqueError,
     /// The same of the collision-domain model.
     DomainError,
+}
+
+/// What the column for all flows together holds, by metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OverFlows {
+    /// The sum.
+    Total,
+    /// The mean.
+    Mean,
+    /// The greatest.
+    Greatest,
+    /// The greatest over the least.
+    Spread,
+    /// The metric is one of the network, not of its flows.
+    Network,
+}
+
+impl OverFlows {
+    /// Its name in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Mean => "mean",
+            Self::Greatest => "greatest",
+            Self::Spread => "greatest/least",
+            Self::Network => "network",
+        }
+    }
 }
 
 impl Metric {
@@ -80,6 +117,10 @@ impl Metric {
             Self::RoundTrip => "round-trip time [s]",
             Self::Backlog => "backlog [packets]",
             Self::Drops => "drops [packets/s]",
+            Self::Lost => "lost [packets/s]",
+            Self::Retransmissions => "sent again [segments/s]",
+            Self::Timeouts => "time-outs [1/s]",
+            Self::Silence => "longest silence [s]",
             Self::FrameLoss => "frames lost",
             Self::Fairness => "Jain's index of goodput/optimum",
             Self::Residual => "worst residual of the optimality conditions",
@@ -90,28 +131,108 @@ impl Metric {
             Self::DomainError => "collision-domain model's error",
         }
     }
+
+    /// Its word in study files.
+    pub(crate) fn name(self) -> String {
+        let name = serde_json::to_value(self).expect("a metric has a name");
+        name.as_str().unwrap_or_default().into()
+    }
+
+    /// What the column for all flows together holds; its name stands in the place of a flow's.
+    pub fn over_flows_name(self) -> &'static str {
+        self.over_flows().name()
+    }
+
+    pub(crate) const fn over_flows(self) -> OverFlows {
+        match self {
+            Self::Goodput
+            | Self::GoodputKbps
+            | Self::Offered
+            | Self::Optimum
+            | Self::FixedPoint
+            | Self::UtilityGap
+            | Self::Drops
+            | Self::Lost
+            | Self::Retransmissions
+            | Self::Timeouts => OverFlows::Total,
+            Self::Loss
+            | Self::Delay
+            | Self::CongestionWindow
+            | Self::Connections
+            | Self::RoundTrip
+            | Self::Backlog
+            | Self::FrameLoss => OverFlows::Mean,
+            Self::Silence => OverFlows::Greatest,
+            Self::Aggressiveness | Self::FixedPointAggressiveness => OverFlows::Spread,
+            Self::Jain
+            | Self::Fairness
+            | Self::Residual
+            | Self::Eigenvalue
+            | Self::LyapunovGrowth
+            | Self::OffRest
+            | Self::CliqueError
+            | Self::DomainError => OverFlows::Network,
+        }
+    }
+
+    /// Whether runs keep its course over time.
+    pub(crate) const fn has_series(self) -> bool {
+        matches!(
+            self,
+            Self::Goodput
+                | Self::GoodputKbps
+                | Self::CongestionWindow
+                | Self::Connections
+                | Self::RoundTrip
+                | Self::Aggressiveness
+                | Self::Backlog
+        )
+    }
+
+    /// Whether it is known from the scenario alone, without chance.
+    pub(crate) const fn is_exact(self) -> bool {
+        matches!(self, Self::Optimum | Self::FixedPoint | Self::FixedPointAggressiveness)
+    }
+
+    /// The least and the greatest that it can be.
+    pub(crate) const fn bounds(self) -> (f64, f64) {
+        match self {
+            Self::FrameLoss | Self::Jain | Self::Fairness => (0.0, 1.0),
+            // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
+            Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::CliqueError | Self::DomainError => {
+                (f64::NEG_INFINITY, f64::INFINITY)
+            }
+            _ => (0.0, f64::INFINITY),
+        }
+    }
 }
 
-/// What a metric is taken from: one run, and the optima of its scenario.
+/// What a quantity is taken from: one run, and the optima of its scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) optimum: Option<&'a Optimum>,
     pub(crate) fixed_point: Option<&'a Optimum>,
     pub(crate) utility_unit: f64,
+    pub(crate) warmup: Duration,
 }
 
 impl Subject<'_> {
-    /// The metric of one flow, or of all; none where it has no meaning.
-    pub(crate) fn take(&self, metric: Metric, flow: Option<&str>) -> Option<f64> {
-        let Some(flow) = flow else { return self.of_all(metric) };
+    /// The quantity of one flow, or of all; none where it has no meaning.
+    pub(crate) fn take(&self, quantity: Quantity, flow: Option<&str>) -> Option<f64> {
+        let Some(flow) = flow else { return self.of_all(quantity) };
         let index = self.run.flows.iter().position(|f| f.flow == flow)?;
-        self.of_flow(metric, index)
+        if quantity.needs_series() {
+            return quantity.over_time(self.run, index, self.warmup);
+        }
+        self.of_flow(quantity, index)
     }
 
-    fn of_flow(&self, metric: Metric, index: usize) -> Option<f64> {
+    fn of_flow(&self, quantity: Quantity, index: usize) -> Option<f64> {
         let flow = &self.run.flows[index];
-        match metric {
+        let link = || self.link(quantity, index);
+        let per_second = |count: u64| Some(count as f64 / self.run.measured_s);
+        match quantity.metric {
             Metric::Goodput => Some(flow.goodput_pps),
             Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
             Metric::Offered => flow.offered_pps,
@@ -128,19 +249,23 @@ impl Subject<'_> {
                 Some(self.utility(flow.goodput_pps) - self.utility(self.optimum?.rates_pps[index]))
             }
             Metric::Connections => Some(flow.connections),
-            Metric::Aggressiveness => self.source(flow)?.aggressiveness,
+            Metric::Aggressiveness => link()?.aggressiveness,
             Metric::RoundTrip => flow.round_trip_s,
-            Metric::Backlog => Some(self.source(flow)?.backlog),
+            Metric::Backlog => Some(link()?.backlog),
             Metric::Drops => {
-                let link = self.source(flow)?;
-                let drops = link.dropped_queue_full + link.dropped_by_law + link.dropped_retries;
-                Some(drops as f64 / self.run.measured_s)
+                let link = link()?;
+                per_second(link.dropped_queue_full + link.dropped_by_law + link.dropped_retries)
             }
             Metric::FrameLoss => {
-                let link = self.source(flow)?;
+                let link = link()?;
                 let lost = link.collided + link.receiver_busy + link.ack_lost;
                 Some(lost as f64 / (link.attempts as f64).max(1.0))
             }
+            Metric::Lost if quantity.of == Of::Acks => per_second(flow.acks_lost),
+            Metric::Lost => per_second(flow.lost),
+            Metric::Retransmissions => per_second(flow.retransmitted),
+            Metric::Timeouts => per_second(flow.timeouts),
+            Metric::Silence => Some(flow.silence_s),
             Metric::Fairness
             | Metric::Jain
             | Metric::Residual
@@ -152,7 +277,21 @@ impl Subject<'_> {
         }
     }
 
-    fn of_theory(&self, metric: Metric) -> Option<f64> {
+    /// A metric of the network.
+    fn of_network(&self, metric: Metric) -> Option<f64> {
+        let flows = &self.run.flows;
+        match metric {
+            Metric::Jain => {
+                let goodputs: Vec<f64> = flows.iter().map(|f| f.goodput_pps).collect();
+                return evenair_topology::jain_index(&goodputs);
+            }
+            Metric::Fairness => {
+                let optimum = self.optimum?;
+                let shares = flows.iter().zip(&optimum.rates_pps).map(|(f, x)| f.goodput_pps / x);
+                return evenair_topology::jain_index(&shares.collect::<Vec<_>>());
+            }
+            _ => (),
+        }
         let theory = self.run.theory?;
         match metric {
             Metric::Residual => theory.residual,
@@ -165,36 +304,24 @@ impl Subject<'_> {
         }
     }
 
-    fn of_all(&self, metric: Metric) -> Option<f64> {
-        if let Some(value) = self.of_theory(metric) {
-            return Some(value);
+    fn of_all(&self, quantity: Quantity) -> Option<f64> {
+        let over = quantity.metric.over_flows();
+        if over == OverFlows::Network {
+            return self.of_network(quantity.metric);
         }
-        let each: Vec<f64> = match metric {
-            Metric::Jain => {
-                let goodputs: Vec<f64> = self.run.flows.iter().map(|f| f.goodput_pps).collect();
-                return evenair_topology::jain_index(&goodputs);
-            }
-            Metric::Fairness => {
-                let optimum = self.optimum?;
-                let shares = self.run.flows.iter().zip(&optimum.rates_pps).map(|(f, x)| f.goodput_pps / x);
-                return evenair_topology::jain_index(&shares.collect::<Vec<_>>());
-            }
-            _ => (0..self.run.flows.len()).map(|i| self.of_flow(metric, i)).collect::<Option<_>>()?,
-        };
+        if quantity.needs_series() {
+            return None;
+        }
+        let flows = 0..self.run.flows.len();
+        let each: Vec<f64> = flows.map(|i| self.of_flow(quantity, i)).collect::<Option<_>>()?;
         let sum: f64 = each.iter().sum();
-        Some(match metric {
-            Metric::Goodput
-            | Metric::GoodputKbps
-            | Metric::Offered
-            | Metric::Optimum
-            | Metric::FixedPoint
-            | Metric::UtilityGap
-            | Metric::Drops => sum,
-            Metric::Aggressiveness => {
-                let least = each.iter().copied().fold(f64::INFINITY, f64::min);
-                each.iter().copied().fold(0.0, f64::max) / least
-            }
-            _ => sum / each.len() as f64,
+        let greatest = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Some(match over {
+            OverFlows::Total => sum,
+            OverFlows::Mean => sum / each.len() as f64,
+            OverFlows::Greatest => greatest,
+            OverFlows::Spread => greatest / each.iter().copied().fold(f64::INFINITY, f64::min),
+            OverFlows::Network => return None,
         })
     }
 
@@ -203,7 +330,8 @@ impl Subject<'_> {
         -self.utility_unit / rate_pps.max(least)
     }
 
-    fn source(&self, flow: &FlowResult) -> Option<&LinkRecord> {
-        self.run.links.iter().find(|l| l.queue == flow.queue)
+    fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkRecord> {
+        let queue = quantity.queue(self.run, flow)?;
+        self.run.links.iter().find(|l| l.queue == queue)
     }
 }

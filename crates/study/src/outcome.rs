@@ -1,8 +1,9 @@
 //! What a study found.
 
-use crate::claim::{self, ClaimResult};
-use crate::language::{Point, Study};
+use crate::claim::{self, ClaimResult, Tally, Verdict};
+use crate::language::{Figure, Point, Published, Reference, Study, Value as Measured};
 use crate::metric::{Metric, Subject};
+use crate::quantity::Quantity;
 use crate::record::RunRecord;
 use crate::statistics::Estimate;
 use crate::sweep::{Case, Sweep};
@@ -18,6 +19,8 @@ pub(crate) struct VariantOutcome {
     pub(crate) label: String,
     pub(crate) group: String,
     pub(crate) point: Option<Point>,
+    /// Whether runs depend on their seed.
+    pub(crate) is_random: bool,
     pub(crate) scenario: Scenario,
     pub(crate) optimum: Option<Optimum>,
     pub(crate) fixed_point: Option<Optimum>,
@@ -29,10 +32,15 @@ pub(crate) struct VariantOutcome {
 pub struct Row {
     /// The variant.
     pub variant: String,
-    /// The flow, or "total".
+    /// The flow; for all flows together, what the number then is: "total", "mean", "greatest", "greatest/least", or
+    /// "network" where the metric is not one of flows.
     pub flow: String,
-    /// The metric.
-    pub metric: Metric,
+    /// Whether it is of all flows together.
+    #[serde(skip)]
+    pub of_all: bool,
+    /// What was measured.
+    #[serde(rename = "metric")]
+    pub quantity: Quantity,
     /// Mean over seeds.
     pub mean: f64,
     /// Half of the 95 % interval.
@@ -42,6 +50,9 @@ pub struct Row {
     pub difference: Option<Estimate>,
     /// The paper's number.
     pub paper: Option<f64>,
+    /// A number of another origin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
     /// The parameter's value, of a swept variant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x: Option<f64>,
@@ -65,7 +76,8 @@ impl Outcome {
     /// Puts together what the runs of a study show.
     pub fn new(study: Study, sweep: &Sweep, runs: Vec<Vec<RunRecord>>) -> Self {
         let variants = study.variants.iter().zip(&sweep.cases).zip(runs);
-        let variants = variants.map(|((variant, Case { scenario, .. }), runs)| VariantOutcome {
+        let variants = variants.map(|((variant, Case { scenario, world, .. }), runs)| VariantOutcome {
+            is_random: world.is_random(),
             id: variant.id.clone(),
             label: variant.label.clone(),
             group: variant.group.clone(),
@@ -77,36 +89,104 @@ impl Outcome {
         });
         let variants = variants.collect();
         let mut outcome = Self { seeds: sweep.seeds, claims: Vec::new(), table: Vec::new(), variants, study };
-        outcome.claims = outcome.study.claims.iter().map(|claim| claim::check(claim, &outcome)).collect();
-        outcome.table = outcome.build_table();
+        outcome.conclude();
         outcome
     }
 
-    /// The metric of a variant, one value per seed.
-    pub(crate) fn samples(&self, variant: &str, metric: Metric, flow: Option<&str>) -> Option<Vec<f64>> {
+    /// Adds more runs of each variant.
+    pub fn add(&mut self, more: Vec<Vec<RunRecord>>) {
+        for (variant, more) in self.variants.iter_mut().zip(more) {
+            variant.runs.extend(more);
+        }
+        self.conclude();
+    }
+
+    fn conclude(&mut self) {
+        self.claims = self.study.claims.iter().map(|claim| claim::check(claim, self)).collect();
+        self.table = self.build_table();
+    }
+
+    /// How many claims hold, fail, and are undecided.
+    pub fn tally(&self) -> Tally {
+        Tally::of(&self.claims)
+    }
+
+    /// How many runs each variant has.
+    pub fn runs_of_each(&self) -> Vec<u32> {
+        self.variants.iter().map(|v| v.runs.len() as u32).collect()
+    }
+
+    /// How many seeds each variant needs next to decide what is undecided: half as many again as it has, three at least,
+    /// for the variants of those claims that more seeds may decide. None if there are no such claims, or the study allows no
+    /// more.
+    pub fn seeds_to_decide(&self) -> Option<Vec<u32>> {
+        let most = self.study.seeds_max;
+        let mut wanted = self.runs_of_each();
+        let claims = self.study.claims.iter().zip(&self.claims);
+        for (claim, _) in claims.filter(|(_, result)| result.verdict == Verdict::Undecided) {
+            if !claim::more_seeds_help(claim, self) {
+                continue;
+            }
+            let touched =
+                |v: &VariantOutcome| v.is_random && claim.values().any(|value| value.variant == v.id);
+            // Pairs need both: all variants of a claim go on to the same number.
+            let touched: Vec<usize> = (0..wanted.len()).filter(|&v| touched(&self.variants[v])).collect();
+            let fewest = touched.iter().map(|&v| self.variants[v].runs.len() as u32).min().unwrap_or(most);
+            let next = (fewest + fewest.div_ceil(2)).max(3).min(most);
+            for v in touched {
+                wanted[v] = wanted[v].max(next);
+            }
+        }
+        (wanted != self.runs_of_each()).then_some(wanted)
+    }
+
+    /// Whether chance has a part in a variant's quantity.
+    pub(crate) fn is_random(&self, variant: &str, quantity: Quantity) -> bool {
+        !quantity.metric.is_exact() && self.variants.iter().any(|v| v.id == variant && v.is_random)
+    }
+
+    /// The quantity of a variant, one value per seed.
+    pub(crate) fn samples(
+        &self,
+        variant: &str,
+        quantity: impl Into<Quantity>,
+        flow: Option<&str>,
+    ) -> Option<Vec<f64>> {
+        let quantity = quantity.into();
         let variant = self.variants.iter().find(|v| v.id == variant)?;
         let subject = |run| Subject {
             run,
             optimum: variant.optimum.as_ref(),
             fixed_point: variant.fixed_point.as_ref(),
             utility_unit: self.study.utility_unit,
+            warmup: variant.scenario.warmup.0,
         };
-        variant.runs.iter().map(|run| subject(run).take(metric, flow)).collect()
+        variant.runs.iter().map(|run| subject(run).take(quantity, flow)).collect()
     }
 
-    pub(crate) fn estimate(&self, variant: &str, metric: Metric, flow: Option<&str>) -> Option<Estimate> {
-        let samples = self.samples(variant, metric, flow)?;
-        Some(match metric {
-            Metric::Optimum | Metric::FixedPoint | Metric::FixedPointAggressiveness => {
-                Estimate::exact(samples[0])
-            }
-            _ => Estimate::from_samples(&samples),
+    pub(crate) fn estimate(
+        &self,
+        variant: &str,
+        quantity: impl Into<Quantity>,
+        flow: Option<&str>,
+    ) -> Option<Estimate> {
+        let quantity = quantity.into();
+        let samples = self.samples(variant, quantity, flow)?;
+        Some(if quantity.metric.is_exact() {
+            Estimate::exact(samples[0])
+        } else {
+            Estimate::from_samples(&samples)
         })
     }
 
     /// By how much a variant differs from the study's baseline, seed by seed; with a sweep, from its point at the same
     /// value.
-    fn difference(&self, variant: &VariantOutcome, metric: Metric, flow: Option<&str>) -> Option<Estimate> {
+    fn difference(
+        &self,
+        variant: &VariantOutcome,
+        quantity: Quantity,
+        flow: Option<&str>,
+    ) -> Option<Estimate> {
         let baseline = self.study.baseline.as_deref()?;
         let other = self.variants.iter().find(|v| match (&v.point, &variant.point) {
             (Some(a), Some(b)) => a.curve == baseline && a.x.total_cmp(&b.x).is_eq(),
@@ -116,53 +196,49 @@ impl Outcome {
             return None;
         }
         let (ours, theirs) =
-            (self.samples(&variant.id, metric, flow)?, self.samples(&other.id, metric, flow)?);
+            (self.samples(&variant.id, quantity, flow)?, self.samples(&other.id, quantity, flow)?);
         let differences: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| a - b).collect();
         Some(Estimate::from_samples(&differences))
     }
 
-    /// The metrics that the study is about: goodput and its optimum, and whatever claims, figures and published
-    /// numbers name.
-    fn metrics(&self) -> Vec<Metric> {
-        let mut metrics = vec![Metric::Goodput, Metric::Optimum];
-        metrics.extend(
-            self.study
-                .claims
-                .iter()
-                .flat_map(|c| {
-                    let of = |v: &Option<crate::Value>| v.as_ref().map(|v| v.metric);
-                    [Some(c.value.metric), of(&c.minus), of(&c.over)]
-                })
-                .flatten(),
-        );
-        metrics.extend(self.study.figures.iter().filter_map(|f| f.metric));
-        metrics.extend(self.study.published.iter().map(|p| p.metric));
-        metrics.sort_unstable();
-        metrics.dedup();
-        metrics
+    /// What the study is about: goodput and its optimum, and whatever claims, figures and published numbers name.
+    fn quantities(&self) -> Vec<Quantity> {
+        let mut quantities: Vec<Quantity> = vec![Metric::Goodput.into(), Metric::Optimum.into()];
+        quantities.extend(self.study.values().map(Measured::quantity));
+        quantities.extend(self.study.figures.iter().filter(|f| f.metric.is_some()).map(Figure::quantity));
+        quantities.extend(self.study.published.iter().map(Published::quantity));
+        quantities.sort_unstable();
+        quantities.dedup();
+        quantities
     }
 
     fn build_table(&self) -> Vec<Row> {
         let mut rows = Vec::new();
+        let quantities = self.quantities();
         for variant in &self.variants {
             let flows: Vec<Option<&str>> =
                 variant.runs[0].flows.iter().map(|f| Some(f.flow.as_str())).chain([None]).collect();
-            for metric in self.metrics() {
+            for &quantity in &quantities {
                 for &flow in &flows {
-                    let Some(estimate) = self.estimate(&variant.id, metric, flow) else { continue };
-                    let paper =
-                        self.study.published.iter().find(|p| {
-                            p.metric == metric && p.variant == variant.id && p.flow.as_deref() == flow
-                        });
+                    let Some(estimate) = self.estimate(&variant.id, quantity, flow) else { continue };
+                    let of_this = |p: &&Published| {
+                        p.quantity() == quantity && p.variant == variant.id && p.flow.as_deref() == flow
+                    };
+                    let mut published = self.study.published.iter().filter(of_this);
+                    let paper = published.clone().find(|p| p.origin.is_none());
+                    let reference = published
+                        .find_map(|p| p.origin.clone().map(|origin| Reference { value: p.value, origin }));
                     rows.push(Row {
                         variant: variant.id.clone(),
-                        flow: flow.unwrap_or("total").into(),
-                        metric,
+                        flow: flow.unwrap_or(quantity.metric.over_flows_name()).into(),
+                        of_all: flow.is_none(),
+                        quantity,
                         mean: estimate.mean,
                         half_width: estimate.half_width,
-                        difference: self.difference(variant, metric, flow),
+                        difference: self.difference(variant, quantity, flow),
                         x: variant.point.as_ref().map(|p| p.x),
                         paper: paper.map(|p| p.value),
+                        reference,
                     });
                 }
             }
@@ -214,9 +290,11 @@ impl Outcome {
             .collect()
     }
 
-    /// The row of one variant, flow ("total" for all) and metric.
-    pub fn row(&self, variant: &str, flow: &str, metric: Metric) -> Option<&Row> {
-        self.table.iter().find(|r| r.variant == variant && r.flow == flow && r.metric == metric)
+    /// The row of one variant, one flow or all of them, and one quantity.
+    pub fn row(&self, variant: &str, flow: Option<&str>, quantity: impl Into<Quantity>) -> Option<&Row> {
+        let quantity = quantity.into();
+        let of_flow = |r: &Row| if r.of_all { flow.is_none() } else { flow == Some(r.flow.as_str()) };
+        self.table.iter().find(|r| r.variant == variant && r.quantity == quantity && of_flow(r))
     }
 
     /// The study's result as JSON: claims, table, and every parameter that made them.
@@ -230,6 +308,7 @@ impl Outcome {
             "study": self.study.id,
             "claims": self.claims,
             "table": self.table,
+            "tally": {"hold": self.tally().hold, "fail": self.tally().fail, "undecided": self.tally().undecided},
             "seeds": self.seeds,
             "version": env!("CARGO_PKG_VERSION"),
             "scenarios": scenarios,
@@ -239,25 +318,31 @@ impl Outcome {
     /// The table as CSV, one row per variant, flow and metric.
     pub fn to_csv(&self) -> String {
         let mut text = String::from(
-            "study,variant,x,flow,metric,mean,half_width_95,difference,difference_half_width_95,paper,seeds\n",
+            "study,variant,x,flow,metric,mean,half_width_95,difference,difference_half_width_95,paper,reference,reference_origin,seeds\n",
         );
         let number = |x: Option<f64>| x.map(|x| x.to_string()).unwrap_or_default();
         for row in &self.table {
-            let metric = serde_json::to_value(row.metric).expect("a metric has a name");
-            let metric = metric.as_str().unwrap_or_default();
-            let Row { variant, flow, mean, half_width, paper, .. } = row;
+            let Row { variant, flow, quantity, mean, half_width, paper, reference, .. } = row;
             let (half_width, paper, x) = (number(*half_width), number(*paper), number(row.x));
             let difference = number(row.difference.map(|d| d.mean));
             let difference_half = number(row.difference.and_then(|d| d.half_width));
+            let (reference, origin) = reference
+                .as_ref()
+                .map_or_else(Default::default, |r| (r.value.to_string(), quoted(&r.origin)));
             let seeds =
                 self.variants.iter().find(|v| &v.id == variant).map_or(self.seeds, |v| v.runs.len() as u32);
             writeln!(
                 text,
-                "{},{variant},{x},{flow},{metric},{mean},{half_width},{difference},{difference_half},{paper},{seeds}",
+                "{},{variant},{x},{flow},{quantity},{mean},{half_width},{difference},{difference_half},{paper},{reference},{origin},{seeds}",
                 self.study.id
             )
             .expect("a string takes everything");
         }
         text
     }
+}
+
+/// Text as CSV wants it where it may hold commas.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }

@@ -60,6 +60,8 @@ pub struct Case {
     pub scenario: Scenario,
     /// Where its numbers come from.
     pub world: World,
+    /// Keep the time series of every seed, not of the first alone.
+    pub every_series: bool,
 }
 
 /// All runs of a study: variants × seeds.
@@ -104,6 +106,7 @@ impl Sweep {
         let options = Options {
             series: draws(FigureKind::Series) || draws(FigureKind::Phase),
             ledger: draws(FigureKind::Ledger),
+            every: study.sample_every.map(|time| time.0),
             ..Options::default()
         };
         let cases = study.variants.iter().map(|variant| {
@@ -117,7 +120,8 @@ impl Sweep {
             }
             let scenario = Scenario::parse(&format!("{}.toml", variant.scenario), text, &changes)
                 .map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))?;
-            Ok(Case { variant: variant.id.clone(), scenario, world: variant.world })
+            let every_series = study.needs_series(variant);
+            Ok(Case { variant: variant.id.clone(), scenario, world: variant.world, every_series })
         });
         let seeds = if quick { study.quick.seeds } else { study.seeds };
         let timeline = draws(FigureKind::Timeline);
@@ -127,7 +131,8 @@ impl Sweep {
 
     /// Runs of one scenario with several seeds.
     pub fn of_scenario(scenario: Scenario, seeds: u32, options: Options) -> Self {
-        let cases = vec![Case { variant: "run".into(), scenario, world: World::Packets }];
+        let cases =
+            vec![Case { variant: "run".into(), scenario, world: World::Packets, every_series: false }];
         Self { cases, seeds, precision: None, options, timeline: false }
     }
 
@@ -153,14 +158,9 @@ impl Sweep {
         let mut results: Vec<Vec<RunRecord>> = vec![Vec::new(); self.cases.len()];
         let mut wanted: Vec<u32> = self.cases.iter().map(|case| self.seeds_of(case)).collect();
         loop {
-            let jobs: Vec<Job> = (0..self.cases.len())
-                .flat_map(|case| {
-                    (results[case].len() as u64 + 1..=u64::from(wanted[case])).map(move |s| (case, s))
-                })
-                .collect();
-            for ((case, _), record) in jobs.iter().zip(self.run_jobs(&jobs, folder, stop, progress)?) {
-                results[*case].push(record);
-            }
+            let done: Vec<u32> = results.iter().map(|runs| runs.len() as u32).collect();
+            let more = self.run_more(&done, &wanted, folder, stop, progress)?;
+            results.iter_mut().zip(more).for_each(|(runs, more)| runs.extend(more));
             let more = |(case, runs): (&Case, &Vec<RunRecord>)| {
                 self.more_seeds(runs).filter(|_| case.world.is_random())
             };
@@ -172,6 +172,28 @@ impl Sweep {
                 *wanted = next.unwrap_or(*wanted);
             }
         }
+    }
+
+    /// Does what is missing between so many seeds of each variant and so many, and gives those runs by variant.
+    ///
+    /// # Errors
+    /// If `stop` was set, or the folder cannot be written.
+    pub fn run_more(
+        &self,
+        done: &[u32],
+        wanted: &[u32],
+        folder: &Path,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<RunRecord>>, SweepError> {
+        let seeds = |case: usize| u64::from(done[case]) + 1..=u64::from(wanted[case]);
+        let jobs: Vec<Job> =
+            (0..self.cases.len()).flat_map(|case| seeds(case).map(move |seed| (case, seed))).collect();
+        let mut runs: Vec<Vec<RunRecord>> = vec![Vec::new(); self.cases.len()];
+        for ((case, _), record) in jobs.iter().zip(self.run_jobs(&jobs, folder, stop, progress)?) {
+            runs[*case].push(record);
+        }
+        Ok(runs)
     }
 
     /// Does one part of the sweep's runs and keeps them in `folder`; a run of the whole then finds them there. More seeds
@@ -287,11 +309,13 @@ impl Sweep {
         self.cases[case].scenario.seed + seed - 1
     }
 
-    /// Series, ledger and timeline are drawn for the first seed only; the ledger is cheap and kept for all.
+    /// Series and timeline are drawn for the first seed only, series kept of all where a claim is about them; the ledger
+    /// is cheap and kept for all.
     fn options_for(&self, case: usize, seed: u64) -> Options {
         let warm = Instant::ZERO + self.cases[case].scenario.warmup.0;
         let timeline = (self.timeline && seed == 1).then(|| (warm, warm + WINDOW));
-        Options { series: self.options.series && seed == 1, timeline, ..self.options }
+        let series = self.cases[case].every_series || (self.options.series && seed == 1);
+        Options { series, timeline, ..self.options }
     }
 
     fn key(&self, case: usize, seed: u64) -> String {
@@ -329,7 +353,10 @@ fn load(path: &Path) -> Option<RunRecord> {
 
 fn store(path: &Path, record: &RunRecord) -> Result<(), SweepError> {
     let text = serde_json::to_vec(record).expect("a record is plain data");
-    let draft = path.with_extension(format!("part-{}", std::process::id()));
+    // Two variants may be the same runs, and be written at once.
+    static DRAFTS: AtomicUsize = AtomicUsize::new(0);
+    let draft = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = path.with_extension(format!("part-{}-{draft}", std::process::id()));
     std::fs::write(&draft, text)
         .and_then(|()| std::fs::rename(&draft, path))
         .map_err(|e| SweepError::Io(path.into(), e))

@@ -1,8 +1,9 @@
 //! Tables of runs as Parquet files, for pandas, polars and the rest; and the manifest that says what made them.
 //!
 //! `flows.parquet` has a row per variant, seed and flow; `links.parquet` one per transmit queue; `series.parquet`, in long
-//! form, one per instant, object and metric.
+//! form, one per instant, object and metric; `claims.parquet` one per claim of a study.
 
+use crate::claim::ClaimResult;
 use crate::outcome::{Outcome, VariantOutcome};
 use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
 use evenair_netsim::FlowResult;
@@ -54,6 +55,28 @@ pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), ParquetError> {
     Ok(())
 }
 
+/// Writes `claims.parquet` into a folder.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), ParquetError> {
+    let text = |of: fn(&ClaimResult) -> String| Column::Text(claims.iter().map(of).collect());
+    let number = |of: fn(&ClaimResult) -> Option<f64>| Column::Optional(claims.iter().map(of).collect());
+    let table = vec![
+        ("claim", text(|c| c.claim.clone())),
+        ("where", text(|c| c.place.clone().unwrap_or_default())),
+        ("measured", number(|c| c.measured)),
+        ("half_width_95", number(|c| c.half_width)),
+        ("seeds", Column::Count(claims.iter().map(|c| c.seeds as i64).collect())),
+        ("required", text(|c| c.required.clone())),
+        ("paper", number(|c| c.paper)),
+        ("reference", number(|c| c.reference.as_ref().map(|r| r.value))),
+        ("reference_origin", text(|c| c.reference.as_ref().map_or_else(String::new, |r| r.origin.clone()))),
+        ("verdict", text(|c| c.verdict.name().into())),
+    ];
+    write_table(&folder.join("claims.parquet"), &table)
+}
+
 impl Outcome {
     /// The runs of each variant.
     pub fn groups<'a>(&'a self) -> Vec<Group<'a>> {
@@ -74,7 +97,7 @@ impl Outcome {
             "program_sha256": crate::sweep::program_hash(),
             "generator": "xoshiro256++, one stream per (seed, entity, purpose)",
             "machine": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            "files": ["study.toml", "scenarios/", "result.json", "table.csv", "flows.parquet", "links.parquet"],
+            "files": ["study.toml", "scenarios/", "result.json", "table.csv", "claims.parquet", "flows.parquet", "links.parquet"],
             "runs": runs,
         })
     }
@@ -144,6 +167,9 @@ fn flows(groups: &[Group<'_>]) -> Table {
         ("sent", count(&rows, |r| r.flow().sent)),
         ("retransmitted", count(&rows, |r| r.flow().retransmitted)),
         ("timeouts", count(&rows, |r| r.flow().timeouts)),
+        ("lost", count(&rows, |r| r.flow().lost)),
+        ("acks_lost", count(&rows, |r| r.flow().acks_lost)),
+        ("silence_s", number(&rows, |r| r.flow().silence_s)),
         ("measured_s", number(&rows, |r| r.run.measured_s)),
     ]
 }

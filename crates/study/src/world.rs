@@ -30,12 +30,14 @@ pub enum World {
     MaxMinCollisionDomains,
     /// The experiment of [Jam10] section 4.1.4 on a random placement of the scenario's nodes, one per seed.
     FairSharePoint,
+    /// The same on the scenario's own placement, with all of its streams.
+    FairSharePointHere,
 }
 
 impl World {
     /// Whether a run depends on its seed.
     pub const fn is_random(self) -> bool {
-        matches!(self, Self::Packets | Self::FairSharePoint)
+        matches!(self, Self::Packets | Self::FairSharePoint | Self::FairSharePointHere)
     }
 
     fn optimum(self) -> Option<(Objective, Region)> {
@@ -46,7 +48,7 @@ impl World {
             Self::MaxMin => (Objective::MaxMin, Region::Exact),
             Self::MaxMinCliques => (Objective::MaxMin, Region::Cliques),
             Self::MaxMinCollisionDomains => (Objective::MaxMin, Region::CollisionDomains),
-            Self::Packets | Self::Fluid | Self::FairSharePoint => return None,
+            Self::Packets | Self::Fluid | Self::FairSharePoint | Self::FairSharePointHere => return None,
         })
     }
 
@@ -63,7 +65,8 @@ impl World {
         }
         match self {
             Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
-            Self::FairSharePoint => fair_share::run(scenario, seed),
+            Self::FairSharePoint => fair_share::on_a_random_placement(scenario, seed),
+            Self::FairSharePointHere => fair_share::here(scenario, seed),
             _ => Ok(RunRecord::run(scenario, seed, options)),
         }
     }
@@ -76,9 +79,11 @@ fn blank(scenario: &Scenario, theory: &Theory) -> RunRecord {
         flow: flow.name.clone(),
         from: network.name(flow.path[0]).into(),
         to: network.name(*flow.path.last().expect("a path has an end")).into(),
+        ack_queue: None,
         queue: seen.loads.first().map(|&(l, _)| theory.links[l].clone()).unwrap_or_default(),
         goodput_bps: 0.0,
         goodput_pps: 0.0,
+        unit_bytes: (seen.payload_bits / 8.0).round() as u32,
         round_trip_s: None,
         connections: 1.0,
         congestion_window: 0.0,
@@ -88,6 +93,9 @@ fn blank(scenario: &Scenario, theory: &Theory) -> RunRecord {
         sent: 0,
         retransmitted: 0,
         timeouts: 0,
+        lost: 0,
+        acks_lost: 0,
+        silence_s: 0.0,
     });
     RunRecord {
         scenario: scenario.name.clone(),

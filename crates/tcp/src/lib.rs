@@ -2,14 +2,15 @@
 //!
 //! A [`Sender`] and a [`Receiver`] are fed with `handle_*`, asked what to send with `poll_transmit` and when to be
 //! woken with `poll_timeout`. Sequence numbers count segments of one size: the flows of this simulator are bulk data.
-//! Before touching the sender read RFC 5681, RFC 6298, RFC 6582 and
-//! RFC 6675.
+//! Before touching the sender read RFC 5681, RFC 6298, RFC 6582,
+//! RFC 6675 and RFC 8985.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 
 mod receiver;
 mod rto;
 mod sack;
+mod scoreboard;
 mod sender;
 
 pub use receiver::{AckPolicy, Receiver};
@@ -49,7 +50,7 @@ pub struct Segment {
     /// Number of the data segment, or the next one expected in an acknowledgement.
     pub number: u32,
     /// When the data segment was sent, or the one that an acknowledgement answers: RFC 7323's timestamp \[µs, modulo
-    /// 2³²\]. Used only with timestamps on.
+    /// 2³²\]. The endpoints use it only with timestamps on.
     pub stamp: u32,
     /// What arrived beyond the number, in an acknowledgement.
     pub sack: SackBlocks,

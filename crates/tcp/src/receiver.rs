@@ -9,8 +9,14 @@ use std::collections::VecDeque;
 pub enum AckPolicy {
     /// For each segment.
     EachSegment,
-    /// For every second segment in order, or after this long; at once for one out of order (RFC 5681 section 4.2).
-    Delayed(Duration),
+    /// For every second segment in order, or after `delay`; at once for one out of order (RFC 5681 section 4.2).
+    Delayed {
+        /// How long one may wait.
+        delay: Duration,
+        /// So many segments are acknowledged each at the start and after each gap, so that a small window grows again at
+        /// once: Linux's 16.
+        quick: u32,
+    },
 }
 
 /// The receiving endpoint of one connection.
@@ -26,6 +32,8 @@ pub struct Receiver {
     echo: u32,
     unacknowledged: u32,
     ack_due: Instant,
+    /// How many segments are still acknowledged each.
+    quick: u32,
     duplicates: u64,
 }
 
@@ -40,6 +48,10 @@ impl Receiver {
             echo: 0,
             unacknowledged: 0,
             ack_due: Instant::NEVER,
+            quick: match policy {
+                AckPolicy::EachSegment => 0,
+                AckPolicy::Delayed { quick, .. } => quick,
+            },
             duplicates: 0,
         }
     }
@@ -78,10 +90,15 @@ impl Receiver {
         self.keep(number);
         match self.policy {
             AckPolicy::EachSegment => Some(self.acknowledge()),
-            AckPolicy::Delayed(delay) => {
+            AckPolicy::Delayed { delay, quick } => {
                 self.unacknowledged += 1;
                 // RFC 5681 section 4.2: at once when a gap appears, persists or is filled.
-                if !in_order || had_gap || self.unacknowledged >= 2 {
+                if !in_order || had_gap {
+                    self.quick = quick;
+                    return Some(self.acknowledge());
+                }
+                if self.unacknowledged >= 2 || self.quick > 0 {
+                    self.quick = self.quick.saturating_sub(1);
                     return Some(self.acknowledge());
                 }
                 self.ack_due = now + delay;
@@ -152,7 +169,7 @@ mod tests {
     #[test]
     fn delayed_acknowledgements_come_by_twos_or_late_or_at_once_in_disorder() {
         let delay = Duration::from_millis(100);
-        let mut receiver = Receiver::new(AckPolicy::Delayed(delay));
+        let mut receiver = Receiver::new(AckPolicy::Delayed { delay, quick: 0 });
         assert_eq!(receiver.handle_segment(Instant::ZERO, data(0)), None);
         assert_eq!(receiver.handle_segment(Instant::ZERO, data(1)).unwrap().number, 2);
         assert_eq!(receiver.handle_segment(Instant::ZERO, data(2)), None);
@@ -160,6 +177,17 @@ mod tests {
         assert_eq!(receiver.handle_timeout(Instant::ZERO + delay).unwrap().number, 3);
         assert_eq!(receiver.handle_segment(Instant::ZERO, data(4)).unwrap().number, 3);
         assert_eq!(receiver.handle_segment(Instant::ZERO, data(3)).unwrap().number, 5);
+    }
+
+    #[test]
+    fn a_few_segments_are_acknowledged_each_at_the_start_and_after_a_gap() {
+        let delay = Duration::from_millis(40);
+        let mut receiver = Receiver::new(AckPolicy::Delayed { delay, quick: 2 });
+        let mut answers = |numbers: &[u32]| -> Vec<bool> {
+            numbers.iter().map(|&n| receiver.handle_segment(Instant::ZERO, data(n)).is_some()).collect()
+        };
+        assert_eq!(answers(&[0, 1, 2, 3, 4]), [true, true, false, true, false]);
+        assert_eq!(answers(&[6, 5, 7, 8, 9, 10]), [true, true, true, true, false, true]);
     }
 
     #[test]

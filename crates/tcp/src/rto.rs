@@ -77,6 +77,14 @@ impl RtoEstimator {
         self.doublings = (self.doublings + 1).min(6);
     }
 
+    /// The handshake needed the timer: without a sample it starts again from three seconds (section 5.7).
+    pub const fn fall_back(&mut self) {
+        if self.smoothed.is_none() {
+            self.params.initial = Duration::from_secs(3);
+        }
+        self.doublings = 0;
+    }
+
     /// The time-out in force.
     pub fn timeout(&self) -> Duration {
         let base = match self.smoothed {

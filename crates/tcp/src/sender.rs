@@ -1,13 +1,18 @@
 //! The sending endpoint: sequence space, loss recovery, timers. The window is a law of `evenair-laws`.
 
+mod rack;
 mod recovery;
+mod reduction;
+mod selective;
 #[cfg(test)]
 mod tests;
-use crate::sack::Scoreboard;
+
+use crate::scoreboard::Scoreboard;
 use crate::{RtoEstimator, RtoParams, Segment, SegmentKind};
 use evenair_laws::window::{Acked, Cubic, Loss, Reno, Window, WindowLaw, WindowParams};
 use evenair_units::{Duration, Instant};
-use recovery::ProportionalRateReduction;
+use rack::{Rack, TailProbe};
+use reduction::ProportionalRateReduction;
 
 /// Which window law a sender runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,14 +30,15 @@ pub enum Recovery {
     Reno,
     /// A partial acknowledgement retransmits the next segment (RFC 6582): NewReno.
     NewReno,
-    /// By selective acknowledgement (RFC 6675).
+    /// By selective acknowledgement (RFC 6675, RFC 8985).
     Sack,
 }
 
 /// What "half of it" refers to after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossMeasure {
-    /// What is under way; kept when one segment times out again (RFC 5681 eq. (4)).
+    /// What is under way, and within the window: not what limited transmit or selective acknowledgements let out beyond it
+    /// (RFC 5681 section 3.2 step 2, RFC 6675 section 5 step 4.2).
     Outstanding,
     /// The window in force, clamped by the receiver's: ns-2.
     Window,
@@ -51,8 +57,13 @@ pub struct SenderParams {
     pub receiver_window: u32,
     /// The retransmission timer.
     pub rto: RtoParams,
-    /// New segments for the first two duplicate acknowledgements (RFC 3042).
+    /// New segments for the first two duplicate acknowledgements (RFC 3042); selective acknowledgements do so anyway.
     pub limited_transmit: bool,
+    /// With selective acknowledgements: find losses by time (RFC 8985, RACK) instead of by count (RFC 6675), and measure each
+    /// acknowledgement's round trip, as Linux does.
+    pub rack: bool,
+    /// With `rack`: probe the end of the data (RFC 8985 section 7, TLP).
+    pub tail_loss_probe: bool,
     /// What is halved after a loss.
     pub loss_measure: LossMeasure,
     /// The congestion window grows on even where the receiver's window is what limits the sender: ns-2. By the RFCs a
@@ -62,6 +73,15 @@ pub struct SenderParams {
     pub handshake: bool,
     /// Take a round-trip sample from every acknowledgement (RFC 7323) instead of one per round trip.
     pub timestamps: bool,
+}
+
+impl SenderParams {
+    fn law(&self, start: WindowParams) -> Window {
+        match self.window {
+            WindowKind::Reno => Window::Reno(Reno::new(start)),
+            WindowKind::Cubic => Window::Cubic(Cubic::new(start)),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +96,28 @@ enum State {
     Closed,
 }
 
+/// What a sender is doing about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// None is known that is not dealt with.
+    Open,
+    /// Acknowledgements told of one; what was under way then is being repaired.
+    Recovery,
+    /// The timer told of one; what was under way then is being repaired.
+    Loss,
+}
+
+/// What the timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    /// Give up what is under way (RFC 6298).
+    Retransmission,
+    /// Look once more whether doubtful segments are lost (RFC 8985 section 6.3).
+    Reordering,
+    /// Probe the end of the data (RFC 8985 section 7).
+    Probe,
+}
+
 /// What a sender counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStats {
@@ -85,8 +127,10 @@ pub struct SenderStats {
     pub retransmitted: u64,
     /// Times that three duplicate acknowledgements announced a loss.
     pub fast_retransmits: u64,
-    /// Times that the timer expired.
+    /// Times that the retransmission timer expired.
     pub timeouts: u64,
+    /// Probes of the data's end.
+    pub probes: u64,
 }
 
 impl SenderStats {
@@ -96,6 +140,7 @@ impl SenderStats {
         self.retransmitted += other.retransmitted;
         self.fast_retransmits += other.fast_retransmits;
         self.timeouts += other.timeouts;
+        self.probes += other.probes;
     }
 }
 
@@ -116,25 +161,27 @@ pub struct Sender {
     /// The window, not the application, is what kept the sender from sending last.
     window_limited: bool,
     duplicates: u32,
-    in_recovery: bool,
+    phase: Phase,
     /// A partial acknowledgement has come in this recovery.
     partial: bool,
     /// Segments that duplicates report to have left the network (RFC 5681 section 3.2), without SACK.
     inflation: f64,
     scoreboard: Scoreboard,
     prr: ProportionalRateReduction,
+    rack: Rack,
+    probe: Option<TailProbe>,
+    probe_due: bool,
     /// `highest` when the last loss was found; an older one is the same loss.
     recover: u32,
     retransmit: bool,
     control_due: bool,
     rto: RtoEstimator,
     timer: Instant,
+    guard: Guard,
     /// The segment whose round trip is being timed, and when it was sent.
     timed: Option<(u32, Instant)>,
     last_round_trip: Option<Duration>,
     min_round_trip: Option<Duration>,
-    /// Since when the oldest segment has been the oldest.
-    oldest_since: Instant,
     timed_out_at: Option<u32>,
     stats: SenderStats,
 }
@@ -142,14 +189,10 @@ pub struct Sender {
 impl Sender {
     /// A sender at its start; with a handshake its first segment is a SYN.
     pub fn new(params: SenderParams) -> Self {
-        let law = match params.window {
-            WindowKind::Reno => Window::Reno(Reno::new(params.start)),
-            WindowKind::Cubic => Window::Cubic(Cubic::new(params.start)),
-        };
         let state = if params.handshake { State::Opening } else { State::Established };
         Self {
             params,
-            law,
+            law: params.law(params.start),
             state,
             oldest: 0,
             next: 0,
@@ -157,20 +200,23 @@ impl Sender {
             supplied: u32::MAX,
             window_limited: true,
             duplicates: 0,
-            in_recovery: false,
+            phase: Phase::Open,
             partial: false,
             inflation: 0.0,
             scoreboard: Scoreboard::default(),
             prr: ProportionalRateReduction::default(),
+            rack: Rack::default(),
+            probe: None,
+            probe_due: false,
             recover: 0,
             retransmit: false,
             control_due: params.handshake,
             rto: RtoEstimator::new(params.rto),
             timer: Instant::NEVER,
+            guard: Guard::Retransmission,
             timed: None,
             last_round_trip: None,
             min_round_trip: None,
-            oldest_since: Instant::ZERO,
             timed_out_at: None,
             stats: SenderStats::default(),
         }
@@ -198,20 +244,16 @@ impl Sender {
         if self.stats.timeouts == 0 {
             self.timed = Some((0, now));
         }
-        self.oldest_since = now;
-        self.timer = now + self.rto.timeout();
+        self.guard(now, self.rto.timeout());
         Some(Segment { stamp: stamp(now), ..Segment::plain(kind, self.highest) })
     }
 
     fn data(&mut self, now: Instant) -> Option<Segment> {
-        let number = if std::mem::take(&mut self.retransmit) {
-            if self.in_recovery && self.sack() {
-                self.scoreboard.mark_retransmitted(0);
-                self.prr.sent();
-            }
-            self.oldest
-        } else if self.in_recovery && self.sack() {
-            self.next_by_scoreboard()?
+        let number = if std::mem::take(&mut self.probe_due) {
+            self.stats.probes += 1;
+            self.next_probe(now)?
+        } else if self.sack() {
+            self.next_selected(now)?
         } else {
             self.next_in_sequence()?
         };
@@ -225,22 +267,6 @@ impl Sender {
         produced.min(self.oldest.saturating_add(self.params.receiver_window))
     }
 
-    /// The next segment in order that the window lets out.
-    fn next_in_sequence(&mut self) -> Option<u32> {
-        // What arrived out of order is neither under way nor sent again after a time-out.
-        while self.next < self.highest && self.scoreboard.has_arrived(self.next - self.oldest) {
-            self.next += 1;
-        }
-        let arrived = if self.next < self.highest { 0 } else { self.scoreboard.arrived() };
-        let allowed = self.oldest.saturating_add(self.allowed()).saturating_add(arrived);
-        if self.next >= allowed.min(self.end_of_data()) {
-            self.window_limited = self.next >= allowed;
-            return None;
-        }
-        self.next += 1;
-        Some(self.next - 1)
-    }
-
     fn count_sent(&mut self, now: Instant, number: u32) {
         self.stats.sent += 1;
         if number < self.highest {
@@ -250,31 +276,51 @@ impl Sender {
             }
         } else {
             self.highest = number + 1;
+            self.next = self.next.max(self.highest);
             if self.sack() {
-                self.scoreboard.push();
+                self.scoreboard.push(now);
+                if self.guard == Guard::Probe {
+                    self.timer = Instant::NEVER; // the end of the data has moved
+                }
             }
             self.timed.get_or_insert((number, now));
-            if number == self.oldest {
-                self.oldest_since = now;
-            }
         }
         if self.timer.is_never() {
-            self.timer = now + self.rto.timeout();
+            self.rearm(now);
         }
+    }
+
+    /// The timer guards what is under way from now on for so long.
+    fn guard(&mut self, now: Instant, timeout: Duration) {
+        self.timer = now + timeout;
+        self.guard = Guard::Retransmission;
+    }
+
+    /// The timer guards what is under way: first by a probe, if there may be one (RFC 8985 section 7.2), or by a time-out (RFC
+    /// 6298 section 5.2 and 5.3).
+    fn rearm(&mut self, now: Instant) {
+        if self.highest == self.oldest {
+            self.timer = Instant::NEVER;
+            return;
+        }
+        self.guard(now, self.rto.timeout());
+        if let Some(wait) = self.probe_wait()
+            && now + wait < self.timer
+        {
+            self.timer = now + wait;
+            self.guard = Guard::Probe;
+        }
+    }
+
+    /// The timer guards what is under way as if it had done so since the oldest was sent.
+    fn guard_oldest(&mut self, now: Instant) {
+        let sent = self.scoreboard.oldest().map_or(now, |mark| mark.sent);
+        self.guard(sent, self.rto.timeout());
+        self.timer = self.timer.max(now + Duration::from_nanos(1));
     }
 
     fn sack(&self) -> bool {
         self.params.recovery == Recovery::Sack
-    }
-
-    /// How many segments may be under way.
-    fn allowed(&self) -> u32 {
-        // With SACK the arrivals themselves let new segments out (RFC 6675 section 5 step 3).
-        let limited = self.params.limited_transmit && !self.sack();
-        let extra = if limited && !self.in_recovery { self.duplicates.min(2) } else { 0 };
-        // The cast truncates to whole segments and saturates.
-        let window = (self.law.congestion_window() + self.inflation) as u32;
-        window.saturating_add(extra).min(self.params.receiver_window)
     }
 
     /// A reply from the receiver arrives.
@@ -283,6 +329,11 @@ impl Sender {
             (State::Opening, SegmentKind::SynAck) => {
                 if let Some((_, sent)) = self.timed.take() {
                     self.add_sample(now.since(sent));
+                }
+                if self.stats.timeouts > 0 {
+                    // RFC 5681 section 3.1: one segment after a lost SYN; RFC 6298 section 5.7: no hurry either.
+                    self.law = self.params.law(WindowParams { initial_window: 1.0, ..self.params.start });
+                    self.rto.fall_back();
                 }
                 self.timer = Instant::NEVER;
                 self.state = State::Established;
@@ -304,65 +355,54 @@ impl Sender {
         if expected < self.oldest {
             return; // overtaken by a later one
         }
-        let advances = expected > self.oldest;
-        let was_recovering = self.in_recovery;
-        let mut delivered = 0;
-        if advances && self.params.timestamps {
+        if expected > self.oldest && self.params.timestamps {
             // RFC 7323 section 4.1: only acknowledgements of new data are measured.
             self.add_sample(Duration::from_micros(u64::from(stamp(now).wrapping_sub(ack.stamp))));
         }
-        if advances {
-            delivered += self.advance(now, expected);
-        }
-        let lost_before = self.scoreboard.lost_below();
         if self.sack() {
-            delivered += self.scoreboard.update(self.oldest, &ack.sack);
-        }
-        if !advances && self.highest > self.oldest {
+            self.handle_selective(now, ack);
+        } else if expected > self.oldest {
+            self.advance(now, expected);
+        } else if self.highest > self.oldest {
             self.handle_duplicate(now);
-        } else if delivered > 0 && !self.in_recovery && self.scoreboard.arrived() > 0 {
-            self.detect_loss(now);
         }
-        if self.in_recovery && self.sack() {
-            let lost_below = self.scoreboard.lost_below();
-            let progress = advances && lost_below <= lost_before;
-            self.prr.on_ack(
-                delivered,
-                self.scoreboard.pipe(lost_below),
-                self.law.slow_start_threshold(),
-                was_recovering && progress,
-            );
+        self.finish_draining();
+    }
+
+    /// Acknowledges everything before `expected`, without selective acknowledgements.
+    fn advance(&mut self, now: Instant, expected: u32) {
+        let segments = expected - self.oldest;
+        self.duplicates = 0;
+        self.advance_to(now, expected);
+        let mut restart = true;
+        if self.phase == Phase::Recovery {
+            restart = self.advance_in_recovery(segments, expected);
+        } else {
+            self.grow(now, segments);
+        }
+        if restart {
+            self.rearm(now);
         }
     }
 
-    /// Acknowledges everything before `expected`; gives how many segments of it were not known to have arrived.
-    fn advance(&mut self, now: Instant, expected: u32) -> u32 {
-        let segments = expected - self.oldest;
-        let mut delivered = segments;
+    /// The window of acknowledged segments moves on.
+    fn advance_to(&mut self, now: Instant, expected: u32) {
+        if expected == self.oldest {
+            return;
+        }
         self.oldest = expected;
         self.next = self.next.max(expected);
-        self.oldest_since = now;
-        self.duplicates = 0;
-        if self.sack() {
-            delivered = self.scoreboard.pop(segments);
-        }
         if self.timed.is_some_and(|(timed, _)| expected > timed) {
             self.take_sample(now);
         }
-        let mut restart = true;
-        if self.in_recovery {
-            restart = self.advance_in_recovery(segments, expected);
-        } else if self.may_grow() {
+    }
+
+    /// The window law sees an acknowledgement of so many segments.
+    fn grow(&mut self, now: Instant, segments: u32) {
+        if self.may_grow() {
             let (round_trip, min_round_trip) = (self.rto.smoothed(), self.min_round_trip);
             self.law.on_ack(Acked { now, segments, round_trip, min_round_trip });
         }
-        // RFC 6298 section 5.2 and 5.3
-        let outstanding = self.highest > self.oldest;
-        if restart {
-            self.timer = if outstanding { now + self.rto.timeout() } else { Instant::NEVER };
-        }
-        self.finish_draining();
-        delivered
     }
 
     /// A window that was not used says nothing about the path (RFC 7661 section 1).
@@ -372,17 +412,18 @@ impl Sender {
     }
 
     fn loss(&self) -> Loss {
-        let flight = match self.params.loss_measure {
-            LossMeasure::Outstanding => f64::from(self.highest - self.oldest),
-            LossMeasure::Window => self.law.congestion_window().min(f64::from(self.params.receiver_window)),
+        let most = match self.params.loss_measure {
+            LossMeasure::Outstanding => self.highest - self.oldest,
+            LossMeasure::Window => self.params.receiver_window,
         };
-        Loss { flight }
+        Loss { flight: self.law.congestion_window().min(f64::from(most)), repeated: false }
     }
 
-    /// The sample of the one segment that is timed.
+    /// The sample of the one segment that is timed, where not each is.
     fn take_sample(&mut self, now: Instant) {
         if let Some((_, sent)) = self.timed.take()
             && !self.params.timestamps
+            && !(self.params.rack && self.sack())
         {
             self.add_sample(now.since(sent));
         }
@@ -404,28 +445,38 @@ impl Sender {
         if now < self.timer {
             return;
         }
+        self.timer = Instant::NEVER;
+        match self.guard {
+            Guard::Retransmission => self.time_out(now),
+            Guard::Reordering => self.on_reordering_timer(now),
+            Guard::Probe => self.probe_due = true,
+        }
+    }
+
+    fn time_out(&mut self, now: Instant) {
         self.stats.timeouts += 1;
         self.rto.back_off();
         self.timed = None;
-        self.timer = Instant::NEVER;
         match self.state {
             State::Opening | State::Closing => self.control_due = true,
             State::Established | State::Draining => {
-                // RFC 5681 section 3.1: the threshold is held when the same segment times out again.
-                let again = self.timed_out_at == Some(self.oldest);
-                let flight = match (self.params.loss_measure, again) {
-                    (LossMeasure::Outstanding, true) => 2.0 * self.law.slow_start_threshold(),
-                    _ => self.loss().flight,
-                };
-                self.law.on_timeout(Loss { flight });
+                // RFC 5681 section 3.1: the threshold is held when the same segment times out again. So it is when the timer
+                // has to end a recovery: that flight's loss has cut the window already (Linux).
+                let again =
+                    self.timed_out_at == Some(self.oldest) || (self.sack() && self.phase == Phase::Recovery);
+                let repeated = again && self.params.loss_measure == LossMeasure::Outstanding;
+                self.law.on_timeout(Loss { repeated, ..self.loss() });
                 self.timed_out_at = Some(self.oldest);
-                self.next = self.oldest;
                 self.recover = self.highest;
-                self.in_recovery = false;
-                self.inflation = 0.0;
-                self.scoreboard.forget_retransmissions();
-                self.retransmit = false;
-                self.duplicates = 0;
+                self.phase = Phase::Loss;
+                if self.sack() {
+                    self.lose_all(now);
+                } else {
+                    self.next = self.oldest;
+                    self.inflation = 0.0;
+                    self.retransmit = false;
+                    self.duplicates = 0;
+                }
             }
             State::Closed => (),
         }
@@ -477,15 +528,9 @@ impl Sender {
         takes
     }
 
-    /// The last round-trip sample, given once.
+    /// The last round trip that the retransmission timer was told of, given once.
     pub fn take_round_trip(&mut self) -> Option<Duration> {
         self.last_round_trip.take()
-    }
-
-    /// For how long the oldest segment under way has waited for its acknowledgement; none if nothing is under way.
-    pub fn age_of_oldest(&self, now: Instant) -> Option<Duration> {
-        let waiting = self.highest > self.oldest || matches!(self.state, State::Opening | State::Closing);
-        waiting.then(|| now.since(self.oldest_since))
     }
 
     /// Segments under way.

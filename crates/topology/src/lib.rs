@@ -21,6 +21,6 @@ pub use conflict::ConflictGraph;
 pub use fairness::jain_index;
 pub use geometry::Position;
 pub use independent::{IndependentSets, TooLarge};
-pub use medium::{Hearing, Link, Medium, Signal, ThresholdRadio};
+pub use medium::{Hearing, Link, Medium, Reach, Signal, ThresholdRadio};
 pub use propagation::{PathLoss, Propagation};
 pub use route::{Router, Unreachable};

@@ -4,6 +4,29 @@ use crate::{ConflictGraph, Position, Propagation};
 use evenair_units::{Dbm, Duration};
 use std::collections::BTreeMap;
 
+/// What a signal is to a node that it reaches. Each kind is more than the one before: what can be decoded is sensed, and
+/// what is sensed interferes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reach {
+    /// It disturbs other frames and nothing more.
+    Interferes,
+    /// It makes the medium busy.
+    Sensed,
+    /// Undisturbed, it is decoded.
+    Decodable,
+}
+
+impl Reach {
+    /// The most that a signal is. Where the threshold of decoding is met, that of carrier sense counts as met.
+    const fn of(decodable: bool, sensed: bool) -> Self {
+        match (decodable, sensed) {
+            (true, _) => Self::Decodable,
+            (false, true) => Self::Sensed,
+            (false, false) => Self::Interferes,
+        }
+    }
+}
+
 /// One node's ear for another node's frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hearing {
@@ -11,12 +34,22 @@ pub struct Hearing {
     pub node: u32,
     /// How strongly.
     pub power: Dbm,
-    /// Whether an undisturbed frame is decoded; if not, it is carrier to sense and nothing more.
-    pub decodable: bool,
-    /// Whether it makes the medium busy; if not, it is interference and nothing more.
-    pub sensed: bool,
+    /// What the signal is there.
+    pub reach: Reach,
     /// How long the signal is under way.
     pub delay: Duration,
+}
+
+impl Hearing {
+    /// Whether an undisturbed frame is decoded.
+    pub const fn is_decodable(&self) -> bool {
+        matches!(self.reach, Reach::Decodable)
+    }
+
+    /// Whether it makes the medium busy; a frame that can be decoded does.
+    pub const fn is_sensed(&self) -> bool {
+        !matches!(self.reach, Reach::Interferes)
+    }
 }
 
 /// A directed link.
@@ -42,7 +75,7 @@ impl Link {
 /// A radio whose thresholds are given as ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdRadio {
-    /// Frames from nearer than this are decoded \[m\].
+    /// Frames from nearer than this are decoded, and sensed \[m\].
     pub transmission_range_m: f64,
     /// Frames from nearer than this make the medium busy \[m\].
     pub carrier_sense_range_m: f64,
@@ -79,7 +112,8 @@ impl Medium {
     /// The medium between nodes of which some stand nowhere and are never heard. Costs the nodes times those in range,
     /// not their square.
     pub fn from_places(places: &[Option<Position>], radio: &ThresholdRadio) -> Self {
-        let reach_m = radio.interference_range_m.max(radio.carrier_sense_range_m);
+        let reach_m =
+            radio.interference_range_m.max(radio.carrier_sense_range_m).max(radio.transmission_range_m);
         let squares = Squares::new(places, reach_m);
         let hearers = places.iter().enumerate().map(|(from, at)| {
             let Some(at) = *at else { return Vec::new() };
@@ -91,8 +125,10 @@ impl Medium {
                 (distance_m <= reach_m).then(|| Hearing {
                     node,
                     power: radio.propagation.received(distance_m),
-                    decodable: distance_m <= radio.transmission_range_m,
-                    sensed: distance_m <= radio.carrier_sense_range_m,
+                    reach: Reach::of(
+                        distance_m <= radio.transmission_range_m,
+                        distance_m <= radio.carrier_sense_range_m,
+                    ),
                     delay: at.propagation(there),
                 })
             });
@@ -108,8 +144,7 @@ impl Medium {
             let ear = Hearing {
                 node: signal.to,
                 power: signal.power,
-                decodable: signal.power >= receive,
-                sensed: signal.power >= carrier_sense,
+                reach: Reach::of(signal.power >= receive, signal.power >= carrier_sense),
                 delay: Duration::ZERO,
             };
             let ears = &mut hearers[signal.from as usize];
@@ -151,8 +186,7 @@ impl Medium {
                 ears.map(|(node, decodable)| Hearing {
                     node: node as u32,
                     power: level(decodable),
-                    decodable,
-                    sensed: true,
+                    reach: Reach::of(decodable, true),
                     delay: Duration::ZERO,
                 })
                 .collect()
@@ -180,13 +214,13 @@ impl Medium {
     /// Which of `links` conflict: those with an end in carrier-sense range of an end of the other ([Chen10] section
     /// 3.2), and those that share a node. Costs the links times those nearby.
     pub fn conflicts(&self, links: &[Link]) -> ConflictGraph {
-        self.contention(links, |ear| ear.sensed)
+        self.contention(links, Hearing::is_sensed)
     }
 
     /// Each link's collision domain: the neighbours are the links with an end in *transmission* range of one of its
     /// ends, or a node in common. The domain is these and the link itself ([Jam10] section 4.1.2, eq. (4.6)).
     pub fn collision_domains(&self, links: &[Link]) -> ConflictGraph {
-        self.contention(links, |ear| ear.decodable)
+        self.contention(links, Hearing::is_decodable)
     }
 
     /// Links that an ear of this kind, or a common node, joins.
@@ -262,8 +296,8 @@ mod tests {
     fn ranges_decide_who_hears() {
         let at = [0.0, 200.0, 700.0].map(|x| Position::new(x, 0.0));
         let medium = Medium::from_positions(&at, &radio());
-        assert!(medium.hearing(0, 1).unwrap().decodable);
-        assert!(!medium.hearing(0, 2).unwrap().decodable);
+        assert!(medium.hearing(0, 1).unwrap().is_decodable());
+        assert!(!medium.hearing(0, 2).unwrap().is_decodable());
         assert_eq!(medium.hearers(2).len(), 2);
         let far = [0.0, 900.0].map(|x| Position::new(x, 0.0));
         assert!(Medium::from_positions(&far, &radio()).hearing(0, 1).is_none());
@@ -298,9 +332,23 @@ mod tests {
         let signal = |from, to, dbm| Signal { from, to, power: Dbm::new(dbm) };
         let table = [signal(0, 1, -60.0), signal(1, 0, -70.0), signal(1, 2, -90.0)];
         let medium = Medium::from_signals(3, &table, Dbm::new(-64.0), Dbm::new(-78.0));
-        assert!(medium.hearing(0, 1).unwrap().decodable);
-        assert!(!medium.hearing(1, 0).unwrap().decodable && medium.hearing(1, 0).unwrap().sensed);
-        assert!(!medium.hearing(1, 2).unwrap().sensed, "interference and nothing more");
+        assert!(medium.hearing(0, 1).unwrap().is_decodable());
+        assert!(!medium.hearing(1, 0).unwrap().is_decodable() && medium.hearing(1, 0).unwrap().is_sensed());
+        assert!(!medium.hearing(1, 2).unwrap().is_sensed(), "interference and nothing more");
         assert!(medium.hearing(2, 1).is_none());
+    }
+    #[test]
+    fn what_is_decoded_is_sensed_whatever_the_thresholds() {
+        // Carrier sense to 100 m beside decoding to 250 m, and to -60 dBm beside -80: no medium can say so.
+        let at = [0.0, 200.0, 900.0].map(|x| Position::new(x, 0.0));
+        let short = ThresholdRadio { carrier_sense_range_m: 100.0, interference_range_m: 100.0, ..radio() };
+        let places = Medium::from_positions(&at, &short);
+        assert_eq!(places.hearing(0, 1).unwrap().reach, Reach::Decodable);
+        let table = [Signal { from: 0, to: 1, power: Dbm::new(-70.0) }];
+        let signals = Medium::from_signals(2, &table, Dbm::new(-80.0), Dbm::new(-60.0));
+        for medium in [places, signals] {
+            let mut ears = (0..medium.nodes()).flat_map(|from| medium.hearers(from));
+            assert!(ears.all(|ear| ear.is_sensed() || !ear.is_decodable()));
+        }
     }
 }

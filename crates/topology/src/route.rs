@@ -1,6 +1,6 @@
 //! Shortest-path routes.
 
-use crate::Medium;
+use crate::{Hearing, Medium};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
@@ -49,7 +49,7 @@ impl<'a> Router<'a> {
     /// Whether two nodes are one hop apart: they decode each other, or a wire joins them.
     pub fn adjacent(&self, a: u32, b: u32) -> bool {
         let decodes =
-            |x: u32, y: u32| self.medium.hearing(x as usize, y as usize).is_some_and(|ear| ear.decodable);
+            |x: u32, y: u32| self.medium.hearing(x as usize, y as usize).is_some_and(Hearing::is_decodable);
         (decodes(a, b) && decodes(b, a)) || self.wired.get(&a).is_some_and(|ends| ends.contains(&b))
     }
 

@@ -33,8 +33,12 @@ pub enum Wake {
     Respond(u32),
     /// This node's acknowledgement is overdue.
     Timeout(u32),
-    /// Reservations for this node's RTS, which nothing followed, are void.
+    /// Reservations for this node's RTS, which nothing followed, are void, and its own for another's.
     Unreserve(u32),
+    /// A frame reaches one of its far hearers.
+    Arrival(u32),
+    /// A frame has passed one of its far hearers.
+    Landing(u32),
     /// A countdown of ideal CSMA reached zero, unless it was frozen since.
     IdealAccess(Contender, u32),
     /// A link of ideal CSMA ends its transmission.
@@ -45,8 +49,9 @@ impl Wake {
     /// The phase of an instant that this belongs to.
     pub const fn phase(self) -> Phase {
         match self {
-            Self::FrameEnd(_) | Self::IdealEnd(_) => Phase::Reception,
-            Self::Respond(_) | Self::Timeout(_) | Self::Unreserve(_) => Phase::Timeout,
+            Self::FrameEnd(_) | Self::Landing(_) | Self::IdealEnd(_) => Phase::Reception,
+            // After what ends at this instant: a frame that begins where another ends does not overlap it.
+            Self::Respond(_) | Self::Timeout(_) | Self::Unreserve(_) | Self::Arrival(_) => Phase::Timeout,
             Self::Access(_) | Self::IdealAccess(..) => Phase::Access,
         }
     }

@@ -69,7 +69,8 @@ impl Timeline {
         (self.from, self.to)
     }
 
-    /// The frames that were not taken yet, in the order of their ends.
+    /// The frames that were not taken yet, in the order of their ends; those to receivers more than half a slot away come when
+    /// their fate is known, a flight later.
     pub fn frames(&self) -> &[FrameRecord] {
         &self.frames
     }

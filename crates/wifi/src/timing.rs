@@ -103,6 +103,43 @@ impl MacTiming {
         Self { answer_timeout: flight + self.sifs + answer + flight, ..timing }
     }
 
+    /// For a cell in which signals take longer: aAirPropagationTime, and with it the slot, the spaces and the time-out, grow
+    /// by 3 µs a class (IEEE 802.11-2016 clauses 10.21.5 and 17.3.8.6, table 9-79). It counts there and back: a class is 450 m,
+    /// as in Linux.
+    #[must_use]
+    pub fn with_coverage_class(self, class: u8) -> Self {
+        let longer = Duration::from_micros(3) * u64::from(class);
+        Self {
+            slot: self.slot + longer,
+            difs: self.difs + longer * 2,
+            eifs: self.eifs + longer * 2,
+            answer_timeout: self.answer_timeout + longer,
+            ..self
+        }
+    }
+
+    /// With a time-out that leaves this much more time for propagation there and back, slots and spaces as they are.
+    #[must_use]
+    pub fn with_round_trip(self, round_trip: Duration) -> Self {
+        Self { answer_timeout: self.answer_timeout + round_trip, ..self }
+    }
+
+    /// The longest propagation there and back after which an answer still begins before the time-out: its preamble must be
+    /// over by then (clause 10.3.2.9).
+    pub fn round_trip_max(&self) -> Duration {
+        self.answer_timeout.saturating_sub(self.sifs + self.phy.start_delay())
+    }
+
+    /// Up to this delay a hearer is near: what reaches it may be handled when it sets out. Half a slot of coverage class 0 (802.11b
+    /// 3.0 km, OFDM 1.35 km), so that an answer from there precedes every countdown that begins with the frame before it, and
+    /// begins before the standard's time-out.
+    pub(crate) fn near(&self) -> Duration {
+        match self.phy.standard {
+            PhyStandard::B => Duration::from_nanos(10_000),
+            PhyStandard::A | PhyStandard::G => Duration::from_nanos(4_500),
+        }
+    }
+
     /// With the longer header of EDCA's frames.
     #[must_use]
     pub fn qos(self) -> Self {
@@ -197,6 +234,18 @@ mod tests {
         assert_eq!(a.answer_timeout, Duration::from_micros(16 + 9 + 20));
         let g = MacTiming::g(ControlRate::Mandatory);
         assert_eq!(g.difs, Duration::from_micros(28));
+    }
+
+    #[test]
+    fn coverage_classes_lengthen_what_waits_for_propagation() {
+        // Class 31, 93 µs: slot 9 + 93, DIFS 16 + 2·102, EIFS 94 + 2·93, time-out 45 + 93.
+        let wide = MacTiming::a(ControlRate::Mandatory).with_coverage_class(31);
+        let us = Duration::from_micros;
+        assert_eq!((wide.slot, wide.sifs, wide.difs), (us(102), us(16), us(220)));
+        assert_eq!((wide.eifs, wide.answer_timeout), (us(280), us(138)));
+        assert_eq!(wide.round_trip_max(), us(102));
+        assert_eq!(MacTiming::a(ControlRate::Mandatory).with_coverage_class(0).slot, us(9));
+        assert_eq!(wide.with_round_trip(us(30)).round_trip_max(), us(132));
     }
 
     #[test]

@@ -20,14 +20,15 @@
 //!   at the data rate \[s\], so a 1000-byte packet at 11 Mb/s adds 7.3·10⁻⁵ to `r` at α = 0.1. A backlog measured in
 //!   packets counts each packet as [`AdaptiveParams::packet_bytes`].
 //! - Over 802.11 the rendering is not slotted and does not double after a collision: the law is memoryless, and Alg. 1
-//!   has neither. Both are switches ([`AdaptiveParams::slotted`], and `OnFailure` stays `Redraw`: an exponential has
-//!   no window to double).
-//! - Alg. 1's `PKT` is the airtime of the DATA frame of a full packet, preamble and MAC header included, for every
-//!   packet alike, acknowledgements too. The text could also mean each packet's own airtime
-//!   ([`AdaptiveParams::packet_airtime`] without a value), but then acknowledgements would never queue: theirs would
-//!   win with a quarter of the back-off. The thesis finds as many acknowledgements queued as data, and 15 times as many
-//!   when queues are measured in bytes (section 6.1.2), which only a common unit explains. Ideal CSMA's waiting times
-//!   have one unit as well (section 3.3).
+//!   has neither. Slots are a switch ([`AdaptiveParams::slotted`]). So is what follows a collision
+//!   ([`AdaptiveParams::redraws`]): Alg. 1 sets a back-off "before transmitting a packet"; each attempt transmits it, so
+//!   each draws.
+//! - Alg. 1's `PKT` is the airtime of the frame that waits, preamble and MAC header included ([`BackoffUnit::Frame`]):
+//!   line 6 says "a packet with size `PKT`", and only so is a link's share of the air, in ideal CSMA, what (5.42) takes
+//!   it for, whatever its packets' sizes. Other units are there to compare with. With one unit for all packets as many
+//!   acknowledgements queue as data, and data and acknowledgements of a flow take turns, one interval each: a limit
+//!   cycle at the thesis's interval. The thesis's section 6.1.2, acknowledgements piled up where queues are counted in
+//!   bytes, is only seen with it (docs/validation.md section 6).
 //!
 //! # Example
 //! ```
@@ -52,6 +53,18 @@ pub enum QueueMeasure {
     Bytes,
 }
 
+/// `PKT`: what back-offs are measured in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackoffUnit {
+    /// The airtime of the frame that waits, preamble and MAC header included.
+    #[default]
+    Frame,
+    /// The bits of the packet that waits over its rate.
+    Packet,
+    /// One time for all.
+    Common(Duration),
+}
+
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveParams {
@@ -65,12 +78,14 @@ pub struct AdaptiveParams {
     pub update_interval: Duration,
     /// What the backlog is counted in.
     pub measure: QueueMeasure,
-    /// `PKT`, the unit of back-offs; each frame's own airtime if none.
-    pub packet_airtime: Option<Duration>,
+    /// `PKT`, the unit of back-offs.
+    pub unit: BackoffUnit,
     /// What a packet counts as when the backlog is counted in packets.
     pub packet_bytes: Bytes,
     /// Round back-offs to whole slots.
     pub slotted: bool,
+    /// Draw anew after a collision; if not, the packet's back-off is counted down once more.
+    pub redraws: bool,
     /// Send a dummy packet when the queue is empty (Alg. 1 lines 17–19).
     pub dummy_packets: bool,
     /// Drop arrivals with probability `min(r, 1)` (Alg. 1 line 14).
@@ -89,9 +104,10 @@ impl AdaptiveParams {
             aggressiveness_max: 0.04,
             update_interval: Duration::from_secs(1),
             measure: QueueMeasure::Packets,
-            packet_airtime: None,
+            unit: BackoffUnit::Frame,
             packet_bytes: Bytes::new(1000),
             slotted: false,
+            redraws: true,
             dummy_packets: false,
             drops: true,
             pinned_at_max: false,
@@ -200,11 +216,13 @@ impl AdaptiveBackoff {
     pub fn access(&self) -> Access {
         let factor = libm::exp(-self.params.beta * self.aggressiveness);
         let slotted = self.params.slotted;
-        let draw = match self.params.packet_airtime {
-            Some(airtime) => Draw::Exponential { mean: airtime.mul_f64(factor), slotted },
-            None => Draw::ExponentialOfFrame { factor, slotted },
+        let draw = match self.params.unit {
+            BackoffUnit::Frame => Draw::ExponentialOfFrame { factor, slotted },
+            BackoffUnit::Packet => Draw::ExponentialOfPacket { factor, slotted },
+            BackoffUnit::Common(airtime) => Draw::Exponential { mean: airtime.mul_f64(factor), slotted },
         };
-        Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame }
+        let on_failure = if self.params.redraws { OnFailure::Redraw } else { OnFailure::Repeat };
+        Access { draw, on_failure, when: When::BeforeFrame }
     }
 }
 
@@ -252,8 +270,8 @@ mod tests {
 
     #[test]
     fn a_common_unit_makes_a_backoff_a_time() {
-        let packet_airtime = Some(Duration::from_micros(1000));
-        let mut law = AdaptiveBackoff::new(AdaptiveParams { packet_airtime, ..AdaptiveParams::chen10() });
+        let unit = BackoffUnit::Common(Duration::from_micros(1000));
+        let mut law = AdaptiveBackoff::new(AdaptiveParams { unit, ..AdaptiveParams::chen10() });
         assert_eq!(
             law.access().draw,
             Draw::Exponential { mean: Duration::from_micros(1000), slotted: false }

@@ -8,7 +8,7 @@ pub mod dcf;
 pub mod queueing_delay;
 pub mod virtual_queue;
 
-pub use adaptive::{AdaptiveBackoff, AdaptiveParams, QueueMeasure};
+pub use adaptive::{AdaptiveBackoff, AdaptiveParams, BackoffUnit, QueueMeasure};
 pub use dcf::DcfParams;
 
 use evenair_units::{Duration, Rate};
@@ -52,6 +52,14 @@ pub enum Draw {
         /// Rounded to the nearest whole slot.
         slotted: bool,
     },
+    /// Exponential, its mean this many times the bits of the packet that waits over its rate: without preamble and
+    /// MAC header.
+    ExponentialOfPacket {
+        /// Mean back-off over the packet's bits at its rate.
+        factor: f64,
+        /// Rounded to the nearest whole slot.
+        slotted: bool,
+    },
     /// Exponential with this mean.
     Exponential {
         /// Mean back-off.
@@ -81,6 +89,8 @@ pub enum OnFailure {
     },
     /// The next draw is from the same distribution.
     Redraw,
+    /// Nothing is drawn: the same back-off is counted down once more.
+    Repeat,
 }
 
 /// When a back-off is drawn.

@@ -5,5 +5,5 @@ pub mod rtt_proportional;
 pub mod utility;
 
 pub use iimd::{Iimd, IimdParams};
-pub use rtt_proportional::{RttProportional, RttProportionalParams};
+pub use rtt_proportional::{RttProportional, RttProportionalParams, Unsampled};
 pub use utility::for_utility;

@@ -11,10 +11,14 @@
 //! [`RttProportional::connections`].
 //!
 //! # Signals
-//! The mean of all round-trip samples of the flow's connections in the last interval; with no sample, the age of the
-//! oldest segment that is not acknowledged, because a flow that starves gives none.
+//! The mean round-trip time of the packets that were acknowledged in the last interval, if there was one.
 //!
 //! # Deviations
+//! The thesis does not say what becomes of `n` when an interval brings no acknowledgement; [`Unsampled`] offers three
+//! answers. Only a number that is held says nothing that was not measured: a flow whose connections all wait for their
+//! retransmission timers waits for these, not for its queue, and what it then takes for a long round trip makes it open
+//! connections, which lengthen everybody's queue.
+//!
 //! Ours, both off by default: `hysteresis` keeps `n` while `k·T` lies within that distance of the whole numbers that
 //! would give it; `smoothed` takes the mean of the new and the last `n` (the option of section 6.1.1). A bound on `n`
 //! protects the host from a flow that is cut off for good.
@@ -25,11 +29,24 @@
 //! use evenair_units::Duration;
 //! let mut law = RttProportional::new(RttProportionalParams::chen10());
 //! // [Chen10] section 6.1.7, user 2: T = 2·129/149 s, so k·T = 17.3
-//! assert_eq!(law.on_interval(Duration::from_secs_f64(2.0 * 129.0 / 149.0)), 17);
+//! assert_eq!(law.on_interval(Some(Duration::from_secs_f64(2.0 * 129.0 / 149.0))), 17);
+//! assert_eq!(law.on_interval(None), 17);
 //! ```
 
 use crate::{BadParameter, check};
 use evenair_units::Duration;
+
+/// What becomes of `n` after an interval in which nothing was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unsampled {
+    /// It is held: what is not known changes nothing.
+    #[default]
+    Hold,
+    /// It is halved, down to one.
+    Halve,
+    /// `T` grows by the interval each time: what the age of a segment without acknowledgement says. `n` runs away.
+    Grow,
+}
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,6 +61,8 @@ pub struct RttProportionalParams {
     pub smoothed: bool,
     /// The most connections that are kept.
     pub connections_max: u32,
+    /// What an interval without a sample does.
+    pub unsampled: Unsampled,
 }
 
 impl RttProportionalParams {
@@ -55,6 +74,7 @@ impl RttProportionalParams {
             hysteresis: 0.0,
             smoothed: false,
             connections_max: 1000,
+            unsampled: Unsampled::Hold,
         }
     }
 
@@ -81,12 +101,14 @@ impl RttProportionalParams {
 pub struct RttProportional {
     params: RttProportionalParams,
     connections: u32,
+    /// `T` as last measured or assumed.
+    round_trip: Duration,
 }
 
 impl RttProportional {
     /// A flow starts with one connection.
     pub const fn new(params: RttProportionalParams) -> Self {
-        Self { params, connections: 1 }
+        Self { params, connections: 1, round_trip: Duration::ZERO }
     }
 
     /// The parameters.
@@ -99,8 +121,19 @@ impl RttProportional {
         self.connections
     }
 
-    /// One evaluation with the measured round-trip time; gives the new `n`.
-    pub fn on_interval(&mut self, round_trip: Duration) -> u32 {
+    /// One evaluation with the mean round-trip time of the interval, if anything was measured; gives the new `n`.
+    pub fn on_interval(&mut self, round_trip: Option<Duration>) -> u32 {
+        match (round_trip, self.params.unsampled) {
+            (Some(round_trip), _) => self.follow(round_trip),
+            (None, Unsampled::Hold) => (),
+            (None, Unsampled::Halve) => self.connections = (self.connections / 2).max(1),
+            (None, Unsampled::Grow) => self.follow(self.round_trip + self.params.interval),
+        }
+        self.connections
+    }
+
+    fn follow(&mut self, round_trip: Duration) {
+        self.round_trip = round_trip;
         let wanted = self.params.per_second * round_trip.as_secs_f64(); // [Chen10] eq. (5.1)
         let current = f64::from(self.connections);
         let inside =
@@ -110,7 +143,6 @@ impl RttProportional {
             self.connections =
                 if self.params.smoothed { (whole + self.connections).div_ceil(2) } else { whole };
         }
-        self.connections
     }
 }
 
@@ -118,6 +150,10 @@ impl RttProportional {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn secs(seconds: f64) -> Option<Duration> {
+        Some(Duration::from_secs_f64(seconds))
+    }
 
     fn law(change: impl Fn(&mut RttProportionalParams)) -> RttProportional {
         let mut params = RttProportionalParams::chen10();
@@ -129,36 +165,69 @@ mod tests {
     fn the_numbers_of_section_6_1_7() {
         // kT = [3.4, 17.4, 8.0, 8.3] gives whole numbers below them.
         for (round_trip_s, n) in [(0.343, 3), (1.732, 17), (0.795, 7), (0.822, 8)] {
-            assert_eq!(law(|_| ()).on_interval(Duration::from_secs_f64(round_trip_s)), n);
+            assert_eq!(law(|_| ()).on_interval(secs(round_trip_s)), n);
         }
     }
 
     #[test]
     fn there_is_always_one_connection() {
-        assert_eq!(law(|_| ()).on_interval(Duration::ZERO), 1);
+        assert_eq!(law(|_| ()).on_interval(Some(Duration::ZERO)), 1);
     }
 
     #[test]
     fn hysteresis_holds_a_number_that_hovers() {
         let mut law = law(|p| p.hysteresis = 0.5);
-        assert_eq!(law.on_interval(Duration::from_millis(510)), 5);
-        assert_eq!(law.on_interval(Duration::from_millis(620)), 5, "6.2 lies within 5..6 ± 0.5");
-        assert_eq!(law.on_interval(Duration::from_millis(660)), 6);
+        assert_eq!(law.on_interval(secs(0.51)), 5);
+        assert_eq!(law.on_interval(secs(0.62)), 5, "6.2 lies within 5..6 ± 0.5");
+        assert_eq!(law.on_interval(secs(0.66)), 6);
     }
 
     #[test]
     fn smoothing_takes_the_mean() {
         let mut law = law(|p| p.smoothed = true);
-        assert_eq!(law.on_interval(Duration::from_millis(910)), 5);
+        assert_eq!(law.on_interval(secs(0.91)), 5);
+    }
+
+    #[test]
+    fn an_interval_without_a_sample_holds_halves_or_grows() {
+        let after = |unsampled| {
+            let mut law = law(|p| p.unsampled = unsampled);
+            [secs(0.9), None, None, secs(0.5)].map(|sample| law.on_interval(sample))
+        };
+        assert_eq!(after(Unsampled::Hold), [9, 9, 9, 5]);
+        assert_eq!(after(Unsampled::Halve), [9, 4, 2, 5]);
+        assert_eq!(after(Unsampled::Grow), [9, 59, 109, 5], "T = 0.9, 5.9, 10.9 s");
+    }
+
+    #[test]
+    fn what_is_held_stays_however_long_it_takes() {
+        let mut law = law(|p| p.smoothed = true);
+        let n = law.on_interval(secs(0.91));
+        assert!((0..10_000).all(|_| law.on_interval(None) == n));
     }
 
     proptest! {
         #[test]
-        fn n_stays_in_its_range(times in prop::collection::vec(0u64..u64::MAX, 1..50), hysteresis in 0.0f64..3.0) {
-            let mut law = law(|p| p.hysteresis = hysteresis);
+        fn n_stays_in_its_range(
+            times in prop::collection::vec(prop::option::of(0u64..u64::MAX / 2), 1..50),
+            hysteresis in 0.0f64..3.0,
+            unsampled in prop::sample::select(&[Unsampled::Hold, Unsampled::Halve, Unsampled::Grow]),
+        ) {
+            let mut law = law(|p| (p.hysteresis, p.unsampled) = (hysteresis, unsampled));
             for ns in times {
-                let n = law.on_interval(Duration::from_nanos(ns));
+                let n = law.on_interval(ns.map(Duration::from_nanos));
                 prop_assert!((1..=1000).contains(&n));
+            }
+        }
+
+        /// Held, n is never more than what the longest round trip that was measured gives.
+        #[test]
+        fn what_is_held_was_measured(millis in prop::collection::vec(prop::option::of(0u64..5_000), 1..50)) {
+            let mut law = law(|_| ());
+            let mut most = 1;
+            for sample in millis {
+                most = most.max(sample.map_or(1, |ms| (ms / 100) as u32));
+                prop_assert!(law.on_interval(sample.map(Duration::from_millis)) <= most);
             }
         }
     }

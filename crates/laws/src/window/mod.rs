@@ -42,6 +42,8 @@ pub struct Acked {
 pub struct Loss {
     /// What was under way: the window that was in use, after every other limit \[segments\].
     pub flight: f64,
+    /// The loss is one more of a flight for which the window was cut already: the threshold is held (RFC 5681 section 3.1).
+    pub repeated: bool,
 }
 
 /// A congestion-window law.

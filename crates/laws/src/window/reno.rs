@@ -60,7 +60,9 @@ impl WindowLaw for Reno {
     }
 
     fn on_timeout(&mut self, loss: Loss) {
-        self.halve(loss);
+        if !loss.repeated {
+            self.halve(loss);
+        }
         self.window = 1.0;
     }
 
@@ -139,17 +141,17 @@ mod tests {
     #[test]
     fn a_loss_halves() {
         let mut law = reno(21.0, 64.0);
-        law.on_loss(Loss { flight: 21.0 });
+        law.on_loss(Loss { flight: 21.0, repeated: false });
         assert!((law.congestion_window() - 10.0).abs() < 1e-12);
     }
 
     #[test]
     fn a_timeout_leaves_one_segment() {
         let mut law = reno(9.0, 4.0);
-        law.on_timeout(Loss { flight: 9.0 });
+        law.on_timeout(Loss { flight: 9.0, repeated: false });
         assert!((law.congestion_window() - 1.0).abs() < 1e-12);
         assert!((law.slow_start_threshold() - 4.0).abs() < 1e-12);
-        law.on_timeout(Loss { flight: 1.0 });
+        law.on_timeout(Loss { flight: 1.0, repeated: false });
         assert!((law.slow_start_threshold() - 2.0).abs() < 1e-12, "never below two");
     }
 
@@ -161,7 +163,7 @@ mod tests {
         let mut up = reno(window, 2.0);
         ack(&mut up, 1);
         let mut down = reno(window, 2.0);
-        down.on_loss(Loss { flight: window });
+        down.on_loss(Loss { flight: window, repeated: false });
         let mean_step =
             (1.0 - loss) * (up.congestion_window() - window) + loss * (down.congestion_window() - window);
         let per_second = mean_step * window / round_trip_s;
@@ -185,8 +187,8 @@ mod tests {
                 let flight = law.congestion_window();
                 match event {
                     0..=2 => ack(&mut law, 1 + u32::from(event)),
-                    3 => law.on_loss(Loss { flight }),
-                    _ => law.on_timeout(Loss { flight }),
+                    3 => law.on_loss(Loss { flight, repeated: false }),
+                    _ => law.on_timeout(Loss { flight, repeated: false }),
                 }
                 prop_assert!(law.congestion_window() >= 1.0 && law.congestion_window().is_finite());
                 prop_assert!(law.slow_start_threshold() >= 2.0);

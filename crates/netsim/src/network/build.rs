@@ -2,7 +2,7 @@
 
 use super::{Event, Network};
 use crate::flow::{Flow, Hop};
-use crate::measure::{FlowSeries, LinkSeries, Means, Meter, Packets, Series};
+use crate::measure::{Counts, FlowSeries, LinkSeries, Means, Meter, Packets, Series};
 use crate::queue::{Dropped, Service, TransmitQueue, WireEnd};
 use crate::spec::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, RunSpec, Wire};
 use evenair_des::{Queue, Stream};
@@ -71,8 +71,7 @@ impl Network {
             .collect();
         let meter = Meter {
             warm_at: Instant::ZERO + run.warmup,
-            delivered_at_warmup: vec![0; flows.len()],
-            offered_at_warmup: vec![0; flows.len()],
+            at_warmup: Counts::new(flows.len(), queues.len()),
             delivered_at_sample: vec![0; flows.len()],
             means: Means::new(flows.len(), queues.len()),
             series: Series {

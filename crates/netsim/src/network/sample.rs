@@ -1,19 +1,51 @@
 //! Measurement: the warm-up's end, time series, and the final result.
 
 use super::{Event, Network};
-use crate::flow::Flow;
-use crate::measure::{FlowResult, LinkResult, RunResult};
-use crate::queue::Service;
+use crate::flow::{Flow, Hop};
+use crate::measure::{Counts, FlowCounts, FlowResult, LinkResult, QueueCounts, RunResult};
+use crate::queue::{Service, TransmitQueue};
 use evenair_des::Fingerprint;
 use evenair_units::{Duration, Instant};
 use evenair_wifi::Air;
 
 impl Network {
     pub(super) fn on_warm(&mut self) {
-        self.meter.delivered_at_warmup = self.flows.iter().map(|flow| flow.delivered).collect();
-        self.meter.offered_at_warmup = self.flows.iter().map(|flow| flow.next_datagram).collect();
+        self.meter.at_warmup = self.counts();
+        for flow in &mut self.flows {
+            (flow.last_delivery, flow.silence) = (self.now, Duration::ZERO);
+        }
         if self.run.ledger {
             self.air.start_ledger(self.now);
+        }
+    }
+
+    /// All that has been counted so far.
+    fn counts(&self) -> Counts {
+        let flow = |flow: &Flow| {
+            let mut stats = flow.finished;
+            for &id in &flow.connections {
+                stats.add(self.connections[id as usize].sender.stats());
+            }
+            FlowCounts {
+                delivered: flow.delivered,
+                datagrams: flow.next_datagram.into(),
+                sent: stats.sent + u64::from(flow.next_datagram),
+                retransmitted: stats.retransmitted,
+                timeouts: stats.timeouts,
+                lost: flow.lost,
+                acks_lost: flow.acks_lost,
+            }
+        };
+        let queue = |(index, queue): (usize, &TransmitQueue)| QueueCounts {
+            dropped: queue.dropped,
+            frames: match &self.air {
+                Air::Dcf(air) if queue.wire.is_none() => Some(*air.counters(index as u32)),
+                Air::Dcf(_) | Air::Ideal(_) => None,
+            },
+        };
+        Counts {
+            flows: self.flows.iter().map(flow).collect(),
+            queues: self.queues.iter().enumerate().map(queue).collect(),
         }
     }
 
@@ -41,19 +73,20 @@ impl Network {
     fn sample_flow(&mut self, index: usize, every: Duration, warm: bool) {
         let flow = &mut self.flows[index];
         let open = flow.connections.iter().map(|&id| &self.connections[id as usize].sender);
-        let (mut count, mut window, mut oldest) = (0.0, 0.0, None);
+        let (mut count, mut window) = (0.0, 0.0);
         for sender in open {
             count += f64::from(u8::from(sender.is_open()));
             window += sender.congestion_window();
-            oldest = oldest.max(sender.age_of_oldest(self.now));
         }
         let delivered = flow.delivered - self.meter.delivered_at_sample[index];
         self.meter.delivered_at_sample[index] = flow.delivered;
         let series = &mut self.meter.series.flows[index];
         series.goodput_pps.push(delivered as f64 / every.as_secs_f64());
         series.congestion_window.push(window);
-        let round_trip = std::mem::take(&mut flow.sampled).mean().or(oldest).unwrap_or_default();
-        series.round_trip_s.push(round_trip.as_secs_f64());
+        // A second without an acknowledgement tells nothing: the last point stands.
+        let last = series.round_trip_s.last().copied().unwrap_or_default();
+        let round_trip = std::mem::take(&mut flow.sampled).mean();
+        series.round_trip_s.push(round_trip.map_or(last, Duration::as_secs_f64));
         series.connections.push(count);
         if warm {
             self.meter.means.connections[index] += count;
@@ -63,22 +96,22 @@ impl Network {
 
     pub(super) fn finish(mut self, end: Instant) -> RunResult {
         let measured_s = self.run.duration.as_secs_f64();
-        let flows = (0..self.flows.len()).map(|index| self.flow_result(index, measured_s)).collect();
+        let counts = self.counts().since(&self.meter.at_warmup);
+        let flow = |(index, counts): (usize, &FlowCounts)| self.flow_result(index, *counts, end);
+        let flows = counts.flows.iter().enumerate().map(flow).collect();
         let ledger = self.air.ledger(end).cloned();
-        let links = self.queues.iter().enumerate().map(|(index, queue)| {
+        let queues = self.queues.iter().zip(&counts.queues).enumerate();
+        let links = queues.map(|(index, (queue, &QueueCounts { dropped, frames }))| {
             let means = &self.meter.means;
             LinkResult {
                 name: queue.name.clone(),
                 backlog: means.of(&means.backlog, index),
                 aggressiveness: queue.law.as_ref().map(|_| means.of(&means.aggressiveness, index)),
-                dropped_queue_full: queue.dropped.queue_full,
-                dropped_by_law: queue.dropped.by_law,
-                dropped_retries: queue.dropped.retries,
-                lost_on_wire: queue.dropped.on_wire,
-                frames: match &self.air {
-                    Air::Dcf(air) if queue.wire.is_none() => Some(*air.counters(index as u32)),
-                    Air::Dcf(_) | Air::Ideal(_) => None,
-                },
+                dropped_queue_full: dropped.queue_full,
+                dropped_by_law: dropped.by_law,
+                dropped_retries: dropped.retries,
+                lost_on_wire: dropped.on_wire,
+                frames,
                 airtime: ledger
                     .as_ref()
                     .filter(|_| queue.wire.is_none())
@@ -121,38 +154,34 @@ impl Network {
         packets
     }
 
-    fn flow_result(&self, index: usize, measured_s: f64) -> FlowResult {
+    fn flow_result(&self, index: usize, counts: FlowCounts, end: Instant) -> FlowResult {
         let flow: &Flow = &self.flows[index];
-        let delivered = flow.delivered - self.meter.delivered_at_warmup[index];
-        let goodput_pps = delivered as f64 / measured_s;
+        let measured_s = self.run.duration.as_secs_f64();
+        let goodput_pps = counts.delivered as f64 / measured_s;
         let means = &self.meter.means;
-        let mut result = FlowResult {
+        let queue = |hop: &Hop| self.queues[hop.queue as usize].name.clone();
+        FlowResult {
             flow: flow.name.clone(),
             from: self.spec.name(flow.source).into(),
             to: self.spec.name(flow.destination).into(),
-            queue: self.queues[flow.forward[0].queue as usize].name.clone(),
+            queue: queue(&flow.forward[0]),
+            ack_queue: flow.tcp().and(flow.backward.first()).map(queue),
             goodput_bps: goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
             goodput_pps,
+            unit_bytes: flow.unit_bytes(),
             round_trip_s: flow.measured.mean().map(Duration::as_secs_f64),
             connections: means.of(&means.connections, index),
             congestion_window: means.of(&means.congestion_window, index),
-            offered_pps: flow
-                .tcp()
-                .is_none()
-                .then(|| f64::from(flow.next_datagram - self.meter.offered_at_warmup[index]) / measured_s),
+            offered_pps: flow.tcp().is_none().then(|| counts.datagrams as f64 / measured_s),
             delay_s: flow.delays.mean().map(Duration::as_secs_f64),
             jitter_s: flow.jitter.mean().map(Duration::as_secs_f64),
-            sent: flow.finished.sent + u64::from(flow.next_datagram),
-            retransmitted: flow.finished.retransmitted,
-            timeouts: flow.finished.timeouts,
-        };
-        for &id in &flow.connections {
-            let stats = self.connections[id as usize].sender.stats();
-            result.sent += stats.sent;
-            result.retransmitted += stats.retransmitted;
-            result.timeouts += stats.timeouts;
+            sent: counts.sent,
+            retransmitted: counts.retransmitted,
+            timeouts: counts.timeouts,
+            lost: counts.lost,
+            acks_lost: counts.acks_lost,
+            silence_s: flow.silence_until(end).as_secs_f64(),
         }
-        result
     }
 
     /// The trajectory's hash: every frame on the air, then what every flow got.

@@ -139,7 +139,15 @@ impl Network {
         let number = state.next_datagram;
         state.next_datagram += 1;
         let body = Body::Datagram { number, sent: self.now };
-        self.originate(Packet { flow, connection: 0, epoch: 0, size: size.count() as u16, hop: 0, body });
+        self.originate(Packet {
+            flow,
+            connection: 0,
+            epoch: 0,
+            size: size.count() as u16,
+            hop: 0,
+            answers: 0,
+            body,
+        });
     }
 
     /// A datagram has arrived.
@@ -147,7 +155,7 @@ impl Network {
         let warm = self.now >= self.meter.warm_at;
         let delay = self.now.since(sent);
         let state = &mut self.flows[flow as usize];
-        state.delivered += 1;
+        state.hand_over(self.now, 1);
         if warm {
             state.delays.add(delay);
             if let Some(last) = state.last_delay {

@@ -3,9 +3,9 @@
 use super::{Event, Network};
 use crate::flow::{Connection, Flow};
 use crate::packet::{Body, Packet};
-use crate::spec::Source;
+use crate::spec::{Sampling, Source};
 use evenair_tcp::{Receiver, Segment, SegmentKind, Sender};
-use evenair_units::Instant;
+use evenair_units::{Duration, Instant};
 
 impl Network {
     /// Opens one more connection of a flow.
@@ -16,6 +16,7 @@ impl Network {
             epoch,
             sender: Sender::new(spec.sender),
             receiver: Receiver::new(spec.acknowledge),
+            arrived: 0,
             timer_queued: Instant::NEVER,
             ack_timer_queued: Instant::NEVER,
         };
@@ -107,8 +108,9 @@ impl Network {
             SegmentKind::Data => spec.payload + spec.headers,
             _ => spec.headers,
         };
+        let answers = self.connections[connection as usize].arrived;
         let body = Body::Tcp(segment);
-        self.originate(Packet { flow, connection, epoch, size: size.count() as u16, hop: 0, body });
+        self.originate(Packet { flow, connection, epoch, size: size.count() as u16, hop: 0, answers, body });
     }
 
     /// A packet has reached the end of its way.
@@ -124,20 +126,24 @@ impl Network {
         }
         if segment.kind.is_reply() {
             place.sender.handle_reply(self.now, segment);
+            let timed = place.sender.take_round_trip();
+            let open = place.sender.is_open();
             let flow = &mut self.flows[packet.flow as usize];
-            if let Some(round_trip) = place.sender.take_round_trip() {
-                flow.interval.add(round_trip);
-                flow.sampled.add(round_trip);
-                if self.now >= self.meter.warm_at {
-                    flow.measured.add(round_trip);
-                }
+            let sampling = flow.tcp().expect("it has a connection").sampling;
+            let round_trip = match sampling {
+                Sampling::EverySegment => Some(since_stamp(self.now, packet.answers)),
+                Sampling::OnePerWindow => timed,
+            };
+            if let Some(round_trip) = round_trip {
+                flow.add_round_trip(round_trip, open, self.now >= self.meter.warm_at);
             }
             self.pump(id);
         } else {
+            place.arrived = segment.stamp;
             let before = place.receiver.in_order();
             let reply = place.receiver.handle_segment(self.now, segment);
             let delivered = place.receiver.in_order() - before;
-            self.flows[packet.flow as usize].delivered += u64::from(delivered);
+            self.flows[packet.flow as usize].hand_over(self.now, delivered);
             self.reply(id, reply);
         }
     }
@@ -179,16 +185,8 @@ impl Network {
         if !self.is_current(flow, run) {
             return;
         }
-        let now = self.now;
         let state = &mut self.flows[flow as usize];
-        let oldest = state
-            .connections
-            .iter()
-            .filter_map(|&id| self.connections[id as usize].sender.age_of_oldest(now))
-            .max();
-        let Some(round_trip) = state.take_interval().or(oldest) else {
-            return self.schedule_connections(flow);
-        };
+        let round_trip = state.take_interval();
         let law = state.law.as_mut().expect("only flows with a law are asked");
         let wanted = law.on_interval(round_trip) as usize;
         let open: Vec<u32> = state
@@ -214,4 +212,10 @@ impl Network {
         let event = Event::Connections(flow, *run);
         self.host(self.now + law.params().interval, event);
     }
+}
+
+/// How long ago a segment left that carries this stamp.
+fn since_stamp(now: Instant, stamp: u32) -> Duration {
+    let micros = (now.as_nanos() / 1000) as u32;
+    Duration::from_micros(u64::from(micros.wrapping_sub(stamp)))
 }

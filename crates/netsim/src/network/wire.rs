@@ -29,7 +29,7 @@ impl Network {
         let lost = wire.loss.as_mut().is_some_and(|loss| loss.loses(now, Bytes::new(u32::from(packet.size))));
         if lost {
             queue.dropped.on_wire += 1;
-            self.packets.dropped += 1;
+            self.lose(&packet);
         } else {
             wire.in_flight.push_back(packet);
             let arrives = now + wire.delay;

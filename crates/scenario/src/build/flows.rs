@@ -2,10 +2,12 @@
 
 use super::{RESOLVED, no_node};
 use crate::error::Mistake;
-use crate::language::{CategoryName, Flow, Preset, Scenario, TrafficKind, WindowName};
-use evenair_laws::connections::RttProportionalParams;
+use crate::language::{
+    CategoryName, Flow, Preset, RoundTripSamples, Scenario, TrafficKind, UnsampledRule, WindowName,
+};
+use evenair_laws::connections::{RttProportionalParams, Unsampled};
 use evenair_laws::window::WindowParams;
-use evenair_netsim::{FlowSpec, Pattern, Source, TcpSpec, Traffic};
+use evenair_netsim::{FlowSpec, Pattern, Sampling, Source, TcpSpec, Traffic};
 use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams, WindowKind};
 use evenair_topology::{Medium, Router};
 use evenair_units::Bytes;
@@ -125,6 +127,8 @@ impl Scenario {
                 ..RtoParams::rfc6298()
             },
             limited_transmit: tcp.limited_transmit.expect(RESOLVED),
+            rack: tcp.rack.expect(RESOLVED),
+            tail_loss_probe: tcp.tail_loss_probe.expect(RESOLVED),
             loss_measure: match self.preset {
                 Preset::Standard => LossMeasure::Outstanding,
                 Preset::Ns2 => LossMeasure::Window,
@@ -141,16 +145,29 @@ impl Scenario {
                 hysteresis: c.hysteresis,
                 smoothed: c.smoothed,
                 connections_max: c.max,
+                unsampled: match c.unsampled {
+                    UnsampledRule::Hold => Unsampled::Hold,
+                    UnsampledRule::Halve => Unsampled::Halve,
+                    UnsampledRule::Grow => Unsampled::Grow,
+                },
             };
             params.validated().map_err(|e| super::mac::law_mistake("connections", e))
         });
         Ok(TcpSpec {
             sender,
-            acknowledge: if delay.is_zero() { AckPolicy::EachSegment } else { AckPolicy::Delayed(delay) },
+            acknowledge: if delay.is_zero() {
+                AckPolicy::EachSegment
+            } else {
+                AckPolicy::Delayed { delay, quick: tcp.quick_acks.expect(RESOLVED).0 }
+            },
             payload: tcp.payload.expect(RESOLVED).0,
             headers: tcp.headers.expect(RESOLVED).0,
             source: Source::Endless,
             connections: connections.transpose()?,
+            sampling: match self.connections.map(|c| c.samples).unwrap_or_default() {
+                RoundTripSamples::Segments => Sampling::EverySegment,
+                RoundTripSamples::Windows => Sampling::OnePerWindow,
+            },
         })
     }
 

@@ -3,11 +3,11 @@
 use super::RESOLVED;
 use crate::error::Mistake;
 use crate::language::{
-    AckPriority, BackoffLaw, BackoffUnit, CategoryTable, HoldingLaw, InterferenceRule, MacKind, Measure,
+    AckPriority, BackoffLaw, BackoffUnitName, CategoryTable, HoldingLaw, InterferenceRule, MacKind, Measure,
     PreambleKind, Preset, Scenario, WeakSignals,
 };
 use evenair_laws::BadParameter;
-use evenair_laws::backoff::{AdaptiveParams, DcfParams, QueueMeasure};
+use evenair_laws::backoff::{AdaptiveParams, BackoffUnit, DcfParams, QueueMeasure};
 use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::{Capture, ControlRate, EdcaParams, Holding, MacTiming, Phy, PhyStandard, Preamble, Rules};
@@ -133,14 +133,10 @@ impl Scenario {
                 drop,
                 dummies,
                 slotted,
+                redraw,
             } => {
-                let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
-                let packet_airtime = match mac {
-                    MacSpec::Dcf { timing, .. } => timing.data(size, rate),
-                    MacSpec::Ideal { .. } => rate.time_for(size),
-                };
                 let params = AdaptiveParams {
-                    packet_airtime: (unit == BackoffUnit::DataPacket).then_some(packet_airtime),
+                    unit: self.backoff_unit(unit, mac),
                     step: alpha,
                     beta,
                     aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
@@ -151,6 +147,7 @@ impl Scenario {
                     },
                     packet_bytes: self.tcp.payload.expect(RESOLVED).0,
                     slotted,
+                    redraws: redraw,
                     dummy_packets: dummies,
                     drops: drop,
                     pinned_at_max: false,
@@ -161,6 +158,22 @@ impl Scenario {
                     .validated()
                     .map_err(|e| law_mistake("backoff", e))?;
                 Ok(BackoffSpec::Adaptive { params, prioritise_acks })
+            }
+        }
+    }
+}
+
+impl Scenario {
+    fn backoff_unit(&self, unit: BackoffUnitName, mac: &MacSpec) -> BackoffUnit {
+        let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
+        match (unit, mac) {
+            (BackoffUnitName::OwnPacket, _) => BackoffUnit::Frame,
+            (BackoffUnitName::OwnBits, _) => BackoffUnit::Packet,
+            (BackoffUnitName::DataPacket, MacSpec::Dcf { timing, .. }) => {
+                BackoffUnit::Common(timing.data(size, rate))
+            }
+            (BackoffUnitName::DataPacket, MacSpec::Ideal { .. }) | (BackoffUnitName::DataBits, _) => {
+                BackoffUnit::Common(rate.time_for(size))
             }
         }
     }

@@ -49,9 +49,9 @@ pub enum BackoffLaw {
         /// What the backlog is counted in.
         #[serde(default)]
         measure: Measure,
-        /// The unit of back-offs: a full data packet's airtime for all, or each packet's own.
+        /// The unit of back-offs: each packet's own airtime, or a full data packet's for all.
         #[serde(default)]
-        unit: BackoffUnit,
+        unit: BackoffUnitName,
         /// How queues of TCP acknowledgements contend: h-ACK or n-ACK.
         #[serde(default)]
         acks: AckPriority,
@@ -64,6 +64,9 @@ pub enum BackoffLaw {
         /// Round back-offs to whole slots.
         #[serde(default)]
         slotted: bool,
+        /// Draw a back-off anew after a collision; if not, the packet's own is counted down once more.
+        #[serde(default = "adaptive::yes")]
+        redraw: bool,
     },
 }
 
@@ -105,12 +108,16 @@ pub enum Measure {
 /// The unit of adaptive back-offs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum BackoffUnit {
-    /// A full data packet's airtime, for every packet alike.
-    #[default]
-    DataPacket,
+pub enum BackoffUnitName {
     /// Each packet's own airtime.
+    #[default]
     OwnPacket,
+    /// A full data packet's airtime, for every packet alike.
+    DataPacket,
+    /// Each packet's own bits at its rate, without preamble and MAC header.
+    OwnBits,
+    /// A full data packet's bits at the data rate, for every packet alike.
+    DataBits,
 }
 
 /// How queues that carry nothing but TCP acknowledgements contend.

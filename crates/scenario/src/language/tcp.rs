@@ -41,9 +41,18 @@ pub struct Tcp {
     /// Acknowledge every second segment, or after this long; every segment, if "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Time>,
+    /// With delayed acknowledgements: acknowledge each of so many segments at the start and after each gap, as Linux does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quick_acks: Option<PacketCount>,
     /// Selective acknowledgements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack: Option<bool>,
+    /// Find losses by time (RACK, RFC 8985), as today's hosts do; needs `sack`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rack: Option<bool>,
+    /// Probe the end of the data before the retransmission timer expires (TLP, RFC 8985); needs `rack`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probe: Option<bool>,
     /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
@@ -82,6 +91,36 @@ pub struct Connections {
     /// The most connections that are kept.
     #[serde(default = "connections::max")]
     pub max: u32,
+    /// Which round trips make T.
+    #[serde(default)]
+    pub samples: RoundTripSamples,
+    /// What an interval without any does to n.
+    #[serde(default)]
+    pub unsampled: UnsampledRule,
+}
+
+/// Which round trips make T.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoundTripSamples {
+    /// Those of all segments that are acknowledged.
+    #[default]
+    Segments,
+    /// Those that the retransmission timer samples, one a window.
+    Windows,
+}
+
+/// What an interval without a round trip does to the number of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnsampledRule {
+    /// It is held.
+    #[default]
+    Hold,
+    /// It is halved.
+    Halve,
+    /// T grows by the interval: n runs away.
+    Grow,
 }
 
 mod connections {

@@ -21,8 +21,17 @@ const SEEDS: u64 = 5;
 /// A placement is drawn at most so often until it is connected.
 const DRAWS: u32 = 10_000;
 
-pub(super) fn run(base: &Scenario, seed: u64) -> Result<RunRecord, String> {
-    let scenario = placed(base, seed)?;
+/// On a random placement, drawn with the seed; simulated with the seeds 1 to 5.
+pub(super) fn on_a_random_placement(base: &Scenario, seed: u64) -> Result<RunRecord, String> {
+    experiment(placed(base, seed)?, seed, 1)
+}
+
+/// On the scenario's own placement; simulated with five seeds of its own for each seed.
+pub(super) fn here(scenario: &Scenario, seed: u64) -> Result<RunRecord, String> {
+    experiment(scenario.clone(), seed, seed * SEEDS + 1)
+}
+
+fn experiment(scenario: Scenario, seed: u64, first_seed: u64) -> Result<RunRecord, String> {
     let theory = scenario.theory().map_err(|e| e.to_string())?;
     // B, the throughput of one hop: the mean back-off belongs to each packet's time.
     let backoff_s = mean_backoff(&scenario)?.as_secs_f64();
@@ -44,7 +53,7 @@ pub(super) fn run(base: &Scenario, seed: u64) -> Result<RunRecord, String> {
     let (low, high) = (shares[0].0.min(shares[1].0) * 0.5, shares[0].0.max(shares[1].0) * 1.5);
     let rates: Vec<f64> =
         (0..RATES).map(|i| low + (high - low) * f64::from(i) / f64::from(RATES - 1)).collect();
-    let delivered: Vec<Vec<f64>> = rates.iter().map(|&rate| delivered(&scenario, rate)).collect();
+    let delivered: Vec<Vec<f64>> = rates.iter().map(|&rate| delivered(&scenario, rate, first_seed)).collect();
     let mut errors = [None; 2];
     for ((share, held), error) in shares.iter().zip(&mut errors) {
         *error = fair_share_point(&rates, &delivered, held).map(|point| (share - point) / point);
@@ -106,7 +115,7 @@ fn mean_backoff(scenario: &Scenario) -> Result<Duration, String> {
 }
 
 /// What each stream delivers at a source rate \[packets/s\], the mean over seeds.
-fn delivered(scenario: &Scenario, rate_pps: f64) -> Vec<f64> {
+fn delivered(scenario: &Scenario, rate_pps: f64, first_seed: u64) -> Vec<f64> {
     let mut scenario = scenario.clone();
     for flow in &mut scenario.flows {
         let bits = flow.size.map_or(12_000, |size| size.0.bits());
@@ -115,7 +124,7 @@ fn delivered(scenario: &Scenario, rate_pps: f64) -> Vec<f64> {
     }
     let network = scenario.network();
     let mut sums = vec![0.0; scenario.flows.len()];
-    for seed in 1..=SEEDS {
+    for seed in first_seed..first_seed + SEEDS {
         let result = Network::run(&network, scenario.run_spec(seed));
         for (sum, flow) in sums.iter_mut().zip(&result.flows) {
             // Against what was really offered: intervals are whole nanoseconds, and the window cuts some off.

@@ -13,6 +13,8 @@ fn params(recovery: Recovery) -> SenderParams {
         receiver_window: 1000,
         rto: RtoParams::rfc6298(),
         limited_transmit: false,
+        rack: false,
+        tail_loss_probe: false,
         loss_measure: LossMeasure::Outstanding,
         grows_unused: false,
         handshake: false,
@@ -209,16 +211,6 @@ fn a_lost_syn_is_repeated() {
     assert_eq!(sender.poll_timeout(), at(3000));
 }
 
-#[test]
-fn the_age_of_the_oldest_segment_speaks_for_a_flow_without_samples() {
-    let mut sender = with_flight(Recovery::Reno, 2);
-    assert_eq!(sender.age_of_oldest(at(700)), Some(Duration::from_millis(700)));
-    sender.handle_reply(at(800), ack(1));
-    assert_eq!(sender.age_of_oldest(at(900)), Some(Duration::from_millis(100)));
-    sender.handle_reply(at(950), ack(2));
-    assert_eq!(sender.age_of_oldest(at(960)), None);
-}
-
 /// An acknowledgement of everything before `number` that reports these ranges beyond it.
 fn sack(number: u32, blocks: &[(u32, u32)]) -> Segment {
     let mut receiver = Receiver::new(AckPolicy::EachSegment);
@@ -240,15 +232,19 @@ fn selective_acknowledgements_repair_all_holes_in_one_round_trip() {
     sender.handle_reply(at(101), sack(0, &[(1, 2), (3, 4)]));
     assert_eq!(send_all(&mut sender, at(101)), [11]);
     sender.handle_reply(at(102), sack(0, &[(1, 2), (3, 4), (5, 6)]));
-    // The window falls to 6 (half of 12); 2, 4, 6..11 are in the network, 0 lost: only the retransmission goes out.
+    // The window falls to 5, half of the 10 that it let out: 10 and 11 went out beyond it. 2, 4, 6..11 are in the network, 0
+    // lost: only the retransmission goes out.
     assert_eq!(send_all(&mut sender, at(102)), [0]);
     sender.handle_reply(at(103), sack(0, &[(1, 2), (3, 4), (5, 8)]));
-    // 2 and 4 are lost now: 8, 9, 10, 11 and the repetition of 0 are in the network.
-    assert_eq!(send_all(&mut sender, at(103)), [2]);
-    sender.handle_reply(at(104), sack(0, &[(1, 2), (3, 4), (5, 9)]));
-    assert_eq!(send_all(&mut sender, at(104)), [4]);
+    // 2 and 4 are lost now: 8, 9, 10, 11 and the repetition of 0 are in the network, as many as the window allows.
+    assert!(send_all(&mut sender, at(103)).is_empty());
+    for (to, repaired) in [(9, 2), (10, 4)] {
+        sender.handle_reply(at(104), sack(0, &[(1, 2), (3, 4), (5, to)]));
+        assert_eq!(send_all(&mut sender, at(104)), [repaired]);
+    }
     sender.handle_reply(at(200), sack(12, &[]));
-    assert!((sender.congestion_window() - 6.0).abs() < 1e-12);
+    // The acknowledgement that ends recovery counts like any other: 5 + 1/5.
+    assert!((sender.congestion_window() - 5.2).abs() < 1e-12);
     assert_eq!(sender.stats().fast_retransmits, 1);
     assert_eq!(sender.stats().retransmitted, 3);
     assert_eq!(sender.stats().timeouts, 0);
@@ -262,9 +258,110 @@ fn after_a_timeout_what_arrived_is_not_sent_again() {
     sender.handle_timeout(sender.poll_timeout());
     assert_eq!(send_all(&mut sender, at(1000)), [0]);
     sender.handle_reply(at(1100), sack(1, &[(2, 4)]));
-    assert_eq!(send_all(&mut sender, at(1100)), [1]);
+    // Two may be in the network, and what arrived is not.
+    assert_eq!(send_all(&mut sender, at(1100)), [1, 4], "2 and 3 are skipped");
     sender.handle_reply(at(1200), sack(4, &[]));
-    assert_eq!(send_all(&mut sender, at(1200)), [4, 5, 6], "2 and 3 are skipped");
+    assert_eq!(send_all(&mut sender, at(1200)), [5, 6]);
+}
+
+/// A sender that finds losses by time, with `window` segments under way and a round trip of 100 ms known.
+fn by_time(window: u32) -> Sender {
+    let rules = SenderParams { rack: true, tail_loss_probe: true, ..params(Recovery::Sack) };
+    let mut sender = Sender::new(SenderParams { start: start(f64::from(window), 2.0), ..rules });
+    assert_eq!(send_all(&mut sender, at(0)).len(), window as usize);
+    sender
+}
+
+#[test]
+fn one_arrival_and_a_quarter_of_a_round_trip_find_a_loss() {
+    let mut sender = by_time(4);
+    sender.handle_reply(at(100), ack(1)); // the round trip: 100 ms
+    assert_eq!(send_all(&mut sender, at(100)), [4]);
+    sender.handle_reply(at(104), sack(1, &[(2, 3)]));
+    assert_eq!(send_all(&mut sender, at(104)), [5]);
+    // 1 was sent with 2, whose round trip was 104 ms: it is lost a quarter of the least round trip later.
+    assert_eq!(sender.poll_timeout(), at(129));
+    sender.handle_timeout(at(129));
+    assert_eq!(send_all(&mut sender, at(129)), [1]);
+    assert_eq!((sender.stats().fast_retransmits, sender.stats().timeouts), (1, 0));
+    assert!((sender.congestion_window() - 2.0).abs() < 1e-12, "half of 4.25");
+}
+
+#[test]
+fn a_lost_repetition_is_repaired_without_a_timeout() {
+    let mut sender = by_time(6);
+    sender.handle_reply(at(100), ack(1));
+    assert_eq!(send_all(&mut sender, at(100)), [6]);
+    sender.handle_reply(at(101), sack(1, &[(2, 5)]));
+    // Threshold 3; of 1, 5, 6 and the repetition that goes out at once.
+    assert_eq!(send_all(&mut sender, at(101)), [1]);
+    sender.handle_reply(at(102), sack(1, &[(2, 6)]));
+    assert_eq!(send_all(&mut sender, at(102)), [7]);
+    sender.handle_reply(at(202), sack(1, &[(2, 8)]));
+    // 7 was sent after the repetition of 1 and has arrived: the repetition is lost.
+    assert_eq!(send_all(&mut sender, at(202)), [1, 8, 9]);
+    assert_eq!(sender.stats().timeouts, 0);
+}
+
+#[test]
+fn the_end_of_the_data_is_probed() {
+    let mut sender = by_time(4);
+    sender.supply(4);
+    sender.handle_reply(at(100), ack(2));
+    assert!(send_all(&mut sender, at(100)).is_empty());
+    // Two round trips and 2 ms without an acknowledgement: the last segment goes out again.
+    assert_eq!(sender.poll_timeout(), at(302));
+    sender.handle_timeout(at(302));
+    assert_eq!(send_all(&mut sender, at(302)), [3]);
+    assert_eq!((sender.stats().probes, sender.stats().timeouts), (1, 0));
+    assert_eq!(sender.poll_timeout(), at(1302), "then the retransmission timer guards");
+    // The probe's arrival shows that 2, sent long before, is lost.
+    sender.handle_reply(at(402), sack(2, &[(3, 4)]));
+    assert_eq!(send_all(&mut sender, at(402)), [2]);
+}
+
+#[test]
+fn a_probe_that_repaired_a_loss_unseen_cuts_the_window() {
+    let mut sender = by_time(4);
+    sender.supply(4);
+    sender.handle_reply(at(100), ack(3));
+    sender.handle_timeout(sender.poll_timeout());
+    assert_eq!(send_all(&mut sender, at(500)), [3], "a lone segment: 200 ms more for its acknowledgement");
+    sender.handle_reply(at(600), ack(4));
+    let before = sender.congestion_window();
+    sender.supply(5);
+    assert_eq!(send_all(&mut sender, at(700)), [4]);
+    sender.handle_reply(at(800), ack(5));
+    assert!(sender.congestion_window() < before, "no second acknowledgement came of the original");
+}
+
+#[test]
+fn repeated_timeouts_of_one_flight_cut_once() {
+    for (window, kept) in [(WindowKind::Reno, 5.0), (WindowKind::Cubic, 7.0)] {
+        for recovery in [Recovery::NewReno, Recovery::Sack] {
+            let start = start(10.0, 2.0);
+            let mut sender = Sender::new(SenderParams { window, start, ..params(recovery) });
+            send_all(&mut sender, at(0));
+            for _ in 0..4 {
+                let due = sender.poll_timeout();
+                sender.handle_timeout(due);
+                assert_eq!(send_all(&mut sender, due), [0]);
+                assert!((sender.slow_start_threshold() - kept).abs() < 1e-12, "{window:?} {recovery:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_syn_leaves_a_window_of_one() {
+    let opening = SenderParams { handshake: true, start: start(10.0, 64.0), ..params(Recovery::Sack) };
+    let mut sender = Sender::new(opening);
+    sender.poll_transmit(at(0));
+    sender.handle_timeout(at(1000));
+    sender.poll_transmit(at(1000));
+    sender.handle_reply(at(1040), Segment::plain(SegmentKind::SynAck, 0));
+    assert_eq!(send_all(&mut sender, at(1040)), [0], "RFC 5681 section 3.1");
+    assert_eq!(sender.poll_timeout(), at(4040), "RFC 6298 section 5.7");
 }
 
 #[test]
@@ -339,12 +436,14 @@ proptest! {
         handshake in any::<bool>(),
         limited_transmit in any::<bool>(),
         delayed in any::<bool>(),
+        rack in any::<bool>(),
+        tail_loss_probe in any::<bool>(),
     ) {
         let window = if cubic { WindowKind::Cubic } else { WindowKind::Reno };
         let mut sender =
-            Sender::new(SenderParams { window, limited_transmit, handshake, timestamps, ..params(recovery) });
+            Sender::new(SenderParams { window, limited_transmit, handshake, timestamps, rack, tail_loss_probe, ..params(recovery) });
         let policy =
-            if delayed { AckPolicy::Delayed(Duration::from_millis(100)) } else { AckPolicy::EachSegment };
+            if delayed { AckPolicy::Delayed { delay: Duration::from_millis(100), quick: 16 } } else { AckPolicy::EachSegment };
         let mut receiver = Receiver::new(policy);
         let mut wire: VecDeque<Segment> = VecDeque::new();
         let mut now = Instant::ZERO;
@@ -379,7 +478,8 @@ proptest! {
             prop_assert!(sender.congestion_window() >= 1.0);
             prop_assert!(receiver.in_order() <= sender.highest);
             // Whatever is unanswered is guarded by the timer, or by a segment that waits to be sent.
-            let guarded = !sender.poll_timeout().is_never() || sender.control_due || sender.next < sender.highest;
+            let waits = sender.control_due || sender.retransmit || sender.probe_due || sender.next < sender.highest;
+            let guarded = !sender.poll_timeout().is_never() || waits;
             prop_assert!(sender.outstanding() == 0 || guarded);
         }
         prop_assert!(sender.is_closed(), "{sender:?}");

@@ -7,8 +7,9 @@
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
 //! Deadlines are not queued one by one: per neighbourhood one [`Wake::Access`] waits at the least of them, and when it
-//! is due everybody whose deadline has come transmits. Propagation is an offset that is added where a frame's start
-//! and end are spread to its hearers, never an event: a frame costs its neighbourhood, an exchange four wakes.
+//! is due everybody whose deadline has come transmits. Propagation to hearers near by is an offset that is added where a
+//! frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four wakes.
+//! `flight` has the hearers further off, to whom a frame travels longer than anything that they decide by.
 //!
 //! A frame starting at `t` stops a hearer's countdown only if that expires after `t + propagation + sensing delay`;
 //! otherwise both transmit.
@@ -16,21 +17,23 @@
 mod access;
 mod books;
 mod exchange;
+mod flight;
 mod reception;
 #[cfg(test)]
 mod tests;
 
 use super::draw;
 use super::edca::Arbitration;
-use crate::air::{Contender, Effects, Head, Wake};
+use crate::air::{Contender, Effects, Head, Outcome, Wake};
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
 use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
-use evenair_topology::Medium;
+use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
+use flight::Flight;
 use reception::{Heard, Locked};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -71,9 +74,13 @@ pub struct Rules {
     /// A failed exchange counts as activity until its time-out: a DIFS follows. What ns-2 does; by the standard slots
     /// go on being counted from the end of the medium's last activity.
     pub difs_after_timeout: bool,
-    /// An RTS is answered whatever is reserved. What ns-2 does; by the standard a reservation forbids the CTS (clause
-    /// 10.3.2.7).
-    pub cts_when_reserved: bool,
+    /// A CTS, and the DATA frame after it, are sent only if at that moment the medium is neither reserved nor sensed busy; and
+    /// who has sent a CTS waits for its DATA frame before all else. What ns-2 does. By the standard a reservation forbids the
+    /// CTS, a carrier does not (clause 10.3.2.7), and the DATA frame depends on neither.
+    pub idle_handshake: bool,
+    /// A frame that begins to arrive before the time-out is heard to its end, which decides: it is the answer, or the answer
+    /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, whatever is being received.
+    pub hears_out_answers: bool,
     /// A reservation that an RTS made is dropped when nothing follows it (clause 10.3.2.4, which allows it). ns-2 keeps
     /// it.
     pub drops_unused_reservation: bool,
@@ -96,7 +103,8 @@ impl Rules {
             weak_is_error: true,
             own_difs: false,
             difs_after_timeout: false,
-            cts_when_reserved: false,
+            idle_handshake: false,
+            hears_out_answers: true,
             drops_unused_reservation: true,
             rts_threshold: None,
             short_retry_limit: 7,
@@ -111,7 +119,8 @@ impl Rules {
             eifs_reserves: true,
             own_difs: true,
             difs_after_timeout: true,
-            cts_when_reserved: true,
+            idle_handshake: true,
+            hears_out_answers: false,
             drops_unused_reservation: false,
             ..Self::standard()
         }
@@ -172,6 +181,14 @@ struct Sending {
     to: u32,
     by: Contender,
     since: Instant,
+    /// Its size, header and checksum included.
+    size: Bytes,
+    /// It repeats a DATA frame.
+    retry: bool,
+    /// Its addressee is not near.
+    far: bool,
+    /// Airtime of the frame that answers it.
+    answer: Duration,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
     /// The receiver was itself transmitting when the frame arrived: why it was lost, if it was.
@@ -183,16 +200,23 @@ struct Sending {
 enum Expecting {
     /// The answer to its RTS or to its DATA frame.
     Answer,
+    /// The same from afar: whether it comes is not known before the time-out.
+    FarAnswer,
+    /// The DATA frame that its CTS allowed, in ns-2.
+    Data,
     /// The moment, a SIFS away, at which it goes on with a TXOP.
     Burst,
 }
 
-/// What a node sends next, a SIFS after the frame that it received.
+/// What a node sends a SIFS from now.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     kind: FrameKind,
     to: u32,
     by: Contender,
+    airtime: Duration,
+    /// For how long after its end it reserves the medium.
+    reserves: Duration,
 }
 
 /// A node. What each of its neighbours' frames touches comes first, so that it shares few lines of the cache.
@@ -233,6 +257,8 @@ struct Node {
 /// Airtimes of the head's frames.
 #[derive(Clone, Copy, Debug, Default)]
 struct Plan {
+    /// Of the DATA frame, header and checksum included.
+    size: Bytes,
     data: Duration,
     /// ACK or CTS.
     answer: Duration,
@@ -284,10 +310,16 @@ struct Queue {
     access: Access,
     arbitration: Arbitration,
     window: u32,
+    /// The last back-off, whole: what a law that does not draw anew after a collision counts down once more.
+    drawn: Duration,
     head: Option<Head>,
     plan: Plan,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
+    /// Frames of its head that are on their way to far hearers.
+    copies: u32,
+    /// What became of its head, when frames of it are still on their way; the host learns of it when they have landed.
+    held: Option<Outcome>,
     /// Its RTS has brought a CTS: what is sent next, or was sent last, is the DATA frame.
     announced: bool,
     short_failures: u32,
@@ -309,7 +341,15 @@ pub struct DcfAir {
     capture_ratio: f32,
     noise_mw: f32,
     ears: Vec<Ear>,
+    /// Of each node, its near hearers.
     ear_range: Vec<(u32, u32)>,
+    /// Of each node, those further off.
+    far_range: Vec<(u32, u32)>,
+    /// Frames on their way to far hearers, at places that are used again.
+    flights: Vec<Flight>,
+    free_flights: Vec<u32>,
+    /// There are far hearers at all.
+    is_wide: bool,
     /// The contenders of each node and of all that hear it.
     around: Vec<Contender>,
     around_range: Vec<(u32, u32)>,
@@ -357,6 +397,14 @@ impl Node {
     const fn note_engagement(&mut self) {
         self.engaged = self.sending.is_some() || self.awaiting.is_some();
     }
+
+    /// The contender for whose frame it awaits an answer.
+    const fn awaited_answer(&self) -> Option<Contender> {
+        match self.awaiting {
+            Some((c, Expecting::Answer | Expecting::FarAnswer)) => Some(c),
+            _ => None,
+        }
+    }
 }
 
 impl Queue {
@@ -368,9 +416,12 @@ impl Queue {
             access,
             arbitration,
             window: draw::first_window(access.draw),
+            drawn: Duration::ZERO,
             head: None,
             plan: Plan::default(),
             received: false,
+            copies: 0,
+            held: None,
             announced: false,
             short_failures: 0,
             long_failures: 0,
@@ -387,19 +438,15 @@ impl DcfAir {
     pub fn new(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming, rules: Rules) -> Self {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
         let mut ears = Vec::new();
-        let mut ear_range = Vec::new();
+        let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
         let mut nodes = Vec::new();
         for node in 0..medium.nodes() {
-            let start = ears.len() as u32;
-            ears.extend(medium.hearers(node).iter().map(|ear| Ear {
-                node: ear.node,
-                delay_ns: ear.delay.as_nanos() as u32,
-                power_mw: milliwatts(ear.power),
-                decodable: ear.decodable,
-                sensed: ear.sensed,
-                lossy: false,
-            }));
-            ear_range.push((start, ears.len() as u32));
+            for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
+                let start = ears.len() as u32;
+                let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
+                ears.extend(hearers.map(Ear::of));
+                range.push((start, ears.len() as u32));
+            }
             let first = contenders.partition_point(|c| (c.node as usize) < node) as u32;
             let end = contenders.partition_point(|c| c.node as usize <= node) as u32;
             nodes.push(Node::idle(first, end - first));
@@ -407,7 +454,8 @@ impl DcfAir {
         let (mut around, mut around_range) = (Vec::new(), Vec::new());
         for node in 0..medium.nodes() {
             let start = around.len() as u32;
-            let hearers = medium.hearers(node).iter().filter(|ear| ear.sensed).map(|ear| ear.node as usize);
+            let hearers =
+                medium.hearers(node).iter().filter(|ear| ear.is_sensed()).map(|ear| ear.node as usize);
             for n in std::iter::once(node).chain(hearers) {
                 around.extend(nodes[n].first..nodes[n].first + nodes[n].count);
             }
@@ -426,6 +474,10 @@ impl DcfAir {
             noise_mw,
             ears,
             ear_range,
+            is_wide: far_range.iter().any(|(start, end)| start < end),
+            far_range,
+            flights: Vec::new(),
+            free_flights: Vec::new(),
             around,
             around_range,
             nodes,
@@ -442,9 +494,10 @@ impl DcfAir {
 
     /// Gives the link from one node to another an error model; without effect if they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: LossProcess) {
-        let (start, end) = self.ear_range[from as usize];
-        if let Some(ear) = self.ears[start as usize..end as usize].iter_mut().find(|ear| ear.node == to) {
-            ear.lossy = true;
+        let from_index = from as usize;
+        let mut all = self.ears_of(from_index).chain(self.far_ears_of(from_index));
+        if let Some(ear) = all.find(|&i| self.ears[i].node == to) {
+            self.ears[ear].lossy = true;
             self.losses.insert((from, to), process);
         }
     }
@@ -457,7 +510,8 @@ impl DcfAir {
     /// Whether the head of this contender has reached its receiver while the acknowledgement is still to come.
     pub fn head_received(&self, contender: Contender) -> bool {
         let queue = &self.queues[contender as usize];
-        queue.head.is_some() && queue.received
+        let is_broadcast = queue.plan.answer.is_zero();
+        (queue.head.is_some() || queue.held.is_some()) && queue.received && !is_broadcast
     }
 
     /// A hash of all frames so far.
@@ -483,6 +537,8 @@ impl DcfAir {
             Wake::Respond(node) => self.on_respond(now, node as usize, out),
             Wake::Timeout(node) => self.on_timeout(now, node as usize, out),
             Wake::Unreserve(node) => self.on_unreserve(now, node as usize, out),
+            Wake::Arrival(flight) => self.on_arrival(now, flight, out),
+            Wake::Landing(flight) => self.on_landing(now, flight, out),
             Wake::IdealAccess(..) | Wake::IdealEnd(_) => unreachable!("a wake of the other MAC"),
         }
     }
@@ -496,6 +552,24 @@ impl DcfAir {
         let (start, end) = self.ear_range[node];
         start as usize..end as usize
     }
+
+    fn far_ears_of(&self, node: usize) -> std::ops::Range<usize> {
+        let (start, end) = self.far_range[node];
+        start as usize..end as usize
+    }
+}
+
+impl Ear {
+    fn of(hearing: &Hearing) -> Self {
+        Self {
+            node: hearing.node,
+            delay_ns: u32::try_from(hearing.delay.as_nanos()).unwrap_or(u32::MAX),
+            power_mw: milliwatts(hearing.power),
+            decodable: hearing.is_decodable(),
+            sensed: hearing.is_sensed(),
+            lossy: false,
+        }
+    }
 }
 
 fn milliwatts(power: Dbm) -> f32 {
@@ -504,6 +578,10 @@ fn milliwatts(power: Dbm) -> f32 {
 
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
-        draw::backoff(queue.access.draw, queue.window, self.slot, queue.plan.data, &mut queue.stream)
+        let frame = queue.plan.data;
+        let packet = queue.head.map_or(frame, |head| head.rate.time_for(head.size));
+        let airtimes = draw::Airtimes { frame, packet };
+        queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
+        queue.drawn
     }
 }

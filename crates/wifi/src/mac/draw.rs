@@ -4,12 +4,21 @@ use evenair_des::Stream;
 use evenair_laws::backoff::Draw;
 use evenair_units::Duration;
 
+/// How long what waits would take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Airtimes {
+    /// Its DATA frame, preamble and headers included.
+    pub(crate) frame: Duration,
+    /// Its bits alone, at its rate.
+    pub(crate) packet: Duration,
+}
+
 /// One back-off. `window` is the contention window in force, of [`Draw::Slots`] only.
 pub(crate) fn backoff(
     draw: Draw,
     window: u32,
     slot: Duration,
-    frame: Duration,
+    airtimes: Airtimes,
     stream: &mut Stream,
 ) -> Duration {
     match draw {
@@ -17,7 +26,10 @@ pub(crate) fn backoff(
             slot * u64::from(stream.up_to(window.saturating_sub(u32::from(!end_included))))
         }
         Draw::ExponentialOfFrame { factor, slotted } => {
-            to_slots(stream.exponential(frame.mul_f64(factor)), slot, slotted)
+            to_slots(stream.exponential(airtimes.frame.mul_f64(factor)), slot, slotted)
+        }
+        Draw::ExponentialOfPacket { factor, slotted } => {
+            to_slots(stream.exponential(airtimes.packet.mul_f64(factor)), slot, slotted)
         }
         Draw::Exponential { mean, slotted } => to_slots(stream.exponential(mean), slot, slotted),
         Draw::Uniform { mean } => stream.uniform(mean),
@@ -33,7 +45,9 @@ fn to_slots(drawn: Duration, slot: Duration, slotted: bool) -> Duration {
 pub(crate) const fn slotted(draw: Draw) -> bool {
     match draw {
         Draw::Slots { .. } => true,
-        Draw::ExponentialOfFrame { slotted, .. } | Draw::Exponential { slotted, .. } => slotted,
+        Draw::ExponentialOfFrame { slotted, .. }
+        | Draw::ExponentialOfPacket { slotted, .. }
+        | Draw::Exponential { slotted, .. } => slotted,
         Draw::Uniform { .. } | Draw::Fixed { .. } => false,
     }
 }

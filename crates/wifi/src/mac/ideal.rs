@@ -97,7 +97,8 @@ impl IdealAir {
         let window = draw::first_window(link.access.draw);
         // There is no slot in continuous time; laws that count in slots get the one of 802.11b.
         let slot = Duration::from_micros(20);
-        link.left = Some(draw::backoff(link.access.draw, window, slot, link.airtime, &mut link.stream));
+        let airtimes = draw::Airtimes { frame: link.airtime, packet: link.airtime };
+        link.left = Some(draw::backoff(link.access.draw, window, slot, airtimes, &mut link.stream));
         self.resume(by, now, out);
         self.book(by, now);
     }

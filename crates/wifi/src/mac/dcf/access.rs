@@ -51,11 +51,13 @@ impl DcfAir {
     /// How long the head's frames take.
     fn plan(&self, head: &Head) -> Plan {
         let timing = &self.timing;
+        let size = head.size + timing.overhead;
         if head.to == BROADCAST {
-            return Plan { data: timing.data(head.size, head.rate), ..Plan::default() };
+            return Plan { size, data: timing.data(head.size, head.rate), ..Plan::default() };
         }
-        let long = self.rules.rts_threshold.is_some_and(|limit| head.size + timing.overhead > limit);
+        let long = self.rules.rts_threshold.is_some_and(|limit| size > limit);
         Plan {
+            size,
             data: timing.data(head.size, head.rate),
             answer: timing.answer(head.rate),
             request: long.then(|| timing.request(head.rate)),
@@ -204,19 +206,37 @@ impl DcfAir {
     pub(super) fn on_unreserve(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let mut next = Instant::NEVER;
         for i in self.ears_of(node) {
-            let there = self.ears[i].node as usize;
-            let this = &mut self.nodes[there];
-            if this.unreserve_at != now {
-                continue;
-            }
-            this.unreserve_at = Instant::NEVER;
-            this.reserved_until = now;
-            for c in self.contenders(there) {
-                self.freeze(there, c, now); // its countdown waits for the end of the reservation; let it wait anew
-            }
-            next = next.min(self.resume(there, now));
+            next = next.min(self.unreserve(self.ears[i].node as usize, now));
+        }
+        if self.is_wide {
+            next = next.min(self.unreserve(node, now)); // it has heard an RTS from afar
         }
         self.schedule_access(node, next, out);
+    }
+
+    /// Drops a node's reservation if this is the instant for it; gives the least of its deadlines.
+    fn unreserve(&mut self, node: usize, now: Instant) -> Instant {
+        let this = &mut self.nodes[node];
+        if this.unreserve_at != now {
+            return Instant::NEVER;
+        }
+        this.unreserve_at = Instant::NEVER;
+        this.reserved_until = now;
+        for c in self.contenders(node) {
+            self.freeze(node, c, now); // its countdown waits for the end of the reservation; let it wait anew
+        }
+        self.resume(node, now)
+    }
+
+    /// A frame's first energy is sensed: countdowns stop, but for those that end before anybody can know of it.
+    pub(super) fn stop_countdowns(&mut self, node: usize, arrival: Instant, by: Contender) {
+        let stop = arrival + self.timing.sensing_delay;
+        for c in self.contenders(node) {
+            let deadline = self.deadlines[c as usize];
+            if deadline > stop && !deadline.is_never() {
+                self.interrupt(node, c, arrival, by);
+            }
+        }
     }
 
     /// Whether a node senses a carrier or is in an exchange of its own.

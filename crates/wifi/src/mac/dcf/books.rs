@@ -16,25 +16,24 @@ impl DcfAir {
         self.ledger = Some(Box::new(ledger));
     }
 
-    pub(super) fn record(&mut self, now: Instant, node: usize, sent: &Sending, decoded: bool) {
+    pub(super) fn record(&mut self, end: Instant, node: usize, sent: &Sending, decoded: bool) {
         let kind = match sent.kind {
             FrameKind::Data => 0u64,
             FrameKind::Ack => 1,
             FrameKind::Rts => 2,
             FrameKind::Cts => 3,
         };
-        self.fingerprint.add(now, (node as u64) << 3 | kind << 1 | u64::from(decoded));
+        self.fingerprint.add(end, (node as u64) << 3 | kind << 1 | u64::from(decoded));
         if let Some(timeline) = &mut self.timeline {
-            let queue = &self.queues[sent.by as usize];
             timeline.add(FrameRecord {
                 start: sent.since,
-                end: now,
+                end,
                 from: node as u32,
                 to: sent.to,
                 kind: sent.kind,
                 by: sent.by,
                 decoded,
-                retry: sent.kind == FrameKind::Data && queue.short_failures + queue.long_failures > 0,
+                retry: sent.retry,
                 reserves_us: sent.reserves.as_nanos().div_ceil(1000) as u32,
             });
         }

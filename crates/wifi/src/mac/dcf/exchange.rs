@@ -4,6 +4,7 @@ use super::{Capture, DcfAir, Expecting, Reply, Sending, draw, reception::Recepti
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
+use crate::timing::{ACK_BYTES, RTS_BYTES};
 use evenair_laws::backoff::{OnFailure, When, dcf::doubled};
 use evenair_units::{Duration, Instant};
 
@@ -20,33 +21,55 @@ impl DcfAir {
         }
         let to = queue.head.expect("an exchange without a head").to;
         let node = queue.node as usize;
-        self.start_frame(now, node, Reply { kind, to, by: c }, out);
+        let (airtime, reserves) = self.extent(kind, c);
+        self.start_frame(now, node, Reply { kind, to, by: c, airtime, reserves }, out);
     }
 
-    /// Airtime of a frame of this exchange, and how long it reserves the medium beyond its end (IEEE 802.11-2016 clause
-    /// 9.2.5.2): until the end of the acknowledgement.
+    /// Airtime of a frame that the exchange's first side sends, and how long it reserves the medium beyond its end (IEEE
+    /// 802.11-2016 clause 9.2.5.2): until the end of the acknowledgement.
     fn extent(&self, kind: FrameKind, c: Contender) -> (Duration, Duration) {
         let plan = &self.queues[c as usize].plan;
         let after_data = if plan.answer.is_zero() { Duration::ZERO } else { self.timing.sifs + plan.answer };
         let after_answer = self.timing.sifs + plan.data + after_data;
         match kind {
-            FrameKind::Data => (plan.data, after_data),
-            FrameKind::Ack => (plan.answer, Duration::ZERO),
-            FrameKind::Cts => (plan.answer, after_answer),
             FrameKind::Rts => {
                 let request = plan.request.expect("an RTS was planned");
                 (request, self.timing.sifs + plan.answer + after_answer)
             }
+            FrameKind::Data | FrameKind::Ack | FrameKind::Cts => (plan.data, after_data),
+        }
+    }
+
+    /// The frame on the air that a node sends from now on.
+    fn sending(&self, now: Instant, node: usize, frame: &Reply) -> Sending {
+        let &Reply { kind, to, by, reserves, .. } = frame;
+        let queue = &self.queues[by as usize];
+        let (size, answer) = match kind {
+            FrameKind::Data => (queue.plan.size, queue.plan.answer),
+            FrameKind::Rts => (RTS_BYTES, queue.plan.answer),
+            FrameKind::Ack | FrameKind::Cts => (ACK_BYTES, Duration::ZERO),
+        };
+        Sending {
+            kind,
+            to,
+            by,
+            since: now,
+            size,
+            retry: kind == FrameKind::Data && queue.short_failures + queue.long_failures > 0,
+            far: self.far_ears_of(node).any(|i| self.ears[i].node == to),
+            answer,
+            reserves,
+            receiver_busy: false,
         }
     }
 
     fn start_frame(&mut self, now: Instant, node: usize, frame: Reply, out: &mut Effects) {
-        let Reply { kind, to, by } = frame;
-        let (airtime, reserves) = self.extent(kind, by);
+        let Reply { to, by, airtime, .. } = frame;
+        let sending = self.sending(now, node, &frame);
         let until = now + airtime;
         let sender = &mut self.nodes[node];
         debug_assert!(sender.sending.is_none(), "node {node} starts a frame during another");
-        sender.sending = Some(Sending { kind, to, by, since: now, reserves, receiver_busy: false });
+        sender.sending = Some(sending);
         sender.note_engagement();
         sender.sending_until = until;
         sender.extended = false;
@@ -63,18 +86,13 @@ impl DcfAir {
                 frame.receiver_busy = true;
             }
         }
+        self.miss_flights(node);
         for i in self.ears_of(node) {
             let ear = self.ears[i];
             let arrival = now + Duration::from_nanos(u64::from(ear.delay_ns));
             let there = ear.node as usize;
             if ear.sensed {
-                let stop = arrival + self.timing.sensing_delay;
-                for c in self.contenders(there) {
-                    let deadline = self.deadlines[c as usize];
-                    if deadline > stop && !deadline.is_never() {
-                        self.interrupt(there, c, arrival, by);
-                    }
-                }
+                self.stop_countdowns(there, arrival, by);
             }
             if to == ear.node && self.nodes[there].sending_until > arrival {
                 self.nodes[node].sending.as_mut().expect("just set").receiver_busy = true;
@@ -82,13 +100,13 @@ impl DcfAir {
             self.arrive(there, (node, by), ear, arrival, arrival + airtime);
         }
         out.wakes.push((until, Wake::FrameEnd(node as u32)));
+        self.launch(now, node, airtime, out);
     }
 
     pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let sent = self.nodes[node].sending.take().expect("a frame ends that nobody sent");
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
-        self.expect_answer(now, node, &sent);
-        self.nodes[node].note_engagement();
+        self.expect_answer(now, node, &sent, out);
         let mut next = Instant::NEVER;
         let (mut decoded, mut answered) = (false, false);
         for i in self.ears_of(node) {
@@ -106,75 +124,140 @@ impl DcfAir {
                     out.up.push(Up::Received { from: sent.by, at: ear.node });
                 }
             }
+            self.end_far_wait(there, reception, ended, out);
             next = next.min(self.resume(there, ended));
         }
-        self.record(now, node, &sent, decoded);
         if sent.to == BROADCAST {
-            self.finish(sent.by, now, if decoded { Outcome::Delivered } else { Outcome::Dropped }, out);
-        } else if !answered {
-            self.unanswered(now, node, &sent, decoded, out);
+            self.end_broadcast(now, node, &sent, decoded, out);
+        } else if !sent.far {
+            self.record(now, node, &sent, decoded);
+            if !answered {
+                self.unanswered(now, node, &sent, decoded, out);
+            }
         }
         if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts) {
             next = next.min(self.resume(node, now));
         }
         if !answered || sent.kind == FrameKind::Ack {
             self.schedule_access(node, next, out);
-        } // else the reply comes before any countdown can end, and `on_respond` looks who is left
+        } // else the reply, from near by, comes before any countdown can end, and `on_respond` looks who is left
     }
 
     /// The sender of an RTS or a DATA frame waits for its answer.
-    fn expect_answer(&mut self, now: Instant, node: usize, sent: &Sending) {
-        if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts) {
-            return;
+    fn expect_answer(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) {
+        let void_at = self.void_at(now, sent);
+        let this = &mut self.nodes[node];
+        match sent.kind {
+            FrameKind::Cts if self.rules.idle_handshake => {
+                // ns-2 allows the DATA frame its airtime and twice 2 µs of propagation.
+                let answer = now - sent.since; // of the ACK, which is as long as the CTS
+                let data = sent.reserves - self.timing.sifs - answer;
+                this.awaiting = Some((sent.by, Expecting::Data));
+                this.overdue = now + data + Duration::from_micros(4);
+                out.wakes.push((this.overdue, Wake::Timeout(node as u32)));
+            }
+            FrameKind::Rts | FrameKind::Data if sent.to != BROADCAST => {
+                this.overdue = now + self.timing.answer_timeout;
+                this.request_void_at = void_at;
+                this.awaiting =
+                    Some((sent.by, if sent.far { Expecting::FarAnswer } else { Expecting::Answer }));
+                if sent.far {
+                    // Whether it comes is not known before.
+                    out.wakes.push((this.overdue, Wake::Timeout(node as u32)));
+                    out.wakes.push((this.request_void_at, Wake::Unreserve(node as u32)));
+                }
+            }
+            _ => (),
+        }
+        this.note_engagement();
+    }
+
+    /// When a reservation by a frame that ends at `at` may be dropped if nothing follows it (clause 10.3.2.4): of an RTS,
+    /// 2 SIFS + CTS + aRxPHYStartDelay + 2 slots later.
+    pub(super) fn void_at(&self, at: Instant, sent: &Sending) -> Instant {
+        if sent.kind != FrameKind::Rts || !self.rules.drops_unused_reservation {
+            return Instant::NEVER;
         }
         let timing = &self.timing;
-        let this = &mut self.nodes[node];
-        this.awaiting = Some((sent.by, Expecting::Answer));
-        this.overdue = now + timing.answer_timeout;
-        if sent.kind == FrameKind::Rts && self.rules.drops_unused_reservation {
-            // Clause 10.3.2.4: 2 SIFS + CTS + aRxPHYStartDelay + 2 slots.
-            let answer = self.queues[sent.by as usize].plan.answer;
-            this.request_void_at =
-                now + timing.sifs * 2 + answer + timing.phy.start_delay() + timing.slot * 2;
-        }
+        at + timing.sifs * 2 + sent.answer + timing.phy.start_delay() + timing.slot * 2
     }
 
     /// The addressee has decoded a frame. Tells whether the exchange goes on, or is complete.
-    fn accept(&mut self, there: usize, from: usize, sent: &Sending, at: Instant, out: &mut Effects) -> bool {
-        let by = sent.by;
-        let kind = match sent.kind {
-            FrameKind::Ack => return self.acknowledged(there, at, out),
-            FrameKind::Cts => {
-                // A CTS that comes when its RTS was given up means nothing.
-                let this = &mut self.nodes[there];
-                if this.awaiting != Some((by, Expecting::Answer)) {
-                    return false;
-                }
-                this.overdue = Instant::NEVER;
-                this.request_void_at = Instant::NEVER;
-                self.queues[by as usize].short_failures = 0; // clause 10.3.4.4
-                FrameKind::Data
-            }
-            FrameKind::Data => FrameKind::Ack,
-            FrameKind::Rts => {
-                // Clause 10.3.2.7: no CTS while the medium is reserved.
-                if self.nodes[there].reserved_until > at && !self.rules.cts_when_reserved {
-                    return false;
-                }
-                FrameKind::Cts
-            }
-        };
+    pub(super) fn accept(
+        &mut self,
+        there: usize,
+        from: usize,
+        sent: &Sending,
+        at: Instant,
+        out: &mut Effects,
+    ) -> bool {
+        if sent.kind == FrameKind::Ack {
+            return self.acknowledged(there, at, out);
+        }
         if self.nodes[there].reply.is_some() {
             return false;
         }
-        self.nodes[there].reply = Some(Reply { kind, to: from as u32, by });
+        let Some(reply) = self.reply_to(there, from, sent, at) else { return false };
+        self.nodes[there].reply = Some(reply);
         out.wakes.push((at + self.timing.sifs, Wake::Respond(there as u32)));
-        let queue = &mut self.queues[by as usize];
+        let queue = &mut self.queues[sent.by as usize];
         if sent.kind == FrameKind::Data && !queue.received {
             queue.received = true;
-            out.up.push(Up::Received { from: by, at: there as u32 });
+            out.up.push(Up::Received { from: sent.by, at: there as u32 });
         }
         true
+    }
+
+    /// What a node sends a SIFS after a frame that it has decoded.
+    fn reply_to(&mut self, there: usize, from: usize, sent: &Sending, at: Instant) -> Option<Reply> {
+        let too_late = self.is_too_late(there, at);
+        let this = &mut self.nodes[there];
+        let answer = |kind, reserves| Reply {
+            kind,
+            to: from as u32,
+            by: sent.by,
+            airtime: sent.answer,
+            reserves, // what the frame that it answers reserved, less what has passed
+        };
+        match sent.kind {
+            FrameKind::Ack => None,
+            FrameKind::Cts if too_late => None,
+            FrameKind::Cts => {
+                // A CTS that comes when its RTS was given up means nothing, unless the next one waits: it names no sender.
+                let by = this.awaited_answer()?;
+                let queue = &mut self.queues[by as usize];
+                if queue.announced || queue.plan.request.is_none() {
+                    return None;
+                }
+                this.overdue = Instant::NEVER;
+                this.request_void_at = Instant::NEVER;
+                queue.short_failures = 0; // clause 10.3.4.4
+                let (airtime, reserves) = self.extent(FrameKind::Data, by);
+                Some(Reply { kind: FrameKind::Data, to: from as u32, by, airtime, reserves })
+            }
+            FrameKind::Data => {
+                if let Some((_, Expecting::Data)) = this.awaiting {
+                    this.awaiting = None;
+                    this.note_engagement();
+                } else if self.rules.idle_handshake {
+                    let queue = &self.queues[sent.by as usize];
+                    if queue.announced && queue.plan.request.is_some() {
+                        return None; // ns-2 has forgotten its CTS
+                    }
+                }
+                Some(answer(FrameKind::Ack, Duration::ZERO))
+            }
+            FrameKind::Rts if self.rules.idle_handshake => {
+                // Whether the medium is idle is asked when the CTS is due.
+                let reserves = sent.reserves - self.timing.sifs - sent.answer;
+                this.awaiting.is_none().then(|| answer(FrameKind::Cts, reserves))
+            }
+            FrameKind::Rts => {
+                // Clause 10.3.2.7: no CTS while the medium is reserved.
+                let reserves = sent.reserves - self.timing.sifs - sent.answer;
+                (this.reserved_until <= at).then(|| answer(FrameKind::Cts, reserves))
+            }
+        }
     }
 
     /// A SIFS has passed: the node answers, sends the DATA that its RTS announced, or goes on with its TXOP.
@@ -184,10 +267,18 @@ impl DcfAir {
         }
         let reply = self.nodes[node].reply.take().expect("a response without a reason");
         let (to, by) = (reply.to as usize, reply.by);
-        if self.nodes[node].sending.is_some() {
-            // It has begun to transmit in between: no answer, the other side runs into its time-out.
+        let this = &self.nodes[node];
+        let idle = this.carriers == 0 && this.reserved_until <= now;
+        if self.rules.idle_handshake && !idle && reply.kind == FrameKind::Data {
+            return self.announce_anew(now, node, by, to, out);
+        }
+        // It may have begun to transmit in between.
+        if this.sending.is_some() || (self.rules.idle_handshake && !idle && reply.kind == FrameKind::Cts) {
+            // No answer; the other side runs into its time-out.
             self.queues[by as usize].counters.ack_lost += u64::from(reply.kind == FrameKind::Ack);
-            self.expect_no_answer(now, to, out);
+            if !self.far_ears_of(node).any(|i| self.ears[i].node == reply.to) {
+                self.expect_no_answer(now, to, out);
+            }
             return self.schedule_least(to, out);
         }
         for c in self.contenders(node) {
@@ -201,6 +292,25 @@ impl DcfAir {
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
         self.schedule_least(to, out);
+    }
+
+    /// ns-2's DATA frame finds the medium busy after its CTS: another RTS, after a longer back-off.
+    fn announce_anew(&mut self, now: Instant, node: usize, c: Contender, to: usize, out: &mut Effects) {
+        self.nodes[node].awaiting = None;
+        self.nodes[node].note_engagement();
+        let queue = &mut self.queues[c as usize];
+        queue.announced = false;
+        if let OnFailure::Double { window_max } = queue.access.on_failure {
+            queue.window = doubled(queue.window, window_max);
+        }
+        self.countdowns[c as usize].left = Some(self.timing.draw(queue));
+        if let Some(ledger) = &mut self.ledger {
+            ledger.failed(c, now, Doing::Nothing);
+        }
+        let next = self.resume(node, now);
+        self.schedule_access(node, next, out);
+        self.schedule_least(to, out);
+        self.book(c, now);
     }
 
     /// No answer to a frame will come, or it was lost.
@@ -235,7 +345,16 @@ impl DcfAir {
 
     /// The awaited acknowledgement was decoded: the exchange is complete.
     fn acknowledged(&mut self, node: usize, at: Instant, out: &mut Effects) -> bool {
-        let Some((c, Expecting::Answer)) = self.nodes[node].awaiting.take() else { return true };
+        // One that comes when its frame was given up means nothing, unless the next one waits: it names no sender.
+        let Some(c) = self.nodes[node].awaited_answer() else { return true };
+        if self.is_too_late(node, at) {
+            return false;
+        }
+        let queue = &self.queues[c as usize];
+        if queue.plan.request.is_some() && !queue.announced {
+            return true;
+        }
+        self.nodes[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
             self.nodes[node].awaiting = Some((c, Expecting::Burst));
             out.wakes.push((at + self.timing.sifs, Wake::Respond(node as u32)));
@@ -243,6 +362,11 @@ impl DcfAir {
         self.nodes[node].note_engagement();
         self.finish(c, at, Outcome::Delivered, out);
         true
+    }
+
+    /// Whether ns-2's time-out, which leaves 4 µs for propagation there and back, has cut an answer.
+    fn is_too_late(&self, node: usize, at: Instant) -> bool {
+        !self.rules.hears_out_answers && at > self.nodes[node].overdue
     }
 
     /// The holder of a TXOP sends its next packet, if there is one and its exchange fits; else the TXOP is over.
@@ -269,10 +393,10 @@ impl DcfAir {
     }
 
     /// The contender is done with its head.
-    fn finish(&mut self, c: Contender, at: Instant, outcome: Outcome, out: &mut Effects) {
+    pub(super) fn finish(&mut self, c: Contender, at: Instant, outcome: Outcome, out: &mut Effects) {
         self.release_head(c);
         self.turn_to(c, at, Doing::Nothing);
-        out.up.push(Up::Done { by: c, outcome });
+        self.conclude(c, outcome, out);
     }
 
     /// The window is reset, and a back-off follows unless the law draws one before each frame.
@@ -291,11 +415,20 @@ impl DcfAir {
         if self.nodes[node].overdue != now {
             return;
         }
-        let Some((c, Expecting::Answer)) = self.nodes[node].awaiting else { return };
+        let Some((c, expecting)) = self.nodes[node].awaiting else { return };
+        if expecting == Expecting::Burst
+            || (expecting == Expecting::FarAnswer && self.hears_out(now, node, out))
+        {
+            return;
+        }
         self.nodes[node].awaiting = None;
         self.nodes[node].note_engagement();
         if self.rules.difs_after_timeout {
             self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
+        }
+        if expecting == Expecting::Data {
+            let next = self.resume(node, now);
+            return self.schedule_access(node, next, out);
         }
         if let Some(ledger) = &mut self.ledger {
             ledger.failed(c, now, Doing::Nothing);
@@ -336,12 +469,14 @@ impl DcfAir {
             queue.counters.dropped += 1;
             let outcome = if queue.received { Outcome::Unacknowledged } else { Outcome::Dropped };
             self.release_head(c);
-            out.up.push(Up::Done { by: c, outcome });
+            self.conclude(c, outcome, out);
         } else {
             if let OnFailure::Double { window_max } = queue.access.on_failure {
                 queue.window = doubled(queue.window, window_max);
             }
-            self.countdowns[c as usize].left = Some(self.timing.draw(queue));
+            let repeats = queue.access.on_failure == OnFailure::Repeat;
+            let next = if repeats { queue.drawn } else { self.timing.draw(queue) };
+            self.countdowns[c as usize].left = Some(next);
         }
         self.fingerprint.add(now, u64::from(c));
     }

@@ -7,8 +7,7 @@ use super::{Capture, DcfAir, Ear, Sending};
 use crate::air::Contender;
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
-use crate::timing::{ACK_BYTES, RTS_BYTES};
-use evenair_units::{Bytes, Instant};
+use evenair_units::Instant;
 
 /// A signal present at a node.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +25,8 @@ pub(super) struct Heard {
 pub(super) struct Locked {
     from: u32,
     power_mw: f32,
-    until: Instant,
+    pub(super) since: Instant,
+    pub(super) until: Instant,
     /// Whether it will be decoded, as far as is known.
     pub(super) intact: bool,
 }
@@ -68,8 +68,9 @@ impl DcfAir {
             this.unreserve_at = Instant::NEVER;
         }
         let noticed = ear.decodable || (ear.sensed && self.rules.weak_is_error);
-        let new = |intact| Locked { from: from as u32, power_mw: ear.power_mw, until, intact };
+        let new = |intact| Locked { from: from as u32, power_mw: ear.power_mw, since: at, until, intact };
         match (self.rules.capture, &mut this.locked) {
+            (Capture::First, _) if !ear.sensed => (), // ns-2 drops it before its MAC
             (Capture::First, locked @ None) => *locked = Some(new(ear.decodable && !transmitting)),
             (Capture::First, Some(locked)) if locked.power_mw >= ratio * ear.power_mw => {
                 // ns-2 ignores the weaker frame but reserves the medium until its end and an EIFS more.
@@ -153,16 +154,8 @@ impl DcfAir {
 
     /// Whether the link's error model spoils a frame.
     fn spoils(&mut self, from: usize, to: usize, sent: &Sending, at: Instant) -> bool {
-        let size: Bytes = match sent.kind {
-            FrameKind::Data => {
-                let head = self.queues[sent.by as usize].head.expect("its DATA frame has just ended");
-                head.size + self.timing.overhead
-            }
-            FrameKind::Ack | FrameKind::Cts => ACK_BYTES,
-            FrameKind::Rts => RTS_BYTES,
-        };
         let process = self.losses.get_mut(&(from as u32, to as u32)).expect("lossy ears have a model");
-        process.loses(at, size)
+        process.loses(at, sent.size)
     }
 
     /// What a frame that has ended leaves behind at `node`: a reservation, or a longer inter-frame space.

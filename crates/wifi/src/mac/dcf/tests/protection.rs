@@ -67,14 +67,84 @@ fn a_cts_silences_who_hears_the_receiver_only() {
 
 #[test]
 fn a_reserved_station_does_not_answer_an_rts() {
-    for (rules, answers) in [(protected(), false), (Rules { cts_when_reserved: true, ..protected() }, true)] {
+    for rules in [protected(), Rules { idle_handshake: true, ..protected() }] {
         let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing(), rules);
         bench.air.nodes[1].reserved_until = us(50_000);
         bench.offer(0, 1);
         bench.run_to(us(1_000));
-        assert_eq!(bench.frames().iter().any(|f| f.2 == FrameKind::Cts), answers);
-        assert_eq!(bench.air.counters(0).requests_failed, u64::from(!answers));
+        assert!(!bench.frames().iter().any(|f| f.2 == FrameKind::Cts));
+        assert_eq!(bench.air.counters(0).requests_failed, 1);
     }
+}
+
+/// Node 2's frame reaches node 1, 400 m away, while node 0's RTS does: 12 dB weaker, it is survived, and is still there when
+/// the CTS is due. The standard asks for the reservation only (clause 10.3.2.7), ns-2 for the carrier too.
+#[test]
+fn ns2_answers_no_rts_while_it_senses_a_carrier() {
+    for (rules, answers) in [(protected(), true), (Rules { idle_handshake: true, ..protected() }, false)] {
+        let mut bench = Bench::line(&[0.0, 200.0, 600.0, 800.0], |_| exactly(0), timing(), rules);
+        for (a, b) in [(0, 2), (2, 0)] {
+            // Hidden from each other.
+            let ears = bench.air.ears_of(a);
+            let ear = ears.into_iter().find(|&i| bench.air.ears[i].node == b).unwrap();
+            bench.air.ears[ear].sensed = false;
+        }
+        bench.air.rules.rts_threshold = None;
+        bench.offer(2, 3); // its DATA frame, from 50 µs on
+        bench.air.rules.rts_threshold = rules.rts_threshold;
+        bench.air.countdowns[0].left = Some(Duration::ZERO);
+        bench.air.countdowns[0].from = us(49);
+        bench.offer(0, 1);
+        bench.run_to(us(49 + 352 + 10 + 304 + 1)); // a microsecond into the DATA frame, if there is one
+        assert_eq!(bench.frames().iter().any(|f| f.2 == FrameKind::Cts && f.1 == 1), answers, "{rules:?}");
+    }
+}
+
+/// Node 0 has its CTS when node 2, which it hears and which does not hear it, begins: ns-2 sends another RTS after a back-off
+/// of twice the window, the standard sends its DATA frame.
+#[test]
+fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
+    let twice = |_: usize| Access {
+        draw: Draw::Slots { window: 0, end_included: true },
+        on_failure: OnFailure::Double { window_max: 31 },
+        when: When::BeforeFrame,
+    };
+    for (rules, requests) in [(protected(), 1), (Rules { idle_handshake: true, ..protected() }, 2)] {
+        let mut bench = Bench::line(&[0.0, 200.0, -600.0, -800.0], twice, timing(), rules);
+        for ear in bench.air.ears_of(0).chain(bench.air.ears_of(1)) {
+            if bench.air.ears[ear].node > 1 {
+                bench.air.ears[ear].sensed = false;
+            }
+        }
+        bench.offer(0, 1);
+        bench.run_to(us(50 + 352 + 10 + 302)); // the CTS is nearly over
+        bench.air.rules.rts_threshold = None;
+        bench.air.countdowns[2].left = Some(Duration::ZERO);
+        bench.air.countdowns[2].from = bench.now;
+        bench.offer(2, 3);
+        bench.air.rules.rts_threshold = rules.rts_threshold;
+        bench.run_to(us(40_000));
+        assert_eq!(bench.air.counters(0).requests, requests, "{rules:?}");
+        assert_eq!(bench.air.counters(0).requests_failed, 0, "no failure, for all that");
+        assert!(bench.done().iter().any(|done| done.1 == 0 && done.2 == Outcome::Delivered));
+    }
+}
+
+/// Whoever sent a CTS in ns-2 does nothing else until the DATA frame is overdue.
+#[test]
+fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
+    let rules = Rules { idle_handshake: true, difs_after_timeout: true, ..protected() };
+    let mut bench = Bench::line(&[0.0, 200.0], |_| exactly(0), timing(), rules);
+    bench.offer(0, 1);
+    bench.run_to(us(50 + 352 + 10 + 100)); // the CTS is on the air
+    let cts_end = 50_000 + RTS + flight_ns(200.0) + SIFS + CTS;
+    bench.air.nodes[0].locked.as_mut().unwrap().intact = false; // and will not be decoded
+    bench.air.set_access(0, exactly(1000));
+    bench.offer(1, 0);
+    bench.run_to(us(10_000));
+    let overdue = cts_end + SIFS + data_ns() + 4_000;
+    let next = bench.frames().into_iter().find(|f| f.1 == 1 && f.2 == FrameKind::Rts).unwrap();
+    assert_eq!(next.0, overdue + 50_000);
 }
 
 #[test]

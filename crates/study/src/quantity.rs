@@ -1,0 +1,212 @@
+//! What is measured: a metric, of which of a flow's queues, as which statistic over which time.
+
+use crate::metric::Metric;
+use crate::record::RunRecord;
+use evenair_units::Duration;
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
+
+/// What is made of a metric's course over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// Its mean.
+    #[default]
+    Mean,
+    /// Its standard deviation over time.
+    Deviation,
+    /// Its least sample.
+    Least,
+    /// Its greatest sample.
+    Greatest,
+}
+
+/// Which of a flow's packets, and so which of its queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Of {
+    /// Its data: the queue at its source.
+    #[default]
+    Data,
+    /// Its acknowledgements: the queue at its destination that carries them.
+    Acks,
+}
+
+/// What is measured.
+///
+/// The mean over all of the measured time is the run's own: of samples for queues and windows, of packets for round
+/// trips, of deliveries for goodput. Whatever else is asked for comes from the time series, each sample weighted with the
+/// time since the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Quantity {
+    /// The metric.
+    pub metric: Metric,
+    /// What is made of its course over time.
+    pub statistic: Statistic,
+    /// Which of the flow's packets.
+    pub of: Of,
+    /// From when on, in simulated time; from the warm-up's end, if it is not given.
+    pub from: Option<Duration>,
+    /// Until when; to the end, if it is not given.
+    pub to: Option<Duration>,
+}
+
+impl From<Metric> for Quantity {
+    fn from(metric: Metric) -> Self {
+        Self { metric, statistic: Statistic::Mean, of: Of::Data, from: None, to: None }
+    }
+}
+
+impl Quantity {
+    /// Whether it is taken from time series.
+    pub(crate) fn needs_series(&self) -> bool {
+        self.statistic != Statistic::Mean || self.from.is_some() || self.to.is_some()
+    }
+
+    /// Says why it makes no sense, if it does not.
+    pub(crate) fn mistake(&self, flow: Option<&str>) -> Option<String> {
+        let of_acks = matches!(
+            self.metric,
+            Metric::Aggressiveness | Metric::Backlog | Metric::Drops | Metric::FrameLoss | Metric::Lost
+        );
+        if self.of == Of::Acks && !of_acks {
+            return Some(format!("{} has nothing to do with acknowledgements", self.metric.name()));
+        }
+        if !self.needs_series() {
+            return None;
+        }
+        if !self.metric.has_series() {
+            return Some(format!("{} has no time series", self.metric.name()));
+        }
+        if flow.is_none() {
+            return Some(format!("{self} is of one flow: name it"));
+        }
+        let (from, to) = (self.from.unwrap_or(Duration::ZERO), self.to.unwrap_or(Duration::MAX));
+        (from >= to).then(|| format!("{self} ends before it begins"))
+    }
+
+    /// The least and the greatest that it can be.
+    pub(crate) fn bounds(&self) -> (f64, f64) {
+        if self.statistic == Statistic::Deviation { (0.0, f64::INFINITY) } else { self.metric.bounds() }
+    }
+
+    /// A label with its unit.
+    pub fn label(&self) -> String {
+        let mut label = self.metric.label().to_string();
+        if self.of == Of::Acks {
+            label += match self.metric {
+                Metric::Lost => ", acknowledgements",
+                _ => " of the acknowledgements' queue",
+            };
+        }
+        label += match self.statistic {
+            Statistic::Mean => "",
+            Statistic::Deviation => ", standard deviation over time",
+            Statistic::Least => ", least",
+            Statistic::Greatest => ", greatest",
+        };
+        match (self.from, self.to) {
+            (None, None) => label,
+            (from, to) => {
+                let second = |time: Option<Duration>| {
+                    time.map_or_else(String::new, |t| format!(" {} s", t.as_secs_f64()))
+                };
+                let (from, to) = (second(from), second(to));
+                let word = |word: &str, time: &str| {
+                    if time.is_empty() { String::new() } else { format!(" {word}{time}") }
+                };
+                label + "," + &word("from", &from) + &word("to", &to)
+            }
+        }
+    }
+
+    /// Its course over the whole run, of one flow: when, and how much.
+    pub(crate) fn course<'a>(&self, run: &'a RunRecord, flow: usize) -> Option<(&'a [f64], Vec<f64>)> {
+        let series = run.series.as_ref()?;
+        let columns = series.flows.get(flow)?;
+        let result = &run.flows[flow];
+        let link = || {
+            let queue = self.queue(run, flow)?;
+            series.links.iter().find(|l| l.queue == queue)
+        };
+        let values = match self.metric {
+            Metric::Goodput => columns.goodput_pps.clone(),
+            Metric::GoodputKbps => {
+                let kilobits = f64::from(result.unit_bytes) * 8.0 / 1e3;
+                columns.goodput_pps.iter().map(|x| x * kilobits).collect()
+            }
+            Metric::Connections => columns.connections.clone(),
+            Metric::RoundTrip => columns.round_trip_s.clone(),
+            Metric::CongestionWindow => columns.congestion_window.clone(),
+            Metric::Aggressiveness => link()?.aggressiveness.clone(),
+            Metric::Backlog => link()?.backlog.clone(),
+            _ => return None,
+        };
+        (values.len() == series.time_s.len()).then_some((&series.time_s, values))
+    }
+
+    /// The queue that it is about.
+    pub(crate) fn queue<'a>(&self, run: &'a RunRecord, flow: usize) -> Option<&'a str> {
+        let flow = run.flows.get(flow)?;
+        match self.of {
+            Of::Data => Some(&flow.queue),
+            Of::Acks => flow.ack_queue.as_deref(),
+        }
+    }
+
+    /// Its statistic over its time, of one flow; `warmup` is where the measured time begins.
+    pub(crate) fn over_time(&self, run: &RunRecord, flow: usize, warmup: Duration) -> Option<f64> {
+        let (times, values) = self.course(run, flow)?;
+        let from = self.from.unwrap_or(warmup).as_secs_f64();
+        let to = self.to.map_or(f64::INFINITY, Duration::as_secs_f64);
+        let before = std::iter::once(&0.0).chain(times);
+        // (value, weight): a sample speaks for the time since the one before.
+        let samples: Vec<(f64, f64)> = times
+            .iter()
+            .zip(before)
+            .zip(&values)
+            .filter(|((at, _), _)| **at > from && **at <= to)
+            .map(|((at, before), value)| (*value, at - before))
+            .collect();
+        let weight: f64 = samples.iter().map(|(_, w)| w).sum();
+        if weight <= 0.0 {
+            return None;
+        }
+        let mean = samples.iter().map(|(x, w)| x * w).sum::<f64>() / weight;
+        let each = samples.iter().map(|(x, _)| *x);
+        Some(match self.statistic {
+            Statistic::Mean => mean,
+            Statistic::Deviation => {
+                (samples.iter().map(|(x, w)| (x - mean) * (x - mean) * w).sum::<f64>() / weight).sqrt()
+            }
+            Statistic::Least => each.fold(f64::INFINITY, f64::min),
+            Statistic::Greatest => each.fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
+}
+
+/// The name in tables: `ack-aggressiveness-deviation@100s..300s`.
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = if self.of == Of::Acks { "ack-" } else { "" };
+        let statistic = match self.statistic {
+            Statistic::Mean => "",
+            Statistic::Deviation => "-deviation",
+            Statistic::Least => "-least",
+            Statistic::Greatest => "-greatest",
+        };
+        write!(f, "{of}{}{statistic}", self.metric.name())?;
+        if self.from.is_none() && self.to.is_none() {
+            return Ok(());
+        }
+        let time =
+            |time: Option<Duration>| time.map_or_else(String::new, |t| format!("{}s", t.as_secs_f64()));
+        write!(f, "@{}..{}", time(self.from), time(self.to))
+    }
+}
+
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,0 +1,199 @@
+//! Frames on their way to far hearers.
+//!
+//! A hearer up to half a slot away learns of a frame when its sender does. One further off does not: while the frame travels it
+//! may begin one of its own, wait out an inter-frame space, or give up waiting for an answer. To each such hearer a
+//! frame is a flight, whose arrival and landing are events of their own.
+//!
+//! Its sender knows no more than a radio does: it waits for an answer until its time-out, and then takes it for missing (IEEE
+//! 802.11-2016 clause 10.3.2.9). The *host* learns of the end of a packet when the last copy of it has landed, so that what is
+//! received is still there to be handed up: a broadcast's `Done`, and that of a packet given up while it travels, come up to
+//! one flight late. Back-offs run meanwhile.
+
+use super::{DcfAir, Ear, Expecting, Sending, reception::Reception};
+use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
+use crate::timeline::FrameKind;
+use evenair_units::{Duration, Instant};
+
+/// A frame on its way to one hearer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    from: u32,
+    ear: Ear,
+    sent: Sending,
+    airtime: Duration,
+    /// Its first energy has reached the hearer, its last has not.
+    present: bool,
+}
+
+impl DcfAir {
+    /// The frame that a node has begun to send sets out for its far hearers.
+    pub(super) fn launch(&mut self, now: Instant, node: usize, airtime: Duration, out: &mut Effects) {
+        let sent = self.nodes[node].sending.expect("it has just begun");
+        for i in self.far_ears_of(node) {
+            let ear = self.ears[i];
+            let flight = Flight { from: node as u32, ear, sent, airtime, present: false };
+            let place = if let Some(place) = self.free_flights.pop() {
+                self.flights[place as usize] = flight;
+                place
+            } else {
+                self.flights.push(flight);
+                self.flights.len() as u32 - 1
+            };
+            self.queues[sent.by as usize].copies += u32::from(flight.carries_a_packet());
+            out.wakes.push((now + Duration::from_nanos(u64::from(ear.delay_ns)), Wake::Arrival(place)));
+        }
+    }
+
+    /// A node that begins to transmit misses what is reaching it.
+    pub(super) fn miss_flights(&mut self, node: usize) {
+        for flight in self.flights.iter_mut().filter(|f| f.present && f.ear.node as usize == node) {
+            flight.sent.receiver_busy = true;
+        }
+    }
+
+    /// A frame's first energy reaches a far hearer.
+    pub(super) fn on_arrival(&mut self, now: Instant, place: u32, out: &mut Effects) {
+        let Flight { from, ear, sent, airtime, .. } = self.flights[place as usize];
+        let there = ear.node as usize;
+        if ear.sensed {
+            self.stop_countdowns(there, now, sent.by);
+        }
+        let flight = &mut self.flights[place as usize];
+        flight.present = true;
+        flight.sent.receiver_busy = self.nodes[there].sending_until > now;
+        let until = now + airtime;
+        self.arrive(there, (from as usize, sent.by), ear, now, until);
+        out.wakes.push((until, Wake::Landing(place)));
+    }
+
+    /// A frame's last energy has reached a far hearer.
+    pub(super) fn on_landing(&mut self, now: Instant, place: u32, out: &mut Effects) {
+        let flight = self.flights[place as usize];
+        self.flights[place as usize].present = false;
+        self.free_flights.push(place);
+        let Flight { from, ear, sent, airtime, .. } = flight;
+        let there = ear.node as usize;
+        let reception = self.depart(there, from as usize, ear, now, &sent);
+        self.after_reception(there, reception, &sent, now);
+        if reception == Reception::Decoded && sent.to != ear.node && sent.kind == FrameKind::Rts {
+            let void_at = self.void_at(now, &sent);
+            let this = &mut self.nodes[there];
+            this.unreserve_at =
+                if this.reserved_until == now + sent.reserves { void_at } else { Instant::NEVER };
+            out.wakes.push((this.unreserve_at, Wake::Unreserve(ear.node)));
+        }
+        if sent.to == ear.node {
+            self.reach(now, &flight, reception, out);
+        } else if sent.to == BROADCAST && reception == Reception::Decoded {
+            self.queues[sent.by as usize].received = true;
+            out.up.push(Up::Received { from: sent.by, at: ear.node });
+        }
+        if flight.carries_a_packet() {
+            let end = sent.since + airtime;
+            self.land(sent.by, (sent.to == BROADCAST).then_some((end, from as usize, &sent)), out);
+        }
+        self.end_far_wait(there, reception, now, out);
+        let next = self.resume(there, now);
+        self.schedule_access(there, next, out);
+    }
+
+    /// A frame has reached the node that it was sent to, decoded or not.
+    fn reach(&mut self, now: Instant, flight: &Flight, reception: Reception, out: &mut Effects) {
+        let Flight { from, ear, sent, airtime, .. } = *flight;
+        let decoded = reception == Reception::Decoded;
+        self.record(sent.since + airtime, from as usize, &sent, decoded);
+        let answered = decoded && self.accept(ear.node as usize, from as usize, &sent, now, out);
+        let counters = &mut self.queues[sent.by as usize].counters;
+        match sent.kind {
+            FrameKind::Data => {
+                counters.collided += u64::from(!decoded && !sent.receiver_busy);
+                counters.receiver_busy += u64::from(!decoded && sent.receiver_busy);
+                counters.ack_lost += u64::from(decoded && !answered);
+            }
+            FrameKind::Ack => counters.ack_lost += u64::from(!decoded),
+            FrameKind::Rts | FrameKind::Cts => (),
+        }
+    }
+
+    /// A broadcast ends at its sender.
+    pub(super) fn end_broadcast(
+        &mut self,
+        now: Instant,
+        node: usize,
+        sent: &Sending,
+        decoded: bool,
+        out: &mut Effects,
+    ) {
+        let queue = &mut self.queues[sent.by as usize];
+        queue.received = decoded;
+        if queue.copies == 0 {
+            self.record(now, node, sent, decoded);
+        }
+        self.finish(sent.by, now, if decoded { Outcome::Delivered } else { Outcome::Dropped }, out);
+    }
+
+    /// A contender is done with its head; the host learns of it when no frame of it is under way any more.
+    pub(super) fn conclude(&mut self, c: Contender, outcome: Outcome, out: &mut Effects) {
+        let queue = &mut self.queues[c as usize];
+        if queue.copies == 0 {
+            out.up.push(Up::Done { by: c, outcome });
+        } else {
+            queue.held = Some(outcome);
+        }
+    }
+
+    /// One frame of a head has landed. Of a broadcast, what is to be recorded with the last.
+    fn land(&mut self, c: Contender, broadcast: Option<(Instant, usize, &Sending)>, out: &mut Effects) {
+        let queue = &mut self.queues[c as usize];
+        queue.copies -= 1;
+        if queue.copies > 0 {
+            return;
+        }
+        let received = queue.received;
+        if let Some(held) = queue.held.take() {
+            let outcome = match held {
+                _ if !received => Outcome::Dropped, // though a late acknowledgement may have been taken for its own
+                Outcome::Dropped if broadcast.is_none() => Outcome::Unacknowledged,
+                Outcome::Dropped => Outcome::Delivered,
+                held => held,
+            };
+            out.up.push(Up::Done { by: c, outcome });
+        }
+        if let Some((end, from, sent)) = broadcast {
+            self.record(end, from, sent, received);
+        }
+    }
+
+    /// At the time-out for an answer from afar: whether a frame that may be it is being received, so that its end decides.
+    pub(super) fn hears_out(&mut self, now: Instant, node: usize, out: &mut Effects) -> bool {
+        let start_delay = self.timing.phy.start_delay();
+        let this = &mut self.nodes[node];
+        let begun = this.locked.filter(|locked| locked.since + start_delay <= now && locked.until > now);
+        let Some(locked) = begun.filter(|_| self.rules.hears_out_answers) else { return false };
+        this.overdue = locked.until;
+        out.wakes.push((locked.until, Wake::Timeout(node as u32)));
+        true
+    }
+
+    /// Whoever awaits an answer from afar and receives anything else takes the answer for missing (clause 10.3.2.9).
+    pub(super) fn end_far_wait(&mut self, node: usize, reception: Reception, at: Instant, out: &mut Effects) {
+        if !self.is_wide || reception == Reception::Unnoticed || !self.rules.hears_out_answers {
+            return;
+        }
+        let this = &mut self.nodes[node];
+        // An answer that was accepted has ended the wait, or made it endless until the DATA frame.
+        if matches!(this.awaiting, Some((_, Expecting::FarAnswer))) && !this.overdue.is_never() {
+            this.overdue = at;
+            out.wakes.push((at, Wake::Timeout(node as u32)));
+        }
+    }
+}
+
+impl Flight {
+    /// Whether it is one of the frames of its contender's head that the host must be told of: an RTS or a DATA frame on its way
+    /// to the addressee, or to anybody who may decode a broadcast.
+    fn carries_a_packet(&self) -> bool {
+        let addressed = self.sent.to == self.ear.node || (self.sent.to == BROADCAST && self.ear.decodable);
+        addressed && matches!(self.sent.kind, FrameKind::Data | FrameKind::Rts)
+    }
+}

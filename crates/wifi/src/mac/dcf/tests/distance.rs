@@ -1,0 +1,214 @@
+//! Links over kilometres: frames under way, time-outs, coverage classes.
+
+use super::*;
+use crate::timing::ControlRate;
+
+fn a() -> MacTiming {
+    MacTiming::a(ControlRate::Mandatory)
+}
+
+/// Nodes on a line [m], all within each other's reach, over free space.
+fn bench(at_m: &[f64], timing: MacTiming, rules: Rules) -> Bench {
+    let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
+    let range_m = 60_000.0;
+    let radio = ThresholdRadio {
+        transmission_range_m: range_m,
+        carrier_sense_range_m: range_m,
+        interference_range_m: range_m,
+        propagation: Propagation { loss: evenair_topology::PathLoss::FreeSpace, ..Propagation::default() },
+    };
+    Bench::over(&Medium::from_positions(&at, &radio), |_| exactly(0), timing, rules)
+}
+
+impl Bench {
+    fn offer_at(&mut self, by: u32, to: u32, mbps: u64) {
+        let head = Head { to, size: Bytes::new(DATA_BYTES), rate: Rate::from_kbps(mbps * 1000) };
+        self.air.offer(self.now, by, head, &mut self.out);
+        self.collect();
+    }
+}
+
+fn data_a_ns() -> u64 {
+    a().data(Bytes::new(DATA_BYTES), Rate::from_kbps(54_000)).as_nanos()
+}
+
+const DIFS: u64 = 34_000;
+const SIFS: u64 = 16_000;
+const ACK: u64 = 28_000;
+
+#[test]
+fn an_exchange_over_fifty_kilometres_takes_two_flights() {
+    let flight = flight_ns(50_000.0);
+    assert_eq!(flight, 166_782);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let mut bench = bench(&[0.0, 50_000.0], timing, Rules::standard());
+    bench.offer_at(0, 1, 54);
+    bench.run_to(us(10_000));
+    let ack = DIFS + data_a_ns() + flight + SIFS;
+    assert_eq!(bench.frames(), [(DIFS, 0, FrameKind::Data), (ack, 1, FrameKind::Ack)]);
+    // Received and acknowledged at the instants at which the last bits arrive.
+    let received = DIFS + data_a_ns() + flight;
+    let up: Vec<u64> = bench.up.iter().map(|(at, _)| at.as_nanos()).collect();
+    assert_eq!(up, [received, ack + ACK + flight]);
+    assert_eq!(bench.done(), [(ack + ACK + flight, 0, Outcome::Delivered)]);
+}
+
+#[test]
+fn a_neighbour_may_begin_before_the_acknowledgement_from_afar_is_there() {
+    // Node 0 sends over 7 km. Node 2, 100 m from it, senses its frame without decoding it, waits a DIFS from its end and
+    // begins; the acknowledgement arrives 62.7 us after that end, in the middle of node 2's frame, and node 0 loses it to
+    // the stronger one.
+    let flight = flight_ns(7_000.0);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let rules = Rules { weak_is_error: false, ..Rules::standard() };
+    let mut bench = bench(&[0.0, 7_000.0, 100.0, 200.0], timing, rules);
+    let ear = bench.air.ears_of(0).find(|&i| bench.air.ears[i].node == 2).unwrap();
+    bench.air.ears[ear].decodable = false;
+    bench.offer_at(0, 1, 54);
+    bench.run_to(us(35));
+    bench.offer_at(2, 3, 54);
+    bench.run_to(us(600));
+    let end = DIFS + data_a_ns();
+    let rival = end + flight_ns(100.0) + DIFS;
+    let ack = end + flight + SIFS;
+    assert!(rival < ack + flight, "it begins before the acknowledgement arrives");
+    let frames = bench.frames();
+    assert!(frames.contains(&(rival, 2, FrameKind::Data)) && frames.contains(&(ack, 1, FrameKind::Ack)));
+    assert_eq!(bench.air.counters(0).ack_lost, 1);
+    // What it receives instead ends its wait; it tries again, and succeeds.
+    bench.run_to(us(5_000));
+    assert_eq!(bench.air.counters(0).attempts, 2);
+    let done: Vec<_> = bench.done().iter().map(|done| (done.1, done.2)).collect();
+    assert_eq!(done, [(2, Outcome::Delivered), (0, Outcome::Delivered)]);
+    let received = bench.up.iter().filter(|(_, up)| matches!(up, Up::Received { from: 0, .. })).count();
+    assert_eq!(received, 1, "the repetition is not handed up again");
+}
+
+#[test]
+fn the_standards_time_out_ends_where_a_round_trip_exceeds_a_slot() {
+    // Clause 10.3.2.9: SIFS + slot + preamble; the acknowledgement's preamble is over SIFS + preamble + two flights later.
+    // 9 us are 1349 m there and back, 20 us are 2998 m.
+    for (timing, mbps, inside_m, outside_m) in [(a(), 54, 1_345.0, 1_355.0), (timing(), 11, 2_990.0, 3_005.0)]
+    {
+        for (metres, in_time) in [(inside_m, true), (outside_m, false)] {
+            let mut bench = bench(&[0.0, metres], timing, Rules::standard());
+            bench.offer_at(0, 1, mbps);
+            bench.run_to(us(100_000));
+            let attempts = bench.air.counters(0).attempts;
+            let outcome = bench.done()[0].2;
+            if in_time {
+                assert_eq!((attempts, outcome), (1, Outcome::Delivered), "{metres} m");
+            } else {
+                // It has arrived; only its sender does not know.
+                assert_eq!((attempts, outcome), (7, Outcome::Unacknowledged), "{metres} m");
+            }
+            let received = bench.up.iter().filter(|(_, up)| matches!(up, Up::Received { .. })).count();
+            assert_eq!(received, 1);
+        }
+    }
+}
+
+#[test]
+fn a_coverage_class_lengthens_slot_spaces_and_time_out() {
+    // Class 16 is for 16 * 450 = 7200 m: 48 us of propagation there and back.
+    let timing = a().with_coverage_class(16);
+    let difs = SIFS + 2 * (9 + 48) * 1000;
+    // 57 us there and back are 8544 m.
+    for (metres, outcome) in
+        [(7_000.0, Outcome::Delivered), (8_500.0, Outcome::Delivered), (8_600.0, Outcome::Unacknowledged)]
+    {
+        let mut bench = bench(&[0.0, metres], timing, Rules::standard());
+        bench.offer_at(0, 1, 54);
+        bench.run_to(us(200_000));
+        assert_eq!(bench.data_starts(0)[0], difs);
+        assert_eq!(bench.done()[0].2, outcome);
+    }
+}
+
+#[test]
+fn who_waits_for_an_answer_from_afar_and_receives_something_else_has_failed() {
+    // Node 2 sends to node 0 while that awaits an acknowledgement from 40 km: it fails at the end of node 2's frame, long
+    // before its time-out, and answers node 2 a SIFS later.
+    let flight = flight_ns(40_000.0);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let mut bench = bench(&[0.0, 40_000.0, 100.0], timing, Rules::standard());
+    bench.offer_at(0, 1, 54);
+    bench.run_to(us(35));
+    bench.offer_at(2, 0, 54);
+    let end = DIFS + data_a_ns();
+    // Node 2 has decoded the frame, and leaves the acknowledgement its time as if it came at once.
+    let rival_end = end + flight_ns(100.0) + SIFS + ACK + DIFS + data_a_ns();
+    bench.run_to(Instant::from_nanos(rival_end + flight_ns(100.0) + SIFS + 1));
+    assert!(bench.air.nodes[0].awaiting.is_none());
+    assert!(bench.air.nodes[0].overdue < Instant::from_nanos(end) + timing.answer_timeout);
+    assert!(bench.air.nodes[0].sending.is_some_and(|frame| frame.kind == FrameKind::Ack));
+}
+
+#[test]
+fn frames_from_afar_overlap_where_they_meet_and_nowhere_else() {
+    // Nodes 0 and 2, 30 km on either side of node 1 and deaf to each other, begin 80 us apart: both frames reach node 1, as
+    // far apart, and destroy each other there. Sent 250 us apart they do not, though the first is still under way to nobody.
+    for (apart_us, lost) in [(80, true), (400, false)] {
+        let flight = flight_ns(30_000.0);
+        let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+        let mut bench = bench(&[0.0, 30_000.0, 60_000.0], timing, Rules::standard());
+        for (from, to) in [(0, 2), (2, 0)] {
+            let ear = bench.air.far_ears_of(from).find(|&i| bench.air.ears[i].node == to).unwrap();
+            bench.air.ears[ear].sensed = false;
+            bench.air.ears[ear].decodable = false;
+        }
+        bench.run_to(us(1_000));
+        bench.offer_at(0, 1, 54);
+        bench.run_to(us(1_000 + apart_us));
+        bench.offer_at(2, BROADCAST, 54);
+        bench.run_to(
+            us(1_000) + Duration::from_nanos(data_a_ns() + flight) + Duration::from_micros(apart_us + 5),
+        );
+        assert_eq!(bench.air.counters(0).collided, u64::from(lost), "{apart_us} us apart");
+    }
+}
+
+#[test]
+fn a_broadcast_is_over_for_the_host_when_the_last_copy_has_landed() {
+    let mut bench = bench(&[0.0, 100.0, 20_000.0, 45_000.0], a(), Rules::standard());
+    bench.offer_at(0, BROADCAST, 54);
+    bench.run_to(us(5_000));
+    let end = DIFS + data_a_ns();
+    let at = |metres| end + flight_ns(metres);
+    let up: Vec<(u64, Up)> = bench.up.iter().map(|(at, up)| (at.as_nanos(), *up)).collect();
+    let received = |node| Up::Received { from: 0, at: node };
+    let done = Up::Done { by: 0, outcome: Outcome::Delivered };
+    assert_eq!(
+        up,
+        [(end, received(1)), (at(20_000.0), received(2)), (at(45_000.0), received(3)), (at(45_000.0), done)]
+    );
+}
+
+#[test]
+fn a_packet_given_up_while_it_travels_is_received_for_all_that() {
+    // 802.11a's time-out of 45 us is over long before the frame has crossed 50 km.
+    let rules = Rules { short_retry_limit: 1, ..Rules::standard() };
+    let mut bench = bench(&[0.0, 50_000.0], a(), rules);
+    bench.offer_at(0, 1, 54);
+    bench.run_to(us(5_000));
+    let landed = DIFS + data_a_ns() + flight_ns(50_000.0);
+    let up: Vec<(u64, Up)> = bench.up.iter().map(|(at, up)| (at.as_nanos(), *up)).collect();
+    let done = Up::Done { by: 0, outcome: Outcome::Unacknowledged };
+    assert_eq!(up, [(landed, Up::Received { from: 0, at: 1 }), (landed, done)]);
+}
+
+#[test]
+fn a_handshake_works_over_fifty_kilometres() {
+    let flight = flight_ns(50_000.0);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let rules = Rules { rts_threshold: Some(Bytes::new(0)), ..Rules::standard() };
+    let mut bench = bench(&[0.0, 50_000.0, 30_000.0], timing, rules);
+    bench.offer_at(0, 1, 54);
+    bench.run_to(us(10_000));
+    let kinds: Vec<FrameKind> = bench.frames().iter().map(|f| f.2).collect();
+    assert_eq!(kinds, [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack]);
+    assert_eq!(bench.done()[0].2, Outcome::Delivered);
+    // Node 2 dropped the reservation of the RTS: the standard's 2 SIFS + CTS + preamble + 2 slots are over before a DATA frame
+    // can come from 50 km away.
+    assert!(bench.air.nodes[2].unreserve_at.is_never());
+}
