@@ -404,6 +404,20 @@ fn window_traces_agree_with_a_linux_kernel() {
     }
 }
 
+/// A transfer is the flow's, however many connections n = kT opens: each of the four links delivers its thousand segments.
+#[test]
+fn a_transfer_over_many_connections_delivers_its_segments_once() {
+    let transfers: Vec<String> = (1..=4).map(|f| format!("flows.{f}.transfer=\"1000 packets\"")).collect();
+    let mut changes =
+        vec!["connections.k=10", "backoff.law=adaptive", "warmup=\"0 s\"", "duration=\"100 s\""];
+    changes.extend(transfers.iter().map(String::as_str));
+    let result = run(&builtin("chen10/a", &changes), 1);
+    for segments in goodputs(&result).iter().map(|pps| pps * 100.0) {
+        assert!((segments - 1000.0).abs() < 1e-6, "{segments}");
+    }
+    assert_eq!(result.packets.under_way, 0, "every flow has ended");
+}
+
 /// The same laws in two worlds: the packet simulation of ideal CSMA settles near the solver's fixed point.
 #[test]
 fn multi_connection_tcp_over_ideal_csma_runs_into_the_fixed_point() {

@@ -1,6 +1,6 @@
 //! Flows and their connections.
 
-use crate::spec::{FlowSpec, TcpSpec, Traffic};
+use crate::spec::{FlowSpec, Source, TcpSpec, Traffic};
 use evenair_des::Stream;
 use evenair_laws::connections::RttProportional;
 use evenair_tcp::{Receiver, Sender, SenderStats};
@@ -80,6 +80,8 @@ pub(crate) struct Flow {
     pub(crate) last_delay: Option<Duration>,
     /// Segments that its application has produced.
     pub(crate) produced: u32,
+    /// Of a transfer: segments that no connection has taken yet; shared by all of them.
+    pub(crate) remaining: Option<u32>,
     /// What its connections counted that are over.
     pub(crate) finished: SenderStats,
 }
@@ -117,6 +119,10 @@ impl Flow {
             jitter: Samples::default(),
             last_delay: None,
             produced: 0,
+            remaining: match spec.traffic {
+                Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => Some(count),
+                _ => None,
+            },
             finished: SenderStats::default(),
         }
     }
@@ -134,6 +140,11 @@ impl Flow {
             Traffic::Tcp(spec) => spec.payload.count(),
             Traffic::Datagrams { size, .. } => size.count(),
         }
+    }
+
+    /// Whether a transfer is complete, with all its connections closed.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.remaining == Some(0) && self.connections.is_empty()
     }
 
     /// Segments or datagrams are handed to the application.

@@ -175,7 +175,7 @@ pub enum Pattern {
 pub enum Source {
     /// Without end.
     Endless,
-    /// So many segments; then the connection closes.
+    /// So many segments in all, shared by the flow's connections; then they close.
     Segments(u32),
     /// One segment per interval: an application that produces no faster.
     Paced(Duration),

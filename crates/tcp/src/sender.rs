@@ -516,6 +516,18 @@ impl Sender {
         matches!(self.state, State::Opening | State::Established)
     }
 
+    /// Segments that the application has produced and that were never sent; of no meaning where it is endless.
+    pub const fn unsent(&self) -> u32 {
+        self.supplied - self.highest
+    }
+
+    /// One more segment from the application, for a connection that can send it; says whether it took it.
+    pub fn supply_one(&mut self) -> bool {
+        let takes = self.state == State::Established;
+        self.supplied += u32::from(takes);
+        takes
+    }
+
     /// The last round trip that the retransmission timer was told of, given once.
     pub fn take_round_trip(&mut self) -> Option<Duration> {
         self.last_round_trip.take()

@@ -415,6 +415,58 @@ fn a_transfer_of_so_many_segments_ends_and_a_paced_one_keeps_its_pace() {
 }
 
 #[test]
+fn a_finished_transfer_closes_its_connection() {
+    let mut spec = TcpSpec { source: Source::Segments(200), ..tcp(None) };
+    spec.sender.handshake = true;
+    let result = Network::run(&wired(1_000, 1, 50, Traffic::Tcp(spec)), seconds(1, 0, 20));
+    // SYN, 200 segments, FIN, and an answer to each: nothing is lost, and nothing is sent after that.
+    assert_eq!(result.packets.originated, 2 * 202);
+    assert_eq!(result.packets.delivered, 2 * 202);
+    let connections = &result.series.as_ref().unwrap().flows[0].connections;
+    assert!((connections[0] - 1.0).abs() < 1e-12 && connections[2..].iter().all(|&n| n < 1e-12));
+}
+
+/// However many connections share a transfer, come, go and lose packets meanwhile: the flow delivers its segments once.
+#[test]
+fn connections_share_a_transfer() {
+    let law = RttProportionalParams {
+        per_second: 40.0,
+        interval: Duration::from_millis(300),
+        ..RttProportionalParams::chen10()
+    };
+    let mut most = 0.0_f64;
+    for (seed, segments) in (1..=20).flat_map(|seed| [1, 2, 37, 1000].map(|segments| (seed, segments))) {
+        let tcp = TcpSpec { source: Source::Segments(segments), ..tcp(Some(law)) };
+        let mut spec = wired(2_000, 20, 15, Traffic::Tcp(tcp));
+        let model = LossModel::Frames(Probability::new(0.03).unwrap());
+        spec.losses = vec![LinkLoss { from: 0, to: 1, schedule: vec![(Instant::ZERO, model)] }];
+        let result = Network::run(&spec, seconds(seed, 0, 120));
+        let series = &result.series.as_ref().unwrap().flows[0];
+        let delivered = result.flows[0].goodput_pps * 120.0;
+        assert!((delivered - f64::from(segments)).abs() < 1e-6, "{delivered} of {segments}, seed {seed}");
+        assert!(series.connections.last().unwrap().abs() < 1e-12, "the flow has ended");
+        assert_conserved(&result);
+        most = series.connections.iter().fold(most, |most, &n| most.max(n));
+    }
+    assert!(most > 3.0, "{most} connections at most");
+}
+
+/// What a stop leaves of a transfer, the next stretch of activity finishes; the one after that has nothing to do.
+#[test]
+fn a_transfer_goes_on_after_a_pause() {
+    let at = |s| Instant::ZERO + Duration::from_secs(s);
+    let tcp = TcpSpec { source: Source::Segments(500), ..tcp(None) };
+    let mut spec = wired(1_000, 1, 50, Traffic::Tcp(tcp));
+    spec.flows[0].active = vec![(at(0), at(2)), (at(10), at(30)), (at(40), Instant::NEVER)];
+    let result = Network::run(&spec, seconds(1, 0, 60));
+    let series = &result.series.as_ref().unwrap().flows[0].goodput_pps;
+    let sum = |from, to| series[from..to].iter().sum::<f64>();
+    assert!(sum(0, 3) > 100.0 && sum(3, 9) < 0.5, "{series:?}");
+    assert!((sum(0, series.len()) - 500.0).abs() < 1e-6, "{}", sum(0, series.len()));
+    assert!(sum(20, series.len()) < 0.5, "{series:?}");
+}
+
+#[test]
 fn a_broadcast_reaches_everybody_in_range_and_counts_for_each() {
     let mut spec = four_links(false);
     let every = Pattern::Constant { interval: Duration::from_millis(100), jitter: 0.0 };

@@ -10,6 +10,9 @@ impl Network {
     pub(super) fn start(&mut self, flow: u32) {
         let state = &mut self.flows[flow as usize];
         let Some((_, until)) = state.active.pop_front() else { return };
+        if state.is_finished() {
+            return; // an earlier stretch of activity completed the transfer
+        }
         state.run += 1;
         state.is_active = true;
         let next = state.active.front().map(|&(from, _)| from);
@@ -46,8 +49,7 @@ impl Network {
         state.is_active = false;
         state.datagram_due = Instant::NEVER;
         for id in self.flows[flow as usize].connections.clone() {
-            self.connections[id as usize].sender.drain();
-            self.pump(id);
+            self.drain(id);
         }
     }
 

@@ -32,9 +32,7 @@ impl Network {
         let place = &mut self.connections[id as usize].sender;
         match spec.source {
             Source::Endless => (),
-            Source::Segments(count) => {
-                place.supply(count);
-            }
+            Source::Segments(_) => place.supply(0), // it takes from what remains of the transfer
             Source::Paced(_) => {
                 self.flows[flow as usize].produced = 1;
                 place.supply(1);
@@ -47,6 +45,7 @@ impl Network {
     /// Sends what a connection may send, and keeps its one timer entry in the event queue.
     pub(super) fn pump(&mut self, id: u32) {
         loop {
+            self.hand_out(id);
             let Connection { flow, epoch, ref mut sender, .. } = self.connections[id as usize];
             let Some(segment) = sender.poll_transmit(self.now) else { break };
             self.originate_segment(flow, id, epoch, segment);
@@ -60,6 +59,32 @@ impl Network {
         self.retire(id);
     }
 
+    /// Gives a connection of a transfer the next segment to have ready, or an end where nothing remains.
+    fn hand_out(&mut self, id: u32) {
+        let Connection { flow, ref mut sender, .. } = self.connections[id as usize];
+        let Some(remaining) = &mut self.flows[flow as usize].remaining else { return };
+        if !sender.is_open() || sender.unsent() > 0 {
+            return;
+        }
+        if *remaining == 0 {
+            sender.drain();
+        } else if sender.supply_one() {
+            *remaining -= 1;
+        }
+    }
+
+    /// A connection is to end; what it has not sent of a transfer is left to the others.
+    pub(super) fn drain(&mut self, id: u32) {
+        let Connection { flow, ref mut sender, .. } = self.connections[id as usize];
+        if let Some(remaining) = &mut self.flows[flow as usize].remaining
+            && sender.is_open()
+        {
+            *remaining += sender.unsent();
+        }
+        sender.drain();
+        self.pump(id);
+    }
+
     /// Frees the place of a connection that is over.
     fn retire(&mut self, id: u32) {
         let place = &self.connections[id as usize];
@@ -71,6 +96,9 @@ impl Network {
             flow.connections.remove(index);
             flow.finished.add(place.sender.stats());
             self.free.push(id);
+            if flow.is_finished() {
+                flow.is_active = false;
+            }
         }
     }
 
@@ -168,11 +196,12 @@ impl Network {
             .filter(|&id| self.connections[id as usize].sender.is_open())
             .collect();
         for &id in open.iter().skip(wanted) {
-            self.connections[id as usize].sender.drain();
-            self.pump(id);
+            self.drain(id);
         }
         for _ in open.len()..wanted {
-            self.open_connection(flow);
+            if self.flows[flow as usize].remaining != Some(0) {
+                self.open_connection(flow);
+            }
         }
         self.schedule_connections(flow);
     }

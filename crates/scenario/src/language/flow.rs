@@ -47,7 +47,8 @@ pub struct Flow {
     /// Mean time off, of on-off traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off: Option<Time>,
-    /// How much TCP has to send; without end, if it is not given.
+    /// How much TCP has to send in all, over all its connections and stretches of activity, which then close; without end, if it
+    /// is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<PacketCount>,
     /// How fast the application produces data for TCP; without limit, if it is not given.
