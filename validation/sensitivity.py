@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What [Chen10] chapter 6 does not say, and how much each reading of it matters: the tables of docs/validation.md section 6.
+"""What [Chen10] chapter 6 does not say, and how much each reading matters: tables of docs/validation.md section 6.
 
     validation/sensitivity.py [readings | interval | round-trip | silence | parameters]...
 
