@@ -2,8 +2,8 @@
 
 use evenair_agreement::kernel;
 
-/// Goodput at equal loss within 10 %, within 20 % where 8 % are lost; the round trip, which the sender's own queue makes
-/// where the link is the limit, as near.
+/// Goodput at equal loss within 10 %, within 20 % where 8 % are lost; the path's round trip, which the sender's own queue
+/// makes where the link is the limit, as near.
 #[test]
 fn senders_over_lossy_paths_agree_with_linux() {
     let mut apart = Vec::new();
