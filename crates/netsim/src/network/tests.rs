@@ -430,7 +430,7 @@ fn a_finished_transfer_closes_its_connection() {
 #[test]
 fn connections_share_a_transfer() {
     let law = RttProportionalParams {
-        per_second: 40.0,
+        per_second: 80.0,
         interval: Duration::from_millis(300),
         ..RttProportionalParams::chen10()
     };
