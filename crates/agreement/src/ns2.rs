@@ -1,6 +1,6 @@
 //! Recorded results of ns-2 2.35, made by the scripts in validation/ns2.
 
-use crate::recorded::{count, means};
+use crate::recorded::{count, means, means_and_errors};
 
 /// What ns-2 gave for the four-link topologies: topology, and each flow's mean packets per second over five seeds.
 pub fn four_links() -> Vec<(String, Vec<f64>)> {
@@ -27,6 +27,12 @@ pub const CHAIN_KBPS: [(f64, f64); 3] = [(284.0, 10.0), (170.0, 8.0), (52.0, 8.0
 /// name is the distance from S1 to R1 \[m\].
 pub fn single_hops() -> Vec<(String, Vec<f64>)> {
     means(include_str!("../../../validation/ns2/mesh.txt"))
+}
+
+/// What ns-2 gave with RTS/CTS where terminals are hidden and over three hops, and without it over one hop of 1500 m, by
+/// validation/ns2/rts.sh: scenario, and each flow's mean kb/s of payload with its standard error.
+pub fn handshakes() -> Vec<(String, Vec<(f64, f64)>)> {
+    means_and_errors(include_str!("../../../validation/ns2/rts.txt"))
 }
 
 /// Means over seeds of lines "name seed rate rate … total", without the total.

@@ -18,15 +18,16 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 mod theory;
+mod warn;
 
 pub use build::World;
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::FluidRun;
 pub use language::{
-    AckPriority, AqmLaw, BackoffLaw, BackoffUnit, CategoryName, CategoryTable, Connections, Drop, Flow,
-    FlowPattern, Fluid, FluidModel, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link, LinkLoss,
-    LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
+    AckPriority, AckTimeout, AqmLaw, BackoffLaw, BackoffUnit, CategoryName, CategoryTable, Connections, Drop,
+    Flow, FlowPattern, Fluid, FluidModel, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link,
+    LinkLoss, LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
     RoundTripKind, Scenario, Signal, Tcp, TrafficKind, WeakSignals, WindowName, Wire,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
