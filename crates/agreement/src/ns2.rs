@@ -1,6 +1,6 @@
 //! Recorded results of ns-2 2.35, made by the scripts in validation/ns2.
 
-use crate::recorded::{count, means, seeds};
+use crate::recorded::{count, means, means_and_errors, seeds};
 
 /// What ns-2 gave for the four-link topologies: topology, and each flow's mean packets per second over five seeds.
 pub fn four_links() -> Vec<(String, Vec<f64>)> {
@@ -33,6 +33,12 @@ pub fn single_hops() -> Vec<(String, Vec<f64>)> {
 /// `hops-3` or `chain`, `first` the first threshold \[segments\], 20 or 1000.
 pub fn wide_window(place: &str, first: u32) -> Vec<Vec<f64>> {
     seeds(include_str!("../../../validation/ns2/window.txt"), &format!("{place}-{first}"))
+}
+
+/// What ns-2 gave with RTS/CTS where terminals are hidden and over three hops, and without it over one hop of 1500 m, by
+/// validation/ns2/rts.sh: scenario, and each flow's mean kb/s of payload with its standard error.
+pub fn handshakes() -> Vec<(String, Vec<(f64, f64)>)> {
+    means_and_errors(include_str!("../../../validation/ns2/rts.txt"))
 }
 
 /// Means over seeds of lines "name seed rate rate … total", without the total.

@@ -2,23 +2,31 @@
 
 /// Means over seeds of lines "name seed number number …", in the order in which the names first come.
 pub(crate) fn means(text: &str) -> Vec<(String, Vec<f64>)> {
-    let mut groups: Vec<(String, u32, Vec<f64>)> = Vec::new();
+    let numbers = |columns: Vec<(f64, f64)>| columns.into_iter().map(|(mean, _)| mean).collect();
+    means_and_errors(text).into_iter().map(|(name, columns)| (name, numbers(columns))).collect()
+}
+
+/// The same with standard errors.
+pub(crate) fn means_and_errors(text: &str) -> Vec<(String, Vec<(f64, f64)>)> {
+    let mut groups: Vec<(String, Vec<Vec<f64>>)> = Vec::new();
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let (Some(name), Some(_seed)) = (words.next(), words.next()) else { continue };
         let numbers: Vec<f64> = words.map(|word| word.parse().expect("a number")).collect();
         match groups.iter_mut().find(|(n, ..)| n == name) {
-            Some((_, count, sums)) => {
-                *count += 1;
-                sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
-            }
-            None => groups.push((name.into(), 1, numbers)),
+            Some((_, columns)) => columns.iter_mut().zip(numbers).for_each(|(column, x)| column.push(x)),
+            None => groups.push((name.into(), numbers.into_iter().map(|x| vec![x]).collect())),
         }
     }
-    let mean = |(name, count, sums): (String, u32, Vec<f64>)| {
-        (name, sums.into_iter().map(|s| s / f64::from(count)).collect())
-    };
-    groups.into_iter().map(mean).collect()
+    let columns = |columns: Vec<Vec<f64>>| columns.iter().map(|column| mean_and_error(column)).collect();
+    groups.into_iter().map(|(name, all)| (name, columns(all))).collect()
+}
+
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+    (mean, if values.len() > 1 { (squares / (n - 1.0) / n).sqrt() } else { 0.0 })
 }
 
 /// The mean of each column of numbers, and its standard error.

@@ -173,8 +173,16 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     print(&format!("\n{} studies, {} claims: {tally}\n", ids.len(), tally.all()))
 }
 
+/// To the terminal, not into what is read by programs.
+fn warn(scenario: &Scenario) {
+    for warning in scenario.warnings() {
+        let _ = writeln!(std::io::stderr().lock(), "warning: {warning}");
+    }
+}
+
 pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = scenario(&options.scenario, &options.set)?;
+    warn(&scenario);
     watch_for_interrupt();
     let keep = RecordOptions {
         series: options.series,
@@ -290,6 +298,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     if options.resolved {
         return print(&resolved(&scenario)?);
     }
+    warn(&scenario);
     let world = scenario.describe();
     let names = &world.network.nodes;
     let mut out = format!("{}\n", if scenario.name.is_empty() { &options.scenario } else { &scenario.name });

@@ -476,3 +476,29 @@ fn every_claim_of_the_theory_holds() {
         assert!(report.contains("figure-0"));
     }
 }
+
+#[test]
+fn a_link_too_long_for_its_time_out_is_warned_of() {
+    let radio = ["--set", "radio.transmission_range=20 km", "--set", "radio.carrier_sense_range=20 km"];
+    for command in ["run", "show"] {
+        let long = [&[command, "cell", "--set", "nodes.a.at=[9000, 0]"], &radio[..], &SHORT[..]].concat();
+        let output = evenair(&long);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("warning: link ") && stderr(&output).contains("mac.coverage_class = 21")
+        );
+        let mended = evenair(&[&long[..], &["--set", "mac.ack_timeout=distance"]].concat());
+        assert!(mended.status.success() && !stderr(&mended).contains("warning"), "{}", stderr(&mended));
+    }
+}
+
+#[test]
+fn what_the_theory_cannot_do_is_said_and_no_panic() {
+    let late = ["fluid", "cz06/one", "--set", "flows.1.start=3 s", "--set", "fluid.duration=2 s"];
+    let output = evenair(&late);
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("no flow is active within fluid.duration"), "{}", stderr(&output));
+    let unbounded = ["--set", "backoff.law=adaptive", "--set", "backoff.r_max=inf", "--seeds", "1"];
+    let output = evenair(&[&["compare", "chen10/a"], &unbounded[..], &SHORT[..]].concat());
+    assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+}

@@ -3,7 +3,7 @@
 mod flows;
 mod mac;
 
-pub(crate) use mac::airtime;
+pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 
 use crate::error::Mistake;
 use crate::language::{MacKind, Radio, Scenario};
@@ -70,7 +70,9 @@ impl Scenario {
         }
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
-        let mac = self.mac_spec()?;
+        let delay = |link: &Link| medium.hearing(link.from as usize, link.to as usize).map(|ear| ear.delay);
+        let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
+        let mac = self.mac_spec(longest)?;
         let backoff = self.backoff_spec(&mac)?;
         let network = NetworkSpec {
             rates: self.link_rates(&nodes)?,

@@ -6,6 +6,9 @@ use crate::quantity::PacketCount;
 use evenair_units::{Instant, Probability};
 use std::collections::BTreeSet;
 
+/// The largest IP packet (RFC 791: the total length has 16 bits) \[bytes\].
+const PACKET_BYTES_MAX: u32 = 65_535;
+
 impl Scenario {
     /// Checks what the types cannot.
     pub(crate) fn check(&self) -> Result<(), Mistake> {
@@ -142,6 +145,16 @@ impl Scenario {
         for (key, size) in [("tcp.payload", self.tcp.payload), ("tcp.headers", self.tcp.headers)] {
             if size.is_some_and(|s| s.0.count() == 0) {
                 return Err(Mistake::at(key, "must be at least 1 byte"));
+            }
+        }
+        if let (Some(payload), Some(headers)) = (self.tcp.payload, self.tcp.headers) {
+            let whole = payload.0 + headers.0;
+            if whole.count() > PACKET_BYTES_MAX {
+                let most = PACKET_BYTES_MAX.saturating_sub(headers.0.count());
+                let why = format!(
+                    "{payload} and {headers} of headers are {whole}, more than the {PACKET_BYTES_MAX} of an IP packet; make it at most {most} bytes"
+                );
+                return Err(Mistake::at("tcp.payload", why));
             }
         }
         if let Some(drop) = &self.drop

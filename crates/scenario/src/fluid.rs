@@ -77,6 +77,12 @@ impl Scenario {
         };
         let mut whole = start;
         let stretches = self.stretches_s(until);
+        if stretches.is_empty() {
+            let what = format!(
+                "no flow is active within fluid.duration, {until} s: make it longer, or let a flow start earlier (flows.ID.start)"
+            );
+            return Err(Failure::Malformed(what));
+        }
         for (i, (from, to, active)) in stretches.iter().enumerate() {
             let is_last = i + 1 == stretches.len();
             self.follow(&mut run, &settings, &mut whole, (*from, *to), active, until, is_last)?;

@@ -18,15 +18,16 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 mod theory;
+mod warn;
 
 pub use build::World;
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::FluidRun;
 pub use language::{
-    AckPriority, AqmLaw, BackoffLaw, BackoffUnitName, CategoryName, CategoryTable, Connections, Drop, Flow,
-    FlowPattern, Fluid, FluidModel, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link, LinkLoss,
-    LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
+    AckPriority, AckTimeout, AqmLaw, BackoffLaw, BackoffUnitName, CategoryName, CategoryTable, Connections,
+    Drop, Flow, FlowPattern, Fluid, FluidModel, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link,
+    LinkLoss, LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
     RoundTripKind, RoundTripSamples, Scenario, Signal, Tcp, TrafficKind, UnsampledRule, WeakSignals,
     WindowName, Wire,
 };

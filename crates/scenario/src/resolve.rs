@@ -2,7 +2,7 @@
 
 use crate::error::Mistake;
 use crate::language::{
-    BackoffLaw, CategoryTable, HoldingLaw, InterferenceRule, Mac, MacKind, PreambleKind, Preset,
+    AckTimeout, BackoffLaw, CategoryTable, HoldingLaw, InterferenceRule, Mac, MacKind, PreambleKind, Preset,
     PropagationName, Radio, Scenario, TrafficKind, WeakSignals, WindowName,
 };
 use crate::quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
@@ -199,6 +199,10 @@ impl Mac {
         self.sensing_delay.get_or_insert(Time(Duration::from_micros(sensing_us)));
         self.short_retry_limit.get_or_insert(Rules::standard().short_retry_limit);
         self.long_retry_limit.get_or_insert(Rules::standard().long_retry_limit);
+        if !ns2 {
+            self.coverage_class.get_or_insert(0);
+            self.ack_timeout.get_or_insert(AckTimeout::Standard);
+        }
         if phy == PhyStandard::B {
             let preamble = *self.preamble.get_or_insert(PreambleKind::Long);
             // The lowest rate that the preamble has.

@@ -1,5 +1,7 @@
 //! What the language accepts, what it says to bad input, and what comes out.
 
+mod limits;
+
 use super::*;
 use evenair_netsim::Network;
 use proptest::prelude::*;

@@ -78,8 +78,10 @@ fn simulated_stages(
     let mut worlds: Vec<(&'static str, &'static str, Scenario)> = Vec::new();
     // What the ideal MAC does not have, such as channel errors, leaves its stages out.
     if let Ok(ideal) = base.over_ideal_csma() {
-        if let BackoffLaw::Adaptive { acks, .. } = &ideal.backoff
+        // Acknowledgements go first at r_max, which must then be a bound.
+        if let BackoffLaw::Adaptive { acks, r_max, .. } = &ideal.backoff
             && *acks != AckPriority::High
+            && r_max.is_some_and(f64::is_finite)
         {
             let mut first = ideal.clone();
             if let BackoffLaw::Adaptive { acks, .. } = &mut first.backoff {

@@ -3,14 +3,19 @@
 use super::RESOLVED;
 use crate::error::Mistake;
 use crate::language::{
-    AckPriority, BackoffLaw, BackoffUnitName, CategoryTable, HoldingLaw, InterferenceRule, MacKind, Measure,
-    PreambleKind, Preset, Scenario, WeakSignals,
+    AckPriority, AckTimeout, BackoffLaw, BackoffUnitName, CategoryTable, HoldingLaw, InterferenceRule,
+    MacKind, Measure, PreambleKind, Preset, Scenario, WeakSignals,
 };
+use crate::quantity::Time;
 use evenair_laws::BadParameter;
 use evenair_laws::backoff::{AdaptiveParams, BackoffUnit, DcfParams, QueueMeasure};
 use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::{Capture, ControlRate, EdcaParams, Holding, MacTiming, Phy, PhyStandard, Preamble, Rules};
+
+/// The greatest coverage class (IEEE 802.11-2016 table 9-79).
+pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
+const NS2_HAS_NONE: &str = "is for the standard preset: ns-2's slot and time-out are fixed, and cover 600 m";
 
 impl Scenario {
     /// The physical layer; none, if the MAC is ideal.
@@ -26,7 +31,8 @@ impl Scenario {
         })
     }
 
-    pub(super) fn mac_spec(&self) -> Result<MacSpec, Mistake> {
+    /// `longest` is the propagation over the longest hop in use.
+    pub(super) fn mac_spec(&self, longest: Duration) -> Result<MacSpec, Mistake> {
         let Some(phy) = self.phy() else { return self.ideal_spec() };
         let mac = &self.mac;
         if mac.holding.is_some() {
@@ -47,7 +53,13 @@ impl Scenario {
             PhyStandard::G => MacTiming::g(control),
         };
         let (timing, rules) = match self.preset {
-            Preset::Standard => (timing, Rules::standard()),
+            Preset::Standard => (self.over_distance(timing, longest)?, Rules::standard()),
+            Preset::Ns2 if mac.coverage_class.is_some() => {
+                return Err(Mistake::at("mac.coverage_class", NS2_HAS_NONE));
+            }
+            Preset::Ns2 if mac.ack_timeout.is_some() => {
+                return Err(Mistake::at("mac.ack_timeout", NS2_HAS_NONE));
+            }
             Preset::Ns2 if phy.standard == PhyStandard::B => (timing.ns2(), Rules::ns2()),
             Preset::Ns2 => return Err(Mistake::at("preset", "ns-2's 802.11 is 802.11b")),
         };
@@ -61,6 +73,29 @@ impl Scenario {
             ..rules
         };
         Ok(MacSpec::Dcf { timing, rules: self.capture(rules) })
+    }
+
+    /// What the operator has set for long links.
+    fn over_distance(&self, timing: MacTiming, longest: Duration) -> Result<MacTiming, Mistake> {
+        let class = self.mac.coverage_class.expect(RESOLVED);
+        let Some(class) = u8::try_from(class).ok().filter(|&class| class <= COVERAGE_CLASS_MAX) else {
+            let why = format!(
+                "{class} must lie between 0 and {COVERAGE_CLASS_MAX}, which is for 13.9 km; beyond it mac.ack_timeout = \"distance\" lengthens the time-out alone"
+            );
+            return Err(Mistake::at("mac.coverage_class", why));
+        };
+        let timing = timing.with_coverage_class(class);
+        match self.mac.ack_timeout.expect(RESOLVED) {
+            AckTimeout::Standard => Ok(timing),
+            AckTimeout::Distance => Ok(timing.with_round_trip(longest * 2)),
+            AckTimeout::After(time) if time.0 < timing.answer_timeout => {
+                let least = Time(timing.answer_timeout);
+                let why =
+                    format!("{time} is less than {least}, the standard's, which is for no distance at all");
+                Err(Mistake::at("mac.ack_timeout", why))
+            }
+            AckTimeout::After(time) => Ok(timing.with_round_trip(time.0 - timing.answer_timeout)),
+        }
     }
 
     fn capture(&self, rules: Rules) -> Rules {
@@ -83,6 +118,8 @@ impl Scenario {
             ("long_retry_limit", mac.long_retry_limit.is_some()),
             ("rts_threshold", mac.rts_threshold.is_some()),
             ("sensing_delay", mac.sensing_delay.is_some()),
+            ("coverage_class", mac.coverage_class.is_some()),
+            ("ack_timeout", mac.ack_timeout.is_some()),
         ];
         if let Some((key, _)) = unused.iter().find(|(_, given)| *given) {
             return Err(Mistake::at(&format!("mac.{key}"), "has no meaning for the ideal MAC"));

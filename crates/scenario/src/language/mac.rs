@@ -36,6 +36,16 @@ pub struct Mac {
     /// How long after a frame's arrival a station can still begin to transmit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensing_delay: Option<Time>,
+    /// IEEE 802.11's coverage class, 0 to 31: slots, inter-frame spaces and time-outs grow by 3 us a class, enough for 450 m more.
+    /// What `iw phy set coverage` sets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage_class: Option<u32>,
+    /// How long an ACK or a CTS is waited for: "standard" (SIFS, slot and preamble), "distance" (that and twice the propagation
+    /// over the longest hop that a flow takes, as if every station had been told its distance), or a time from the end of
+    /// the frame, such as "400 us".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub ack_timeout: Option<AckTimeout>,
     /// How long a packet takes between the network layer and its queue, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_layer_delay: Option<Time>,
@@ -60,6 +70,41 @@ pub enum MacKind {
     /// Ideal CSMA: continuous time, zero sensing time, no collisions.
     #[serde(rename = "ideal")]
     Ideal,
+}
+
+/// How long an ACK or a CTS is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum AckTimeout {
+    /// As IEEE 802.11 has it: SIFS, slot and preamble.
+    Standard,
+    /// That, and twice the propagation over the longest hop in use.
+    Distance,
+    /// So long after the end of the frame.
+    After(Time),
+}
+
+impl TryFrom<String> for AckTimeout {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "standard" => Ok(Self::Standard),
+            "distance" => Ok(Self::Distance),
+            time => time.parse().map(Self::After).map_err(|why| {
+                format!("{why}; allowed are \"standard\", \"distance\" and a time such as \"400 us\"")
+            }),
+        }
+    }
+}
+
+impl From<AckTimeout> for String {
+    fn from(timeout: AckTimeout) -> Self {
+        match timeout {
+            AckTimeout::Standard => "standard".into(),
+            AckTimeout::Distance => "distance".into(),
+            AckTimeout::After(time) => time.to_string(),
+        }
+    }
 }
 
 /// Preamble of 802.11b.

@@ -41,6 +41,7 @@ impl DcfAir {
     }
 
     /// The frame on the air that a node sends from now on.
+    #[inline]
     fn sending(&self, now: Instant, node: usize, frame: &Reply) -> Sending {
         let &Reply { kind, to, by, reserves, .. } = frame;
         let queue = &self.queues[by as usize];
@@ -56,7 +57,7 @@ impl DcfAir {
             since: now,
             size,
             retry: kind == FrameKind::Data && queue.short_failures + queue.long_failures > 0,
-            far: self.far_ears_of(node).any(|i| self.ears[i].node == to),
+            far: self.is_wide && self.far_ears_of(node).any(|i| self.ears[i].node == to),
             answer,
             reserves,
             receiver_busy: false,
@@ -86,7 +87,9 @@ impl DcfAir {
                 frame.receiver_busy = true;
             }
         }
-        self.miss_flights(node);
+        if self.is_wide {
+            self.miss_flights(node);
+        }
         for i in self.ears_of(node) {
             let ear = self.ears[i];
             let arrival = now + Duration::from_nanos(u64::from(ear.delay_ns));
@@ -100,7 +103,9 @@ impl DcfAir {
             self.arrive(there, (node, by), ear, arrival, arrival + airtime);
         }
         out.wakes.push((until, Wake::FrameEnd(node as u32)));
-        self.launch(now, node, airtime, out);
+        if self.is_wide {
+            self.launch(now, node, airtime, out);
+        }
     }
 
     pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Effects) {
@@ -124,7 +129,9 @@ impl DcfAir {
                     out.up.push(Up::Received { from: sent.by, at: ear.node });
                 }
             }
-            self.end_far_wait(there, reception, ended, out);
+            if self.is_wide {
+                self.end_far_wait(there, reception, ended, out);
+            }
             next = next.min(self.resume(there, ended));
         }
         if sent.to == BROADCAST {
@@ -183,6 +190,7 @@ impl DcfAir {
     }
 
     /// The addressee has decoded a frame. Tells whether the exchange goes on, or is complete.
+    #[inline]
     pub(super) fn accept(
         &mut self,
         there: usize,
@@ -209,6 +217,7 @@ impl DcfAir {
     }
 
     /// What a node sends a SIFS after a frame that it has decoded.
+    #[inline]
     fn reply_to(&mut self, there: usize, from: usize, sent: &Sending, at: Instant) -> Option<Reply> {
         let too_late = self.is_too_late(there, at);
         let this = &mut self.nodes[there];

@@ -177,7 +177,7 @@ impl DcfAir {
 
     /// Whoever awaits an answer from afar and receives anything else takes the answer for missing (clause 10.3.2.9).
     pub(super) fn end_far_wait(&mut self, node: usize, reception: Reception, at: Instant, out: &mut Effects) {
-        if !self.is_wide || reception == Reception::Unnoticed || !self.rules.hears_out_answers {
+        if reception == Reception::Unnoticed || !self.rules.hears_out_answers {
             return;
         }
         let this = &mut self.nodes[node];

@@ -1,0 +1,102 @@
+//! Long links, large packets, short fluid runs: what is refused, and what is warned of.
+
+use super::*;
+
+/// Two nodes of 802.11a so far apart.
+fn far(distance_m: f64, changes: &[&str]) -> Result<Scenario, ScenarioError> {
+    let place = format!("nodes.b.at=[{distance_m}, 0]");
+    let given = [
+        "mac.kind=\"802.11a\"",
+        "radio.transmission_range=\"60 km\"",
+        "radio.carrier_sense_range=\"60 km\"",
+        "duration=2 s",
+        "warmup=1 s",
+        "flows.1.traffic=saturated",
+        "flows.1.size=\"1500 bytes\"",
+        &place,
+    ];
+    set(&[&given[..], changes].concat())
+}
+
+fn throughput_pps(scenario: &Scenario) -> f64 {
+    Network::run(&scenario.network(), scenario.run_spec(1)).flows[0].goodput_pps
+}
+
+#[test]
+fn a_link_too_long_for_its_time_out_is_warned_of_and_the_remedy_helps() {
+    assert!(far(1_300.0, &[]).unwrap().warnings().is_empty());
+    let plain = far(7_000.0, &[]).unwrap();
+    let warnings = plain.warnings();
+    assert_eq!(warnings.len(), 1);
+    for word in ["link a>b", "45 us", "mac.ack_timeout = \"distance\"", "mac.coverage_class = 16"] {
+        assert!(warnings[0].contains(word), "{word} is missing in {}", warnings[0]);
+    }
+    let lost = throughput_pps(&plain);
+    for remedy in ["mac.ack_timeout=distance", "mac.coverage_class=16", "mac.ack_timeout=\"92 us\""] {
+        let mended = far(7_000.0, &[remedy]).unwrap();
+        assert!(mended.warnings().is_empty(), "{remedy}");
+        assert!(throughput_pps(&mended) > 4.0 * lost, "{remedy}");
+    }
+    // A class costs slots; the time-out alone does not.
+    let of = |change| throughput_pps(&far(7_000.0, &[change]).unwrap());
+    assert!(of("mac.ack_timeout=distance") > 1.3 * of("mac.coverage_class=31"));
+    let fifty = far(50_000.0, &[]).unwrap().warnings();
+    assert!(!fifty[0].contains("coverage_class"), "no class is long enough: {}", fifty[0]);
+    let mended = far(50_000.0, &["mac.ack_timeout=distance"]).unwrap();
+    assert!(mended.warnings().is_empty() && throughput_pps(&mended) > 500.0);
+}
+
+#[test]
+fn coverage_classes_and_time_outs_are_checked() {
+    let error = |changes: &[&str]| far(7_000.0, changes).unwrap_err().to_string();
+    assert!(error(&["mac.coverage_class=32"]).contains("mac.coverage_class: 32 must lie between 0 and 31"));
+    assert!(error(&["mac.ack_timeout=\"20 us\""]).contains("mac.ack_timeout: 20 us is less than 45 us"));
+    let word = error(&["mac.ack_timeout=long"]);
+    assert!(word.contains("allowed are \"standard\", \"distance\" and a time"), "{word}");
+    let ns2 = ["mac.kind=\"802.11b\"", "preset=ns2"];
+    for change in ["mac.coverage_class=1", "mac.ack_timeout=distance"] {
+        assert!(error(&[&ns2[..], &[change]].concat()).contains("ns-2's slot and time-out are fixed"));
+        assert!(error(&["mac.kind=ideal", change]).contains("has no meaning for the ideal MAC"));
+    }
+    // ns-2's own time-out leaves 4 us, 600 m there and back.
+    assert!(far(590.0, &ns2).unwrap().warnings().is_empty());
+    assert!(far(610.0, &ns2).unwrap().warnings()[0].contains("as in ns-2"));
+}
+
+#[test]
+fn what_is_resolved_reads_back() {
+    for timeout in ["standard", "distance", "\"400 us\""] {
+        let scenario = far(100.0, &["mac.coverage_class=3", &format!("mac.ack_timeout={timeout}")]).unwrap();
+        let again = parse(&scenario.to_toml().unwrap()).unwrap();
+        assert_eq!(again, scenario);
+    }
+}
+
+#[test]
+fn packets_beyond_16_bits_are_refused_and_beyond_an_msdu_warned_of() {
+    let error = set(&["tcp.payload=\"60000 bytes\"", "tcp.headers=\"6000 bytes\""]).unwrap_err().to_string();
+    for word in ["x.toml", "tcp.payload: 60000 bytes", "66000 bytes", "at most 59535 bytes"] {
+        assert!(error.contains(word), "{word} is missing in {error}");
+    }
+    let error = set(&["flows.1.traffic=saturated", "flows.1.size=\"66000 bytes\""]).unwrap_err().to_string();
+    assert!(error.contains("60000 bytes"), "{error}");
+    let size = |payload: u32| set(&[&format!("tcp.payload=\"{payload} bytes\"")]).unwrap();
+    assert!(size(2_256).warnings().is_empty(), "2256 + 40 + 8 bytes of LLC are 2304");
+    assert!(size(2_257).warnings()[0].contains("802.11 frame carries"));
+    let ns2 = set(&["tcp.payload=\"4000 bytes\"", "preset=ns2"]).unwrap();
+    assert!(ns2.warnings().is_empty(), "ns-2 carries it");
+}
+
+#[test]
+fn a_fluid_run_that_ends_before_its_flows_begin_is_refused() {
+    let text = r#"
+nodes = [{ id = "s" }, { id = "r" }]
+wires = [{ from = "s", to = "r", rate = "1 Mbps", delay = "84 ms" }]
+losses = [{ from = "s", to = "r", loss = 0.02, one_way = true }]
+flows = [{ id = "1", from = "s", to = "r", traffic = "saturated", start = "3 s" }]
+fluid = { model = "e-multcp", duration = "2 s" }
+"#;
+    let error = parse(text).unwrap().fluid().expect_err("nothing flows").to_string();
+    assert!(error.contains("no flow is active within fluid.duration, 2 s"), "{error}");
+    assert!(parse(&text.replace("2 s", "4 s")).unwrap().fluid().is_ok());
+}
