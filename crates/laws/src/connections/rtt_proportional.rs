@@ -151,8 +151,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn secs(seconds: f64) -> Option<Duration> {
-        Some(Duration::from_secs_f64(seconds))
+    fn secs(seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds)
     }
 
     fn law(change: impl Fn(&mut RttProportionalParams)) -> RttProportional {
@@ -165,7 +165,7 @@ mod tests {
     fn the_numbers_of_section_6_1_7() {
         // kT = [3.4, 17.4, 8.0, 8.3] gives whole numbers below them.
         for (round_trip_s, n) in [(0.343, 3), (1.732, 17), (0.795, 7), (0.822, 8)] {
-            assert_eq!(law(|_| ()).on_interval(secs(round_trip_s)), n);
+            assert_eq!(law(|_| ()).on_interval(Some(secs(round_trip_s))), n);
         }
     }
 
@@ -177,22 +177,22 @@ mod tests {
     #[test]
     fn hysteresis_holds_a_number_that_hovers() {
         let mut law = law(|p| p.hysteresis = 0.5);
-        assert_eq!(law.on_interval(secs(0.51)), 5);
-        assert_eq!(law.on_interval(secs(0.62)), 5, "6.2 lies within 5..6 ± 0.5");
-        assert_eq!(law.on_interval(secs(0.66)), 6);
+        assert_eq!(law.on_interval(Some(secs(0.51))), 5);
+        assert_eq!(law.on_interval(Some(secs(0.62))), 5, "6.2 lies within 5..6 ± 0.5");
+        assert_eq!(law.on_interval(Some(secs(0.66))), 6);
     }
 
     #[test]
     fn smoothing_takes_the_mean() {
         let mut law = law(|p| p.smoothed = true);
-        assert_eq!(law.on_interval(secs(0.91)), 5);
+        assert_eq!(law.on_interval(Some(secs(0.91))), 5);
     }
 
     #[test]
     fn an_interval_without_a_sample_holds_halves_or_grows() {
         let after = |unsampled| {
             let mut law = law(|p| p.unsampled = unsampled);
-            [secs(0.9), None, None, secs(0.5)].map(|sample| law.on_interval(sample))
+            [Some(secs(0.9)), None, None, Some(secs(0.5))].map(|sample| law.on_interval(sample))
         };
         assert_eq!(after(Unsampled::Hold), [9, 9, 9, 5]);
         assert_eq!(after(Unsampled::Halve), [9, 4, 2, 5]);
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_held_stays_however_long_it_takes() {
         let mut law = law(|p| p.smoothed = true);
-        let n = law.on_interval(secs(0.91));
+        let n = law.on_interval(Some(secs(0.91)));
         assert!((0..10_000).all(|_| law.on_interval(None) == n));
     }
 
