@@ -14,29 +14,21 @@ pub(crate) fn means_and_errors(text: &str) -> Vec<(String, Vec<(f64, f64)>)> {
         let (Some(name), Some(_seed)) = (words.next(), words.next()) else { continue };
         let numbers: Vec<f64> = words.map(|word| word.parse().expect("a number")).collect();
         match groups.iter_mut().find(|(n, ..)| n == name) {
-            Some((_, columns)) => columns.iter_mut().zip(numbers).for_each(|(column, x)| column.push(x)),
-            None => groups.push((name.into(), numbers.into_iter().map(|x| vec![x]).collect())),
+            Some((_, rows)) => rows.push(numbers),
+            None => groups.push((name.into(), vec![numbers])),
         }
     }
-    let columns = |columns: Vec<Vec<f64>>| columns.iter().map(|column| mean_and_error(column)).collect();
-    groups.into_iter().map(|(name, all)| (name, columns(all))).collect()
+    groups.into_iter().map(|(name, rows)| (name, mean_and_error(&rows))).collect()
 }
 
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-    (mean, if values.len() > 1 { (squares / (n - 1.0) / n).sqrt() } else { 0.0 })
-}
-
-/// The mean of each column of numbers, and its standard error.
+/// The mean of each column of numbers, and its standard error; none is known of one row.
 pub fn mean_and_error(rows: &[Vec<f64>]) -> Vec<(f64, f64)> {
     let count = rows.len() as f64;
     (0..rows[0].len())
         .map(|column| {
             let mean = rows.iter().map(|row| row[column]).sum::<f64>() / count;
             let squares = rows.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>();
-            (mean, (squares / (count - 1.0) / count).sqrt())
+            (mean, if rows.len() > 1 { (squares / (count - 1.0) / count).sqrt() } else { 0.0 })
         })
         .collect()
 }

@@ -332,17 +332,11 @@ fn numbers_of_another_origin_are_never_the_papers() {
     assert!(folder.path().join("claims.parquet").exists());
 }
 
-/// Papers whose studies do not yet say it.
-const STILL_TO_CITE: [&str; 2] = ["chen10/", "cz06/"];
-
 /// A number that is said to be a paper's must say where it is printed there.
 #[test]
 fn every_number_of_a_paper_says_where_it_is_printed() {
     let mut silent = Vec::new();
     for id in study_ids() {
-        if STILL_TO_CITE.iter().any(|paper| id.starts_with(paper)) {
-            continue;
-        }
         for claim in Study::builtin(id).unwrap().claims {
             if claim.paper.is_some() && claim.place.as_deref().unwrap_or_default().is_empty() {
                 silent.push(format!("{id}: {}", claim.text));
