@@ -9,8 +9,8 @@ use evenair_scenario::Scenario;
 pub struct Case {
     /// `reno` or `cubic`.
     pub law: String,
-    /// RACK-TLP as Linux comes. Without, Linux 6.18 still runs RACK and only leaves TLP away.
-    pub rack: bool,
+    /// Whether Linux was left as it comes; with RACK-TLP switched off, 6.18 still runs RACK and only leaves TLP away.
+    pub probes: bool,
     /// The link's rate \[b/s\].
     pub rate_bps: f64,
     /// What a full segment and its acknowledgement need without a queue \[ms\].
@@ -43,9 +43,6 @@ impl Outcome {
     }
 }
 
-/// What evenair's endpoint is given beside SACK and delayed acknowledgements, to be what the kernel's is.
-pub const ENDPOINT: &[&str] = &[];
-
 /// A case of the record.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -69,7 +66,7 @@ pub fn recorded() -> Vec<Recorded> {
         let number = |name: &str| word(name).parse::<f64>().expect("a number");
         let case = Case {
             law: word("law").into(),
-            rack: word("rack") == "1",
+            probes: word("rack") == "1",
             rate_bps: number("rate_bps"),
             round_trip_ms: number("round_trip_ms"),
             lottery_percent: number("lottery_percent"),
@@ -110,6 +107,8 @@ pub fn simulated(recorded: &Recorded, seconds: u32, seeds: u64) -> Outcome {
         [tcp]
         window = \"{law}\"
         sack = true
+        rack = true
+        tail_loss_probe = {}
         delayed_ack = \"40 ms\"
         payload = \"1460 bytes\"
         headers = \"40 bytes\"
@@ -118,10 +117,10 @@ pub fn simulated(recorded: &Recorded, seconds: u32, seeds: u64) -> Outcome {
         ",
         case.rate_bps,
         recorded.lottery,
+        case.probes,
         1000.0 + case.round_trip_ms,
     );
-    let changes: Vec<String> = ENDPOINT.iter().map(ToString::to_string).collect();
-    let scenario = Scenario::parse("lossy", &text, &changes).expect("the scenario is right");
+    let scenario = Scenario::parse("lossy", &text, &[]).expect("the scenario is right");
     let row = |seed| seen(&Network::run(&scenario.network(), scenario.run_spec(seed)));
     Outcome::of(&(1..=seeds).map(row).collect::<Vec<_>>())
 }
