@@ -24,7 +24,7 @@ fn main() {
 
 fn lossy_paths_against_linux() {
     println!(
-        "\n| Mb/s, ms | law | RACK-TLP | lottery | Linux 6.18 [kb/s] | lost | RTT [ms] | evenair | lost | RTT | difference |"
+        "\n| Mb/s, ms | law | TLP | lottery | Linux 6.18 [kb/s] | lost | RTT [ms] | evenair | lost | RTT | difference |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for recorded in kernel::recorded() {
@@ -35,7 +35,7 @@ fn lossy_paths_against_linux() {
             case.rate_bps / 1e6,
             case.round_trip_ms,
             case.law,
-            if case.rack { "on" } else { "off" },
+            if case.probes { "on" } else { "off" },
             case.lottery_percent,
             theirs.goodput_kbps,
             theirs.error_kbps,

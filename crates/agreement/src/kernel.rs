@@ -9,8 +9,8 @@ use evenair_scenario::Scenario;
 pub struct Case {
     /// `reno` or `cubic`.
     pub law: String,
-    /// RACK-TLP as Linux comes. Without, Linux 6.18 still runs RACK and only leaves TLP away.
-    pub rack: bool,
+    /// Whether Linux was left as it comes; with RACK-TLP switched off, 6.18 still runs RACK and only leaves TLP away.
+    pub probes: bool,
     /// The link's rate \[b/s\].
     pub rate_bps: f64,
     /// What a full segment and its acknowledgement need without a queue \[ms\].
@@ -28,8 +28,8 @@ pub struct Outcome {
     pub error_kbps: f64,
     /// Segments lost of a hundred sent, by lottery and queue.
     pub lost_percent: f64,
-    /// Mean over data segments of what they and their acknowledgements spend on the path, in its queue and on their way; what
-    /// the receiver delays its acknowledgements by is left out \[ms\].
+    /// The path's round trip: from a segment's start to the arrival of the acknowledgement that it evokes, without its wait
+    /// for a second segment \[ms\].
     pub round_trip_ms: f64,
 }
 
@@ -66,7 +66,7 @@ pub fn recorded() -> Vec<Recorded> {
         let number = |name: &str| word(name).parse::<f64>().expect("a number");
         let case = Case {
             law: word("law").into(),
-            rack: word("rack") == "1",
+            probes: word("rack") == "1",
             rate_bps: number("rate_bps"),
             round_trip_ms: number("round_trip_ms"),
             lottery_percent: number("lottery_percent"),
@@ -107,6 +107,7 @@ pub fn simulated(recorded: &Recorded, seconds: u32, seeds: u64) -> Outcome {
         [tcp]
         window = \"{law}\"
         sack = true
+        rack = true
         tail_loss_probe = {}
         delayed_ack = \"40 ms\"
         payload = \"1460 bytes\"
@@ -116,7 +117,7 @@ pub fn simulated(recorded: &Recorded, seconds: u32, seeds: u64) -> Outcome {
         ",
         case.rate_bps,
         recorded.lottery,
-        case.rack,
+        case.probes,
         1000.0 + case.round_trip_ms,
     );
     let scenario = Scenario::parse("lossy", &text, &[]).expect("the scenario is right");

@@ -20,7 +20,7 @@ fn senders_over_lossy_paths_agree_with_linux() {
     assert!(apart.is_empty(), "{}", apart.join("\n"));
 }
 
-/// The record is whole: three paths, two laws, RACK-TLP on and off, six losses; goodput known to about 3 %.
+/// The record is whole: three paths, two laws, RACK with tail-loss probes and without, six losses; goodput known to about 3 %.
 #[test]
 fn the_record_is_whole_and_precise() {
     let recorded = kernel::recorded();
