@@ -104,7 +104,7 @@ impl MacTiming {
     }
 
     /// For a cell in which signals take longer: aAirPropagationTime, and with it the slot, the spaces and the time-out, grow
-    /// by 3 µs a class (IEEE 802.11-2016 clauses 10.21.5 and 17.3.8.6, table 9-79). It counts there and back: a class is 450 m,
+    /// by 3 µs a class (IEEE 802.11-2016 clauses 9.4.2.9 and 10.21.5). It counts there and back: a class is 450 m,
     /// as in Linux.
     #[must_use]
     pub fn with_coverage_class(self, class: u8) -> Self {

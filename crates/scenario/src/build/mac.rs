@@ -13,7 +13,7 @@ use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::{Capture, ControlRate, EdcaParams, Holding, MacTiming, Phy, PhyStandard, Preamble, Rules};
 
-/// The greatest coverage class (IEEE 802.11-2016 table 9-79).
+/// The greatest coverage class (IEEE 802.11-2016 clause 9.4.2.9).
 pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
 const NS2_HAS_NONE: &str = "is for the standard preset: ns-2's slot and time-out are fixed, and cover 600 m";
 

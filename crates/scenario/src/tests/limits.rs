@@ -100,3 +100,39 @@ fluid = { model = "e-multcp", duration = "2 s" }
     assert!(error.contains("no flow is active within fluid.duration, 2 s"), "{error}");
     assert!(parse(&text.replace("2 s", "4 s")).unwrap().fluid().is_ok());
 }
+
+/// Time-outs that are over while frames travel, repetitions that are acknowledged late, broadcasts: no packet is lost or counted
+/// twice on the way.
+#[test]
+fn every_packet_over_fifty_kilometres_is_accounted_for() {
+    let text = TWO.replace("[[flows]]", "[[nodes]]\nid = \"c\"\nat = [30000, 0]\n[[flows]]")
+        + "[[flows]]\nid = \"2\"\nfrom = \"c\"\nto = \"*\"\ntraffic = \"saturated\"\n";
+    for more in
+        ["preset=standard", "mac.rts_threshold=\"0 bytes\"", "mac.ack_timeout=distance", "backoff.law=edca"]
+    {
+        for retries in ["mac.short_retry_limit=1", "mac.short_retry_limit=7"] {
+            let changes = [
+                "mac.kind=\"802.11a\"",
+                "radio.transmission_range=\"60 km\"",
+                "radio.carrier_sense_range=\"60 km\"",
+                "nodes.b.at=[50000, 0]",
+                "duration=3 s",
+                "warmup=0 s",
+                "flows.1.traffic=tcp",
+                more,
+                retries,
+            ];
+            let scenario = Scenario::parse("x.toml", &text, &changes.map(String::from)).unwrap();
+            for seed in 1..5 {
+                let result = Network::run(&scenario.network(), scenario.run_spec(seed));
+                let packets = result.packets;
+                assert_eq!(
+                    packets.originated,
+                    packets.delivered + packets.dropped + packets.under_way,
+                    "{more}, {retries}, seed {seed}: {packets:?}"
+                );
+                assert!(result.flows[1].goodput_pps > 100.0);
+            }
+        }
+    }
+}
