@@ -1,7 +1,7 @@
 //! Tables and maps as text.
 
 use evenair_netsim::FlowResult;
-use evenair_study::{Metric, Outcome, Quantity, RunRecord, Verdict};
+use evenair_study::{Figure, Metric, Outcome, Published, Quantity, RunRecord, Verdict};
 use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
@@ -47,8 +47,8 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
         flows.extend(names.iter().filter(|n| !flows.contains(*n)).collect::<Vec<_>>());
     }
     let mut quantities: Vec<Quantity> = vec![Metric::Goodput.into()];
-    quantities.extend(study.figures.iter().filter(|f| f.metric.is_some()).map(|f| f.quantity()));
-    quantities.extend(study.published.iter().map(|p| p.quantity()));
+    quantities.extend(study.figures.iter().filter(|f| f.metric.is_some()).map(Figure::quantity));
+    quantities.extend(study.published.iter().map(Published::quantity));
     let mut seen = Vec::new();
     for quantity in quantities {
         if !seen.contains(&quantity) {
@@ -82,10 +82,9 @@ fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> Stri
     let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
     let of_all = (None, quantity.metric.over_flows_name().to_string());
     // A metric of the network has no columns of flows, a statistic over time none of all flows.
-    let has_any =
-        |flow: &Option<&str>| outcome.shape().any(|(v, _)| outcome.row(v, *flow, quantity).is_some());
+    let has_any = |flow: Option<&str>| outcome.shape().any(|(v, _)| outcome.row(v, flow, quantity).is_some());
     let (columns_of, names): (Vec<Option<&str>>, Vec<String>) =
-        of_flows.chain([of_all]).filter(|(flow, _)| has_any(flow)).unzip();
+        of_flows.chain([of_all]).filter(|(flow, _)| has_any(*flow)).unzip();
     let mut rows = vec![std::iter::once(String::new()).chain(names).collect()];
     let mut optimum_of_last = None;
     let row = |label: String, variant: &str, quantity: Quantity| {

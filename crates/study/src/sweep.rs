@@ -351,10 +351,11 @@ fn load(path: &Path) -> Option<RunRecord> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
+/// Numbers drafts: two variants may be the same runs, and be written at once.
+static DRAFTS: AtomicUsize = AtomicUsize::new(0);
+
 fn store(path: &Path, record: &RunRecord) -> Result<(), SweepError> {
     let text = serde_json::to_vec(record).expect("a record is plain data");
-    // Two variants may be the same runs, and be written at once.
-    static DRAFTS: AtomicUsize = AtomicUsize::new(0);
     let draft = DRAFTS.fetch_add(1, Ordering::Relaxed);
     let draft = path.with_extension(format!("part-{}-{draft}", std::process::id()));
     std::fs::write(&draft, text)

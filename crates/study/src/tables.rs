@@ -67,7 +67,7 @@ pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), Parquet
         ("where", text(|c| c.place.clone().unwrap_or_default())),
         ("measured", number(|c| c.measured)),
         ("half_width_95", number(|c| c.half_width)),
-        ("seeds", Column::Count(claims.iter().map(|c| c.seeds as i64).collect())),
+        ("seeds", Column::Count(claims.iter().map(|c| (c.seeds as u64).cast_signed()).collect())),
         ("required", text(|c| c.required.clone())),
         ("paper", number(|c| c.paper)),
         ("reference", number(|c| c.reference.as_ref().map(|r| r.value))),

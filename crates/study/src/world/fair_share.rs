@@ -23,18 +23,18 @@ const DRAWS: u32 = 10_000;
 
 /// On a random placement, drawn with the seed; simulated with the seeds 1 to 5.
 pub(super) fn on_a_random_placement(base: &Scenario, seed: u64) -> Result<RunRecord, String> {
-    experiment(placed(base, seed)?, seed, 1)
+    experiment(&placed(base, seed)?, seed, 1)
 }
 
 /// On the scenario's own placement; simulated with five seeds of its own for each seed.
 pub(super) fn here(scenario: &Scenario, seed: u64) -> Result<RunRecord, String> {
-    experiment(scenario.clone(), seed, seed * SEEDS + 1)
+    experiment(scenario, seed, seed * SEEDS + 1)
 }
 
-fn experiment(scenario: Scenario, seed: u64, first_seed: u64) -> Result<RunRecord, String> {
+fn experiment(scenario: &Scenario, seed: u64, first_seed: u64) -> Result<RunRecord, String> {
     let theory = scenario.theory().map_err(|e| e.to_string())?;
     // B, the throughput of one hop: the mean back-off belongs to each packet's time.
-    let backoff_s = mean_backoff(&scenario)?.as_secs_f64();
+    let backoff_s = mean_backoff(scenario)?.as_secs_f64();
     let mut demands: Vec<Demand> = theory.demands();
     for demand in &mut demands {
         demand.limit = f64::INFINITY;
@@ -53,12 +53,12 @@ fn experiment(scenario: Scenario, seed: u64, first_seed: u64) -> Result<RunRecor
     let (low, high) = (shares[0].0.min(shares[1].0) * 0.5, shares[0].0.max(shares[1].0) * 1.5);
     let rates: Vec<f64> =
         (0..RATES).map(|i| low + (high - low) * f64::from(i) / f64::from(RATES - 1)).collect();
-    let delivered: Vec<Vec<f64>> = rates.iter().map(|&rate| delivered(&scenario, rate, first_seed)).collect();
+    let delivered: Vec<Vec<f64>> = rates.iter().map(|&rate| delivered(scenario, rate, first_seed)).collect();
     let mut errors = [None; 2];
     for ((share, held), error) in shares.iter().zip(&mut errors) {
         *error = fair_share_point(&rates, &delivered, held).map(|point| (share - point) / point);
     }
-    let mut record = super::blank(&scenario, &theory);
+    let mut record = super::blank(scenario, &theory);
     record.seed = seed;
     for (s, flow) in record.flows.iter_mut().enumerate() {
         flow.goodput_pps = delivered[RATES as usize / 2][s];
