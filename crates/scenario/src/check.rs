@@ -103,6 +103,38 @@ impl Scenario {
         Ok(())
     }
 
+    fn check_tcp(&self) -> Result<(), Mistake> {
+        let tcp = &self.tcp;
+        let zero = |count: Option<PacketCount>| count == Some(PacketCount(0));
+        for (key, on, needed, needs) in [
+            ("tcp.rack", tcp.rack, tcp.sack, "tcp.sack"),
+            ("tcp.tail_loss_probe", tcp.tail_loss_probe, tcp.rack, "tcp.rack"),
+        ] {
+            if on == Some(true) && needed == Some(false) {
+                return Err(Mistake::at(key, format!("needs {needs}: set {needs} = true")));
+            }
+        }
+        if zero(tcp.receiver_window) || zero(tcp.initial_window) {
+            return Err(Mistake::at("tcp", "windows must hold at least 1 segment"));
+        }
+        for (key, size) in [("tcp.payload", tcp.payload), ("tcp.headers", tcp.headers)] {
+            if size.is_some_and(|s| s.0.count() == 0) {
+                return Err(Mistake::at(key, "must be at least 1 byte"));
+            }
+        }
+        if let (Some(payload), Some(headers)) = (tcp.payload, tcp.headers) {
+            let whole = payload.0 + headers.0;
+            if whole.count() > PACKET_BYTES_MAX {
+                let most = PACKET_BYTES_MAX.saturating_sub(headers.0.count());
+                let why = format!(
+                    "{payload} and {headers} of headers are {whole}, more than the {PACKET_BYTES_MAX} of an IP packet; make it at most {most} bytes"
+                );
+                return Err(Mistake::at("tcp.payload", why));
+            }
+        }
+        Ok(())
+    }
+
     fn check_values(&self) -> Result<(), Mistake> {
         for (index, node) in self.nodes.iter().enumerate() {
             if !node.at.iter().flatten().all(|x| x.is_finite() && x.abs() < 1e9) {
@@ -131,32 +163,7 @@ impl Scenario {
         if let Some((key, _)) = limits.iter().find(|(_, limit)| *limit == Some(0)) {
             return Err(Mistake::at(&format!("mac.{key}"), "must be at least 1"));
         }
-        for (key, on, needed, needs) in [
-            ("tcp.rack", self.tcp.rack, self.tcp.sack, "tcp.sack"),
-            ("tcp.tail_loss_probe", self.tcp.tail_loss_probe, self.tcp.rack, "tcp.rack"),
-        ] {
-            if on == Some(true) && needed == Some(false) {
-                return Err(Mistake::at(key, format!("needs {needs}: set {needs} = true")));
-            }
-        }
-        if zero(self.tcp.receiver_window) || zero(self.tcp.initial_window) {
-            return Err(Mistake::at("tcp", "windows must hold at least 1 segment"));
-        }
-        for (key, size) in [("tcp.payload", self.tcp.payload), ("tcp.headers", self.tcp.headers)] {
-            if size.is_some_and(|s| s.0.count() == 0) {
-                return Err(Mistake::at(key, "must be at least 1 byte"));
-            }
-        }
-        if let (Some(payload), Some(headers)) = (self.tcp.payload, self.tcp.headers) {
-            let whole = payload.0 + headers.0;
-            if whole.count() > PACKET_BYTES_MAX {
-                let most = PACKET_BYTES_MAX.saturating_sub(headers.0.count());
-                let why = format!(
-                    "{payload} and {headers} of headers are {whole}, more than the {PACKET_BYTES_MAX} of an IP packet; make it at most {most} bytes"
-                );
-                return Err(Mistake::at("tcp.payload", why));
-            }
-        }
+        self.check_tcp()?;
         if let Some(drop) = &self.drop
             && !(0.0..=1.0).contains(&drop.per_packet)
         {
