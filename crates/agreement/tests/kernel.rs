@@ -1,6 +1,9 @@
 //! The rung of the real kernel: senders of Linux over paths that lose packets, recorded by validation/linux/lossy.py.
 
 use evenair_agreement::kernel;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
 
 /// Goodput at equal loss within 10 %, within 20 % where 8 % are lost; the path's round trip, which the sender's own queue
 /// makes where the link is the limit, as near.
@@ -29,4 +32,46 @@ fn the_record_is_whole_and_precise() {
         assert!((lottery * 100.0 / case.lottery_percent - 1.0).abs() < 0.25, "{case:?}: {lottery}");
         assert!(outcome.error_kbps / outcome.goodput_kbps < 0.04, "{case:?}: {outcome:?}");
     }
+}
+
+/// The kernel of this machine, for ten seconds: the program that made the record still runs, repeats what the lottery took, and
+/// gets what the record has within a quarter. Needs root, TUN devices and Python, and says so where it is skipped.
+#[test]
+fn the_path_program_runs_where_it_may() {
+    if let Some(missing) = missing() {
+        let note = format!("skipped: validation/linux/lossy.py needs {missing}");
+        writeln!(std::io::stderr(), "{note}").expect("standard error is there");
+        return;
+    }
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/linux/lossy.py");
+    let words =
+        ["--trace", "cubic", "--rate", "1000000", "--round-trip", "20", "--loss", "4", "--seconds", "10"];
+    let output = Command::new("python3").arg(program).args(words).output().expect("Python is there");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let count = |word: &str| text.lines().filter(|line| line.contains(word)).count();
+    let (lost, again) = (count(" LOST"), count(" again "));
+    assert!(lost > 5 && again.abs_diff(lost) <= 5, "{lost} lost, {again} sent again");
+    let goodput = text.split("'goodput_kbps': ").nth(1).and_then(|rest| rest.split(',').next());
+    let goodput: f64 = goodput.and_then(|number| number.parse().ok()).expect("the last line has it");
+    let of_the_record = |r: &&kernel::Recorded| {
+        r.case.law == "cubic"
+            && r.case.rate_bps < 2e6
+            && r.case.round_trip_ms < 100.0
+            && r.case.lottery_percent > 3.9
+    };
+    let recorded = kernel::recorded();
+    let recorded = recorded.iter().find(of_the_record).expect("a recorded case").outcome.goodput_kbps;
+    assert!((goodput / recorded - 1.0).abs() < 0.25, "{goodput} kb/s, the record has {recorded}");
+}
+
+/// What the path program needs and is not here.
+fn missing() -> Option<&'static str> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let root =
+        status.lines().any(|line| line.starts_with("Uid:") && line.split_whitespace().nth(2) == Some("0"));
+    let python =
+        Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
+    let needs = [(root, "root"), (Path::new("/dev/net/tun").exists(), "TUN devices"), (python, "Python")];
+    needs.iter().find(|(here, _)| !here).map(|(_, what)| *what)
 }
