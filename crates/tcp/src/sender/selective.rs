@@ -96,6 +96,9 @@ impl Sender {
             return self.rack.detect(now, &mut self.scoreboard, self.oldest, window);
         }
         let below = self.scoreboard.lost_below();
+        if below == 0 {
+            return Found::default();
+        }
         // Repetitions are not judged: that of a lost one waits for the timer.
         let lost = self.scoreboard.lose_where(|offset, mark| offset < below && mark.fate == Fate::UnderWay);
         Found { lost, ..Found::default() }
