@@ -173,7 +173,8 @@ impl Sender {
     /// How long to wait for acknowledgements before the data's end is probed (RFC 8985 section 7.2); none if it is not.
     pub(super) fn probe_wait(&self) -> Option<Duration> {
         let calm = self.phase == Phase::Open && self.scoreboard.arrived() == 0;
-        if !(self.params.tail_loss_probe && calm && self.probe.is_none()) {
+        let probes = self.params.tail_loss_probe && self.params.rack && self.sack();
+        if !(probes && calm && self.probe.is_none()) {
             return None;
         }
         let delay = if self.outstanding() == 1 { ACK_DELAY_MAX } else { Duration::from_millis(2) };

@@ -424,6 +424,21 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
     prop::collection::vec(fate, 0..600)
 }
 
+/// Without selective acknowledgements, or without RACK, there is nothing that a probe could be chosen from.
+#[test]
+fn a_probe_needs_selective_acknowledgements_and_rack() {
+    for (recovery, rack) in [(Recovery::NewReno, true), (Recovery::NewReno, false), (Recovery::Sack, false)] {
+        let mut sender = Sender::new(SenderParams { rack, tail_loss_probe: true, ..params(recovery) });
+        send_all(&mut sender, at(0));
+        sender.handle_reply(at(100), ack(1));
+        send_all(&mut sender, at(100));
+        let timeout = sender.poll_timeout();
+        assert!(!timeout.is_never());
+        sender.handle_timeout(timeout);
+        assert_eq!((sender.stats().timeouts, sender.stats().probes), (1, 0), "{recovery:?}, RACK {rack}");
+    }
+}
+
 proptest! {
     /// Over a network that loses, repeats and reorders, nothing is delivered twice or out of order, no invariant
     /// breaks, and once the network behaves everything arrives and the connection closes.
