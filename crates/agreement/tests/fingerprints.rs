@@ -25,7 +25,7 @@ fn line(id: &str, way: &str, changes: &[&str]) -> Option<String> {
     let scenario = Scenario::parse(id, builtin_scenario(id)?, &all).ok()?;
     let result = Network::run(&scenario.network(), scenario.run_spec(1));
     let goodputs: Vec<String> = result.flows.iter().map(|f| format!("{:.1}", f.goodput_pps)).collect();
-    Some(format!("{id} ({way}): {} {} [{}]", result.fingerprint, result.events, goodputs.join(", ")))
+    Some(format!("{id} ({way}): {} [{}]", result.fingerprint, goodputs.join(", ")))
 }
 
 #[test]
