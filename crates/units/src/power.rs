@@ -9,11 +9,13 @@ pub struct Dbm(f64);
 
 impl Dbm {
     /// `level` dBm.
+    #[inline]
     pub const fn new(level: f64) -> Self {
         Self(level)
     }
 
     /// The level \[dBm\].
+    #[inline]
     pub const fn level(self) -> f64 {
         self.0
     }
@@ -22,6 +24,7 @@ impl Dbm {
 /// How much stronger `self` is \[dB\].
 impl Sub for Dbm {
     type Output = f64;
+    #[inline]
     fn sub(self, other: Self) -> f64 {
         self.0 - other.0
     }
@@ -30,6 +33,7 @@ impl Sub for Dbm {
 /// Raised by so many decibels.
 impl Add<f64> for Dbm {
     type Output = Self;
+    #[inline]
     fn add(self, gain_db: f64) -> Self {
         Self(self.0 + gain_db)
     }

@@ -28,11 +28,13 @@ impl Probability {
     ///
     /// # Errors
     /// Names the value if it lies outside, or is not a number.
+    #[inline]
     pub fn new(value: f64) -> Result<Self, NotAProbability> {
         if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(NotAProbability(value)) }
     }
 
     /// The nearest probability: what is below zero or not a number becomes zero, what is above one becomes one.
+    #[inline]
     pub const fn clamped(value: f64) -> Self {
         if value >= 1.0 {
             Self(1.0)
@@ -44,6 +46,7 @@ impl Probability {
     }
 
     /// The value.
+    #[inline]
     pub const fn value(self) -> f64 {
         self.0
     }

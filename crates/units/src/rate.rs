@@ -13,21 +13,25 @@ pub struct Bytes(u32);
 
 impl Rate {
     /// `bps` bits per second.
+    #[inline]
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
 
     /// `kbps` thousand bits per second.
+    #[inline]
     pub const fn from_kbps(kbps: u64) -> Self {
         Self(kbps * 1_000)
     }
 
     /// Bits per second.
+    #[inline]
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
     /// How long `size` takes, rounded to the nearest nanosecond; a rate of zero takes forever.
+    #[inline]
     pub const fn time_for(self, size: Bytes) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
@@ -38,6 +42,7 @@ impl Rate {
 
     /// How long `size` takes, rounded up to a whole microsecond, as the LENGTH field of 802.11b counts it
     /// (IEEE 802.11-2016 clause 16.2.3.5).
+    #[inline]
     pub const fn whole_micros_for(self, size: Bytes) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
@@ -48,16 +53,19 @@ impl Rate {
 
 impl Bytes {
     /// `count` bytes.
+    #[inline]
     pub const fn new(count: u32) -> Self {
         Self(count)
     }
 
     /// The number of bytes.
+    #[inline]
     pub const fn count(self) -> u32 {
         self.0
     }
 
     /// The number of bits.
+    #[inline]
     pub const fn bits(self) -> u64 {
         self.0 as u64 * 8
     }
@@ -65,6 +73,7 @@ impl Bytes {
 
 impl core::ops::Add for Bytes {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }

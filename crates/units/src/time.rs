@@ -18,26 +18,31 @@ impl Instant {
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The instant `ns` nanoseconds after the start.
+    #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
     /// Nanoseconds since the start.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Seconds since the start, for results and figures.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9 // not times 1e-9: whole seconds stay whole
     }
 
     /// The time from `earlier` to here, zero if `earlier` is later.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
     /// Whether this deadline never comes.
+    #[inline]
     pub const fn is_never(self) -> bool {
         self.0 == u64::MAX
     }
@@ -50,58 +55,69 @@ impl Duration {
     pub const MAX: Self = Self(u64::MAX);
 
     /// `ns` nanoseconds.
+    #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
     /// `us` microseconds.
+    #[inline]
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
 
     /// `ms` milliseconds.
+    #[inline]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
     /// `s` seconds.
+    #[inline]
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
 
     /// `s` seconds, rounded to the nearest nanosecond; negative and not-a-number become zero, and what is too long
     /// becomes [`Duration::MAX`].
+    #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         // The cast saturates at both ends and maps NaN to zero.
         Self((s * 1e9 + 0.5) as u64)
     }
 
     /// Nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Seconds.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9 // not times 1e-9: whole seconds stay whole
     }
 
     /// `self - other`, zero if `other` is longer.
+    #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// How many whole `other` fit; `other` must not be zero.
+    #[inline]
     pub const fn whole(self, other: Self) -> u64 {
         self.0 / other.0
     }
 
     /// Scaled by a non-negative factor, rounded to the nearest nanosecond.
+    #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
     }
 
     /// Whether this is no time at all.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -109,6 +125,7 @@ impl Duration {
 
 impl Add<Duration> for Instant {
     type Output = Self;
+    #[inline]
     fn add(self, length: Duration) -> Self {
         // Saturates so that NEVER stays NEVER.
         Self(self.0.saturating_add(length.0))
@@ -116,6 +133,7 @@ impl Add<Duration> for Instant {
 }
 
 impl AddAssign<Duration> for Instant {
+    #[inline]
     fn add_assign(&mut self, length: Duration) {
         *self = *self + length;
     }
@@ -123,6 +141,7 @@ impl AddAssign<Duration> for Instant {
 
 impl Sub<Self> for Instant {
     type Output = Duration;
+    #[inline]
     fn sub(self, earlier: Self) -> Duration {
         debug_assert!(self >= earlier, "an interval ends before it begins");
         self.since(earlier)
@@ -131,12 +150,14 @@ impl Sub<Self> for Instant {
 
 impl Add for Duration {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Duration {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -144,6 +165,7 @@ impl AddAssign for Duration {
 
 impl Sub for Duration {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         debug_assert!(self >= other, "a duration became negative");
         self.saturating_sub(other)
@@ -151,6 +173,7 @@ impl Sub for Duration {
 }
 
 impl SubAssign for Duration {
+    #[inline]
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
     }
@@ -158,6 +181,7 @@ impl SubAssign for Duration {
 
 impl Mul<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }
@@ -165,12 +189,14 @@ impl Mul<u64> for Duration {
 
 impl Div<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn div(self, parts: u64) -> Self {
         Self(self.0 / parts)
     }
 }
 
 impl core::iter::Sum for Duration {
+    #[inline]
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
         parts.fold(Self::ZERO, Add::add)
     }
