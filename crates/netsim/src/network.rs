@@ -194,7 +194,8 @@ impl Network {
         while next < self.effects.up.len() {
             match self.effects.up[next] {
                 Up::Received { from, .. } => self.on_received(from),
-                Up::Done { by, outcome } => self.on_done(by, outcome),
+                Up::Done { by, outcome, .. } => self.on_done(by, outcome),
+                Up::Attempt { .. } => (), // nobody asks
             }
             next += 1;
         }
@@ -273,11 +274,21 @@ impl Network {
             queue.service = Service::Front;
             self.waiting[queue.node as usize] -= 1;
             let Hop { to, rate, .. } = Self::hop(&self.flows, packet);
-            Head { to, size: Bytes::new(u32::from(packet.size)), rate }
+            Head {
+                to,
+                size: Bytes::new(u32::from(packet.size)),
+                mode: evenair_wifi::Mode::at(rate),
+                packet: evenair_wifi::PacketId(0),
+            }
         } else if let Some(law) = queue.law.as_ref().filter(|law| law.sends_dummies()) {
             queue.service = Service::Dummy;
             let size = law.params().packet_bytes;
-            Head { to: queue.next_hop, size, rate: queue.rate }
+            Head {
+                to: queue.next_hop,
+                size,
+                mode: evenair_wifi::Mode::at(queue.rate),
+                packet: evenair_wifi::PacketId::NONE,
+            }
         } else {
             return;
         };
