@@ -24,6 +24,9 @@ impl DcfAir {
             return self.book(by, now); // it holds the medium already
         }
         let busy = self.busy(node);
+        if !busy {
+            self.resume(node, now); // between a frame and its answer countdowns may stand still
+        }
         let ready = self.ready(node, &self.countdowns[by as usize]);
         let (queue, countdown) = (&mut self.queues[by as usize], &mut self.countdowns[by as usize]);
         if countdown.left.is_some_and(|left| !busy && countdown.from + left < now) {

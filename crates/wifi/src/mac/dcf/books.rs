@@ -8,6 +8,9 @@ use evenair_units::Instant;
 
 impl DcfAir {
     pub(crate) fn start_ledger(&mut self, now: Instant) {
+        for node in 0..self.nodes.len() {
+            self.resume(node, now); // between a frame and its answer countdowns may stand still
+        }
         let mut ledger = Ledger::new(self.queues.len(), now);
         for c in 0..self.queues.len() as u32 {
             let doing = self.doing(c);

@@ -112,31 +112,41 @@ impl DcfAir {
         let sent = self.nodes[node].sending.take().expect("a frame ends that nobody sent");
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         self.expect_answer(now, node, &sent, out);
-        let mut next = Instant::NEVER;
+        let addressee = self.ears_of(node).find(|&i| self.ears[i].node == sent.to);
         let (mut decoded, mut answered) = (false, false);
-        for i in self.ears_of(node) {
-            let ear = self.ears[i];
-            let there = ear.node as usize;
-            let ended = now + Duration::from_nanos(u64::from(ear.delay_ns));
-            let reception = self.depart(there, node, ear, ended, &sent);
-            self.after_reception(there, reception, &sent, ended);
-            if reception == Reception::Decoded {
-                if ear.node == sent.to {
-                    decoded = true;
-                    answered = self.accept(there, node, &sent, ended, out);
-                } else if sent.to == BROADCAST {
-                    decoded = true;
-                    out.up.push(Up::Received {
-                        from: sent.by,
-                        at: ear.node,
-                        packet: self.queues[sent.by as usize].packet,
-                    });
-                }
-            }
+        // The addressee first: whether it will answer decides what the others do.
+        if let Some(i) = addressee {
+            let (reception, ended) = self.end_at(now, node, i, &sent);
+            let there = self.ears[i].node as usize;
+            decoded = reception == Reception::Decoded;
+            answered = decoded && self.accept(there, node, &sent, ended, out);
             if self.is_wide {
                 self.end_far_wait(there, reception, ended, out);
             }
-            next = next.min(self.resume(there, ended));
+        }
+        // An answer from near by comes before any countdown can end. Whoever hears that, too, need not run a countdown for
+        // the SIFS between; who does not is let go on when it has begun (`on_respond`).
+        let goes_on = answered && sent.kind != FrameKind::Ack;
+        let mut next = Instant::NEVER;
+        for i in self.ears_of(node) {
+            let there = self.ears[i].node as usize;
+            let ended = if addressee == Some(i) {
+                now + Duration::from_nanos(u64::from(self.ears[i].delay_ns))
+            } else {
+                let (reception, ended) = self.end_at(now, node, i, &sent);
+                if self.is_wide {
+                    self.end_far_wait(there, reception, ended, out);
+                }
+                if reception == Reception::Decoded && sent.to == BROADCAST {
+                    decoded = true;
+                    let packet = self.queues[sent.by as usize].packet;
+                    out.up.push(Up::Received { from: sent.by, at: there as u32, packet });
+                }
+                ended
+            };
+            if !goes_on || self.is_watched(there) {
+                next = next.min(self.resume(there, ended));
+            }
         }
         if sent.to == BROADCAST {
             self.end_broadcast(now, node, &sent, decoded, out);
@@ -149,9 +159,39 @@ impl DcfAir {
         if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts) {
             next = next.min(self.resume(node, now));
         }
-        if !answered || sent.kind == FrameKind::Ack {
+        if !goes_on {
             self.schedule_access(node, next, out);
-        } // else the reply, from near by, comes before any countdown can end, and `on_respond` looks who is left
+        }
+    }
+
+    /// A frame's last energy reaches one of its near hearers: what it makes of it, and when.
+    #[inline]
+    fn end_at(&mut self, now: Instant, node: usize, ear: usize, sent: &Sending) -> (Reception, Instant) {
+        let ear = self.ears[ear];
+        let there = ear.node as usize;
+        let ended = now + Duration::from_nanos(u64::from(ear.delay_ns));
+        let reception = self.depart(there, node, ear, ended, sent);
+        self.after_reception(there, reception, sent, ended);
+        (reception, ended)
+    }
+
+    /// Whether a SIFS in which its countdowns do not run would show: in the ledger, or in a back-off of no slots with nothing to
+    /// send, which ends as soon as it runs and is interrupted.
+    #[inline]
+    fn is_watched(&self, node: usize) -> bool {
+        let mut contenders = self.contenders(node);
+        self.ledger.is_some()
+            || contenders.any(|c| {
+                let countdown = &self.countdowns[c as usize];
+                countdown.left == Some(Duration::ZERO) && !countdown.has_head
+            })
+    }
+
+    /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer.
+    fn resume_hearers(&mut self, now: Instant, node: usize) {
+        for i in self.ears_of(node) {
+            self.resume(self.ears[i].node as usize, now);
+        }
     }
 
     /// The sender of an RTS or a DATA frame waits for its answer.
@@ -292,6 +332,7 @@ impl DcfAir {
             if !self.far_ears_of(node).any(|i| self.ears[i].node == reply.to) {
                 self.expect_no_answer(now, to, out);
             }
+            self.resume_hearers(now, to);
             return self.schedule_least(to, out);
         }
         for c in self.contenders(node) {
@@ -304,6 +345,7 @@ impl DcfAir {
         }
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
+        self.resume_hearers(now, to);
         self.schedule_least(to, out);
     }
 
@@ -322,6 +364,7 @@ impl DcfAir {
         }
         let next = self.resume(node, now);
         self.schedule_access(node, next, out);
+        self.resume_hearers(now, to);
         self.schedule_least(to, out);
         self.book(c, now);
     }
