@@ -18,6 +18,7 @@ mod access;
 mod books;
 mod exchange;
 mod flight;
+mod node;
 mod reception;
 #[cfg(test)]
 mod tests;
@@ -34,8 +35,7 @@ use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
 use flight::Flight;
-use reception::{Heard, Locked};
-use smallvec::SmallVec;
+use node::{Node, Station};
 use std::collections::BTreeMap;
 
 /// Which of overlapping frames survives at a receiver.
@@ -161,7 +161,7 @@ pub struct Contention {
     pub stream: Stream,
 }
 
-/// One hearer of a node, 16 bytes.
+/// One hearer of a node.
 #[derive(Clone, Copy, Debug)]
 struct Ear {
     node: u32,
@@ -172,7 +172,13 @@ struct Ear {
     sensed: bool,
     /// An error model spoils some of what would be decoded.
     lossy: bool,
+    /// Its receiver locks to it, to decode it or to take it for an error.
+    noticed: bool,
+    /// It is decoded where nothing overlaps it.
+    clear_alone: bool,
 }
+
+const _: () = assert!(size_of::<Ear>() <= 20);
 
 /// A frame that a node sends.
 #[derive(Clone, Copy, Debug)]
@@ -217,41 +223,6 @@ struct Reply {
     airtime: Duration,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
-}
-
-/// A node. What each of its neighbours' frames touches comes first, so that it shares few lines of the cache.
-#[derive(Clone, Debug)]
-#[repr(C)]
-struct Node {
-    first: u32,
-    count: u32,
-    /// How many signals make its medium busy.
-    carriers: u32,
-    /// It sends, or is in the middle of an exchange of its own: kept by [`Node::note_engagement`].
-    engaged: bool,
-    /// The last frame was not decoded: wait an EIFS.
-    extended: bool,
-    /// End of the last frame that it sent.
-    sending_until: Instant,
-    /// Since when the medium is physically idle.
-    idle_since: Instant,
-    /// Network allocation vector: the medium is reserved until then.
-    reserved_until: Instant,
-    /// From when on that reservation may be dropped, if an RTS made it and nothing has followed yet; never otherwise.
-    unreserve_at: Instant,
-    locked: Option<Locked>,
-    /// Signals that reach it; more than four at once are rare.
-    heard: SmallVec<[Heard; 4]>,
-    sending: Option<Sending>,
-    /// The contender whose exchange it is in the middle of.
-    awaiting: Option<(Contender, Expecting)>,
-    /// When the answer is overdue.
-    overdue: Instant,
-    /// When those who heard its last RTS may drop their reservation, if nothing follows.
-    request_void_at: Instant,
-    reply: Option<Reply>,
-    /// The wake at the least deadline of this neighbourhood.
-    next_access: Instant,
 }
 
 /// Airtimes of the head's frames.
@@ -358,6 +329,7 @@ pub struct DcfAir {
     around: Vec<Contender>,
     around_range: Vec<(u32, u32)>,
     nodes: Vec<Node>,
+    stations: Vec<Station>,
     queues: Vec<Queue>,
     countdowns: Vec<Countdown>,
     /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
@@ -369,46 +341,6 @@ pub struct DcfAir {
     fingerprint: Fingerprint,
     pub(crate) ledger: Option<Box<Ledger>>,
     pub(crate) timeline: Option<Box<Timeline>>,
-}
-
-impl Node {
-    /// A node that hears nothing and sends nothing, with these contenders.
-    fn idle(first: u32, count: u32) -> Self {
-        Self {
-            first,
-            count,
-            heard: SmallVec::new(),
-            carriers: 0,
-            engaged: false,
-            locked: None,
-            sending: None,
-            sending_until: Instant::ZERO,
-            awaiting: None,
-            overdue: Instant::ZERO,
-            reply: None,
-            reserved_until: Instant::ZERO,
-            unreserve_at: Instant::NEVER,
-            request_void_at: Instant::NEVER,
-            idle_since: Instant::ZERO,
-            extended: false,
-            next_access: Instant::NEVER,
-        }
-    }
-}
-
-impl Node {
-    /// Sending or awaiting has changed.
-    const fn note_engagement(&mut self) {
-        self.engaged = self.sending.is_some() || self.awaiting.is_some();
-    }
-
-    /// The contender for whose frame it awaits an answer.
-    const fn awaited_answer(&self) -> Option<Contender> {
-        match self.awaiting {
-            Some((c, Expecting::Answer | Expecting::FarAnswer)) => Some(c),
-            _ => None,
-        }
-    }
 }
 
 impl Queue {
@@ -443,6 +375,19 @@ impl DcfAir {
     /// urgency, for that is how ties between them are settled.
     pub fn new(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming, rules: Rules) -> Self {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
+        let noise_mw = match rules.capture {
+            Capture::Sinr { noise } => milliwatts(noise),
+            Capture::Strongest | Capture::First => 0.0,
+        };
+        let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
+        let ear = |hearing: &Hearing| {
+            let bare = Ear::of(hearing);
+            Ear {
+                noticed: bare.decodable || (bare.sensed && rules.weak_is_error),
+                clear_alone: bare.decodable && bare.power_mw >= capture_ratio * noise_mw,
+                ..bare
+            }
+        };
         let mut ears = Vec::new();
         let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
         let mut nodes = Vec::new();
@@ -450,12 +395,13 @@ impl DcfAir {
             for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
                 let start = ears.len() as u32;
                 let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
-                ears.extend(hearers.map(Ear::of));
+                ears.extend(hearers.map(ear));
                 range.push((start, ears.len() as u32));
             }
             let first = contenders.partition_point(|c| (c.node as usize) < node) as u32;
             let end = contenders.partition_point(|c| c.node as usize <= node) as u32;
-            nodes.push(Node::idle(first, end - first));
+            let count = u16::try_from(end - first).expect("a node has fewer than 65 536 queues");
+            nodes.push(Node::idle(first, count));
         }
         let (mut around, mut around_range) = (Vec::new(), Vec::new());
         for node in 0..medium.nodes() {
@@ -463,20 +409,16 @@ impl DcfAir {
             let hearers =
                 medium.hearers(node).iter().filter(|ear| ear.is_sensed()).map(|ear| ear.node as usize);
             for n in std::iter::once(node).chain(hearers) {
-                around.extend(nodes[n].first..nodes[n].first + nodes[n].count);
+                around.extend(nodes[n].first..nodes[n].first + u32::from(nodes[n].count));
             }
             around_range.push((start, around.len() as u32));
         }
         let countdowns = contenders.iter().map(Countdown::none).collect();
         let queues: Vec<Queue> = contenders.into_iter().map(Queue::empty).collect();
-        let noise_mw = match rules.capture {
-            Capture::Sinr { noise } => milliwatts(noise),
-            Capture::Strongest | Capture::First => 0.0,
-        };
         Self {
             timing,
             rules,
-            capture_ratio: libm::pow(10.0, rules.capture_db / 10.0) as f32,
+            capture_ratio,
             noise_mw,
             ears,
             ear_range,
@@ -486,6 +428,7 @@ impl DcfAir {
             free_flights: Vec::new(),
             around,
             around_range,
+            stations: vec![Station::idle(); nodes.len()],
             nodes,
             deadlines: vec![Instant::NEVER; queues.len()],
             queues,
@@ -564,9 +507,16 @@ impl DcfAir {
         }
     }
 
+    /// Whether a node sends or awaits something has changed.
+    #[inline]
+    fn note_engagement(&mut self, node: usize) {
+        let station = &self.stations[node];
+        self.nodes[node].engaged = station.sending.is_some() || station.awaiting.is_some();
+    }
+
     fn contenders(&self, node: usize) -> std::ops::Range<Contender> {
         let node = &self.nodes[node];
-        node.first..node.first + node.count
+        node.first..node.first + u32::from(node.count)
     }
 
     fn ears_of(&self, node: usize) -> std::ops::Range<usize> {
@@ -581,6 +531,12 @@ impl DcfAir {
 }
 
 impl Ear {
+    /// How long a signal takes to get there.
+    #[inline]
+    const fn delay(self) -> Duration {
+        Duration::from_nanos(self.delay_ns as u64)
+    }
+
     fn of(hearing: &Hearing) -> Self {
         Self {
             node: hearing.node,
@@ -589,6 +545,8 @@ impl Ear {
             decodable: hearing.is_decodable(),
             sensed: hearing.is_sensed(),
             lossy: false,
+            noticed: false,
+            clear_alone: false,
         }
     }
 }

@@ -20,7 +20,7 @@ impl DcfAir {
         queue.received = false;
         queue.short_failures = 0;
         queue.long_failures = 0;
-        if self.nodes[node].awaiting == Some((by, Expecting::Burst)) {
+        if self.stations[node].awaiting == Some((by, Expecting::Burst)) {
             return self.book(by, now); // it holds the medium already
         }
         let busy = self.busy(node);
@@ -71,10 +71,10 @@ impl DcfAir {
 
     /// Everybody in the neighbourhood whose countdown has ended transmits.
     pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        if self.nodes[node].next_access != now {
+        if self.stations[node].next_access != now {
             return; // an earlier wake took its place
         }
-        self.nodes[node].next_access = Instant::NEVER;
+        self.stations[node].next_access = Instant::NEVER;
         let mut due = std::mem::take(&mut self.due);
         due.extend(self.around(node).iter().filter(|&&c| self.deadlines[c as usize] == now));
         for c in due.drain(..) {
@@ -222,10 +222,10 @@ impl DcfAir {
     /// Drops a node's reservation if this is the instant for it; gives the least of its deadlines.
     fn unreserve(&mut self, node: usize, now: Instant) -> Instant {
         let this = &mut self.nodes[node];
-        if this.unreserve_at != now {
+        if !this.unreserves(now, &self.stations[node]) {
             return Instant::NEVER;
         }
-        this.unreserve_at = Instant::NEVER;
+        this.keep_reservation();
         this.reserved_until = now;
         for c in self.contenders(node) {
             self.freeze(node, c, now); // its countdown waits for the end of the reservation; let it wait anew
@@ -251,9 +251,9 @@ impl DcfAir {
 
     /// Whether a node senses a carrier or is in an exchange of its own.
     pub(super) fn busy(&self, node: usize) -> bool {
-        let node = &self.nodes[node];
-        debug_assert_eq!(node.engaged, node.sending.is_some() || node.awaiting.is_some());
-        node.carriers > 0 || node.engaged
+        let (this, station) = (&self.nodes[node], &self.stations[node]);
+        debug_assert_eq!(this.engaged, station.sending.is_some() || station.awaiting.is_some());
+        this.carriers > 0 || this.engaged
     }
 
     /// Asks for a wake at the least deadline of a neighbourhood.
@@ -264,8 +264,8 @@ impl DcfAir {
     }
 
     pub(super) fn schedule_access(&mut self, node: usize, at: Instant, out: &mut Effects) {
-        if at < self.nodes[node].next_access && at < IDLE_COUNTDOWN {
-            self.nodes[node].next_access = at;
+        if at < self.stations[node].next_access && at < IDLE_COUNTDOWN {
+            self.stations[node].next_access = at;
             out.wakes.push((at, Wake::Access(node as u32)));
         }
     }

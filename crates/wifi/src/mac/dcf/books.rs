@@ -45,20 +45,20 @@ impl DcfAir {
     /// What a contender is doing, for the ledger.
     pub(super) fn doing(&self, c: Contender) -> Doing {
         let queue = &self.queues[c as usize];
-        let node = &self.nodes[queue.node as usize];
+        let (node, station) = (&self.nodes[queue.node as usize], &self.stations[queue.node as usize]);
         let from = self.countdowns[c as usize].from;
-        if let Some(sending) = node.sending {
+        if let Some(sending) = station.sending {
             if sending.by == c {
                 return Doing::Sending;
             }
             return if queue.head.is_some() { Doing::Blocked { by: sending.by } } else { Doing::Nothing };
         }
-        match (queue.head, node.awaiting) {
+        match (queue.head, station.awaiting) {
             (None, _) => Doing::Nothing,
             (Some(_), Some((by, _))) if by == c => Doing::Sending,
             (Some(_), Some((by, _))) => Doing::Blocked { by },
             (Some(_), None) if !from.is_never() => Doing::Waiting { countdown_from: from },
-            (Some(_), None) => match node.heard.iter().find(|h| h.sensed) {
+            (Some(_), None) => match node.signals(station).find(|h| h.sensed) {
                 Some(heard) => Doing::Blocked { by: heard.by },
                 None => Doing::Waiting { countdown_from: Instant::NEVER },
             },

@@ -1,12 +1,13 @@
 //! The frames of an exchange: (RTS, CTS,) DATA, ACK; what ends it, and what a failure does.
 
-use super::{Capture, DcfAir, Expecting, Reply, Sending, draw, reception::Reception};
+use super::{Capture, DcfAir, Ear, Expecting, Reply, Sending, draw, reception::Reception};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
 use crate::timing::{ACK_BYTES, RTS_BYTES};
 use evenair_laws::backoff::{OnFailure, When, dcf::doubled};
 use evenair_units::{Duration, Instant};
+use smallvec::SmallVec;
 
 impl DcfAir {
     /// Sends the first frame of the exchange for a contender's head.
@@ -68,56 +69,68 @@ impl DcfAir {
         let Reply { to, by, airtime, .. } = frame;
         let sending = self.sending(now, node, &frame);
         let until = now + airtime;
+        debug_assert!(self.stations[node].sending.is_none(), "node {node} starts a frame during another");
+        self.stations[node].sending = Some(sending);
         let sender = &mut self.nodes[node];
-        debug_assert!(sender.sending.is_none(), "node {node} starts a frame during another");
-        sender.sending = Some(sending);
-        sender.note_engagement();
+        sender.engaged = true;
         sender.sending_until = until;
         sender.extended = false;
-        match (self.rules.capture, &mut sender.locked) {
-            // ns-2 marks what it was receiving as an error, and counts it as one if it ends after the transmission.
-            (Capture::First, Some(locked)) => locked.intact = false,
-            (Capture::First, None) => (),
-            // A transmitter gives up what it was receiving; it has not seen it end, so it owes it no EIFS.
-            (_, locked) => *locked = None,
-        }
-        for i in 0..self.nodes[node].heard.len() {
-            let other = self.nodes[node].heard[i].from as usize;
-            if let Some(frame) = self.nodes[other].sending.as_mut().filter(|f| f.to as usize == node) {
-                frame.receiver_busy = true;
-            }
+        if !sender.is_silent() {
+            self.talk_over(node);
         }
         if self.is_wide {
             self.miss_flights(node);
         }
-        for i in self.ears_of(node) {
-            let ear = self.ears[i];
-            let arrival = now + Duration::from_nanos(u64::from(ear.delay_ns));
+        let ears = std::mem::take(&mut self.ears);
+        for &ear in &ears[self.ears_of(node)] {
+            let arrival = now + ear.delay();
             let there = ear.node as usize;
             if ear.sensed {
                 self.stop_countdowns(there, arrival, by);
             }
             if to == ear.node && self.nodes[there].sending_until > arrival {
-                self.nodes[node].sending.as_mut().expect("just set").receiver_busy = true;
+                self.stations[node].sending.as_mut().expect("just set").receiver_busy = true;
             }
             self.arrive(there, (node, by), ear, arrival, arrival + airtime);
         }
+        self.ears = ears;
         out.wakes.push((until, Wake::FrameEnd(node as u32)));
         if self.is_wide {
             self.launch(now, node, airtime, out);
         }
     }
 
+    /// A node begins to transmit while signals reach it: it misses them.
+    fn talk_over(&mut self, node: usize) {
+        let this = &mut self.nodes[node];
+        if self.rules.capture == Capture::First {
+            // ns-2 marks what it was receiving as an error, and counts it as one if it ends after the transmission.
+            this.intact = false;
+        } else {
+            // A transmitter gives up what it was receiving; it has not seen it end, so it owes it no EIFS.
+            this.unlock();
+        }
+        let heard: SmallVec<[u32; 8]> =
+            self.nodes[node].signals(&self.stations[node]).map(|h| h.from).collect();
+        for from in heard {
+            let frame = &mut self.stations[from as usize].sending;
+            if let Some(frame) = frame.as_mut().filter(|f| f.to as usize == node) {
+                frame.receiver_busy = true;
+            }
+        }
+    }
+
     pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        let sent = self.nodes[node].sending.take().expect("a frame ends that nobody sent");
+        let sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         self.expect_answer(now, node, &sent, out);
-        let addressee = self.ears_of(node).find(|&i| self.ears[i].node == sent.to);
+        let ears = std::mem::take(&mut self.ears);
+        let hearers = &ears[self.ears_of(node)];
         let (mut decoded, mut answered) = (false, false);
         // The addressee first: whether it will answer decides what the others do.
-        if let Some(i) = addressee {
-            let (reception, ended) = self.end_at(now, node, i, &sent);
-            let there = self.ears[i].node as usize;
+        if let Some(&ear) = hearers.iter().find(|ear| ear.node == sent.to) {
+            let (reception, ended) = self.end_at(now, node, ear, &sent);
+            let there = ear.node as usize;
             decoded = reception == Reception::Decoded;
             answered = decoded && self.accept(there, node, &sent, ended, out);
             if self.is_wide {
@@ -128,12 +141,12 @@ impl DcfAir {
         // the SIFS between; who does not is let go on when it has begun (`on_respond`).
         let goes_on = answered && sent.kind != FrameKind::Ack;
         let mut next = Instant::NEVER;
-        for i in self.ears_of(node) {
-            let there = self.ears[i].node as usize;
-            let ended = if addressee == Some(i) {
-                now + Duration::from_nanos(u64::from(self.ears[i].delay_ns))
+        for &ear in hearers {
+            let there = ear.node as usize;
+            let ended = if ear.node == sent.to {
+                now + ear.delay()
             } else {
-                let (reception, ended) = self.end_at(now, node, i, &sent);
+                let (reception, ended) = self.end_at(now, node, ear, &sent);
                 if self.is_wide {
                     self.end_far_wait(there, reception, ended, out);
                 }
@@ -148,6 +161,7 @@ impl DcfAir {
                 next = next.min(self.resume(there, ended));
             }
         }
+        self.ears = ears;
         if sent.to == BROADCAST {
             self.end_broadcast(now, node, &sent, decoded, out);
         } else if !sent.far {
@@ -159,17 +173,14 @@ impl DcfAir {
         if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts) {
             next = next.min(self.resume(node, now));
         }
-        if !goes_on {
-            self.schedule_access(node, next, out);
-        }
+        self.schedule_access(node, next, out);
     }
 
     /// A frame's last energy reaches one of its near hearers: what it makes of it, and when.
     #[inline]
-    fn end_at(&mut self, now: Instant, node: usize, ear: usize, sent: &Sending) -> (Reception, Instant) {
-        let ear = self.ears[ear];
+    fn end_at(&mut self, now: Instant, node: usize, ear: Ear, sent: &Sending) -> (Reception, Instant) {
         let there = ear.node as usize;
-        let ended = now + Duration::from_nanos(u64::from(ear.delay_ns));
+        let ended = now + ear.delay();
         let reception = self.depart(there, node, ear, ended, sent);
         self.after_reception(there, reception, sent, ended);
         (reception, ended)
@@ -188,16 +199,21 @@ impl DcfAir {
     }
 
     /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer.
-    fn resume_hearers(&mut self, now: Instant, node: usize) {
+    fn resume_hearers(&mut self, now: Instant, node: usize, out: &mut Effects) {
+        let mut next = Instant::NEVER;
         for i in self.ears_of(node) {
-            self.resume(self.ears[i].node as usize, now);
+            let there = self.ears[i].node as usize;
+            if !self.busy(there) {
+                next = next.min(self.resume(there, now));
+            }
         }
+        self.schedule_access(node, next, out);
     }
 
     /// The sender of an RTS or a DATA frame waits for its answer.
     fn expect_answer(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) {
         let void_at = self.void_at(now, sent);
-        let this = &mut self.nodes[node];
+        let this = &mut self.stations[node];
         match sent.kind {
             FrameKind::Cts if self.rules.idle_handshake => {
                 // ns-2 allows the DATA frame its airtime and twice 2 µs of propagation.
@@ -220,7 +236,7 @@ impl DcfAir {
             }
             _ => (),
         }
-        this.note_engagement();
+        self.note_engagement(node);
     }
 
     /// When a reservation by a frame that ends at `at` may be dropped if nothing follows it (clause 10.3.2.4): of an RTS,
@@ -246,11 +262,11 @@ impl DcfAir {
         if sent.kind == FrameKind::Ack {
             return self.acknowledged(there, at, out);
         }
-        if self.nodes[there].reply.is_some() {
+        if self.stations[there].reply.is_some() {
             return false;
         }
         let Some(reply) = self.reply_to(there, from, sent, at) else { return false };
-        self.nodes[there].reply = Some(reply);
+        self.stations[there].reply = Some(reply);
         out.wakes.push((at + self.timing.sifs, Wake::Respond(there as u32)));
         let queue = &mut self.queues[sent.by as usize];
         if sent.kind == FrameKind::Data && !queue.received {
@@ -264,7 +280,7 @@ impl DcfAir {
     #[inline]
     fn reply_to(&mut self, there: usize, from: usize, sent: &Sending, at: Instant) -> Option<Reply> {
         let too_late = self.is_too_late(there, at);
-        let this = &mut self.nodes[there];
+        let this = &mut self.stations[there];
         let answer = |kind, reserves| Reply {
             kind,
             to: from as u32,
@@ -291,7 +307,7 @@ impl DcfAir {
             FrameKind::Data => {
                 if let Some((_, Expecting::Data)) = this.awaiting {
                     this.awaiting = None;
-                    this.note_engagement();
+                    self.note_engagement(there);
                 } else if self.rules.idle_handshake {
                     let queue = &self.queues[sent.by as usize];
                     if queue.announced && queue.plan.request.is_some() {
@@ -308,17 +324,17 @@ impl DcfAir {
             FrameKind::Rts => {
                 // Clause 10.3.2.7: no CTS while the medium is reserved.
                 let reserves = sent.reserves - self.timing.sifs - sent.answer;
-                (this.reserved_until <= at).then(|| answer(FrameKind::Cts, reserves))
+                (self.nodes[there].reserved_until <= at).then(|| answer(FrameKind::Cts, reserves))
             }
         }
     }
 
     /// A SIFS has passed: the node answers, sends the DATA that its RTS announced, or goes on with its TXOP.
     pub(super) fn on_respond(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        if let Some((c, Expecting::Burst)) = self.nodes[node].awaiting {
+        if let Some((c, Expecting::Burst)) = self.stations[node].awaiting {
             return self.continue_burst(now, node, c, out);
         }
-        let reply = self.nodes[node].reply.take().expect("a response without a reason");
+        let reply = self.stations[node].reply.take().expect("a response without a reason");
         let (to, by) = (reply.to as usize, reply.by);
         let this = &self.nodes[node];
         let idle = this.carriers == 0 && this.reserved_until <= now;
@@ -326,14 +342,15 @@ impl DcfAir {
             return self.announce_anew(now, node, by, to, out);
         }
         // It may have begun to transmit in between.
-        if this.sending.is_some() || (self.rules.idle_handshake && !idle && reply.kind == FrameKind::Cts) {
+        if self.stations[node].sending.is_some()
+            || (self.rules.idle_handshake && !idle && reply.kind == FrameKind::Cts)
+        {
             // No answer; the other side runs into its time-out.
             self.queues[by as usize].counters.ack_lost += u64::from(reply.kind == FrameKind::Ack);
             if !self.far_ears_of(node).any(|i| self.ears[i].node == reply.to) {
                 self.expect_no_answer(now, to, out);
             }
-            self.resume_hearers(now, to);
-            return self.schedule_least(to, out);
+            return self.resume_hearers(now, to, out);
         }
         for c in self.contenders(node) {
             self.interrupt(node, c, now, by);
@@ -345,14 +362,13 @@ impl DcfAir {
         }
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
-        self.resume_hearers(now, to);
-        self.schedule_least(to, out);
+        self.resume_hearers(now, to, out);
     }
 
     /// ns-2's DATA frame finds the medium busy after its CTS: another RTS, after a longer back-off.
     fn announce_anew(&mut self, now: Instant, node: usize, c: Contender, to: usize, out: &mut Effects) {
-        self.nodes[node].awaiting = None;
-        self.nodes[node].note_engagement();
+        self.stations[node].awaiting = None;
+        self.note_engagement(node);
         let queue = &mut self.queues[c as usize];
         queue.announced = false;
         if let OnFailure::Double { window_max } = queue.access.on_failure {
@@ -364,8 +380,7 @@ impl DcfAir {
         }
         let next = self.resume(node, now);
         self.schedule_access(node, next, out);
-        self.resume_hearers(now, to);
-        self.schedule_least(to, out);
+        self.resume_hearers(now, to, out);
         self.book(c, now);
     }
 
@@ -390,7 +405,7 @@ impl DcfAir {
 
     /// No answer will reach this node: it notices when that is overdue, and not before now.
     fn expect_no_answer(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        let this = &mut self.nodes[node];
+        let this = &mut self.stations[node];
         this.overdue = this.overdue.max(now);
         out.wakes.push((this.overdue, Wake::Timeout(node as u32)));
         if !this.request_void_at.is_never() {
@@ -402,7 +417,7 @@ impl DcfAir {
     /// The awaited acknowledgement was decoded: the exchange is complete.
     fn acknowledged(&mut self, node: usize, at: Instant, out: &mut Effects) -> bool {
         // One that comes when its frame was given up means nothing, unless the next one waits: it names no sender.
-        let Some(c) = self.nodes[node].awaited_answer() else { return true };
+        let Some(c) = self.stations[node].awaited_answer() else { return true };
         if self.is_too_late(node, at) {
             return false;
         }
@@ -411,25 +426,25 @@ impl DcfAir {
             return true;
         }
         self.report(c, true, out);
-        self.nodes[node].awaiting = None;
+        self.stations[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
-            self.nodes[node].awaiting = Some((c, Expecting::Burst));
+            self.stations[node].awaiting = Some((c, Expecting::Burst));
             out.wakes.push((at + self.timing.sifs, Wake::Respond(node as u32)));
         }
-        self.nodes[node].note_engagement();
+        self.note_engagement(node);
         self.finish(c, at, Outcome::Delivered, out);
         true
     }
 
     /// Whether ns-2's time-out, which leaves 4 µs for propagation there and back, has cut an answer.
     fn is_too_late(&self, node: usize, at: Instant) -> bool {
-        !self.rules.hears_out_answers && at > self.nodes[node].overdue
+        !self.rules.hears_out_answers && at > self.stations[node].overdue
     }
 
     /// The holder of a TXOP sends its next packet, if there is one and its exchange fits; else the TXOP is over.
     fn continue_burst(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
-        self.nodes[node].awaiting = None;
-        self.nodes[node].note_engagement();
+        self.stations[node].awaiting = None;
+        self.note_engagement(node);
         let queue = &self.queues[c as usize];
         let (airtime, reserves) = self.extent(queue.plan.first(), c);
         if queue.head.is_some() && now + airtime + reserves <= queue.txop_until {
@@ -469,17 +484,17 @@ impl DcfAir {
     }
 
     pub(super) fn on_timeout(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        if self.nodes[node].overdue != now {
+        if self.stations[node].overdue != now {
             return;
         }
-        let Some((c, expecting)) = self.nodes[node].awaiting else { return };
+        let Some((c, expecting)) = self.stations[node].awaiting else { return };
         if expecting == Expecting::Burst
             || (expecting == Expecting::FarAnswer && self.hears_out(now, node, out))
         {
             return;
         }
-        self.nodes[node].awaiting = None;
-        self.nodes[node].note_engagement();
+        self.stations[node].awaiting = None;
+        self.note_engagement(node);
         if self.rules.difs_after_timeout {
             self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         }

@@ -28,7 +28,7 @@ pub(super) struct Flight {
 impl DcfAir {
     /// The frame that a node has begun to send sets out for its far hearers.
     pub(super) fn launch(&mut self, now: Instant, node: usize, airtime: Duration, out: &mut Effects) {
-        let sent = self.nodes[node].sending.expect("it has just begun");
+        let sent = self.stations[node].sending.expect("it has just begun");
         for i in self.far_ears_of(node) {
             let ear = self.ears[i];
             let flight = Flight { from: node as u32, ear, sent, airtime, present: false };
@@ -78,9 +78,9 @@ impl DcfAir {
         if reception == Reception::Decoded && sent.to != ear.node && sent.kind == FrameKind::Rts {
             let void_at = self.void_at(now, &sent);
             let this = &mut self.nodes[there];
-            this.unreserve_at =
-                if this.reserved_until == now + sent.reserves { void_at } else { Instant::NEVER };
-            out.wakes.push((this.unreserve_at, Wake::Unreserve(ear.node)));
+            let at = if this.reserved_until == now + sent.reserves { void_at } else { Instant::NEVER };
+            this.unreserve_at(at, &mut self.stations[there]);
+            out.wakes.push((at, Wake::Unreserve(ear.node)));
         }
         if sent.to == ear.node {
             self.reach(now, &flight, reception, out);
@@ -168,12 +168,16 @@ impl DcfAir {
     /// At the time-out for an answer from afar: whether a frame that may be it is being received, so that its end decides.
     pub(super) fn hears_out(&mut self, now: Instant, node: usize, out: &mut Effects) -> bool {
         let start_delay = self.timing.phy.start_delay();
-        let this = &mut self.nodes[node];
-        let begun = this.locked.filter(|locked| locked.since + start_delay <= now && locked.until > now);
-        let Some(locked) = begun.filter(|_| self.rules.hears_out_answers) else { return false };
-        this.overdue = locked.until;
-        out.wakes.push((locked.until, Wake::Timeout(node as u32)));
-        true
+        let (this, station) = (&self.nodes[node], &mut self.stations[node]);
+        let has_begun = this.locked().is_some()
+            && station.locked_since + start_delay <= now
+            && this.locked_until > now
+            && self.rules.hears_out_answers;
+        if has_begun {
+            station.overdue = this.locked_until;
+            out.wakes.push((station.overdue, Wake::Timeout(node as u32)));
+        }
+        has_begun
     }
 
     /// Whoever awaits an answer from afar and receives anything else takes the answer for missing (clause 10.3.2.9).
@@ -181,7 +185,7 @@ impl DcfAir {
         if reception == Reception::Unnoticed || !self.rules.hears_out_answers {
             return;
         }
-        let this = &mut self.nodes[node];
+        let this = &mut self.stations[node];
         // An answer that was accepted has ended the wait, or made it endless until the DATA frame.
         if matches!(this.awaiting, Some((_, Expecting::FarAnswer))) && !this.overdue.is_never() {
             this.overdue = at;

@@ -3,33 +3,12 @@
 //! Each node keeps the signals that reach it and at most one that its receiver is locked to. A signal that cannot be
 //! decoded (too weak, or overlapped) is carrier and, at its end, an error.
 
+use super::node::Heard;
 use super::{Capture, DcfAir, Ear, Sending};
 use crate::air::Contender;
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
 use evenair_units::Instant;
-
-/// A signal present at a node.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
-    pub(super) from: u32,
-    power_mw: f32,
-    /// Whether it makes the medium busy.
-    pub(super) sensed: bool,
-    /// The contender whose exchange it belongs to.
-    pub(super) by: u32,
-}
-
-/// The signal that a receiver is locked to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Locked {
-    from: u32,
-    power_mw: f32,
-    pub(super) since: Instant,
-    pub(super) until: Instant,
-    /// Whether it will be decoded, as far as is known.
-    pub(super) intact: bool,
-}
 
 /// What a receiver makes of a frame that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,41 +36,62 @@ impl DcfAir {
         at: Instant,
         until: Instant,
     ) {
-        let (ratio, noise_mw) = (self.capture_ratio, self.noise_mw);
+        let heard = Heard { from: from as u32, power_mw: ear.power_mw, by, sensed: ear.sensed };
         let this = &mut self.nodes[node];
+        if ear.sensed {
+            this.keep_reservation();
+        }
+        if !this.is_silent() {
+            return self.arrive_among_others(node, heard, ear, at, until);
+        }
+        this.hear_first(heard);
+        let transmitting = this.sending_until > at;
+        match self.rules.capture {
+            Capture::First if !ear.sensed => (), // ns-2 drops it before its MAC
+            Capture::First => this.lock(heard.from, until, ear.clear_alone && !transmitting),
+            Capture::Strongest | Capture::Sinr { .. } if transmitting || !ear.noticed => (),
+            Capture::Strongest | Capture::Sinr { .. } => this.lock(heard.from, until, ear.clear_alone),
+        }
+        if self.is_wide {
+            self.stations[node].locked_since = at;
+        }
+    }
+
+    /// The same where other signals are present.
+    #[inline(never)]
+    fn arrive_among_others(&mut self, node: usize, heard: Heard, ear: Ear, at: Instant, until: Instant) {
+        let (ratio, noise_mw) = (self.capture_ratio, self.noise_mw);
+        let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
         let transmitting = this.sending_until > at;
         // What the new frame must stand out from.
-        let others = this.heard.iter().map(|h| h.power_mw);
+        let others = || this.signals(station).map(|h| h.power_mw);
         let rival_mw = match self.rules.capture {
-            Capture::Sinr { .. } => noise_mw + others.sum::<f32>(),
-            Capture::Strongest => others.fold(0.0, f32::max),
+            Capture::Sinr { .. } => noise_mw + others().sum::<f32>(),
+            Capture::Strongest => others().fold(0.0, f32::max),
             Capture::First => 0.0, // it is compared with the first alone
         };
-        this.heard.push(Heard { from: from as u32, power_mw: ear.power_mw, sensed: ear.sensed, by });
-        if ear.sensed {
-            this.carriers += 1;
-            this.unreserve_at = Instant::NEVER;
-        }
-        let noticed = ear.decodable || (ear.sensed && self.rules.weak_is_error);
-        let new = |intact| Locked { from: from as u32, power_mw: ear.power_mw, since: at, until, intact };
-        match (self.rules.capture, &mut this.locked) {
+        let locked = this.locked().and_then(|from| this.signals(station).find(|h| h.from == from));
+        debug_assert_eq!(locked.is_some(), this.locked().is_some(), "locked to a signal that is gone");
+        this.hear_more(heard, station);
+        let was_locked = this.locked();
+        match (self.rules.capture, locked) {
             (Capture::First, _) if !ear.sensed => (), // ns-2 drops it before its MAC
-            (Capture::First, locked @ None) => *locked = Some(new(ear.decodable && !transmitting)),
+            (Capture::First, None) => this.lock(heard.from, until, ear.decodable && !transmitting),
             (Capture::First, Some(locked)) if locked.power_mw >= ratio * ear.power_mw => {
                 // ns-2 ignores the weaker frame but reserves the medium until its end and an EIFS more.
                 this.reserved_until = this.reserved_until.max(until + self.timing.eifs);
             }
-            (Capture::First, Some(locked)) => {
-                locked.intact = false;
-                if until > locked.until {
-                    *locked = new(false);
+            (Capture::First, Some(_)) => {
+                this.intact = false;
+                if until > this.locked_until {
+                    this.lock(heard.from, until, false);
                 }
             }
             (Capture::Strongest | Capture::Sinr { .. }, _) if transmitting => (),
-            (rule, slot) => {
+            (rule, locked) => {
                 let clear = ear.decodable && ear.power_mw >= ratio * rival_mw;
-                match slot {
-                    None if noticed => *slot = Some(new(clear)),
+                match locked {
+                    None if ear.noticed => this.lock(heard.from, until, clear),
                     None => (),
                     Some(locked) => {
                         let disturbance_mw = match rule {
@@ -99,15 +99,18 @@ impl DcfAir {
                             Capture::Strongest | Capture::First => ear.power_mw,
                         };
                         if locked.power_mw < ratio * disturbance_mw {
-                            locked.intact = false;
+                            this.intact = false;
                         }
                         // Below 0 dB both could be decoded; the receiver stays with the first.
-                        if !locked.intact && (clear || (noticed && until > locked.until)) {
-                            *slot = Some(new(clear));
+                        if !this.intact && (clear || (ear.noticed && until > this.locked_until)) {
+                            this.lock(heard.from, until, clear);
                         }
                     }
                 }
             }
+        }
+        if this.locked() != was_locked {
+            station.locked_since = at;
         }
     }
 
@@ -126,29 +129,35 @@ impl DcfAir {
         sent: &Sending,
     ) -> Reception {
         let this = &mut self.nodes[node];
-        let index =
-            this.heard.iter().position(|h| h.from == from as u32).expect("a signal ends that never began");
-        let gone = this.heard.swap_remove(index);
-        if !gone.sensed {
+        let sensed = if this.hears_one() {
+            this.hear_none(from as u32)
+        } else {
+            self.depart_from_others(node, from as u32, at)
+        };
+        if !sensed {
             return Reception::Unnoticed;
         }
-        this.carriers -= 1;
+        let this = &mut self.nodes[node];
         this.idle_since = this.idle_since.max(at);
-        let rest = this.heard.iter().find(|h| h.sensed).map(|h| h.by);
-        let reception = match this.locked {
-            Some(locked) if locked.from == from as u32 => {
-                this.locked = None;
-                match (this.sending_until > at, locked.intact) {
-                    (true, _) => Reception::Unnoticed,
-                    (false, true) => Reception::Decoded,
-                    (false, false) => Reception::Error,
-                }
-            }
-            _ => Reception::Unnoticed,
-        };
-        if let Some(by) = rest
-            && self.ledger.is_some()
-        {
+        if this.locked() != Some(from as u32) {
+            return Reception::Unnoticed;
+        }
+        this.unlock();
+        match (this.sending_until > at, this.intact) {
+            (true, _) => Reception::Unnoticed,
+            (false, true) if ear.lossy && self.spoils(from, node, sent, at) => Reception::Error,
+            (false, true) => Reception::Decoded,
+            (false, false) => Reception::Error,
+        }
+    }
+
+    /// The same where other signals go on; gives whether it was sensed.
+    #[inline(never)]
+    fn depart_from_others(&mut self, node: usize, from: u32, at: Instant) -> bool {
+        let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
+        let gone = this.hear_less(from, station);
+        let rest = this.signals(station).find(|h| h.sensed).map(|h| h.by);
+        if let Some(by) = rest.filter(|_| gone.sensed && self.ledger.is_some()) {
             // Whoever is still heard takes over the blame.
             for c in self.contenders(node) {
                 if self.ledger.as_ref().is_some_and(|l| l.doing(c) == Doing::Blocked { by: gone.by }) {
@@ -156,10 +165,7 @@ impl DcfAir {
                 }
             }
         }
-        if reception == Reception::Decoded && ear.lossy && self.spoils(from, node, sent, at) {
-            return Reception::Error;
-        }
-        reception
+        gone.sensed
     }
 
     /// Whether the link's error model spoils a frame.
@@ -191,7 +197,8 @@ impl DcfAir {
                     this.reserved_until = until;
                     if sent.kind == FrameKind::Rts {
                         let sender = self.queues[sent.by as usize].node as usize;
-                        self.nodes[node].unreserve_at = self.nodes[sender].request_void_at;
+                        let void_at = self.stations[sender].request_void_at;
+                        self.nodes[node].unreserve_at(void_at, &mut self.stations[node]);
                     }
                 }
             }

@@ -364,7 +364,7 @@ fn a_countdown_that_ends_within_the_sensing_delay_is_not_stopped() {
         bench.offer(0, 1);
         bench.offer(2, 1);
         bench.run_to(us(200));
-        assert_eq!(bench.air.nodes[2].sending.is_some(), transmits, "{late_us} µs");
+        assert_eq!(bench.air.stations[2].sending.is_some(), transmits, "{late_us} µs");
     }
 }
 
@@ -490,7 +490,8 @@ fn a_repetition_is_acknowledged_but_not_delivered_again() {
     bench.run_to(us(50 + 1000));
     assert_eq!(bench.up.len(), 1, "received, the acknowledgement is under way");
     // The sender misses the acknowledgement.
-    bench.air.nodes[0].locked.as_mut().unwrap().intact = false;
+    assert!(bench.air.nodes[0].locked().is_some());
+    bench.air.nodes[0].intact = false;
     bench.run_to(us(5_000));
     assert_eq!(bench.air.counters(0).attempts, 2);
     assert_eq!(bench.air.counters(0).ack_lost, 1);

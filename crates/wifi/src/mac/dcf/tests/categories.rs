@@ -84,7 +84,7 @@ fn an_interrupted_countdown_has_counted_the_slot_that_began() {
     bench.offer_with(0, 2, 3);
     bench.offer_with(1, 2, 5);
     bench.run_to(us(70));
-    assert_eq!(bench.data_starts(0).len() + bench.air.nodes[0].sending.iter().count(), 1);
+    assert_eq!(bench.data_starts(0).len() + bench.air.stations[0].sending.iter().count(), 1);
     assert_eq!(bench.air.countdowns[1].left, Some(timing_slot() * 2));
 }
 
@@ -133,7 +133,7 @@ fn of_two_categories_of_one_node_the_urgent_one_wins_the_tie_and_the_other_backs
     bench.offer_with(0, 1, 1);
     bench.offer_with(1, 2, 0);
     bench.run_to(us(44));
-    assert_eq!(bench.air.nodes[0].sending.unwrap().by, 0);
+    assert_eq!(bench.air.stations[0].sending.unwrap().by, 0);
     assert_eq!(bench.air.counters(1).internal, 1);
     assert_eq!(bench.air.queues[1].window, 31, "as if it had collided");
     bench.run_to(us(3_000));

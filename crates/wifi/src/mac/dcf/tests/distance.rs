@@ -64,7 +64,8 @@ fn a_neighbour_may_begin_before_the_acknowledgement_from_afar_is_there() {
     let rules = Rules { weak_is_error: false, ..Rules::standard() };
     let mut bench = bench(&[0.0, 7_000.0, 100.0, 200.0], timing, rules);
     let ear = bench.air.ears_of(0).find(|&i| bench.air.ears[i].node == 2).unwrap();
-    bench.air.ears[ear].decodable = false;
+    let ear = &mut bench.air.ears[ear];
+    (ear.decodable, ear.noticed, ear.clear_alone) = (false, false, false);
     bench.offer_at(0, 1, 54);
     bench.run_to(us(35));
     bench.offer_at(2, 3, 54);
@@ -140,9 +141,9 @@ fn who_waits_for_an_answer_from_afar_and_receives_something_else_has_failed() {
     // Node 2 has decoded the frame, and leaves the acknowledgement its time as if it came at once.
     let rival_end = end + flight_ns(100.0) + SIFS + ACK + DIFS + data_a_ns();
     bench.run_to(Instant::from_nanos(rival_end + flight_ns(100.0) + SIFS + 1));
-    assert!(bench.air.nodes[0].awaiting.is_none());
-    assert!(bench.air.nodes[0].overdue < Instant::from_nanos(end) + timing.answer_timeout);
-    assert!(bench.air.nodes[0].sending.is_some_and(|frame| frame.kind == FrameKind::Ack));
+    assert!(bench.air.stations[0].awaiting.is_none());
+    assert!(bench.air.stations[0].overdue < Instant::from_nanos(end) + timing.answer_timeout);
+    assert!(bench.air.stations[0].sending.is_some_and(|frame| frame.kind == FrameKind::Ack));
 }
 
 #[test]
@@ -156,7 +157,8 @@ fn frames_from_afar_overlap_where_they_meet_and_nowhere_else() {
         for (from, to) in [(0, 2), (2, 0)] {
             let ear = bench.air.far_ears_of(from).find(|&i| bench.air.ears[i].node == to).unwrap();
             bench.air.ears[ear].sensed = false;
-            bench.air.ears[ear].decodable = false;
+            let ear = &mut bench.air.ears[ear];
+            (ear.decodable, ear.noticed, ear.clear_alone) = (false, false, false);
         }
         bench.run_to(us(1_000));
         bench.offer_at(0, 1, 54);
@@ -211,5 +213,5 @@ fn a_handshake_works_over_fifty_kilometres() {
     assert_eq!(bench.done()[0].2, Outcome::Delivered);
     // Node 2 dropped the reservation of the RTS: the standard's 2 SIFS + CTS + preamble + 2 slots are over before a DATA frame
     // can come from 50 km away.
-    assert!(bench.air.nodes[2].unreserve_at.is_never());
+    assert!(!bench.air.nodes[2].may_unreserve());
 }

@@ -208,9 +208,9 @@ impl Case {
             let counters = bench.air.counters(c as u32);
             prop_assert_eq!(reported(true), counters.attempts - broadcasts[c] as u64);
             prop_assert_eq!(reported(false), counters.requests_failed);
-            let node = &bench.air.nodes[c];
-            prop_assert!(node.heard.is_empty() && node.carriers == 0 && node.sending.is_none());
-            prop_assert!(node.awaiting.is_none() && node.locked.is_none() && node.reply.is_none());
+            let (node, station) = (&bench.air.nodes[c], &bench.air.stations[c]);
+            prop_assert!(node.is_silent() && node.carriers == 0 && node.locked().is_none());
+            prop_assert!(station.sending.is_none() && station.awaiting.is_none() && station.reply.is_none());
             bench.air.ledger.as_mut().unwrap().close(end);
             let booked = bench.air.ledger.as_ref().unwrap().airtime(c as u32).total();
             prop_assert_eq!(booked, end.since(Instant::ZERO));

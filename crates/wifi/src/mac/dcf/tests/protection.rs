@@ -138,7 +138,8 @@ fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
     bench.offer(0, 1);
     bench.run_to(us(50 + 352 + 10 + 100)); // the CTS is on the air
     let cts_end = 50_000 + RTS + flight_ns(200.0) + SIFS + CTS;
-    bench.air.nodes[0].locked.as_mut().unwrap().intact = false; // and will not be decoded
+    assert!(bench.air.nodes[0].locked().is_some());
+    bench.air.nodes[0].intact = false; // and will not be decoded
     bench.air.set_access(0, exactly(1000));
     bench.offer(1, 0);
     bench.run_to(us(10_000));
