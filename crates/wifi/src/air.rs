@@ -58,6 +58,7 @@ pub enum Wake {
 
 impl Wake {
     /// The phase of an instant that this belongs to.
+    #[inline]
     pub const fn phase(self) -> Phase {
         match self {
             Self::FrameEnd(_) | Self::Landing(_) | Self::IdealEnd(_) => Phase::Reception,
@@ -135,6 +136,7 @@ pub enum Air {
 
 impl Air {
     /// A contender that had no head gets one.
+    #[inline]
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
         match self {
             Self::Dcf(air) => air.offer(now, by, head, out),
@@ -143,6 +145,7 @@ impl Air {
     }
 
     /// Something that the air asked for is due.
+    #[inline]
     pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
         match self {
             Self::Dcf(air) => air.wake(now, wake, out),
