@@ -40,7 +40,7 @@ const SCENARIO_HELP: &str = "A scenario file, or the id of a built-in one such a
 const SET_HELP: &str = "Override a key, e.g. --set mac.data_rate='2 Mbps' --set nodes.s1.at='[0, 50]'";
 
 #[derive(Debug, Args)]
-#[command(after_help = "Writes DIR/report.html, result.json, table.csv, Parquet tables and a manifest.\n\
+#[command(after_help = "Writes DIR/report.html, result.json, tables and a manifest.\n\
     Runs that are finished are kept: running again does only what is missing.")]
 pub(crate) struct DemoOptions {
     /// Where results go
@@ -74,7 +74,7 @@ pub(crate) struct RunOptions {
     /// Show where each transmitter's time went
     #[arg(long)]
     pub(crate) ledger: bool,
-    /// Keep time series (in the JSON, and DIR/series.parquet)
+    /// Keep time series (in the JSON, and DIR/series.csv)
     #[arg(long)]
     pub(crate) series: bool,
     /// How often queues and windows are sampled, for series and means
@@ -93,8 +93,8 @@ pub(crate) struct RunOptions {
     /// Print the result as JSON, one document a line and seed
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write scenario.toml (all defaults resolved), runs.jsonl, flows.csv, and flows.parquet, links.parquet and,
-    /// with --series, series.parquet there
+    /// Also write scenario.toml (all defaults resolved), runs.jsonl, and the tables flows.csv, links.csv and, with --series,
+    /// series.csv there; the same as Parquet, if evenair was built with --features parquet
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -226,8 +226,8 @@ pub(crate) enum RegionName {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR/ID: report.html, result.json, table.csv, claims.parquet, flows.parquet, links.parquet\n\
-    (and series.parquet), study.toml, scenarios/ with all defaults resolved, and manifest.json.\n\
+    after_help = "Writes into DIR/ID: report.html, result.json, table.csv, claims.csv, flows.csv, links.csv (and series.csv; the\n\
+    same as Parquet, if built with --features parquet), study.toml, scenarios/ with all defaults resolved, and manifest.json.\n\
     A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
     On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\
     Runs that are finished are kept: running again does only what is missing.\n\

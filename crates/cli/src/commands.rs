@@ -209,7 +209,6 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         if options.timeline.is_some() {
             write_file(&folder.join("frames.csv"), &frames_csv(&runs))?;
         }
-        write_file(&folder.join("flows.csv"), &flows_csv(&runs))?;
         let group = tables::Group { variant: "run", x: None, runs: &runs };
         tables::write(folder, &[group]).context("cannot write the tables")?;
     }
@@ -256,34 +255,6 @@ fn frames_csv(runs: &[RunRecord]) -> String {
         for f in &run.frames {
             text +=
                 &format!("{},{},{},{},{},{}\n", run.seed, f.start_ms, f.end_ms, f.node, f.kind, f.decoded);
-        }
-    }
-    text
-}
-
-fn flows_csv(runs: &[RunRecord]) -> String {
-    let mut text = String::from(
-        "seed,flow,goodput_bps,goodput_pps,offered_pps,delay_s,jitter_s,round_trip_s,connections,congestion_window,sent,retransmitted,timeouts,lost,acks_lost,silence_s\n",
-    );
-    for run in runs {
-        for f in &run.flows {
-            let number = |x: Option<f64>| x.map(|x| x.to_string()).unwrap_or_default();
-            let times = [f.offered_pps, f.delay_s, f.jitter_s, f.round_trip_s].map(number).join(",");
-            text += &format!(
-                "{},{},{},{},{times},{},{},{},{},{},{},{},{}\n",
-                run.seed,
-                f.flow,
-                f.goodput_bps,
-                f.goodput_pps,
-                f.connections,
-                f.congestion_window,
-                f.sent,
-                f.retransmitted,
-                f.timeouts,
-                f.lost,
-                f.acks_lost,
-                f.silence_s
-            );
         }
     }
     text

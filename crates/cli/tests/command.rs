@@ -63,7 +63,7 @@ fn out_keeps_a_scenario_that_runs_again_to_the_same_result() {
     let again = evenair(&["run", scenario.to_str().unwrap(), "--json"]);
     assert_eq!(json(&first)["fingerprint"], json(&again)["fingerprint"]);
     let csv = std::fs::read_to_string(out.join("flows.csv")).unwrap();
-    assert!(csv.starts_with("seed,flow,goodput_bps") && csv.lines().count() == 5, "{csv}");
+    assert!(csv.starts_with("variant,x,seed,flow,from,to,goodput_bps") && csv.lines().count() == 5, "{csv}");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_study_goes_on_until_its_claims_are_decided_or_its_seeds_are_used_up() {
     let tally = &document["tally"];
     let all = ["hold", "fail", "undecided"].iter().map(|k| tally[k].as_u64().unwrap()).sum::<u64>();
     assert_eq!(all as usize, decided.len());
-    assert!(folder.path().join("jam10/fig-3-5/claims.parquet").exists());
+    assert!(folder.path().join("jam10/fig-3-5/claims.csv").exists());
 }
 
 #[test]
@@ -324,9 +324,9 @@ fn a_study_keeps_all_that_made_it() {
         "table.csv",
         "study.toml",
         "manifest.json",
-        "flows.parquet",
-        "links.parquet",
-        "claims.parquet",
+        "flows.csv",
+        "links.csv",
+        "claims.csv",
         "scenarios/ns2.toml",
     ] {
         assert!(study.join(file).exists(), "{file} is missing");

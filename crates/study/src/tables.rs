@@ -1,24 +1,20 @@
-//! Tables of runs as Parquet files, for pandas, polars and the rest; and the manifest that says what made them.
+//! Tables of runs for pandas, polars and the rest; and the manifest that says what made them.
 //!
-//! `flows.parquet` has a row per variant, seed and flow; `links.parquet` one per transmit queue; `series.parquet`, in long
-//! form, one per instant, object and metric; `claims.parquet` one per claim of a study.
+//! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `series`, in long form, one per instant,
+//! object and metric; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
+//! `parquet`, as Parquet with the same columns.
+
+mod csv;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 use crate::claim::ClaimResult;
 use crate::outcome::{Outcome, VariantOutcome};
 use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
 use evenair_netsim::FlowResult;
-use parquet::basic::Compression;
-use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 use serde_json::{Value, json};
-use std::fmt::Write as _;
-use std::fs::File;
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A column of a table.
 enum Column {
@@ -42,24 +38,24 @@ pub struct Group<'a> {
     pub runs: &'a [RunRecord],
 }
 
-/// Writes `flows.parquet`, `links.parquet` and, if any run has series, `series.parquet` into a folder.
+/// Writes `flows`, `links` and, if any run has series, `series` into a folder.
 ///
 /// # Errors
 /// If a file cannot be written.
-pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), ParquetError> {
-    write_table(&folder.join("flows.parquet"), &flows(groups))?;
-    write_table(&folder.join("links.parquet"), &links(groups))?;
+pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), io::Error> {
+    write_table(folder, "flows", &flows(groups))?;
+    write_table(folder, "links", &links(groups))?;
     if groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some()) {
-        write_table(&folder.join("series.parquet"), &series(groups))?;
+        write_table(folder, "series", &series(groups))?;
     }
     Ok(())
 }
 
-/// Writes `claims.parquet` into a folder.
+/// Writes `claims` into a folder.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), ParquetError> {
+pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), io::Error> {
     let text = |of: fn(&ClaimResult) -> String| Column::Text(claims.iter().map(of).collect());
     let number = |of: fn(&ClaimResult) -> Option<f64>| Column::Optional(claims.iter().map(of).collect());
     let table = vec![
@@ -74,7 +70,24 @@ pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), Parquet
         ("reference_origin", text(|c| c.reference.as_ref().map_or_else(String::new, |r| r.origin.clone()))),
         ("verdict", text(|c| c.verdict.name().into())),
     ];
-    write_table(&folder.join("claims.parquet"), &table)
+    write_table(folder, "claims", &table)
+}
+
+/// Writes a table in every form that there is.
+fn write_table(folder: &Path, name: &str, table: &Table) -> io::Result<()> {
+    put_in_place(&folder.join(format!("{name}.csv")), |draft| csv::write(draft, table))?;
+    #[cfg(feature = "parquet")]
+    put_in_place(&folder.join(format!("{name}.parquet")), |draft| {
+        parquet::write(draft, table).map_err(io::Error::other)
+    })?;
+    Ok(())
+}
+
+/// Writes a file beside its place and moves it there when it is whole: a reader never sees half of it.
+fn put_in_place(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let draft = path.with_extension(format!("part-{}", std::process::id()));
+    write(&draft)?;
+    std::fs::rename(&draft, path)
 }
 
 impl Outcome {
@@ -97,7 +110,7 @@ impl Outcome {
             "program_sha256": crate::sweep::program_hash(),
             "generator": "xoshiro256++, one stream per (seed, entity, purpose)",
             "machine": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            "files": ["study.toml", "scenarios/", "result.json", "table.csv", "claims.parquet", "flows.parquet", "links.parquet"],
+            "files": ["study.toml", "scenarios/", "result.json", "table.csv", "claims.csv", "flows.csv", "links.csv"],
             "runs": runs,
         })
     }
@@ -241,50 +254,4 @@ fn series(groups: &[Group<'_>]) -> Table {
         ("metric", Column::Text(metric)),
         ("value", Column::Number(value)),
     ]
-}
-
-/// Writes a table; a reader never sees half a file.
-fn write_table(path: &Path, table: &Table) -> Result<(), ParquetError> {
-    let mut schema = String::from("message table {");
-    for (name, column) in table {
-        let kind = match column {
-            Column::Text(_) => "required byte_array",
-            Column::Number(_) => "required double",
-            Column::Optional(_) => "optional double",
-            Column::Count(_) => "required int64",
-        };
-        let text = if matches!(column, Column::Text(_)) { " (utf8)" } else { "" };
-        let _ = write!(schema, " {kind} {name}{text};");
-    }
-    schema.push('}');
-    let schema = Arc::new(parse_message_type(&schema)?);
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let draft = path.with_extension(format!("part-{}", std::process::id()));
-    let mut writer = SerializedFileWriter::new(File::create(&draft)?, schema, Arc::new(properties))?;
-    let mut group = writer.next_row_group()?;
-    for (_, column) in table {
-        let Some(mut place) = group.next_column()? else { break };
-        match (place.untyped(), column) {
-            (ColumnWriter::ByteArrayColumnWriter(out), Column::Text(values)) => {
-                let bytes: Vec<ByteArray> = values.iter().map(|v| v.as_str().into()).collect();
-                out.write_batch(&bytes, None, None)?;
-            }
-            (ColumnWriter::DoubleColumnWriter(out), Column::Number(values)) => {
-                out.write_batch(values, None, None)?;
-            }
-            (ColumnWriter::DoubleColumnWriter(out), Column::Optional(values)) => {
-                let levels: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
-                let present: Vec<f64> = values.iter().flatten().copied().collect();
-                out.write_batch(&present, Some(&levels), None)?;
-            }
-            (ColumnWriter::Int64ColumnWriter(out), Column::Count(values)) => {
-                out.write_batch(values, None, None)?;
-            }
-            _ => unreachable!("the schema was made from the columns"),
-        }
-        place.close()?;
-    }
-    group.close()?;
-    writer.close()?;
-    Ok(std::fs::rename(&draft, path)?)
 }
