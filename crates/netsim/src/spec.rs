@@ -35,13 +35,21 @@ pub struct NetworkSpec {
     pub link_layer_delay: Duration,
     /// The flows.
     pub flows: Vec<FlowSpec>,
+    /// Paths of nodes that packets from outside ([`Network::inject`](crate::Network::inject)) may take, both ways. Where a
+    /// node is on several towards one destination, the first holds.
+    pub routes: Vec<Vec<u32>>,
 }
 
 impl NetworkSpec {
     /// A node's name; "*" for everybody.
     pub fn name(&self, node: u32) -> &str {
-        self.nodes.get(node as usize).map_or("*", String::as_str)
+        name(&self.nodes, node)
     }
+}
+
+/// The same, where there are nothing but the names.
+pub(crate) fn name(nodes: &[String], node: u32) -> &str {
+    nodes.get(node as usize).map_or("*", String::as_str)
 }
 
 /// The rate of one directed link of the air.

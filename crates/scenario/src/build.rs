@@ -87,6 +87,7 @@ impl Scenario {
             proportional: self.drop.map(|drop| Proportional { per_packet: drop.per_packet }),
             link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
             flows,
+            routes: Vec::new(),
         };
         let radio = self.radio.filter(|_| self.signals.is_empty());
         let ranges_m = radio.map(|radio| radio.ranges_m()).transpose()?;

@@ -1,6 +1,7 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
 mod round_trips;
+mod stepping;
 
 use crate::*;
 use evenair_laws::backoff::{AdaptiveParams, DcfParams};
@@ -86,6 +87,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
         buffer: DropTail { limit_packets: 50 },
         proportional: None,
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
+        routes: Vec::new(),
         flows: (0..4)
             .map(|l| FlowSpec {
                 name: format!("{}", l + 1),

@@ -1,19 +1,12 @@
 //! Flows and their connections.
 
+use crate::core::FlowHops;
 use crate::spec::{FlowSpec, Source, TcpSpec, Traffic};
 use evenair_des::Stream;
 use evenair_laws::connections::RttProportional;
 use evenair_tcp::{Receiver, Sender, SenderStats};
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant};
 use std::collections::VecDeque;
-
-/// One hop of a flow: the queue that a packet waits in, and the node that it goes to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hop {
-    pub(crate) queue: u32,
-    pub(crate) to: u32,
-    pub(crate) rate: Rate,
-}
 
 /// Times measured over an interval: round trips, or delays.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,10 +41,8 @@ pub(crate) struct Flow {
     pub(crate) active: VecDeque<(Instant, Instant)>,
     /// Gaps between datagrams.
     pub(crate) stream: Stream,
-    /// Hops of data, from source to destination.
-    pub(crate) forward: Vec<Hop>,
-    /// Hops of acknowledgements, back to the source.
-    pub(crate) backward: Vec<Hop>,
+    /// Where its data and its acknowledgements enter the network.
+    pub(crate) hops: FlowHops,
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
     pub(crate) law: Option<RttProportional>,
@@ -67,10 +58,6 @@ pub(crate) struct Flow {
     pub(crate) last_delivery: Instant,
     /// The longest time without any, since the warm-up.
     pub(crate) silence: Duration,
-    /// Packets dropped on their way: data.
-    pub(crate) lost: u64,
-    /// The same: acknowledgements.
-    pub(crate) acks_lost: u64,
     /// Datagrams handed down.
     pub(crate) next_datagram: u32,
     /// One-way delays of datagrams since the warm-up.
@@ -87,7 +74,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(spec: &FlowSpec, seed: u64, forward: Vec<Hop>, backward: Vec<Hop>) -> Self {
+    pub(crate) fn new(spec: &FlowSpec, seed: u64, hops: FlowHops) -> Self {
         let law = match spec.traffic {
             Traffic::Tcp(TcpSpec { connections: Some(params), .. }) => Some(RttProportional::new(params)),
             _ => None,
@@ -102,8 +89,7 @@ impl Flow {
             datagram_due: Instant::NEVER,
             active: spec.active.iter().copied().collect(),
             stream: Stream::named(seed, &spec.name, "traffic"),
-            forward,
-            backward,
+            hops,
             connections: Vec::new(),
             law,
             interval: Samples::default(),
@@ -112,8 +98,6 @@ impl Flow {
             delivered: 0,
             last_delivery: Instant::ZERO,
             silence: Duration::ZERO,
-            lost: 0,
-            acks_lost: 0,
             next_datagram: 0,
             delays: Samples::default(),
             jitter: Samples::default(),
