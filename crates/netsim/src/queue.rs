@@ -3,10 +3,14 @@
 
 mod counts;
 mod discipline;
+mod fair;
 mod fifo;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub(crate) use counts::{Count, Delays, Dropped};
-pub use discipline::{AnyDiscipline, Discipline, Queued};
+pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline, OwnLaw, Queued};
+pub use fair::{Fair, FairParams};
 pub use fifo::Fifo;
 
 use evenair_des::Stream;

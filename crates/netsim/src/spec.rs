@@ -1,5 +1,6 @@
 //! What a network is built from.
 
+use crate::queue::DisciplineParams;
 use evenair_laws::backoff::{AdaptiveParams, DcfParams};
 use evenair_laws::connections::RttProportionalParams;
 use evenair_laws::marking::{DropTail, Proportional};
@@ -27,10 +28,8 @@ pub struct NetworkSpec {
     pub wires: Vec<Wire>,
     /// How long transmitters back off.
     pub backoff: BackoffSpec,
-    /// How many packets wait at a node, the one in the MAC not counted.
-    pub buffer: DropTail,
-    /// Dropping in proportion to the queue, beside what the back-off law drops.
-    pub proportional: Option<Proportional>,
+    /// The transmit queues of the air; those of one node share their buffer.
+    pub queue: QueueSpec,
     /// How long a packet takes between the network layer and its queue, and as long on the way up.
     pub link_layer_delay: Duration,
     /// The flows.
@@ -75,7 +74,7 @@ pub struct LinkLoss {
 }
 
 /// A directed wired link: a queue, a rate, a delay.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
     /// The node that transmits.
     pub from: u32,
@@ -85,8 +84,27 @@ pub struct Wire {
     pub rate: Rate,
     /// How long they are under way.
     pub delay: Duration,
-    /// How many packets wait, the one in transmission not counted.
+    /// Its queue.
+    pub queue: QueueSpec,
+}
+
+/// A transmit queue, part by part; its outlet is the air or the wire that it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueSpec {
+    /// How many packets wait, the one in service not counted.
     pub buffer: DropTail,
+    /// In which order they leave.
+    pub discipline: DisciplineParams,
+    /// Which arrivals are refused before the buffer is full, where the back-off law does not say.
+    pub marking: Option<Proportional>,
+}
+
+impl QueueSpec {
+    /// First in, first out, and refuse what finds the buffer full.
+    pub const fn fifo(limit_packets: u32) -> Self {
+        let buffer = DropTail { limit_packets };
+        Self { buffer, discipline: DisciplineParams::Fifo, marking: None }
+    }
 }
 
 /// Which MAC.

@@ -7,8 +7,8 @@ pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 
 use crate::error::Mistake;
 use crate::language::{MacKind, Radio, Scenario};
-use evenair_laws::marking::{DropTail, Proportional};
-use evenair_netsim::{LinkLoss, LinkRate, NetworkSpec, RunSpec, Wire};
+use evenair_laws::marking::Proportional;
+use evenair_netsim::{LinkLoss, LinkRate, NetworkSpec, QueueSpec, RunSpec, Wire};
 use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
@@ -83,8 +83,7 @@ impl Scenario {
             mac,
             data_rate: self.mac.data_rate.expect(RESOLVED).0,
             backoff,
-            buffer: DropTail { limit_packets: self.mac.queue.expect(RESOLVED).0 },
-            proportional: self.drop.map(|drop| Proportional { per_packet: drop.per_packet }),
+            queue: self.queue_spec(self.mac.queue.expect(RESOLVED).0),
             link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
             flows,
             routes: Vec::new(),
@@ -190,13 +189,18 @@ impl Scenario {
         Ok((from, to))
     }
 
+    fn queue_spec(&self, limit_packets: u32) -> QueueSpec {
+        let marking = self.drop.map(|drop| Proportional { per_packet: drop.per_packet });
+        QueueSpec { marking, ..QueueSpec::fifo(limit_packets) }
+    }
+
     fn wire_specs(&self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
         let mut wires = Vec::new();
         for (index, wire) in self.wires.iter().enumerate() {
             let (a, b) = Self::ends("wires", index, &wire.from, &wire.to, names)?;
             for (from, to) in [(a, b), (b, a)] {
-                let buffer = DropTail { limit_packets: wire.queue.0 };
-                wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, buffer });
+                let queue = self.queue_spec(wire.queue.0);
+                wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, queue });
             }
         }
         Ok(wires)

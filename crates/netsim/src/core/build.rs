@@ -1,7 +1,7 @@
 //! From a specification to a network at its start.
 
 use super::{Core, Forwarding, Passage};
-use crate::queue::{AnyDiscipline, Buffer, Count, Dropped, Outlet, Service, TransmitQueue, WireEnd};
+use crate::queue::{Buffer, Count, Dropped, Outlet, Service, TransmitQueue, WireEnd};
 use crate::spec::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::backoff::{Access, AdaptiveBackoff, AdaptiveParams};
@@ -59,10 +59,10 @@ impl<T: Copy> Core<T> {
         let air = air(spec, seed, &keys, &queues);
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
-        let mut buffers = vec![room(spec.buffer.limit_packets); spec.nodes.len()];
+        let mut buffers = vec![room(spec.queue.buffer.limit_packets); spec.nodes.len()];
         for wire in wires.values() {
             queues.push(wire_queue(spec, seed, wire, buffers.len() as u32));
-            buffers.push(room(wire.buffer.limit_packets));
+            buffers.push(room(wire.queue.buffer.limit_packets));
         }
         let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
             Some(&queue) => (queue, to, wires[&(from, to)].rate),
@@ -167,11 +167,11 @@ fn transmit_queue(
         node,
         next_hop: carries.next_hop,
         rate,
-        discipline: AnyDiscipline::fifo(),
+        discipline: spec.queue.discipline.begin(),
         service: Service::Nothing,
         outlet: Outlet::Air,
         buffer: node,
-        marking: spec.proportional,
+        marking: spec.queue.marking,
         arrived: Count::default(),
         dropped: Dropped::default(),
         ready_at: Instant::NEVER,
@@ -188,11 +188,11 @@ fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, buffer: u32) -> Transm
         node: wire.from,
         next_hop: wire.to,
         rate: wire.rate,
-        discipline: AnyDiscipline::fifo(),
+        discipline: wire.queue.discipline.begin(),
         service: Service::Nothing,
         outlet: Outlet::Wire(Box::new(WireEnd { delay: wire.delay, loss, in_flight: VecDeque::new() })),
         buffer,
-        marking: spec.proportional,
+        marking: wire.queue.marking,
         law: None,
         law_drops: Probability::ZERO,
         arrived: Count::default(),

@@ -6,7 +6,6 @@ mod stepping;
 use crate::*;
 use evenair_laws::backoff::{AdaptiveParams, DcfParams};
 use evenair_laws::connections::RttProportionalParams;
-use evenair_laws::marking::DropTail;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams, WindowKind};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
@@ -84,8 +83,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
         losses: Vec::new(),
         wires: Vec::new(),
         backoff: BackoffSpec::Dcf(dcf),
-        buffer: DropTail { limit_packets: 50 },
-        proportional: None,
+        queue: QueueSpec::fifo(50),
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
         routes: Vec::new(),
         flows: (0..4)
@@ -103,7 +101,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
 fn adaptive() -> NetworkSpec {
     let mut spec = four_links(false);
     spec.backoff = BackoffSpec::Adaptive { params: AdaptiveParams::chen10(), prioritise_acks: false };
-    spec.buffer = DropTail { limit_packets: 1000 };
+    spec.queue = QueueSpec::fifo(1000);
     for flow in &mut spec.flows {
         flow.traffic = Traffic::Tcp(tcp(Some(RttProportionalParams::chen10())));
     }
@@ -325,7 +323,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         to,
         rate: Rate::from_kbps(rate_kbps),
         delay: Duration::from_millis(delay_ms),
-        buffer: DropTail { limit_packets: buffer },
+        queue: QueueSpec::fifo(buffer),
     };
     let mut spec = four_links(false);
     spec.medium = Medium::from_signals(2, &[], Dbm::new(0.0), Dbm::new(0.0));
@@ -588,7 +586,7 @@ proptest! {
                 to,
                 rate: Rate::from_kbps(3_000),
                 delay: Duration::from_millis(3),
-                buffer: DropTail { limit_packets: 5 },
+                queue: QueueSpec::fifo(5),
             };
             spec.wires = vec![wire(to_first, 0), wire(0, to_first)];
             spec.flows[0].path.insert(0, to_first);

@@ -1,9 +1,9 @@
 //! In which order the packets of a queue leave.
 
-use super::Fifo;
+use super::{Fair, FairParams, Fifo};
 use evenair_units::{Instant, Probability};
 use evenair_wifi::PacketId;
-use std::fmt::Debug;
+use std::fmt;
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +21,9 @@ pub struct Queued {
 /// A queueing discipline: keeps the packets that wait, and says which is next. A machine without clock or chance: time comes in
 /// as an argument, the host draws.
 ///
-/// The packet in service is the host's. Whatever was enqueued leaves by [`dequeue`](Self::dequeue), among what it dropped, or by
-/// [`evict`](Self::evict), and once.
-pub trait Discipline: Debug + Send + Sync {
+/// The packet in service is the host's. Whatever was enqueued leaves once: by [`dequeue`](Self::dequeue), among what that
+/// dropped, or by [`evict`](Self::evict).
+pub trait Discipline {
     /// With what probability this arrival is to be refused, which the host draws.
     fn refusal(&mut self, _now: Instant, _arrival: &Queued) -> Probability {
         Probability::ZERO
@@ -32,11 +32,11 @@ pub trait Discipline: Debug + Send + Sync {
     /// A packet comes in.
     fn enqueue(&mut self, now: Instant, arrival: Queued);
 
-    /// The next packet to be sent, if one may leave now; packets given up on the way there are put into `dropped`.
+    /// The next packet to be sent, if one may leave now; packets given up on the way to it are put into `dropped`.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued>;
 
-    /// From when on [`dequeue`](Self::dequeue) gives a packet or drops what is left, if nothing else comes in: exactly then,
-    /// and not before. [`Instant::NEVER`] while there is none. A discipline that keeps nothing back need not say more.
+    /// From when on [`dequeue`](Self::dequeue) gives a packet, or has dropped all, if nothing else comes in: exactly then, and
+    /// not before. [`Instant::NEVER`] while there is none. A discipline that keeps nothing back need not say more.
     fn next_ready(&self, now: Instant) -> Instant {
         if self.packets() > 0 { now } else { Instant::NEVER }
     }
@@ -51,60 +51,55 @@ pub trait Discipline: Debug + Send + Sync {
 
     /// Their bytes.
     fn bytes(&self) -> u64;
-
-    /// A copy, for [`Clone`].
-    fn boxed(&self) -> Box<dyn Discipline>;
-
-    /// Its name and all its parameters: two with one identity behave alike. Kept runs are told apart by it.
-    fn identity(&self) -> String;
 }
 
-/// Any discipline.
-#[derive(Debug)]
+/// Which discipline, with its parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum DisciplineParams {
+    /// First in, first out.
+    #[default]
+    Fifo,
+    /// One turn for each flow.
+    Fair(FairParams),
+    /// A user's own, empty.
+    Own(OwnDiscipline),
+}
+
+impl DisciplineParams {
+    /// An empty queue of this discipline.
+    pub fn begin(&self) -> AnyDiscipline {
+        match self {
+            Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
+            Self::Fair(params) => AnyDiscipline::Fair(Box::new(Fair::new(params.clone()))),
+            Self::Own(own) => AnyDiscipline::Own(own.clone()),
+        }
+    }
+
+    /// What tells a discipline of a user's own from others, in words; none of a built-in one, which its parameters tell apart.
+    pub fn identity(&self) -> Option<String> {
+        if let Self::Own(own) = self { Some(own.identity()) } else { None }
+    }
+}
+
+/// A discipline at work.
+#[derive(Clone, Debug)]
 pub enum AnyDiscipline {
     /// First in, first out.
     Fifo(Fifo),
+    /// One turn for each flow.
+    Fair(Box<Fair>),
     /// A user's own.
-    Own(Box<dyn Discipline>),
+    Own(OwnDiscipline),
 }
 
-impl AnyDiscipline {
-    /// One for all packets, in the order in which they came.
-    pub fn fifo() -> Self {
-        Self::Fifo(Fifo::default())
-    }
-
-    fn any(&self) -> &dyn Discipline {
-        match self {
-            Self::Fifo(fifo) => fifo,
-            Self::Own(own) => &**own,
-        }
-    }
-}
-
-impl Clone for AnyDiscipline {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Fifo(fifo) => Self::Fifo(fifo.clone()),
-            Self::Own(own) => Self::Own(own.boxed()),
-        }
-    }
-}
-
-impl PartialEq for AnyDiscipline {
-    /// By identity: what waits in them does not count.
-    fn eq(&self, other: &Self) -> bool {
-        self.any().identity() == other.any().identity()
-    }
-}
-
-/// A match, not a virtual call, for those that we know: they are asked once or more per packet.
+/// A match, not a call through a table, for those that we know: they are asked twice or more per packet.
 impl Discipline for AnyDiscipline {
     #[inline]
     fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
         match self {
             Self::Fifo(_) => Probability::ZERO,
-            Self::Own(own) => own.refusal(now, arrival),
+            Self::Fair(fair) => fair.refusal(now, arrival),
+            Self::Own(own) => own.0.refusal(now, arrival),
         }
     }
 
@@ -112,7 +107,8 @@ impl Discipline for AnyDiscipline {
     fn enqueue(&mut self, now: Instant, arrival: Queued) {
         match self {
             Self::Fifo(fifo) => fifo.enqueue(now, arrival),
-            Self::Own(own) => own.enqueue(now, arrival),
+            Self::Fair(fair) => fair.enqueue(now, arrival),
+            Self::Own(own) => own.0.enqueue(now, arrival),
         }
     }
 
@@ -120,18 +116,24 @@ impl Discipline for AnyDiscipline {
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         match self {
             Self::Fifo(fifo) => fifo.dequeue(now, dropped),
-            Self::Own(own) => own.dequeue(now, dropped),
+            Self::Fair(fair) => fair.dequeue(now, dropped),
+            Self::Own(own) => own.0.dequeue(now, dropped),
         }
     }
 
     fn next_ready(&self, now: Instant) -> Instant {
-        self.any().next_ready(now)
+        match self {
+            Self::Fifo(fifo) => fifo.next_ready(now),
+            Self::Fair(fair) => fair.next_ready(now),
+            Self::Own(own) => own.0.next_ready(now),
+        }
     }
 
     fn evict(&mut self) -> Option<Queued> {
         match self {
             Self::Fifo(fifo) => fifo.evict(),
-            Self::Own(own) => own.evict(),
+            Self::Fair(fair) => fair.evict(),
+            Self::Own(own) => own.0.evict(),
         }
     }
 
@@ -139,7 +141,8 @@ impl Discipline for AnyDiscipline {
     fn packets(&self) -> u32 {
         match self {
             Self::Fifo(fifo) => fifo.packets(),
-            Self::Own(own) => own.packets(),
+            Self::Fair(fair) => fair.packets(),
+            Self::Own(own) => own.0.packets(),
         }
     }
 
@@ -147,15 +150,68 @@ impl Discipline for AnyDiscipline {
     fn bytes(&self) -> u64 {
         match self {
             Self::Fifo(fifo) => fifo.bytes(),
-            Self::Own(own) => own.bytes(),
+            Self::Fair(fair) => fair.bytes(),
+            Self::Own(own) => own.0.bytes(),
         }
     }
+}
 
-    fn boxed(&self) -> Box<dyn Discipline> {
+/// A discipline of a user's own: what it needs to be kept in a box.
+pub trait OwnLaw: Clone + fmt::Debug + Send + Sync + 'static {
+    /// Its name and its parameters, in words.
+    fn identity(&self) -> String;
+}
+
+/// What a box needs beside the discipline.
+trait Boxed: Discipline + fmt::Debug + Send + Sync {
+    fn boxed(&self) -> Box<dyn Boxed>;
+    fn words(&self) -> String;
+}
+
+impl<D: Discipline + OwnLaw> Boxed for D {
+    fn boxed(&self) -> Box<dyn Boxed> {
         Box::new(self.clone())
     }
 
-    fn identity(&self) -> String {
-        self.any().identity()
+    fn words(&self) -> String {
+        self.identity()
+    }
+}
+
+/// A discipline of a user's own.
+pub struct OwnDiscipline(Box<dyn Boxed>);
+
+impl OwnDiscipline {
+    /// A discipline as it is before any packet has come.
+    ///
+    /// # Panics
+    /// If it is not empty.
+    pub fn new(discipline: impl Discipline + OwnLaw) -> Self {
+        assert!(discipline.packets() == 0 && discipline.bytes() == 0, "a queue begins empty");
+        Self(Box::new(discipline))
+    }
+
+    /// Its name and its parameters, in words: kept runs are told apart by it.
+    pub fn identity(&self) -> String {
+        self.0.words()
+    }
+}
+
+impl Clone for OwnDiscipline {
+    fn clone(&self) -> Self {
+        Self(self.0.boxed())
+    }
+}
+
+impl fmt::Debug for OwnDiscipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PartialEq for OwnDiscipline {
+    /// By identity: what waits does not count.
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
     }
 }

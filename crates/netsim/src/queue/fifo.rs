@@ -35,12 +35,4 @@ impl Discipline for Fifo {
     fn bytes(&self) -> u64 {
         self.bytes
     }
-
-    fn boxed(&self) -> Box<dyn Discipline> {
-        Box::new(self.clone())
-    }
-
-    fn identity(&self) -> String {
-        "fifo".into()
-    }
 }

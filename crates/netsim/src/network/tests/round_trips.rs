@@ -22,7 +22,7 @@ const C: [[f64; 4]; 4] = [
 fn chapter_6(ends: &[[f64; 4]], prioritise_acks: bool, change: impl Fn(&mut TcpSpec)) -> NetworkSpec {
     let mut spec = NetworkSpec { medium: medium(ends), ..four_links(true) };
     spec.backoff = BackoffSpec::Adaptive { params: AdaptiveParams::chen10(), prioritise_acks };
-    spec.buffer = DropTail { limit_packets: 1000 };
+    spec.queue = QueueSpec::fifo(1000);
     let mut tcp = tcp(Some(RttProportionalParams::chen10()));
     tcp.sender.receiver_window = 400;
     change(&mut tcp);
