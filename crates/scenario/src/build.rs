@@ -73,7 +73,8 @@ impl Scenario {
         let delay = |link: &Link| medium.hearing(link.from as usize, link.to as usize).map(|ear| ear.delay);
         let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
         let mac = self.mac_spec(longest)?;
-        let backoff = self.backoff_spec(&mac)?;
+        let backoff = self.backoff_spec()?;
+        let surroundings = self.surroundings(&mac);
         let network = NetworkSpec {
             rates: self.link_rates(&nodes)?,
             losses: self.link_losses(&nodes)?,
@@ -83,6 +84,7 @@ impl Scenario {
             mac,
             data_rate: self.mac.data_rate.expect(RESOLVED).0,
             backoff,
+            surroundings,
             buffer: DropTail { limit_packets: self.mac.queue.expect(RESOLVED).0 },
             proportional: self.drop.map(|drop| Proportional { per_packet: drop.per_packet }),
             link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
