@@ -22,9 +22,10 @@ pub(crate) use forwarding::{Forwarding, Hop, Passed};
 pub(crate) use trace::Traced;
 
 use crate::packet::{Body, Packet, Way};
-use crate::queue::{Buffer, Count, Discipline, Queued, Service, TransmitQueue};
+use crate::queue::{Buffer, Discipline, Queued, Service, TransmitQueue};
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
+use evenair_laws::backoff::Volume;
 use evenair_units::{Duration, Instant};
 use evenair_wifi::{Air, Effects, PacketId, Wake};
 use pool::Pool;
@@ -79,9 +80,9 @@ pub(crate) enum News<T> {
 /// What has become of the packets of one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passage {
-    pub(crate) originated: Count,
-    pub(crate) delivered: Count,
-    pub(crate) dropped: Count,
+    pub(crate) originated: Volume,
+    pub(crate) delivered: Volume,
+    pub(crate) dropped: Volume,
 }
 
 /// A network without what is attached to it. `T` is what those attached are called back with.
@@ -221,7 +222,7 @@ impl<T: Copy> Core<T> {
     /// A new packet enters the network at the queue of this hop.
     pub(crate) fn inject(&mut self, way: Way, hop: u32, size: u32, body: Body) {
         debug_assert!(hop != END, "a packet goes nowhere");
-        self.passage(way).originated.add(size);
+        self.passage(way).originated.add(size.into());
         let id = self.pool.insert(Packet { way, hop, size, body });
         self.send_down(id);
     }
@@ -244,6 +245,11 @@ impl<T: Copy> Core<T> {
     /// By way; the last is that of all packets from outside.
     pub(crate) fn passages(&self) -> &[Passage] {
         &self.passages
+    }
+
+    /// What waits, or is in service, in the queue of a hop.
+    pub(crate) fn backlog_at(&self, hop: u32) -> Volume {
+        self.queues[self.hops.get(hop).queue as usize].backlog()
     }
 
     /// Packets in the network.
@@ -282,7 +288,6 @@ impl<T: Copy> Core<T> {
         let by = self.hops.get(packet.hop).queue;
         let arrival = Queued { packet: id, flow: packet.way.0, size: packet.size, enqueued: self.now };
         let queue = &mut self.queues[by as usize];
-        queue.arrived.add(arrival.size);
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
             queue.dropped.by_law += 1;
@@ -296,11 +301,12 @@ impl<T: Copy> Core<T> {
                 self.lose(id);
                 return;
             };
-            buffer.waiting -= 1;
+            queue.given_up.add(evicted.size.into());
+            queue.arrived.add(arrival.size.into());
             queue.discipline.enqueue(self.now, arrival);
-            buffer.waiting += 1;
-            return self.give_up(evicted.packet);
+            return self.give_up(evicted.packet); // its place in the buffer is the arrival's
         }
+        queue.arrived.add(arrival.size.into());
         queue.discipline.enqueue(self.now, arrival);
         buffer.waiting += 1;
         self.serve(by);
@@ -309,7 +315,7 @@ impl<T: Copy> Core<T> {
     /// A packet is dropped on its way; its queue has counted why.
     fn lose(&mut self, id: PacketId) -> Packet {
         let packet = self.pool.take(id);
-        self.passage(packet.way).dropped.add(packet.size);
+        self.passage(packet.way).dropped.add(packet.size.into());
         packet
     }
 
@@ -320,7 +326,7 @@ impl<T: Copy> Core<T> {
             return self.send_down(id);
         }
         let packet = self.pool.take(id);
-        self.passage(packet.way).delivered.add(packet.size);
+        self.passage(packet.way).delivered.add(packet.size.into());
         self.news.push_back(News::Arrived(packet));
     }
 }

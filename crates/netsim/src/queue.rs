@@ -8,15 +8,15 @@ mod fifo;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use counts::{Count, Delays, Dropped};
-pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline, OwnLaw, Queued};
+pub(crate) use counts::{Delays, Dropped};
+pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline, Queued};
 pub use fair::{Fair, FairParams};
 pub use fifo::Fifo;
 
 use evenair_des::Stream;
-use evenair_laws::backoff::{AdaptiveBackoff, LinkView};
-use evenair_laws::marking::Proportional;
-use evenair_units::{Duration, Instant, Probability, Rate};
+use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};
+use evenair_laws::marking::{AnyMarking, MarkingLaw, QueueView, Verdict};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
 use evenair_wifi::{LossProcess, PacketId};
 use std::collections::VecDeque;
 
@@ -61,16 +61,20 @@ pub(crate) struct TransmitQueue {
     pub(crate) outlet: Outlet,
     /// Which buffer its packets wait in.
     pub(crate) buffer: u32,
-    pub(crate) marking: Option<Proportional>,
-    /// With what probability its back-off law drops arrivals, since it was last updated.
-    pub(crate) law_drops: Probability,
-    /// Packets that were offered to it, those that it refused among them.
-    pub(crate) arrived: Count,
+    pub(crate) marking: Option<AnyMarking>,
+    /// What its back-off law says since it was last updated: with what probability arrivals are dropped, and which dummies
+    /// are sent.
+    pub(crate) law_drops: Option<Probability>,
+    pub(crate) dummy: Option<Bytes>,
+    /// What came and was accepted, and what of that was given up.
+    pub(crate) arrived: Volume,
+    pub(crate) given_up: Volume,
     pub(crate) dropped: Dropped,
     /// The instant at which it is asked again for a packet that it keeps back; never, if it is not.
     pub(crate) ready_at: Instant,
     pub(crate) stream: Stream,
-    pub(crate) law: Option<Box<AdaptiveBackoff>>,
+    /// None on a wire.
+    pub(crate) law: Option<Box<BackoffHost>>,
     pub(crate) name: String,
     pub(crate) node: u32,
     /// The next hop of dummy packets.
@@ -79,38 +83,115 @@ pub(crate) struct TransmitQueue {
     pub(crate) rate: Rate,
 }
 
+/// A back-off law at work.
+#[derive(Clone, Debug)]
+pub(crate) struct BackoffHost {
+    pub(crate) law: AnyBackoff,
+    /// When it was last updated, and what had come and left by then.
+    updated: Instant,
+    arrived: Volume,
+    served: Volume,
+}
+
+impl BackoffHost {
+    /// A law that has seen nothing.
+    pub(crate) fn new(law: AnyBackoff) -> Box<Self> {
+        let none = Volume::default();
+        Box::new(Self { law, updated: Instant::ZERO, arrived: none, served: none })
+    }
+}
+
 impl TransmitQueue {
-    /// Packets that wait or are in service.
-    pub(crate) fn backlog(&self) -> u32 {
-        self.discipline.packets() + u32::from(matches!(self.service, Service::Packet(..)))
+    /// What waits or is in service.
+    pub(crate) fn backlog(&self) -> Volume {
+        let mut backlog = self.waiting();
+        if let Service::Packet(head, _) = self.service {
+            backlog.add(head.size.into());
+        }
+        backlog
     }
 
-    /// Their bytes.
-    pub(crate) fn backlog_bytes(&self) -> u64 {
-        let in_service = if let Service::Packet(head, _) = self.service { head.size } else { 0 };
-        self.discipline.bytes() + u64::from(in_service)
+    fn waiting(&self) -> Volume {
+        Volume { packets: self.discipline.packets().into(), bytes: self.discipline.bytes() }
     }
 
-    /// With what probability an arrival is refused.
+    /// With what probability an arrival is refused: the back-off law says, or the marking and the discipline do.
     #[inline]
     pub(crate) fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
-        let marked = match self.marking {
-            Some(marking) => marking.drop_probability(self.discipline.packets()),
-            None => self.discipline.refusal(now, arrival),
-        };
-        if self.law.is_some() { self.law_drops } else { marked }
+        if let Some(probability) = self.law_drops {
+            return probability;
+        }
+        let by_discipline = self.discipline.refusal(now, arrival);
+        if self.marking.is_none() {
+            return by_discipline;
+        }
+        let view = QueueView { waiting: self.waiting() };
+        let by_marking = self.marking.as_mut().expect("just seen").on_arrival(now, &view);
+        if by_discipline == Probability::ZERO {
+            return by_marking;
+        }
+        Probability::clamped(1.0 - (1.0 - by_marking.value()) * (1.0 - by_discipline.value()))
     }
 
-    /// What a back-off law sees.
-    pub(crate) fn view(&self) -> LinkView {
-        LinkView {
-            backlog_packets: self.backlog(),
-            backlog_bytes: self.backlog_bytes(),
-            data_rate: self.rate,
+    /// The next packet to be sent, if one may leave now; those given up on the way to it are added to `culled`.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Instant, culled: &mut Vec<Queued>) -> Option<Queued> {
+        loop {
+            let first = self.discipline.dequeue(now, culled)?;
+            if self.marking.is_none() {
+                return Some(first);
+            }
+            let behind = QueueView { waiting: self.waiting() };
+            let marking = self.marking.as_mut().expect("just seen");
+            if marking.on_departure(now, now - first.enqueued, &behind) == Verdict::Send {
+                return Some(first);
+            }
+            culled.push(first);
         }
     }
 
-    pub(crate) fn aggressiveness(&self) -> Option<f64> {
-        self.law.as_ref().map(|law| law.aggressiveness())
+    /// The back-off law, if there is one, sees its link; gives its new answer.
+    pub(crate) fn update(&mut self, now: Instant) -> Option<Access> {
+        let backlog = self.backlog();
+        let head_of_line_delay = match self.service {
+            Service::Nothing => Some(Duration::ZERO),
+            Service::Packet(head, _) => Some(now - head.enqueued),
+            Service::Dummy => (backlog.packets == 0).then_some(Duration::ZERO),
+        };
+        let gone = plus(self.given_up, backlog);
+        let host = self.law.as_mut()?;
+        let served = minus(self.arrived, gone);
+        host.law.on_update(&LinkView {
+            now,
+            interval: now.since(host.updated),
+            arrivals: minus(self.arrived, host.arrived),
+            service: minus(served, host.served),
+            backlog,
+            head_of_line_delay,
+            data_rate: self.rate,
+        });
+        (host.updated, host.arrived, host.served) = (now, self.arrived, served);
+        self.ask_law();
+        self.law.as_ref().map(|host| host.law.access())
     }
+
+    /// Notes what its back-off law says of packets.
+    pub(crate) fn ask_law(&mut self) {
+        let law = self.law.as_ref().map(|host| &host.law);
+        self.law_drops = law.and_then(BackoffLaw::drop_probability);
+        self.dummy = law.and_then(BackoffLaw::dummy_packet);
+    }
+
+    pub(crate) fn aggressiveness(&self) -> Option<f64> {
+        self.law.as_ref().and_then(|host| host.law.aggressiveness())
+    }
+}
+
+fn plus(a: Volume, b: Volume) -> Volume {
+    Volume { packets: a.packets + b.packets, bytes: a.bytes + b.bytes }
+}
+
+fn minus(now: Volume, then: Volume) -> Volume {
+    debug_assert!(now.packets >= then.packets && now.bytes >= then.bytes, "a count went down");
+    Volume { packets: now.packets - then.packets, bytes: now.bytes - then.bytes }
 }

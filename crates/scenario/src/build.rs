@@ -73,7 +73,8 @@ impl Scenario {
         let delay = |link: &Link| medium.hearing(link.from as usize, link.to as usize).map(|ear| ear.delay);
         let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
         let mac = self.mac_spec(longest)?;
-        let backoff = self.backoff_spec(&mac)?;
+        let backoff = self.backoff_spec()?;
+        let surroundings = self.surroundings(&mac);
         let network = NetworkSpec {
             rates: self.link_rates(&nodes)?,
             losses: self.link_losses(&nodes)?,
@@ -83,6 +84,7 @@ impl Scenario {
             mac,
             data_rate: self.mac.data_rate.expect(RESOLVED).0,
             backoff,
+            surroundings,
             queue: self.queue_spec(self.mac.queue.expect(RESOLVED).0),
             link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
             flows,
@@ -190,7 +192,7 @@ impl Scenario {
     }
 
     fn queue_spec(&self, limit_packets: u32) -> QueueSpec {
-        let marking = self.drop.map(|drop| Proportional { per_packet: drop.per_packet });
+        let marking = self.drop.map(|drop| Proportional { per_packet: drop.per_packet }.into());
         QueueSpec { marking, ..QueueSpec::fifo(limit_packets) }
     }
 

@@ -16,6 +16,7 @@ impl Attached {
         }
         state.run += 1;
         state.is_active = true;
+        state.interval.began = core.now();
         let next = state.active.front().map(|&(from, _)| from);
         if !until.is_never() {
             core.call_at(until, Due::Stop(flow));

@@ -4,22 +4,24 @@ use super::{Attached, Connection, Due, Flow};
 use crate::core::Core;
 use crate::packet::{Body, TcpPacket, Way};
 use crate::spec::{Sampling, Source};
+use evenair_laws::connections::ConnectionLaw;
 use evenair_tcp::{Receiver, Segment, SegmentKind, Sender};
 use evenair_units::{Duration, Instant};
 
 impl Attached {
     /// Opens one more connection of a flow.
     pub(super) fn open_connection(&mut self, core: &mut Core<Due>, flow: u32) {
-        let Some(spec) = self.flows[flow as usize].tcp().copied() else { return };
+        let Some(spec) = self.flows[flow as usize].tcp() else { return };
         let connection = |epoch| Connection {
             flow,
             epoch,
-            sender: Sender::new(spec.sender),
+            sender: Sender::new(spec.sender, &spec.window),
             receiver: Receiver::new(spec.acknowledge),
             arrived: 0,
             timer_queued: Instant::NEVER,
             ack_timer_queued: Instant::NEVER,
         };
+        let source = spec.source;
         let id = if let Some(id) = self.free.pop() {
             let place = &mut self.connections[id as usize];
             // Entries of its predecessor may still be in the event queue; they find nothing due.
@@ -30,7 +32,7 @@ impl Attached {
             self.connections.len() as u32 - 1
         };
         let place = &mut self.connections[id as usize].sender;
-        match spec.source {
+        match source {
             Source::Endless => (),
             Source::Segments(_) => place.supply(0), // it takes from what remains of the transfer
             Source::Paced(_) => {
@@ -141,12 +143,16 @@ impl Attached {
             let open = place.sender.is_open();
             let flow = &mut self.flows[flow as usize];
             let sampling = flow.tcp().expect("it has a connection").sampling;
-            let round_trip = match sampling {
-                Sampling::EverySegment => Some(since_stamp(now, answers)),
+            let of_segment = since_stamp(now, answers);
+            if open {
+                flow.interval.add(of_segment, timed);
+            }
+            let measured = match sampling {
+                Sampling::EverySegment => Some(of_segment),
                 Sampling::OnePerWindow => timed,
             };
-            if let Some(round_trip) = round_trip {
-                flow.add_round_trip(round_trip, open, now >= self.warm_at);
+            if let Some(round_trip) = measured {
+                flow.add_round_trip(round_trip, now >= self.warm_at);
             }
             self.pump(core, id);
         } else {
@@ -197,9 +203,10 @@ impl Attached {
             return;
         }
         let state = &mut self.flows[flow as usize];
-        let round_trip = state.take_interval();
+        let lost = core.passages()[Way::forward(flow).0 as usize].dropped.packets;
+        let view = state.take_interval(core.now(), core.backlog_at(state.hops.forward), lost);
         let law = state.law.as_mut().expect("only flows with a law are asked");
-        let wanted = law.on_interval(round_trip) as usize;
+        let wanted = law.on_interval(&view).max(1) as usize;
         let open: Vec<u32> = state
             .connections
             .iter()
@@ -221,7 +228,7 @@ impl Attached {
     pub(super) fn schedule_connections(&mut self, core: &mut Core<Due>, flow: u32) {
         let Flow { law: Some(law), run, .. } = &self.flows[flow as usize] else { return };
         let event = Due::Connections(flow, *run);
-        core.call_at(core.now() + law.params().interval, event);
+        core.call_at(core.now() + law.interval(), event);
     }
 }
 

@@ -48,12 +48,14 @@ impl<T: Copy> Core<T> {
         let &super::Hop { to, watched, .. } = self.hops.get(hop);
         let way = served.flow;
         if outcome == Outcome::Dropped {
-            self.queues[by as usize].dropped.retries += 1;
+            let queue = &mut self.queues[by as usize];
+            queue.dropped.retries += 1;
+            queue.given_up.add(served.size.into());
             self.lose(id);
         } else if to == BROADCAST {
             // Whoever received a broadcast, it is at the end of its way.
             let packet = self.pool.take(id);
-            self.passage(packet.way).delivered.add(packet.size);
+            self.passage(packet.way).delivered.add(packet.size.into());
         }
         self.serve(by);
         if watched {
@@ -103,7 +105,7 @@ impl<T: Copy> Core<T> {
     #[inline]
     fn dequeue(&mut self, by: u32) -> Option<Queued> {
         let queue = &mut self.queues[by as usize];
-        let next = queue.discipline.dequeue(self.now, &mut self.culled);
+        let next = queue.next(self.now, &mut self.culled);
         let buffer = &mut self.buffers[queue.buffer as usize];
         buffer.waiting -= u32::from(next.is_some());
         if !self.culled.is_empty() {
@@ -112,13 +114,14 @@ impl<T: Copy> Core<T> {
         next
     }
 
-    /// Packets that a discipline gave up.
+    /// Packets that the discipline or the marking gave up.
     #[cold]
     fn cull(&mut self, by: u32) {
         let mut culled = std::mem::take(&mut self.culled);
         for dropped in culled.drain(..) {
             let queue = &mut self.queues[by as usize];
             queue.dropped.by_law += 1;
+            queue.given_up.add(dropped.size.into());
             self.buffers[queue.buffer as usize].waiting -= 1;
             self.give_up(dropped.packet);
         }
@@ -136,9 +139,8 @@ impl<T: Copy> Core<T> {
     /// There is no packet to be sent now: perhaps a dummy, perhaps one later.
     fn serve_nothing(&mut self, by: u32) {
         let queue = &mut self.queues[by as usize];
-        if let Some(law) = queue.law.as_ref().filter(|law| law.sends_dummies()) {
+        if let Some(size) = queue.dummy {
             queue.service = Service::Dummy;
-            let size = law.params().packet_bytes;
             let mode = evenair_wifi::Mode::at(queue.rate);
             let head = Head { to: queue.next_hop, size, mode, packet: PacketId::NONE };
             self.air.offer(self.now, by, head, &mut self.effects);

@@ -1,7 +1,9 @@
 //! Back-off laws: each sees its queue once in its interval.
 
 use super::{Core, Event};
-use crate::spec::BackoffSpec;
+use crate::spec::NetworkSpec;
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{BackoffLaw, LinkRole};
 use evenair_units::Duration;
 
 /// The queues whose laws are updated together.
@@ -13,13 +15,15 @@ pub(super) struct Round {
 
 impl<T: Copy> Core<T> {
     /// The laws begin: those with one interval take one turn.
-    pub(crate) fn start_laws(&mut self, spec: &BackoffSpec) {
+    pub(crate) fn start_laws(&mut self, spec: &NetworkSpec) {
         debug_assert!(self.rounds.is_empty(), "the laws have begun before");
-        if let BackoffSpec::Adaptive { params, .. } = spec {
-            self.rounds.push(Round { interval: params.update_interval, queues: Vec::new() });
+        if let Some(interval) = spec.backoff.begin(&LinkRole::data(spec.surroundings)).update_interval() {
+            self.rounds.push(Round { interval, queues: Vec::new() });
         }
         for (by, queue) in (0..).zip(&self.queues) {
-            let Some(interval) = queue.law.as_ref().map(|law| law.params().update_interval) else { continue };
+            let Some(interval) = queue.law.as_ref().and_then(|host| host.law.update_interval()) else {
+                continue;
+            };
             match self.rounds.iter_mut().find(|round| round.interval == interval) {
                 Some(round) => round.queues.push(by),
                 None => self.rounds.push(Round { interval, queues: vec![by] }),
@@ -37,12 +41,8 @@ impl<T: Copy> Core<T> {
             return; // the network has no queue of the air
         }
         for &by in queues {
-            let queue = &mut self.queues[by as usize];
-            let view = queue.view();
-            let law = queue.law.as_mut().expect("only queues with a law take a turn");
-            law.on_update(&view);
-            queue.law_drops = law.drop_probability();
-            self.air.set_access(by, law.access());
+            let access = self.queues[by as usize].update(self.now);
+            self.air.set_access(by, access.expect("only queues with a law take a turn"));
         }
         self.call(self.now + *interval, Event::Backoff(round));
     }

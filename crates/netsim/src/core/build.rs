@@ -1,15 +1,15 @@
 //! From a specification to a network at its start.
 
 use super::{Core, Forwarding, Passage};
-use crate::queue::{Buffer, Count, Dropped, Outlet, Service, TransmitQueue, WireEnd};
-use crate::spec::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, Wire};
+use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
 use evenair_des::{Queue, Stream};
-use evenair_laws::backoff::{Access, AdaptiveBackoff, AdaptiveParams};
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, LinkRole, Volume};
+use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
-use evenair_units::{Instant, Probability, Rate};
-use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Category, Contention, DcfAir, Effects, IdealAir, LossProcess,
-};
+use evenair_units::{Bytes, Instant, Rate};
+use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, DcfAir, Effects, IdealAir, LossProcess};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What queues of one node are told apart by.
@@ -28,10 +28,11 @@ type Key = (u32, Scope);
 
 /// What tells queues of one node apart, by MAC and law.
 fn scope(spec: &NetworkSpec, category: Category, next_hop: u32) -> Scope {
-    match (spec.mac, &spec.backoff) {
-        (MacSpec::Ideal { .. }, _) | (_, BackoffSpec::Adaptive { .. }) => Scope::NextHop(next_hop),
-        (_, BackoffSpec::Edca { .. }) => Scope::Category(category),
-        (_, BackoffSpec::Dcf(_)) => Scope::Node,
+    let law = spec.backoff.begin(&LinkRole::data(spec.surroundings));
+    match (spec.mac, law.scope()) {
+        (MacSpec::Ideal, _) | (_, backoff::Scope::NextHop) => Scope::NextHop(next_hop),
+        (_, backoff::Scope::Category) => Scope::Category(category),
+        (_, backoff::Scope::Node) => Scope::Node,
     }
 }
 
@@ -52,17 +53,21 @@ impl<T: Copy> Core<T> {
         let wire_index: BTreeMap<(u32, u32), u32> =
             (keys.len() as u32..).zip(wires.keys()).map(|(i, &ends)| (ends, i)).collect();
         let rate = |from: u32, to: u32| rates.get(&(from, to)).copied().unwrap_or(spec.data_rate);
+        let full = full_packet(spec);
         let mut queues: Vec<TransmitQueue> = keys
             .iter()
-            .map(|(&key, &carries)| transmit_queue(spec, seed, key, carries, rate(key.0, carries.next_hop)))
+            .map(|(&key, &carries)| {
+                let rate = rate(key.0, carries.next_hop);
+                transmit_queue(spec, seed, key, carries, full, rate)
+            })
             .collect();
-        let air = air(spec, seed, &keys, &queues);
+        let air = air(spec, seed, &queues);
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
-        let mut buffers = vec![room(spec.queue.buffer.limit_packets); spec.nodes.len()];
+        let mut buffers = vec![room(spec.queue.limit_packets); spec.nodes.len()];
         for wire in wires.values() {
-            queues.push(wire_queue(spec, seed, wire, buffers.len() as u32));
-            buffers.push(room(wire.queue.buffer.limit_packets));
+            queues.push(wire_queue(spec, seed, wire, full, buffers.len() as u32));
+            buffers.push(room(wire.queue.limit_packets));
         }
         let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
             Some(&queue) => (queue, to, wires[&(from, to)].rate),
@@ -144,6 +149,7 @@ fn transmit_queue(
     seed: u64,
     (node, scope): Key,
     carries: Carries,
+    full: QueueRole,
     rate: Rate,
 ) -> TransmitQueue {
     let node_name = &spec.nodes[node as usize];
@@ -152,81 +158,76 @@ fn transmit_queue(
         Scope::Category(category) => format!("{node_name}/{}", category.name()),
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
-    let law = match &spec.backoff {
-        BackoffSpec::Dcf(_) | BackoffSpec::Edca { .. } => None,
-        &BackoffSpec::Adaptive { params, prioritise_acks } => {
-            let pinned_at_max = params.pinned_at_max || (prioritise_acks && !carries.data);
-            Some(Box::new(AdaptiveBackoff::new(AdaptiveParams { pinned_at_max, ..params })))
-        }
+    let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
+    let surroundings = spec.surroundings;
+    let role = LinkRole { surroundings, category, acknowledgements_only: !carries.data };
+    let mut queue = TransmitQueue {
+        law: Some(BackoffHost::new(spec.backoff.begin(&role))),
+        ..bare_queue(&spec.queue, full, seed, name, rate)
     };
-    TransmitQueue {
-        law_drops: law.as_ref().map_or(Probability::ZERO, |law| law.drop_probability()),
-        law,
-        stream: Stream::named(seed, &name, "drop"),
-        name,
-        node,
-        next_hop: carries.next_hop,
-        rate,
-        discipline: spec.queue.discipline.begin(),
-        service: Service::Nothing,
-        outlet: Outlet::Air,
-        buffer: node,
-        marking: spec.queue.marking,
-        arrived: Count::default(),
-        dropped: Dropped::default(),
-        ready_at: Instant::NEVER,
-    }
+    (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);
+    queue.ask_law();
+    queue
 }
 
-fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, buffer: u32) -> TransmitQueue {
+fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
     let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
     let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
+    let end = WireEnd { delay: wire.delay, loss, in_flight: VecDeque::new() };
     TransmitQueue {
-        stream: Stream::named(seed, &name, "drop"),
-        name,
+        outlet: Outlet::Wire(Box::new(end)),
         node: wire.from,
-        next_hop: wire.to,
-        rate: wire.rate,
-        discipline: wire.queue.discipline.begin(),
-        service: Service::Nothing,
-        outlet: Outlet::Wire(Box::new(WireEnd { delay: wire.delay, loss, in_flight: VecDeque::new() })),
         buffer,
-        marking: wire.queue.marking,
-        law: None,
-        law_drops: Probability::ZERO,
-        arrived: Count::default(),
-        dropped: Dropped::default(),
-        ready_at: Instant::NEVER,
+        next_hop: wire.to,
+        ..bare_queue(&wire.queue, full, seed, name, wire.rate)
     }
 }
 
-fn air(spec: &NetworkSpec, seed: u64, keys: &BTreeMap<Key, Carries>, queues: &[TransmitQueue]) -> Air {
-    let access = |queue: &TransmitQueue, scope: Scope| -> Access {
-        match (&queue.law, &spec.backoff, scope) {
-            (Some(law), ..) => law.access(),
-            (None, BackoffSpec::Dcf(params), _) => params.access(),
-            (None, BackoffSpec::Edca { categories }, Scope::Category(c)) => {
-                categories[c as usize].backoff().access()
-            }
-            (None, ..) => unreachable!("adaptive queues have a law, EDCA's a category"),
-        }
+/// The parts of a queue that do not depend on its outlet.
+fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate: Rate) -> TransmitQueue {
+    TransmitQueue {
+        service: Service::Nothing,
+        discipline: parts.discipline.begin(&full),
+        outlet: Outlet::Air,
+        buffer: 0,
+        marking: parts.marking.as_ref().map(|marking| marking.begin(&full)),
+        law_drops: None,
+        dummy: None,
+        arrived: Volume::default(),
+        given_up: Volume::default(),
+        dropped: Dropped::default(),
+        ready_at: Instant::NEVER,
+        stream: Stream::named(seed, &name, "drop"),
+        law: None,
+        name,
+        node: 0,
+        next_hop: 0,
+        rate,
+    }
+}
+
+/// The largest packet of the network's own; an Ethernet's, where there is none.
+fn full_packet(spec: &NetworkSpec) -> QueueRole {
+    let size = |flow: &FlowSpec| match &flow.traffic {
+        Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
+        Traffic::Datagrams { size, .. } => *size,
     };
+    QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
+}
+
+fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
+    fn law(queue: &TransmitQueue) -> &AnyBackoff {
+        &queue.law.as_ref().expect("queues of the air have one").law
+    }
     let stream = |queue: &TransmitQueue| Stream::named(seed, &queue.name, "backoff");
-    let queues = queues.iter().zip(keys.keys().map(|&(_, scope)| scope));
     match spec.mac {
         MacSpec::Dcf { timing, rules } => {
-            let arbitration = |scope: Scope| match (&spec.backoff, scope) {
-                (BackoffSpec::Edca { categories }, Scope::Category(c)) => {
-                    categories[c as usize].arbitration(&timing)
-                }
-                _ => Arbitration::dcf(&timing),
-            };
-            let contenders = queues.map(|(queue, scope)| Contention {
-                node: queue.node,
-                access: access(queue, scope),
-                arbitration: arbitration(scope),
-                stream: stream(queue),
+            let contenders = queues.iter().map(|queue| {
+                let (law, stream) = (law(queue), stream(queue));
+                let access = law.access();
+                let arbitration = Arbitration::of(law.space(), access.holding, &timing);
+                Contention { node: queue.node, access, arbitration, stream }
             });
             let mut air = DcfAir::new(&spec.medium, contenders.collect(), timing, rules);
             for loss in &spec.losses {
@@ -236,11 +237,10 @@ fn air(spec: &NetworkSpec, seed: u64, keys: &BTreeMap<Key, Carries>, queues: &[T
             }
             Air::Dcf(Box::new(air))
         }
-        MacSpec::Ideal { holding } => {
-            let links: Vec<(&TransmitQueue, Scope)> = queues.collect();
-            let bare: Vec<Link> = links.iter().map(|(q, _)| Link { from: q.node, to: q.next_hop }).collect();
+        MacSpec::Ideal => {
+            let bare: Vec<Link> = queues.iter().map(|q| Link { from: q.node, to: q.next_hop }).collect();
             let conflicts: ConflictGraph = spec.medium.conflicts(&bare);
-            let links = links.into_iter().map(|(q, scope)| (q.node, access(q, scope), holding, stream(q)));
+            let links = queues.iter().map(|queue| (queue.node, law(queue).access(), stream(queue)));
             Air::Ideal(Box::new(IdealAir::new(conflicts, links.collect())))
         }
     }

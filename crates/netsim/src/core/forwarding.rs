@@ -2,7 +2,8 @@
 //! those of packets from outside form a tree for each destination.
 
 use super::END;
-use crate::queue::{Count, Delays};
+use crate::queue::Delays;
+use evenair_laws::backoff::Volume;
 use evenair_units::Rate;
 use evenair_wifi::Mode;
 use std::collections::BTreeMap;
@@ -49,8 +50,8 @@ impl Passed {
     }
 
     /// Packets whose service ended, and their bytes.
-    pub(crate) fn served(self) -> Count {
-        Count { packets: self.sojourn.count, bytes: self.bytes }
+    pub(crate) fn served(self) -> Volume {
+        Volume { packets: self.sojourn.count, bytes: self.bytes }
     }
 }
 

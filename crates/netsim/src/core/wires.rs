@@ -14,6 +14,7 @@ impl<T: Copy> Core<T> {
         let Outlet::Wire(wire) = &mut queue.outlet else { unreachable!("a wire's queue") };
         if wire.loss.as_mut().is_some_and(|loss| loss.loses(now, Bytes::new(served.size))) {
             queue.dropped.on_wire += 1;
+            queue.given_up.add(served.size.into());
             self.lose(served.packet);
         } else {
             wire.in_flight.push_back(served.packet);

@@ -67,7 +67,7 @@ impl Network {
         }
         for (index, queue) in self.core.queues.iter().enumerate() {
             let series = &mut self.meter.series.links[index];
-            let backlog = f64::from(queue.backlog());
+            let backlog = queue.backlog().packets as f64;
             series.backlog.push(backlog);
             series.aggressiveness.extend(queue.aggressiveness());
             if warm {

@@ -2,21 +2,6 @@
 
 use evenair_units::Duration;
 
-/// Packets and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Count {
-    pub(crate) packets: u64,
-    pub(crate) bytes: u64,
-}
-
-impl Count {
-    #[inline]
-    pub(crate) fn add(&mut self, size: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(size);
-    }
-}
-
 /// Delays of packets: how many, and their sum. A histogram for percentiles would take the place of the sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delays {

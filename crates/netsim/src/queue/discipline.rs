@@ -1,6 +1,8 @@
 //! In which order the packets of a queue leave.
 
 use super::{Fair, FairParams, Fifo};
+use evenair_laws::OwnLaw;
+use evenair_laws::marking::QueueRole;
 use evenair_units::{Instant, Probability};
 use evenair_wifi::PacketId;
 use std::fmt;
@@ -67,10 +69,10 @@ pub enum DisciplineParams {
 
 impl DisciplineParams {
     /// An empty queue of this discipline.
-    pub fn begin(&self) -> AnyDiscipline {
+    pub fn begin(&self, role: &QueueRole) -> AnyDiscipline {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
-            Self::Fair(params) => AnyDiscipline::Fair(Box::new(Fair::new(params.clone()))),
+            Self::Fair(params) => AnyDiscipline::Fair(Box::new(Fair::new(params.clone(), role))),
             Self::Own(own) => AnyDiscipline::Own(own.clone()),
         }
     }
@@ -156,13 +158,7 @@ impl Discipline for AnyDiscipline {
     }
 }
 
-/// A discipline of a user's own: what it needs to be kept in a box.
-pub trait OwnLaw: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Its name and its parameters, in words.
-    fn identity(&self) -> String;
-}
-
-/// What a box needs beside the discipline.
+/// What a box needs beside the discipline; every [`Discipline`] of a user's own that is an [`OwnLaw`] has it.
 trait Boxed: Discipline + fmt::Debug + Send + Sync {
     fn boxed(&self) -> Box<dyn Boxed>;
     fn words(&self) -> String;

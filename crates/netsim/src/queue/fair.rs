@@ -14,7 +14,12 @@
 //! is dropped from the head of the longest line; Linux drops up to 64 at once, to save time that does not count here.
 
 use super::{Discipline, Queued};
-use evenair_units::{Bytes, Instant};
+use evenair_laws::Parameters;
+use evenair_laws::backoff::Volume;
+use evenair_laws::marking::{
+    AnyMarking, CodelParams, MarkingLaw, MarkingParams, QueueRole, QueueView, Verdict,
+};
+use evenair_units::{Bytes, Instant, Probability};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Parameters of fair queueing.
@@ -24,12 +29,23 @@ pub struct FairParams {
     pub quantum: Bytes,
     /// Flows that begin to send come before the round.
     pub sparse_first: bool,
+    /// A marking law for each flow's line.
+    pub marking: Option<MarkingParams>,
 }
 
 impl FairParams {
     /// Deficit round robin with a quantum of one full packet: every flow can send in every turn.
     pub const fn round_robin() -> Self {
-        Self { quantum: Bytes::new(1514), sparse_first: false }
+        Self { quantum: Bytes::new(1514), sparse_first: false, marking: None }
+    }
+
+    /// fq_codel with the defaults of RFC 8290 section 5.2.
+    pub const fn fq_codel() -> Self {
+        Self {
+            quantum: Bytes::new(1514),
+            sparse_first: true,
+            marking: Some(MarkingParams::Codel(CodelParams::rfc8289())),
+        }
     }
 }
 
@@ -42,12 +58,14 @@ struct Line {
     deficit: i64,
     /// It is in one of the rounds.
     in_round: bool,
+    marking: Option<AnyMarking>,
 }
 
 /// Fair queueing at work.
 #[derive(Clone, Debug)]
 pub struct Fair {
     params: FairParams,
+    role: QueueRole,
     lines: Vec<Line>,
     /// The line of each flow that was seen.
     of_flow: BTreeMap<u32, u32>,
@@ -63,10 +81,11 @@ impl Fair {
     ///
     /// # Panics
     /// If the quantum is zero: no flow would ever send.
-    pub fn new(params: FairParams) -> Self {
+    pub fn new(params: FairParams, role: &QueueRole) -> Self {
         assert!(params.quantum.count() > 0, "a quantum of zero");
         Self {
             params,
+            role: *role,
             lines: Vec::new(),
             of_flow: BTreeMap::new(),
             sparse: VecDeque::new(),
@@ -80,7 +99,14 @@ impl Fair {
         let next = self.lines.len() as u32;
         let index = *self.of_flow.entry(flow).or_insert(next);
         if index == next {
-            self.lines.push(Line { packets: VecDeque::new(), bytes: 0, deficit: 0, in_round: false });
+            let marking = self.params.marking.as_ref().map(|marking| marking.begin(&self.role));
+            self.lines.push(Line {
+                packets: VecDeque::new(),
+                bytes: 0,
+                deficit: 0,
+                in_round: false,
+                marking,
+            });
         }
         index
     }
@@ -98,9 +124,20 @@ impl Line {
         self.bytes -= u64::from(first.size);
         Some(first)
     }
+
+    fn view(&self) -> QueueView {
+        QueueView { waiting: Volume { packets: self.packets.len() as u64, bytes: self.bytes } }
+    }
 }
 
 impl Discipline for Fair {
+    fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
+        let index = self.line_of(arrival.flow);
+        let line = &mut self.lines[index as usize];
+        let view = line.view();
+        line.marking.as_mut().map_or(Probability::ZERO, |marking| marking.on_arrival(now, &view))
+    }
+
     fn enqueue(&mut self, _: Instant, arrival: Queued) {
         self.packets += 1;
         self.bytes += u64::from(arrival.size);
@@ -115,7 +152,7 @@ impl Discipline for Fair {
         }
     }
 
-    fn dequeue(&mut self, _: Instant, _: &mut Vec<Queued>) -> Option<Queued> {
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         loop {
             let is_sparse = !self.sparse.is_empty();
             let turns = if is_sparse { &mut self.sparse } else { &mut self.round };
@@ -138,9 +175,17 @@ impl Discipline for Fair {
                 }
                 continue;
             };
-            line.deficit -= i64::from(first.size);
+            let view = line.view();
+            let sojourn = now - first.enqueued;
+            let verdict =
+                line.marking.as_mut().map_or(Verdict::Send, |law| law.on_departure(now, sojourn, &view));
+            if verdict == Verdict::Send {
+                line.deficit -= i64::from(first.size);
+                self.left(&first);
+                return Some(first);
+            }
             self.left(&first);
-            return Some(first);
+            dropped.push(first);
         }
     }
 

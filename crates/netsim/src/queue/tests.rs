@@ -1,10 +1,14 @@
 //! Disciplines one by one, and what holds of all of them.
 
 use super::*;
+use evenair_laws::OwnLaw;
+use evenair_laws::marking::{MarkingParams, QueueRole};
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::PacketId;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+const ROLE: QueueRole = QueueRole { full_packet: Bytes::new(1500) };
 
 fn ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
@@ -45,18 +49,23 @@ impl Discipline for Stack {
 
 /// One of each kind.
 pub(crate) fn every_discipline() -> Vec<DisciplineParams> {
+    let codel = MarkingParams::Codel(evenair_laws::marking::CodelParams::rfc8289());
     vec![
         DisciplineParams::Fifo,
         DisciplineParams::Fair(FairParams::round_robin()),
-        DisciplineParams::Fair(FairParams { sparse_first: true, ..FairParams::round_robin() }),
-        DisciplineParams::Fair(FairParams { quantum: Bytes::new(1), ..FairParams::round_robin() }),
+        DisciplineParams::Fair(FairParams::fq_codel()),
+        DisciplineParams::Fair(FairParams {
+            quantum: Bytes::new(1),
+            marking: Some(codel),
+            ..FairParams::round_robin()
+        }),
         DisciplineParams::Own(OwnDiscipline::new(Stack::default())),
     ]
 }
 
 #[test]
 fn flows_with_packets_of_unequal_sizes_get_the_same_bytes() {
-    let mut fair = DisciplineParams::Fair(FairParams::round_robin()).begin();
+    let mut fair = DisciplineParams::Fair(FairParams::round_robin()).begin(&ROLE);
     let sizes = [1500, 300, 40];
     let mut id = 0;
     let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
@@ -88,7 +97,7 @@ fn flows_with_packets_of_unequal_sizes_get_the_same_bytes() {
 #[test]
 fn a_sparse_flow_goes_before_the_round_and_only_while_it_is_sparse() {
     let order = |params: FairParams| {
-        let mut fair = DisciplineParams::Fair(params).begin();
+        let mut fair = DisciplineParams::Fair(params).begin(&ROLE);
         for id in 0..6 {
             fair.enqueue(ms(0), packet(id, id % 2, 1500, ms(0)));
         }
@@ -101,20 +110,19 @@ fn a_sparse_flow_goes_before_the_round_and_only_while_it_is_sparse() {
         (0..4).for_each(|_| leave(&mut fair));
         out
     };
-    assert_eq!(order(FairParams { sparse_first: true, ..FairParams::round_robin() })[4..], [9, 9, 0, 1]);
-    assert_eq!(order(FairParams::round_robin())[4..], [0, 1, 9, 9]);
+    assert_eq!(order(FairParams { marking: None, ..FairParams::fq_codel() })[4..], [9, 9, 0, 1]);
+    assert_eq!(order(FairParams::round_robin())[4..], [0, 9, 9, 1]);
 }
 
 #[test]
 fn a_full_buffer_costs_the_longest_line_its_first_packet() {
-    let mut fair =
-        DisciplineParams::Fair(FairParams { sparse_first: true, ..FairParams::round_robin() }).begin();
+    let mut fair = DisciplineParams::Fair(FairParams::fq_codel()).begin(&ROLE);
     for id in 0..5 {
         fair.enqueue(ms(0), packet(id, u32::from(id == 2), 1000, ms(0)));
     }
     assert_eq!(fair.evict().unwrap().packet, PacketId(0));
     assert_eq!((fair.packets(), fair.bytes()), (4, 4000));
-    let mut fifo = DisciplineParams::Fifo.begin();
+    let mut fifo = DisciplineParams::Fifo.begin(&ROLE);
     fifo.enqueue(ms(0), packet(0, 0, 100, ms(0)));
     assert_eq!(fifo.evict(), None, "the arrival is refused");
 }
@@ -135,7 +143,7 @@ proptest! {
         which in 0usize..5,
         steps in prop::collection::vec((0u8..10, 0u32..4, 1u32..1600, 0u64..30), 1..300),
     ) {
-        let mut discipline = every_discipline()[which].begin();
+        let mut discipline = every_discipline()[which].begin(&ROLE);
         let mut inside: BTreeMap<PacketId, u32> = BTreeMap::new();
         let mut lines: BTreeMap<u32, VecDeque<PacketId>> = BTreeMap::new();
         let mut now = ms(1);
