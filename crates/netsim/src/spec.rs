@@ -1,12 +1,14 @@
 //! What a network is built from.
 
-use evenair_laws::backoff::{AdaptiveParams, DcfParams};
-use evenair_laws::connections::RttProportionalParams;
-use evenair_laws::marking::{DropTail, Proportional};
+use crate::queue::DisciplineParams;
+use evenair_laws::backoff::{BackoffParams, Category, Surroundings};
+use evenair_laws::connections::ConnectionParams;
+use evenair_laws::marking::MarkingParams;
+use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, SenderParams};
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Category, EdcaParams, Holding, LossModel, MacTiming, Rules};
+use evenair_wifi::{LossModel, MacTiming, Rules};
 
 /// A network, whole: everything that a run depends on but its seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,22 +28,30 @@ pub struct NetworkSpec {
     /// Wired links.
     pub wires: Vec<Wire>,
     /// How long transmitters back off.
-    pub backoff: BackoffSpec,
-    /// How many packets wait at a node, the one in the MAC not counted.
-    pub buffer: DropTail,
-    /// Dropping in proportion to the queue, beside what the back-off law drops.
-    pub proportional: Option<Proportional>,
+    pub backoff: BackoffParams,
+    /// What that depends on beside its parameters.
+    pub surroundings: Surroundings,
+    /// The transmit queues of the air; those of one node share their buffer.
+    pub queue: QueueSpec,
     /// How long a packet takes between the network layer and its queue, and as long on the way up.
     pub link_layer_delay: Duration,
     /// The flows.
     pub flows: Vec<FlowSpec>,
+    /// Paths of nodes that packets from outside ([`Network::inject`](crate::Network::inject)) may take, both ways. Where a
+    /// node is on several towards one destination, the first holds.
+    pub routes: Vec<Vec<u32>>,
 }
 
 impl NetworkSpec {
     /// A node's name; "*" for everybody.
     pub fn name(&self, node: u32) -> &str {
-        self.nodes.get(node as usize).map_or("*", String::as_str)
+        name(&self.nodes, node)
     }
+}
+
+/// The same, where there are nothing but the names.
+pub(crate) fn name(nodes: &[String], node: u32) -> &str {
+    nodes.get(node as usize).map_or("*", String::as_str)
 }
 
 /// The rate of one directed link of the air.
@@ -67,7 +77,7 @@ pub struct LinkLoss {
 }
 
 /// A directed wired link: a queue, a rate, a delay.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
     /// The node that transmits.
     pub from: u32,
@@ -77,8 +87,26 @@ pub struct Wire {
     pub rate: Rate,
     /// How long they are under way.
     pub delay: Duration,
-    /// How many packets wait, the one in transmission not counted.
-    pub buffer: DropTail,
+    /// Its queue.
+    pub queue: QueueSpec,
+}
+
+/// A transmit queue, part by part; its outlet is the air or the wire that it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueSpec {
+    /// How many packets wait, the one in service not counted; the queues of a node's air share it.
+    pub limit_packets: u32,
+    /// In which order they leave.
+    pub discipline: DisciplineParams,
+    /// Which packets are given up before the buffer is full; of arrivals the back-off law says, if it drops any.
+    pub marking: Option<MarkingParams>,
+}
+
+impl QueueSpec {
+    /// First in, first out, and refuse what finds the buffer full.
+    pub const fn fifo(limit_packets: u32) -> Self {
+        Self { limit_packets, discipline: DisciplineParams::Fifo, marking: None }
+    }
 }
 
 /// Which MAC.
@@ -92,29 +120,7 @@ pub enum MacSpec {
         rules: Rules,
     },
     /// Ideal CSMA.
-    Ideal {
-        /// How long a link holds the medium.
-        holding: Holding,
-    },
-}
-
-/// How long transmitters back off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum BackoffSpec {
-    /// By DCF: one queue per node.
-    Dcf(DcfParams),
-    /// By EDCA: one queue per node and access category.
-    Edca {
-        /// Parameters of voice, video, best effort, background.
-        categories: [EdcaParams; 4],
-    },
-    /// By A-CSMA: one queue per next hop, with a shared buffer.
-    Adaptive {
-        /// The law.
-        params: AdaptiveParams,
-        /// h-ACK ([Chen10] C8): queues that carry nothing but acknowledgements use `r_max`.
-        prioritise_acks: bool,
-    },
+    Ideal,
 }
 
 /// A flow.
@@ -134,7 +140,7 @@ pub struct FlowSpec {
 }
 
 /// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// Data over TCP.
     Tcp(TcpSpec),
@@ -182,10 +188,12 @@ pub enum Source {
 }
 
 /// A TCP flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TcpSpec {
     /// The sending endpoint.
     pub sender: SenderParams,
+    /// Its window law.
+    pub window: WindowParams,
     /// The receiving endpoint.
     pub acknowledge: AckPolicy,
     /// Payload of a segment.
@@ -195,12 +203,12 @@ pub struct TcpSpec {
     /// How much there is to send.
     pub source: Source,
     /// How many connections it keeps; one if there is no law.
-    pub connections: Option<RttProportionalParams>,
-    /// Which round trips make its `T`.
+    pub connections: Option<ConnectionParams>,
+    /// Which round trips are its measured ones.
     pub sampling: Sampling,
 }
 
-/// Which round trips make a flow's `T`.
+/// Which round trips a flow is measured by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
     /// That of every segment, from its departure to the arrival of the acknowledgement that it brought about, whatever

@@ -7,8 +7,8 @@ pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 
 use crate::error::Mistake;
 use crate::language::{MacKind, Radio, Scenario};
-use evenair_laws::marking::{DropTail, Proportional};
-use evenair_netsim::{LinkLoss, LinkRate, NetworkSpec, RunSpec, Wire};
+use evenair_laws::marking::Proportional;
+use evenair_netsim::{LinkLoss, LinkRate, NetworkSpec, QueueSpec, RunSpec, Wire};
 use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
@@ -73,7 +73,8 @@ impl Scenario {
         let delay = |link: &Link| medium.hearing(link.from as usize, link.to as usize).map(|ear| ear.delay);
         let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
         let mac = self.mac_spec(longest)?;
-        let backoff = self.backoff_spec(&mac)?;
+        let backoff = self.backoff_spec()?;
+        let surroundings = self.surroundings(&mac);
         let network = NetworkSpec {
             rates: self.link_rates(&nodes)?,
             losses: self.link_losses(&nodes)?,
@@ -83,10 +84,11 @@ impl Scenario {
             mac,
             data_rate: self.mac.data_rate.expect(RESOLVED).0,
             backoff,
-            buffer: DropTail { limit_packets: self.mac.queue.expect(RESOLVED).0 },
-            proportional: self.drop.map(|drop| Proportional { per_packet: drop.per_packet }),
+            surroundings,
+            queue: self.queue_spec(self.mac.queue.expect(RESOLVED).0),
             link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
             flows,
+            routes: Vec::new(),
         };
         let radio = self.radio.filter(|_| self.signals.is_empty());
         let ranges_m = radio.map(|radio| radio.ranges_m()).transpose()?;
@@ -189,13 +191,18 @@ impl Scenario {
         Ok((from, to))
     }
 
+    fn queue_spec(&self, limit_packets: u32) -> QueueSpec {
+        let marking = self.drop.map(|drop| Proportional { per_packet: drop.per_packet }.into());
+        QueueSpec { marking, ..QueueSpec::fifo(limit_packets) }
+    }
+
     fn wire_specs(&self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
         let mut wires = Vec::new();
         for (index, wire) in self.wires.iter().enumerate() {
             let (a, b) = Self::ends("wires", index, &wire.from, &wire.to, names)?;
             for (from, to) in [(a, b), (b, a)] {
-                let buffer = DropTail { limit_packets: wire.queue.0 };
-                wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, buffer });
+                let queue = self.queue_spec(wire.queue.0);
+                wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, queue });
             }
         }
         Ok(wires)

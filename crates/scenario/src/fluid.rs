@@ -7,9 +7,10 @@ use evenair_fluid::models::{
     RoundTrip, Way,
 };
 use evenair_fluid::{Component, Corner, Equilibrium, Method, Model, Options, Trajectory, View, integrate};
+use evenair_laws::Parameters;
 use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
 use evenair_laws::connections::IimdParams;
-use evenair_laws::window::quic_tcp::QuicTcpParams;
+use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Failure, ProductForm};
 use evenair_units::Instant;
 

@@ -6,11 +6,11 @@ use crate::language::{
     PropagationName, Radio, Scenario, TrafficKind, WeakSignals, WindowName,
 };
 use crate::quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
-use evenair_laws::backoff::DcfParams;
+use evenair_laws::backoff::{Category, Dcf, Edca, PhysicalLayer};
 use evenair_tcp::RtoParams;
 use evenair_topology::{PathLoss, Propagation};
 use evenair_units::{Bytes, Dbm, Duration, Rate};
-use evenair_wifi::{Category, EdcaParams, PhyStandard, Rules};
+use evenair_wifi::{PhyStandard, Rules};
 
 impl Scenario {
     /// Writes every default out, so that the scenario says all that it depends on.
@@ -23,13 +23,12 @@ impl Scenario {
         let phy = self.mac.kind.phy();
         match &mut self.backoff {
             BackoffLaw::Dcf { window_min, window_max } => {
-                let ofdm = matches!(phy, Some(PhyStandard::A | PhyStandard::G));
-                let windows = if ofdm { DcfParams::ofdm() } else { DcfParams::dsss() };
+                let windows = Dcf::of(phy.map_or(PhysicalLayer::Dsss, PhyStandard::layer));
                 window_min.get_or_insert(windows.window_min);
                 window_max.get_or_insert(windows.window_max);
             }
             BackoffLaw::Edca { voice, video, best_effort, background } => {
-                let phy = phy.unwrap_or(PhyStandard::B);
+                let phy = phy.map_or(PhysicalLayer::Dsss, PhyStandard::layer);
                 voice.resolve(Category::Voice, phy);
                 video.resolve(Category::Video, phy);
                 best_effort.resolve(Category::BestEffort, phy);
@@ -213,8 +212,8 @@ impl Mac {
 }
 
 impl CategoryTable {
-    fn resolve(&mut self, category: Category, phy: PhyStandard) {
-        let standard = EdcaParams::standard(category, phy);
+    fn resolve(&mut self, category: Category, layer: PhysicalLayer) {
+        let standard = Edca::standard(category, layer);
         self.window_min.get_or_insert(standard.window_min);
         self.window_max.get_or_insert(standard.window_max);
         self.aifsn.get_or_insert(standard.aifsn);

@@ -23,8 +23,8 @@ pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, PacketId, Up, W
 pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{Capture, Contention, Counters, DcfAir, Rules};
-pub use mac::edca::{Arbitration, Category, EdcaParams};
-pub use mac::ideal::{Holding, IdealAir};
+pub use mac::edca::Arbitration;
+pub use mac::ideal::IdealAir;
 pub use phy::{Mode, Phy, PhyStandard, Preamble, UnsupportedRate};
 pub use timeline::{FrameKind, FrameRecord, Timeline};
 pub use timing::{ControlRate, MacTiming};

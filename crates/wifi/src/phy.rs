@@ -1,5 +1,6 @@
 //! Physical layers: which rates there are, and how long a frame is on the air.
 
+use evenair_laws::backoff::PhysicalLayer;
 use evenair_units::{Bytes, Duration, Rate};
 use std::fmt;
 
@@ -31,6 +32,16 @@ impl Mode {
     #[inline]
     pub const fn rate(self) -> Rate {
         self.rate
+    }
+}
+
+impl PhyStandard {
+    /// What contention depends on.
+    pub const fn layer(self) -> PhysicalLayer {
+        match self {
+            Self::B => PhysicalLayer::Dsss,
+            Self::A | Self::G => PhysicalLayer::Ofdm,
+        }
     }
 }
 

@@ -5,13 +5,15 @@ use crate::error::Mistake;
 use crate::language::{
     CategoryName, Flow, Preset, RoundTripSamples, Scenario, TrafficKind, UnsampledRule, WindowName,
 };
-use evenair_laws::connections::{RttProportionalParams, Unsampled};
-use evenair_laws::window::WindowParams;
+use evenair_laws::Parameters;
+use evenair_laws::backoff::Category;
+use evenair_laws::connections::{self, RttProportionalParams, Unsampled};
+use evenair_laws::window::{CubicParams, RenoParams, WindowStart};
 use evenair_netsim::{FlowSpec, Pattern, Sampling, Source, TcpSpec, Traffic};
-use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams, WindowKind};
+use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
 use evenair_units::Bytes;
-use evenair_wifi::{BROADCAST, Category};
+use evenair_wifi::BROADCAST;
 
 impl Scenario {
     pub(super) fn flow_specs(&self, nodes: &[String], medium: &Medium) -> Result<Vec<FlowSpec>, Mistake> {
@@ -105,16 +107,12 @@ impl Scenario {
         let tcp = &self.tcp;
         let segments = |count: Option<crate::PacketCount>| f64::from(count.expect(RESOLVED).0);
         let sender = SenderParams {
-            window: match tcp.window.expect(RESOLVED) {
-                WindowName::Reno | WindowName::Newreno => WindowKind::Reno,
-                WindowName::Cubic => WindowKind::Cubic,
-            },
             recovery: match (tcp.sack.expect(RESOLVED), tcp.window.expect(RESOLVED)) {
                 (true, _) => Recovery::Sack,
                 (false, WindowName::Reno) => Recovery::Reno,
                 (false, WindowName::Newreno | WindowName::Cubic) => Recovery::NewReno,
             },
-            start: WindowParams {
+            start: WindowStart {
                 initial_window: segments(tcp.initial_window),
                 initial_ssthresh: segments(tcp.initial_ssthresh),
                 byte_counting: self.preset == Preset::Standard,
@@ -145,16 +143,24 @@ impl Scenario {
                 hysteresis: c.hysteresis,
                 smoothed: c.smoothed,
                 connections_max: c.max,
+                samples: match c.samples {
+                    RoundTripSamples::Segments => connections::RoundTripSamples::Segments,
+                    RoundTripSamples::Windows => connections::RoundTripSamples::Windows,
+                },
                 unsampled: match c.unsampled {
                     UnsampledRule::Hold => Unsampled::Hold,
                     UnsampledRule::Halve => Unsampled::Halve,
                     UnsampledRule::Grow => Unsampled::Grow,
                 },
             };
-            params.validated().map_err(|e| super::mac::law_mistake("connections", e))
+            params.validated().map(Into::into).map_err(|e| super::mac::law_mistake("connections", e))
         });
         Ok(TcpSpec {
             sender,
+            window: match tcp.window.expect(RESOLVED) {
+                WindowName::Reno | WindowName::Newreno => RenoParams {}.into(),
+                WindowName::Cubic => CubicParams::rfc9438().into(),
+            },
             acknowledge: if delay.is_zero() {
                 AckPolicy::EachSegment
             } else {

@@ -8,10 +8,14 @@ use crate::language::{
 };
 use crate::quantity::Time;
 use evenair_laws::BadParameter;
-use evenair_laws::backoff::{AdaptiveParams, BackoffUnit, DcfParams, QueueMeasure};
-use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec};
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{
+    self, AdaptiveParams, BackoffParams, BackoffUnit, CategoryParams, DcfParams, EdcaParams, FullPacket,
+    Holding, PhysicalLayer, QueueMeasure, Rendering, Surroundings,
+};
+use evenair_netsim::{MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
-use evenair_wifi::{Capture, ControlRate, EdcaParams, Holding, MacTiming, Phy, PhyStandard, Preamble, Rules};
+use evenair_wifi::{Capture, ControlRate, MacTiming, Phy, PhyStandard, Preamble, Rules};
 
 /// The greatest coverage class (IEEE 802.11-2016 clause 9.4.2.9).
 pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
@@ -124,40 +128,55 @@ impl Scenario {
         if let Some((key, _)) = unused.iter().find(|(_, given)| *given) {
             return Err(Mistake::at(&format!("mac.{key}"), "has no meaning for the ideal MAC"));
         }
-        let mean = mac.data_rate.expect(RESOLVED).0.time_for(self.packet_size());
-        let holding = match mac.holding.expect(RESOLVED) {
-            HoldingLaw::Packet => Holding::Packet,
-            HoldingLaw::Exponential => Holding::Exponential(mean),
-            HoldingLaw::Uniform => Holding::Uniform(mean),
-        };
-        Ok(MacSpec::Ideal { holding })
+        Ok(MacSpec::Ideal)
     }
 
-    pub(super) fn backoff_spec(&self, mac: &MacSpec) -> Result<BackoffSpec, Mistake> {
-        match self.backoff {
+    /// What a back-off law may depend on.
+    pub(super) fn surroundings(&self, mac: &MacSpec) -> Surroundings {
+        let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
+        let bits = rate.time_for(size);
+        let (frame, slot) = match mac {
+            MacSpec::Dcf { timing, .. } => (timing.data(size, rate), timing.slot),
+            MacSpec::Ideal => (bits, Surroundings::default().slot),
+        };
+        let holding = match self.mac.holding {
+            None | Some(HoldingLaw::Packet) => Holding::Packet,
+            Some(HoldingLaw::Exponential) => Holding::Exponential(bits),
+            Some(HoldingLaw::Uniform) => Holding::Uniform(bits),
+        };
+        Surroundings {
+            physical_layer: self.mac.kind.phy().map_or(PhysicalLayer::Dsss, PhyStandard::layer),
+            rendering: match self.preset {
+                Preset::Standard => Rendering::Standard,
+                Preset::Ns2 => Rendering::Ns2,
+            },
+            slot,
+            packet: FullPacket { payload: self.tcp.payload.expect(RESOLVED).0, frame, bits },
+            holding,
+        }
+    }
+
+    pub(super) fn backoff_spec(&self) -> Result<BackoffParams, Mistake> {
+        let params: BackoffParams = match self.backoff {
             BackoffLaw::Dcf { window_min, window_max } => {
-                let params = DcfParams {
-                    window_min: window_min.expect(RESOLVED),
-                    window_max: window_max.expect(RESOLVED),
-                    ..DcfParams::dsss()
-                };
-                let params = if self.preset == Preset::Ns2 { params.ns2() } else { params };
-                params.validated().map(BackoffSpec::Dcf).map_err(|e| law_mistake("backoff", e))
+                if self.preset == Preset::Ns2 && window_min == Some(0) {
+                    let why =
+                        "0 is not allowed: at least 1 slot, since ns-2's draw excludes the window's end";
+                    return Err(Mistake::at("backoff.window_min", why));
+                }
+                DcfParams { window_min, window_max }.into()
             }
             BackoffLaw::Edca { voice, video, best_effort, background } => {
                 if self.mac.kind == MacKind::Ideal || self.preset == Preset::Ns2 {
                     return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
                 }
-                let names = ["voice", "video", "best_effort", "background"];
-                let categories = [voice, video, best_effort, background].map(CategoryTable::params);
-                for (category, name) in categories.iter().zip(names) {
-                    let table = format!("backoff.{name}");
-                    category.backoff().validated().map_err(|e| law_mistake(&table, e))?;
-                    if !(1..=15).contains(&category.aifsn) {
-                        return Err(Mistake::at(&format!("{table}.aifsn"), "must lie between 1 and 15"));
-                    }
+                EdcaParams {
+                    voice: voice.params(),
+                    video: video.params(),
+                    best_effort: best_effort.params(),
+                    background: background.params(),
                 }
-                Ok(BackoffSpec::Edca { categories })
+                .into()
             }
             BackoffLaw::Adaptive {
                 alpha,
@@ -171,71 +190,54 @@ impl Scenario {
                 dummies,
                 slotted,
                 redraw,
-            } => {
-                let params = AdaptiveParams {
-                    unit: self.backoff_unit(unit, mac),
-                    step: alpha,
-                    beta,
-                    aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
-                    update_interval: interval.0,
-                    measure: match measure {
-                        Measure::Packets => QueueMeasure::Packets,
-                        Measure::Bytes => QueueMeasure::Bytes,
-                    },
-                    packet_bytes: self.tcp.payload.expect(RESOLVED).0,
-                    slotted,
-                    redraws: redraw,
-                    dummy_packets: dummies,
-                    drops: drop,
-                    pinned_at_max: false,
-                };
-                let prioritise_acks = acks == AckPriority::High;
-                // What will be pinned must have a bound.
-                AdaptiveParams { pinned_at_max: prioritise_acks, ..params }
-                    .validated()
-                    .map_err(|e| law_mistake("backoff", e))?;
-                Ok(BackoffSpec::Adaptive { params, prioritise_acks })
+            } => AdaptiveParams {
+                alpha,
+                beta,
+                r_max,
+                interval: interval.0,
+                measure: match measure {
+                    Measure::Packets => QueueMeasure::Packets,
+                    Measure::Bytes => QueueMeasure::Bytes,
+                },
+                unit: match unit {
+                    BackoffUnitName::OwnPacket => BackoffUnit::OwnPacket,
+                    BackoffUnitName::DataPacket => BackoffUnit::DataPacket,
+                    BackoffUnitName::OwnBits => BackoffUnit::OwnBits,
+                    BackoffUnitName::DataBits => BackoffUnit::DataBits,
+                },
+                acks: match acks {
+                    AckPriority::Normal => backoff::AckPriority::Normal,
+                    AckPriority::High => backoff::AckPriority::High,
+                },
+                drop,
+                dummies,
+                slotted,
+                redraw,
             }
-        }
-    }
-}
-
-impl Scenario {
-    fn backoff_unit(&self, unit: BackoffUnitName, mac: &MacSpec) -> BackoffUnit {
-        let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
-        match (unit, mac) {
-            (BackoffUnitName::OwnPacket, _) => BackoffUnit::Frame,
-            (BackoffUnitName::OwnBits, _) => BackoffUnit::Packet,
-            (BackoffUnitName::DataPacket, MacSpec::Dcf { timing, .. }) => {
-                BackoffUnit::Common(timing.data(size, rate))
-            }
-            (BackoffUnitName::DataPacket, MacSpec::Ideal { .. }) | (BackoffUnitName::DataBits, _) => {
-                BackoffUnit::Common(rate.time_for(size))
-            }
-        }
+            .into(),
+        };
+        params.validated().map_err(|e| law_mistake("backoff", e))
     }
 }
 
 impl CategoryTable {
-    fn params(self) -> EdcaParams {
-        EdcaParams {
-            window_min: self.window_min.expect(RESOLVED),
-            window_max: self.window_max.expect(RESOLVED),
-            aifsn: self.aifsn.expect(RESOLVED),
-            txop_limit: self.txop.expect(RESOLVED).0,
-        }
+    fn params(self) -> CategoryParams {
+        let Self { window_min, window_max, aifsn, txop } = self;
+        CategoryParams { window_min, window_max, aifsn, txop: txop.map(|txop| txop.0) }
     }
 }
 
 pub(super) fn law_mistake(table: &str, error: BadParameter) -> Mistake {
-    let key = if error.name == "update_interval" { "interval" } else { error.name };
-    Mistake::at(&format!("{table}.{key}"), format!("{} is not allowed: {}", error.value, error.allowed))
+    Mistake::at(
+        &format!("{table}.{}", error.name),
+        format!("{} is not allowed: {}", error.value, error.allowed),
+    )
 }
 
 /// Airtime of one packet and its link-layer acknowledgement at a rate, inter-frame spaces counted, back-off not.
 pub(crate) fn airtime(network: &NetworkSpec, size: Bytes, rate: Rate) -> Duration {
     match network.mac {
         MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
-        MacSpec::Ideal { .. } => rate.time_for(size),
+        MacSpec::Ideal => rate.time_for(size),
     }
 }

@@ -81,13 +81,13 @@ mod adaptive {
     use evenair_laws::backoff::AdaptiveParams;
 
     pub(super) const fn alpha() -> f64 {
-        AdaptiveParams::chen10().step
+        AdaptiveParams::chen10().alpha
     }
     pub(super) const fn beta() -> f64 {
         AdaptiveParams::chen10().beta
     }
     pub(super) const fn interval() -> Time {
-        Time(AdaptiveParams::chen10().update_interval)
+        Time(AdaptiveParams::chen10().interval)
     }
     pub(super) const fn yes() -> bool {
         true

@@ -1,19 +1,15 @@
 //! Flows and their connections.
 
+use crate::core::FlowHops;
 use crate::spec::{FlowSpec, Source, TcpSpec, Traffic};
 use evenair_des::Stream;
-use evenair_laws::connections::RttProportional;
+use evenair_laws::Parameters;
+use evenair_laws::backoff::Volume;
+use evenair_laws::connections::AnyConnections;
+use evenair_laws::flow::{FlowRole, FlowView};
 use evenair_tcp::{Receiver, Sender, SenderStats};
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant};
 use std::collections::VecDeque;
-
-/// One hop of a flow: the queue that a packet waits in, and the node that it goes to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hop {
-    pub(crate) queue: u32,
-    pub(crate) to: u32,
-    pub(crate) rate: Rate,
-}
 
 /// Times measured over an interval: round trips, or delays.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +29,31 @@ impl Samples {
     }
 }
 
+/// What happens between two looks of the connection law.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Interval {
+    pub(crate) began: Instant,
+    /// Round trips of all segments, and of those that the retransmission timer samples.
+    of_segments: Samples,
+    of_windows: Samples,
+    /// The least of the former so far.
+    least: Option<Duration>,
+    /// What the flow had counted when it began.
+    delivered: u64,
+    lost: u64,
+}
+
+impl Interval {
+    /// An acknowledgement came of a connection that stays open: what drains does not tell the law anything.
+    pub(crate) fn add(&mut self, round_trip: Duration, of_window: Option<Duration>) {
+        self.of_segments.add(round_trip);
+        self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
+        if let Some(round_trip) = of_window {
+            self.of_windows.add(round_trip);
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub(crate) name: String,
@@ -48,15 +69,13 @@ pub(crate) struct Flow {
     pub(crate) active: VecDeque<(Instant, Instant)>,
     /// Gaps between datagrams.
     pub(crate) stream: Stream,
-    /// Hops of data, from source to destination.
-    pub(crate) forward: Vec<Hop>,
-    /// Hops of acknowledgements, back to the source.
-    pub(crate) backward: Vec<Hop>,
+    /// Where its data and its acknowledgements enter the network.
+    pub(crate) hops: FlowHops,
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
-    pub(crate) law: Option<RttProportional>,
-    /// Samples since the connection law last ran.
-    pub(crate) interval: Samples,
+    pub(crate) law: Option<AnyConnections>,
+    /// What happened since the connection law last ran.
+    pub(crate) interval: Interval,
     /// Samples since the warm-up.
     pub(crate) measured: Samples,
     /// Samples since the last point of the time series.
@@ -67,10 +86,6 @@ pub(crate) struct Flow {
     pub(crate) last_delivery: Instant,
     /// The longest time without any, since the warm-up.
     pub(crate) silence: Duration,
-    /// Packets dropped on their way: data.
-    pub(crate) lost: u64,
-    /// The same: acknowledgements.
-    pub(crate) acks_lost: u64,
     /// Datagrams handed down.
     pub(crate) next_datagram: u32,
     /// One-way delays of datagrams since the warm-up.
@@ -87,14 +102,16 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(spec: &FlowSpec, seed: u64, forward: Vec<Hop>, backward: Vec<Hop>) -> Self {
-        let law = match spec.traffic {
-            Traffic::Tcp(TcpSpec { connections: Some(params), .. }) => Some(RttProportional::new(params)),
+    pub(crate) fn new(spec: &FlowSpec, seed: u64, hops: FlowHops) -> Self {
+        let law = match &spec.traffic {
+            Traffic::Tcp(TcpSpec { connections: Some(params), payload, .. }) => {
+                Some(params.begin(&FlowRole { payload: *payload }))
+            }
             _ => None,
         };
         Self {
             name: spec.name.clone(),
-            traffic: spec.traffic,
+            traffic: spec.traffic.clone(),
             source: spec.path[0],
             destination: spec.path[spec.path.len() - 1],
             run: 0,
@@ -102,25 +119,22 @@ impl Flow {
             datagram_due: Instant::NEVER,
             active: spec.active.iter().copied().collect(),
             stream: Stream::named(seed, &spec.name, "traffic"),
-            forward,
-            backward,
+            hops,
             connections: Vec::new(),
             law,
-            interval: Samples::default(),
+            interval: Interval::default(),
             measured: Samples::default(),
             sampled: Samples::default(),
             delivered: 0,
             last_delivery: Instant::ZERO,
             silence: Duration::ZERO,
-            lost: 0,
-            acks_lost: 0,
             next_datagram: 0,
             delays: Samples::default(),
             jitter: Samples::default(),
             last_delay: None,
             produced: 0,
-            remaining: match spec.traffic {
-                Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => Some(count),
+            remaining: match &spec.traffic {
+                Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => Some(*count),
                 _ => None,
             },
             finished: SenderStats::default(),
@@ -136,7 +150,7 @@ impl Flow {
 
     /// Bytes of one delivered unit.
     pub(crate) fn unit_bytes(&self) -> u32 {
-        match self.traffic {
+        match &self.traffic {
             Traffic::Tcp(spec) => spec.payload.count(),
             Traffic::Datagrams { size, .. } => size.count(),
         }
@@ -161,19 +175,35 @@ impl Flow {
         self.silence.max(now.since(self.last_delivery))
     }
 
-    /// One more packet was acknowledged. What drains does not tell the connection law anything.
-    pub(crate) fn add_round_trip(&mut self, round_trip: Duration, open: bool, warm: bool) {
-        if open {
-            self.interval.add(round_trip);
-        }
+    /// One more packet was acknowledged.
+    pub(crate) fn add_round_trip(&mut self, round_trip: Duration, warm: bool) {
         self.sampled.add(round_trip);
         if warm {
             self.measured.add(round_trip);
         }
     }
 
-    pub(crate) fn take_interval(&mut self) -> Option<Duration> {
-        std::mem::take(&mut self.interval).mean()
+    /// What the connection law sees, and the next interval begins.
+    pub(crate) fn take_interval(&mut self, now: Instant, first_backlog: Volume, lost: u64) -> FlowView {
+        let begun = Interval {
+            began: now,
+            least: self.interval.least,
+            delivered: self.delivered,
+            lost,
+            ..Interval::default()
+        };
+        let past = std::mem::replace(&mut self.interval, begun);
+        let packets = self.delivered - past.delivered;
+        FlowView {
+            now,
+            interval: now.since(past.began),
+            round_trip: past.of_segments.mean(),
+            round_trip_of_windows: past.of_windows.mean(),
+            least_round_trip: past.least,
+            delivered: Volume { packets, bytes: packets * u64::from(self.unit_bytes()) },
+            lost: lost - past.lost,
+            first_backlog: Some(first_backlog),
+        }
     }
 }
 

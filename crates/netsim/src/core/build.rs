@@ -1,0 +1,247 @@
+//! From a specification to a network at its start.
+
+use super::{Core, Forwarding, Passage};
+use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
+use evenair_des::{Queue, Stream};
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, LinkRole, Volume};
+use evenair_laws::marking::QueueRole;
+use evenair_topology::{ConflictGraph, Link};
+use evenair_units::{Bytes, Instant, Rate};
+use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, DcfAir, Effects, IdealAir, LossProcess};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What queues of one node are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Scope {
+    /// One for all.
+    Node,
+    /// One per access category, the most urgent first.
+    Category(Category),
+    /// One per next hop.
+    NextHop(u32),
+}
+
+/// A queue's key.
+type Key = (u32, Scope);
+
+/// What tells queues of one node apart, by MAC and law.
+fn scope(spec: &NetworkSpec, category: Category, next_hop: u32) -> Scope {
+    let law = spec.backoff.begin(&LinkRole::data(spec.surroundings));
+    match (spec.mac, law.scope()) {
+        (MacSpec::Ideal, _) | (_, backoff::Scope::NextHop) => Scope::NextHop(next_hop),
+        (_, backoff::Scope::Category) => Scope::Category(category),
+        (_, backoff::Scope::Node) => Scope::Node,
+    }
+}
+
+/// Where the packets of a flow enter the network: its first hop there, and back; [`END`](super::END) if nothing goes back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowHops {
+    pub(crate) forward: u32,
+    pub(crate) backward: u32,
+}
+
+impl<T: Copy> Core<T> {
+    /// A network at its start, and where each flow enters it.
+    pub(crate) fn new(spec: &NetworkSpec, seed: u64) -> (Self, Vec<FlowHops>) {
+        let wires: BTreeMap<(u32, u32), &Wire> = spec.wires.iter().map(|w| ((w.from, w.to), w)).collect();
+        let rates: BTreeMap<(u32, u32), Rate> = spec.rates.iter().map(|r| ((r.from, r.to), r.rate)).collect();
+        let keys = queue_keys(spec, &wires);
+        let index: BTreeMap<Key, u32> = (0..).zip(&keys).map(|(i, (&key, _))| (key, i)).collect();
+        let wire_index: BTreeMap<(u32, u32), u32> =
+            (keys.len() as u32..).zip(wires.keys()).map(|(i, &ends)| (ends, i)).collect();
+        let rate = |from: u32, to: u32| rates.get(&(from, to)).copied().unwrap_or(spec.data_rate);
+        let full = full_packet(spec);
+        let mut queues: Vec<TransmitQueue> = keys
+            .iter()
+            .map(|(&key, &carries)| {
+                let rate = rate(key.0, carries.next_hop);
+                transmit_queue(spec, seed, key, carries, full, rate)
+            })
+            .collect();
+        let air = air(spec, seed, &queues);
+        // Each node has a buffer, then each wire.
+        let room = |limit| Buffer { waiting: 0, limit };
+        let mut buffers = vec![room(spec.queue.limit_packets); spec.nodes.len()];
+        for wire in wires.values() {
+            queues.push(wire_queue(spec, seed, wire, full, buffers.len() as u32));
+            buffers.push(room(wire.queue.limit_packets));
+        }
+        let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
+            Some(&queue) => (queue, to, wires[&(from, to)].rate),
+            None => (index[&(from, scope(spec, category, to))], to, rate(from, to)),
+        };
+        let mut hops = Forwarding::default();
+        let flow_hops = |flow: &FlowSpec| {
+            let replies = !flow.path.contains(&BROADCAST);
+            let there = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1]));
+            let back = flow.path.windows(2).rev().filter(|_| replies);
+            let forward = hops.add_chain(there);
+            let backward = hops.add_chain(back.map(|w| hop(flow.category, w[1], w[0])));
+            FlowHops { forward, backward }
+        };
+        let flows = spec.flows.iter().map(flow_hops).collect();
+        for path in &spec.routes {
+            let back: Vec<u32> = path.iter().rev().copied().collect();
+            for path in [path, &back] {
+                hops.add_path(path, |from, to| hop(Category::BestEffort, from, to));
+            }
+        }
+        let core = Self {
+            now: Instant::ZERO,
+            events: Queue::new(),
+            air,
+            effects: Effects::default(),
+            handled: 0,
+            news: VecDeque::new(),
+            queues,
+            buffers,
+            hops,
+            pool: super::Pool::default(),
+            passages: vec![Passage::default(); 2 * spec.flows.len() + 1],
+            between_layers: VecDeque::new(),
+            layer_delay: spec.link_layer_delay,
+            rounds: Vec::new(),
+            culled: Vec::new(),
+            trace: None,
+        };
+        (core, flows)
+    }
+
+    /// Dummy packets flow from the start.
+    pub(crate) fn start_dummies(&mut self) {
+        for by in 0..self.queues.len() as u32 {
+            self.serve(by);
+        }
+    }
+}
+
+/// What a queue carries: its next hop (the first, if there are several), and whether any of it is data.
+#[derive(Clone, Copy, Debug)]
+struct Carries {
+    next_hop: u32,
+    data: bool,
+}
+
+/// The queues of the air that the flows need.
+fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
+    let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
+    let flows = spec.flows.iter().map(|flow| (&flow.path, flow.category));
+    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort));
+    for (path, category) in flows.chain(routes) {
+        for hop in path.windows(2) {
+            for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], false)] {
+                if wires.contains_key(&(from, to)) || from == BROADCAST {
+                    continue;
+                }
+                let key = (from, scope(spec, category, to));
+                keys.entry(key).or_insert(Carries { next_hop: to, data: false }).data |= data;
+            }
+        }
+    }
+    keys
+}
+
+fn transmit_queue(
+    spec: &NetworkSpec,
+    seed: u64,
+    (node, scope): Key,
+    carries: Carries,
+    full: QueueRole,
+    rate: Rate,
+) -> TransmitQueue {
+    let node_name = &spec.nodes[node as usize];
+    let name = match scope {
+        Scope::Node => node_name.clone(),
+        Scope::Category(category) => format!("{node_name}/{}", category.name()),
+        Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
+    };
+    let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
+    let surroundings = spec.surroundings;
+    let role = LinkRole { surroundings, category, acknowledgements_only: !carries.data };
+    let mut queue = TransmitQueue {
+        law: Some(BackoffHost::new(spec.backoff.begin(&role))),
+        ..bare_queue(&spec.queue, full, seed, name, rate)
+    };
+    (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);
+    queue.ask_law();
+    queue
+}
+
+fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
+    let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
+    let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
+    let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
+    let end = WireEnd { delay: wire.delay, loss, in_flight: VecDeque::new() };
+    TransmitQueue {
+        outlet: Outlet::Wire(Box::new(end)),
+        node: wire.from,
+        buffer,
+        next_hop: wire.to,
+        ..bare_queue(&wire.queue, full, seed, name, wire.rate)
+    }
+}
+
+/// The parts of a queue that do not depend on its outlet.
+fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate: Rate) -> TransmitQueue {
+    TransmitQueue {
+        service: Service::Nothing,
+        discipline: parts.discipline.begin(&full),
+        outlet: Outlet::Air,
+        buffer: 0,
+        marking: parts.marking.as_ref().map(|marking| marking.begin(&full)),
+        law_drops: None,
+        dummy: None,
+        arrived: Volume::default(),
+        given_up: Volume::default(),
+        dropped: Dropped::default(),
+        ready_at: Instant::NEVER,
+        stream: Stream::named(seed, &name, "drop"),
+        law: None,
+        name,
+        node: 0,
+        next_hop: 0,
+        rate,
+    }
+}
+
+/// The largest packet of the network's own; an Ethernet's, where there is none.
+fn full_packet(spec: &NetworkSpec) -> QueueRole {
+    let size = |flow: &FlowSpec| match &flow.traffic {
+        Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
+        Traffic::Datagrams { size, .. } => *size,
+    };
+    QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
+}
+
+fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
+    fn law(queue: &TransmitQueue) -> &AnyBackoff {
+        &queue.law.as_ref().expect("queues of the air have one").law
+    }
+    let stream = |queue: &TransmitQueue| Stream::named(seed, &queue.name, "backoff");
+    match spec.mac {
+        MacSpec::Dcf { timing, rules } => {
+            let contenders = queues.iter().map(|queue| {
+                let (law, stream) = (law(queue), stream(queue));
+                let access = law.access();
+                let arbitration = Arbitration::of(law.space(), access.holding, &timing);
+                Contention { node: queue.node, access, arbitration, stream }
+            });
+            let mut air = DcfAir::new(&spec.medium, contenders.collect(), timing, rules);
+            for loss in &spec.losses {
+                let name = format!("{}>{}", spec.nodes[loss.from as usize], spec.nodes[loss.to as usize]);
+                let stream = Stream::named(seed, &name, "loss");
+                air.set_loss(loss.from, loss.to, LossProcess::new(loss.schedule.clone(), stream));
+            }
+            Air::Dcf(Box::new(air))
+        }
+        MacSpec::Ideal => {
+            let bare: Vec<Link> = queues.iter().map(|q| Link { from: q.node, to: q.next_hop }).collect();
+            let conflicts: ConflictGraph = spec.medium.conflicts(&bare);
+            let links = queues.iter().map(|queue| (queue.node, law(queue).access(), stream(queue)));
+            Air::Ideal(Box::new(IdealAir::new(conflicts, links.collect())))
+        }
+    }
+}
