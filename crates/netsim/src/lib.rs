@@ -1,7 +1,10 @@
 //! Packet-level networks: nodes, queues, forwarding, flows and measurement, driven by one event queue.
 //!
 //! Build a [`NetworkSpec`] (the scenario crate does it from a file), then [`Network::run`]. A run is a function of the
-//! specification and the seed: it reads no clock, and two runs with one seed give one result, byte by byte.
+//! specification and the seed: it reads no clock, and two runs with one seed give one result, byte by byte. A network can
+//! also be stepped from outside, and carry packets from there ([`Network::advance`], [`Network::inject`]).
+//!
+//! Read `core` for how packets move, `queue` for the parts of a transmit queue, `attached` for sources and TCP endpoints.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "a run reads no clock and no environment")]
 
