@@ -28,7 +28,7 @@
 //! // Nothing queues: 1 + 0.25/1, and on from there. Seven intervals make two connections of one (1.97).
 //! assert_eq!([168; 7].map(|ms| law.on_interval(&seen(ms))), [1, 1, 2, 2, 2, 2, 2]);
 //! // A quarter above the least: what there is shrinks by β.
-//! assert_eq!([210; 4].map(|ms| law.on_interval(&seen(ms))), [2, 2, 1, 1]);
+//! assert_eq!([210; 4].map(|ms| law.on_interval(&seen(ms))), [2, 1, 1, 1]);
 //! ```
 
 use super::{ConnectionLaw, whole};
