@@ -222,6 +222,9 @@ pub fn marking(params: &MarkingParams, keep: impl Fn(&AnyMarking) -> AnyMarking,
     });
 }
 
+/// What may happen to a law, and how probable it is.
+pub type Outcome<'a, L> = (f64, &'a dyn Fn(&mut L));
+
 /// A law's mean step is its drift: `outcomes` are what may happen to it and how probable each is, `value` is what drifts.
 ///
 /// # Panics
@@ -229,12 +232,12 @@ pub fn marking(params: &MarkingParams, keep: impl Fn(&AnyMarking) -> AnyMarking,
 pub fn drift<L: Clone + Debug>(
     law: &L,
     value: impl Fn(&L) -> f64,
-    outcomes: &[(f64, &dyn Fn(&mut L))],
+    outcomes: &[Outcome<'_, L>],
     drift: f64,
     tolerance: f64,
 ) {
     let before = value(law);
-    let step = |&(probability, happens): &(f64, &dyn Fn(&mut L))| {
+    let step = |&(probability, happens): &Outcome<'_, L>| {
         let mut law = law.clone();
         happens(&mut law);
         probability * (value(&law) - before)
@@ -288,7 +291,7 @@ impl Draws {
     }
 
     fn chance(&mut self) -> bool {
-        self.next() % 2 == 0
+        self.up_to(1) == 0
     }
 
     fn one_of<T: Copy, const N: usize>(&mut self, of: [T; N]) -> T {
