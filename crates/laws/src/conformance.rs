@@ -1,1 +1,316 @@
-//! What every law of a family must pass, built in or of a user's own.
+//! What every law of a family must pass, built in or of a user's own (feature `conformance`).
+//!
+//! One function a family drives a law through an arbitrary sequence of measurements, those of a bad day included: no time
+//! between two updates, nothing served, a rate of zero, counters beyond all that a run has. It panics where
+//! - an answer leaves its bounds, or is not a number;
+//! - the same measurements make another state, or another answer;
+//! - a copy that was kept and read back goes another way (`keep` writes and reads it; cloning will do for a law that
+//!   nobody keeps).
+//!
+//! [`drift`] is for the laws that state one: the mean step of the machine is the step of the fluid law.
+//!
+//! ```
+//! use evenair_laws::backoff::{AnyBackoff, BackoffParams, DcfParams};
+//! (0..10).for_each(|seed| evenair_laws::conformance::backoff(&DcfParams::default().into(), AnyBackoff::clone, seed));
+//! ```
+
+use crate::Parameters;
+use crate::backoff::{
+    AnyBackoff, BackoffLaw, BackoffParams, Category, Draw, Holding, LinkRole, LinkView, OnFailure,
+    PhysicalLayer, Rendering, Surroundings, Volume,
+};
+use crate::connections::{AnyConnections, ConnectionLaw, ConnectionParams};
+use crate::flow::{FlowRole, FlowView};
+use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
+use crate::rate::{AnyRate, RateLaw, RateParams};
+use crate::window::{Acked, AnyWindow, Loss, WINDOW_MAX, WindowLaw, WindowParams, WindowStart};
+use alloc::format;
+use alloc::string::String;
+use core::fmt::Debug;
+use evenair_units::{Bytes, Duration, Instant, Rate};
+
+/// Measurements in a sequence.
+const STEPS: u32 = 300;
+
+/// A back-off law.
+///
+/// # Panics
+/// Where it does not conform.
+pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff, seed: u64) {
+    let mut draws = Draws(seed);
+    let role = LinkRole {
+        surroundings: Surroundings {
+            physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
+            rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
+            ..Surroundings::default()
+        },
+        category: draws.one_of(Category::ALL),
+        acknowledgements_only: draws.chance(),
+    };
+    let mut resolved = params.clone();
+    resolved.resolve(&role.surroundings);
+    same(&resolved.begin(&role), &params.begin(&role), "resolved parameters are the same law");
+    let mut now = Instant::ZERO;
+    let update = |draws: &mut Draws| {
+        let interval = draws.time();
+        now += interval;
+        LinkView {
+            now,
+            interval,
+            arrivals: draws.volume(),
+            service: draws.volume(),
+            backlog: draws.volume(),
+            head_of_line_delay: draws.maybe(Draws::time),
+            data_rate: Rate::from_bps(draws.one_of([0, 1, 6_000_000, 1_000_000_000_000])),
+        }
+    };
+    drive(&role, params, keep, seed, update, |law, link| {
+        law.on_update(link);
+        check_access(law);
+        assert_ne!(law.update_interval(), Some(Duration::ZERO), "{law:?}");
+        assert!(law.aggressiveness().is_none_or(f64::is_finite), "{law:?}");
+        format!("{:?} {:?} {:?}", law.access(), law.drop_probability(), law.dummy_packet())
+    });
+}
+
+fn check_access(law: &AnyBackoff) {
+    let access = law.access();
+    match access.draw {
+        Draw::Slots { window, .. } => {
+            assert!(window <= 65_535, "{law:?}");
+            if let OnFailure::Double { window_max } = access.on_failure {
+                assert!((window..=65_535).contains(&window_max), "{law:?}");
+            }
+        }
+        Draw::ExponentialOfFrame { factor, .. } | Draw::ExponentialOfPacket { factor, .. } => {
+            assert!(factor.is_finite() && factor >= 0.0, "{law:?}");
+        }
+        Draw::Exponential { mean, .. } | Draw::Uniform { mean } | Draw::Fixed { mean } => {
+            assert!(mean < Duration::MAX, "{law:?}");
+        }
+    }
+    match access.holding {
+        Holding::Packet => (),
+        Holding::Burst(time) | Holding::Exponential(time) | Holding::Uniform(time) | Holding::Fixed(time) => {
+            assert!(time < Duration::MAX, "{law:?}");
+        }
+    }
+}
+
+/// A window law.
+///
+/// # Panics
+/// Where it does not conform.
+pub fn window(params: &WindowParams, keep: impl Fn(&AnyWindow) -> AnyWindow, seed: u64) {
+    let mut draws = Draws(seed);
+    let start = WindowStart {
+        initial_window: draws.one_of([1.0, 2.0, 10.0, 1000.0]),
+        initial_ssthresh: draws.one_of([2.0, 20.0, 1e6]),
+        byte_counting: draws.chance(),
+    };
+    let (mut now, mut least) = (Instant::ZERO, None);
+    let event = |draws: &mut Draws| {
+        now += draws.time();
+        let sample = draws.maybe(Draws::time);
+        least = sample.into_iter().chain(least).min();
+        let acked = Acked {
+            now,
+            segments: draws.up_to(1000),
+            advances: draws.up_to(9) > 0,
+            in_recovery: draws.up_to(9) == 0,
+            window_limited: draws.up_to(9) > 0,
+            sample,
+            smoothed: least,
+            least,
+            ..Acked::default()
+        };
+        (draws.up_to(15), acked)
+    };
+    drive(&start, params, keep, seed, event, |law, (what, acked)| {
+        window_event(law, *what, acked);
+        let window = law.congestion_window();
+        assert!((1.0..=WINDOW_MAX).contains(&window), "a window of {window}: {law:?}");
+        assert!(law.slow_start_threshold() >= 1.0, "{law:?}");
+        assert!(law.pacing_gap().is_none_or(|gap| gap < Duration::MAX), "{law:?}");
+        format!("{window} {} {:?}", law.slow_start_threshold(), law.pacing_gap())
+    });
+    let mut again = params.begin(&start);
+    (0..16).for_each(|what| window_event(&mut again, what, &Acked { segments: 1, ..Acked::default() }));
+    again.begin(&start);
+    same(&again, &params.begin(&start), "a connection that starts again starts as the first time");
+}
+
+/// An acknowledgement mostly, a loss sometimes, of what the law itself lets out.
+fn window_event(law: &mut AnyWindow, what: u32, acked: &Acked) {
+    let flight = law.congestion_window();
+    let loss = Loss { now: acked.now, flight, repeated: acked.advances };
+    match what {
+        0 => law.on_loss(&loss),
+        1 => law.on_timeout(&loss),
+        2 => law.deflate(f64::from(acked.segments)),
+        _ => {
+            let flight = flight as u32;
+            law.on_ack(&Acked { segments: acked.segments.min(flight), flight, ..*acked });
+        }
+    }
+}
+
+/// A connection law.
+///
+/// # Panics
+/// Where it does not conform.
+pub fn connections(params: &ConnectionParams, keep: impl Fn(&AnyConnections) -> AnyConnections, seed: u64) {
+    let mut now = Instant::ZERO;
+    let interval = |draws: &mut Draws| flow_view(&mut now, draws);
+    drive(&flow_role(seed), params, keep, seed, interval, |law, flow| {
+        assert!(!law.interval().is_zero(), "{law:?}");
+        let wanted = law.on_interval(flow);
+        assert!(wanted >= 1, "no connection: {law:?}");
+        format!("{wanted}")
+    });
+}
+
+/// A rate law.
+///
+/// # Panics
+/// Where it does not conform.
+pub fn rate(params: &RateParams, keep: impl Fn(&AnyRate) -> AnyRate, seed: u64) {
+    let mut now = Instant::ZERO;
+    let interval = |draws: &mut Draws| flow_view(&mut now, draws);
+    drive(&flow_role(seed), params, keep, seed, interval, |law, flow| {
+        assert!(!law.interval().is_zero(), "{law:?}");
+        let rate = law.on_interval(flow);
+        assert!(rate.as_bps() < u64::MAX, "a rate without bound: {law:?}");
+        format!("{rate}")
+    });
+}
+
+fn flow_role(seed: u64) -> FlowRole {
+    FlowRole { payload: Bytes::new(Draws(seed).one_of([1, 536, 1460])) }
+}
+
+fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
+    let interval = draws.time();
+    *now += interval;
+    FlowView {
+        now: *now,
+        interval,
+        round_trip: draws.maybe(Draws::time),
+        round_trip_of_windows: draws.maybe(Draws::time),
+        least_round_trip: draws.maybe(Draws::time),
+        delivered: draws.volume(),
+        lost: u64::from(draws.up_to(1000)),
+        first_backlog: draws.maybe(Draws::volume),
+    }
+}
+
+/// A marking law.
+///
+/// # Panics
+/// Where it does not conform.
+pub fn marking(params: &MarkingParams, keep: impl Fn(&AnyMarking) -> AnyMarking, seed: u64) {
+    let role = QueueRole { full_packet: Bytes::new(Draws(seed).one_of([40, 1500])) };
+    let mut now = Instant::ZERO;
+    let packet = |draws: &mut Draws| {
+        now += draws.time();
+        (now, draws.maybe(Draws::time), QueueView { waiting: draws.volume() })
+    };
+    drive(&role, params, keep, seed, packet, |law, &(now, sojourn, view)| match sojourn {
+        // Probabilities are between 0 and 1 by their type.
+        None => format!("{:?}", law.on_arrival(now, &view)),
+        Some(sojourn) => format!("{:?}", law.on_departure(now, sojourn, &view)),
+    });
+}
+
+/// What may happen to a law, and how probable it is.
+pub type Outcome<'a, L> = (f64, &'a dyn Fn(&mut L));
+
+/// A law's mean step is its drift: `outcomes` are what may happen to it and how probable each is, `value` is what drifts.
+///
+/// # Panics
+/// Where they differ by more than `tolerance`.
+pub fn drift<L: Clone + Debug>(
+    law: &L,
+    value: impl Fn(&L) -> f64,
+    outcomes: &[Outcome<'_, L>],
+    drift: f64,
+    tolerance: f64,
+) {
+    let before = value(law);
+    let step = |&(probability, happens): &Outcome<'_, L>| {
+        let mut law = law.clone();
+        happens(&mut law);
+        probability * (value(&law) - before)
+    };
+    let mean: f64 = outcomes.iter().map(step).sum();
+    assert!((mean - drift).abs() <= tolerance, "a mean step of {mean}, a drift of {drift}: {law:?}");
+}
+
+/// Drives a law, and a twin of it that is now and then kept and read back, through one sequence of events. `apply` tells a
+/// law of an event, checks it, and gives its answers in words.
+fn drive<P: Parameters<Law: Debug>, E>(
+    place: &P::Place,
+    params: &P,
+    keep: impl Fn(&P::Law) -> P::Law,
+    seed: u64,
+    mut event: impl FnMut(&mut Draws) -> E,
+    apply: impl Fn(&mut P::Law, &E) -> String,
+) {
+    let mut draws = Draws(seed ^ 0x5EED);
+    let (mut law, mut twin) = (params.begin(place), params.begin(place));
+    for step in 0..STEPS {
+        if step % 8 == 0 {
+            twin = keep(&law);
+        }
+        same(&law, &twin, "one sequence, or a copy, makes one state");
+        let event = event(&mut draws);
+        assert_eq!(apply(&mut law, &event), apply(&mut twin, &event), "one sequence gives one answer");
+    }
+}
+
+fn same(one: &impl Debug, other: &impl Debug, what: &str) {
+    let (one, other) = (format!("{one:?}"), format!("{other:?}"));
+    assert_eq!(one, other, "{what}");
+}
+
+/// Arbitrary numbers, the same for the same seed (`SplitMix64`).
+#[derive(Clone, Debug)]
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn up_to(&mut self, most: u32) -> u32 {
+        (self.next() % (u64::from(most) + 1)) as u32
+    }
+
+    fn chance(&mut self) -> bool {
+        self.up_to(1) == 0
+    }
+
+    fn one_of<T: Copy, const N: usize>(&mut self, of: [T; N]) -> T {
+        of[self.up_to(N as u32 - 1) as usize]
+    }
+
+    fn maybe<T>(&mut self, of: impl Fn(&mut Self) -> T) -> Option<T> {
+        (self.up_to(3) > 0).then(|| of(self))
+    }
+
+    /// None at all, or up to ten seconds.
+    fn time(&mut self) -> Duration {
+        let most = self.one_of([0, 1, 1_000, 1_000_000, 100_000_000, 10_000_000_000]);
+        Duration::from_nanos(self.next() % (most + 1))
+    }
+
+    fn volume(&mut self) -> Volume {
+        let most = self.one_of([0, 1, 50, 1_000, 1_000_000_000]);
+        let packets = self.next() % (most + 1);
+        Volume { packets, bytes: packets * u64::from(self.up_to(1500)) }
+    }
+}

@@ -20,7 +20,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod backoff;
-#[cfg(feature = "conformance")]
+#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod connections;
 mod family;

@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(contention_window(8000.0 / 11e6, Duration::from_micros(20)), 73);
     }
 
-    /// In a steady state the machine is the fluid law: AveR is the rate, and ρ is b times the queueing delay.
+    /// In a steady state the machine is the fluid law: `AveR` is the rate, and ρ is b times the queueing delay.
     #[test]
     fn at_rest_the_machine_is_the_fluid_law() {
         let params = QueueingDelayParams::qcsma();

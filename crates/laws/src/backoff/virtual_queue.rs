@@ -151,6 +151,7 @@ impl BackoffLaw for VirtualQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conformance::drift;
 
     #[test]
     fn unserved_it_grows_like_a_root() {
@@ -165,8 +166,8 @@ mod tests {
     fn the_step_of_the_machine_is_the_drift_and_it_stops_at_its_least() {
         let params = VirtualQueueParams::lee12();
         let mut law = VirtualQueue { params, queue: 300.0, holding: Holding::Packet };
-        law.on_frame(4.0);
-        assert!((law.queue - 300.0 - params.drift(params.arrivals(300.0), 4.0)).abs() < 1e-12);
+        let per_frame = params.drift(params.arrivals(300.0), 4.0);
+        drift(&law, |law| law.queue, &[(1.0, &|law| law.on_frame(4.0))], per_frame, 1e-12);
         law.on_frame(1e6);
         assert!((law.queue - 1.0).abs() < 1e-12);
     }

@@ -28,7 +28,7 @@
 //! // Nothing queues: 1 + 0.25/1, and on from there. Seven intervals make two connections of one (1.97).
 //! assert_eq!([168; 7].map(|ms| law.on_interval(&seen(ms))), [1, 1, 2, 2, 2, 2, 2]);
 //! // A quarter above the least: what there is shrinks by β.
-//! assert_eq!([210; 4].map(|ms| law.on_interval(&seen(ms))), [2, 2, 1, 1]);
+//! assert_eq!([210; 4].map(|ms| law.on_interval(&seen(ms))), [2, 1, 1, 1]);
 //! ```
 
 use super::{ConnectionLaw, whole};
@@ -149,6 +149,7 @@ pub fn smoothed_bit(beta: f64, price: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conformance::drift;
     use evenair_units::Bytes;
 
     const LEAST: Duration = Duration::from_millis(168);
@@ -174,11 +175,9 @@ mod tests {
         for (average, bit) in [(LEAST, 0.0), (LEAST * 2, 1.0)] {
             let mut law = IimdParams::cz06().begin(&FlowRole { payload: Bytes::new(1000) });
             law.step(LEAST);
-            let before = law.connections;
-            law.step(average);
-            // α = 1 − β: the decrease (β − 1)n is −αn.
-            let step = (law.connections - before) / 20.0;
-            assert!((step - connections_drift(law.params.gain(), before, bit)).abs() < 1e-12);
+            // Per interval of 20 s; α = 1 − β: the decrease (β − 1)n is −αn.
+            let per_interval = 20.0 * connections_drift(law.params.gain(), law.connections, bit);
+            drift(&law, |law| law.connections, &[(1.0, &|law| law.step(average))], per_interval, 1e-12);
         }
     }
 }

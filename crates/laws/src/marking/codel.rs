@@ -1,4 +1,4 @@
-//! CoDel: packets are dropped when they leave, once none has waited for less than a target during an interval.
+//! `CoDel`: packets are dropped when they leave, once none has waited for less than a target during an interval.
 //!
 //! # Law
 //! If every packet of the last [`CodelParams::interval`] has stayed for [`CodelParams::target`] or longer, the next to leave
@@ -28,7 +28,7 @@
 //! use evenair_units::{Bytes, Duration, Instant};
 //! let mut law = CodelParams::rfc8289().begin(&QueueRole { full_packet: Bytes::new(1500) });
 //! let behind = QueueView { waiting: Volume { packets: 20, bytes: 30_000 } };
-//! let mut leaves = |ms| law.on_departure(Instant::from_nanos(ms * 1_000_000), Duration::from_millis(20), &behind);
+//! let mut leaves = |ms: u64| law.on_departure(Instant::from_nanos(ms * 1_000_000), Duration::from_millis(20), &behind);
 //! // 20 ms is above the target of 5 ms; for 100 ms that is tolerated.
 //! assert_eq!([0, 50, 99, 100, 101].map(&mut leaves).map(|v| v == Verdict::Drop), [false, false, false, true, false]);
 //! ```

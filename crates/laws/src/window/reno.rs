@@ -134,6 +134,7 @@ pub fn aggregate_rate_drift(rate: f64, connections: f64, round_trip_s: f64, pric
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conformance::{Outcome, drift};
 
     fn reno(window: f64, ssthresh: f64) -> Reno {
         counting(window, ssthresh, false)
@@ -207,21 +208,16 @@ mod tests {
         assert!(!grown(|acked| acked.window_limited = false));
     }
 
-    /// The machine's mean step equals the drift: per segment sent, +1/W with probability 1−p and −W/2 with p, at W/T
-    /// segments per second.
+    /// Per segment sent, +1/W with probability 1−p and −W/2 with p, at W/T segments per second.
     #[test]
     fn the_mean_step_of_the_machine_is_the_drift() {
         let (window, round_trip_s, loss) = (20.0, 0.1, 1e-3);
-        let mut up = reno(window, 2.0);
-        ack(&mut up, 1);
-        let mut down = reno(window, 2.0);
-        down.on_loss(&Loss { flight: window, ..Loss::default() });
-        let mean_step =
-            (1.0 - loss) * (up.congestion_window() - window) + loss * (down.congestion_window() - window);
-        let per_second = mean_step * window / round_trip_s;
-        let drift = window_drift(window, round_trip_s, loss);
+        let lose = |law: &mut Reno| law.on_loss(&Loss { flight: window, ..Loss::default() });
+        let per_segment = window_drift(window, round_trip_s, loss) * round_trip_s / window;
         // They differ by the factor 1−p on the increase.
-        assert!((per_second - drift).abs() < loss / round_trip_s * 1.001, "{per_second} {drift}");
+        let off = loss / window * 1.001;
+        let outcomes: [Outcome<'_, Reno>; 2] = [(1.0 - loss, &|law| ack(law, 1)), (loss, &lose)];
+        drift(&reno(window, 2.0), Reno::congestion_window, &outcomes, per_segment, off);
     }
 
     #[test]

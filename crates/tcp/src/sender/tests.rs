@@ -1,5 +1,7 @@
 //! Scripted timelines of each rule, and an event-sequence fuzz of a sender against a receiver over a bad network.
 
+mod told;
+
 use super::*;
 use crate::{AckPolicy, Receiver};
 use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};

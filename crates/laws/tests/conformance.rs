@@ -1,0 +1,252 @@
+//! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
+
+use evenair_laws::backoff::{
+    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffLaw, BackoffParams, BackoffUnit, CategoryParams,
+    DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff, QueueMeasure, Scope, When,
+};
+use evenair_laws::connections::{
+    ConnectionParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
+};
+use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
+use evenair_laws::rate::{RateParams, UtilityBasedParams};
+use evenair_laws::window::{
+    Acked, AnyWindow, CubicParams, Loss, OwnWindow, QuicTcpParams, RenoParams, WindowLaw, WindowParams,
+    WindowStart,
+};
+use evenair_laws::{OwnLaw, Parameters, conformance};
+use evenair_units::Duration;
+use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+/// A state as a file keeps it.
+fn kept<L: Serialize + DeserializeOwned>(law: &L) -> L {
+    let text = serde_json::to_string(law).expect("built-in laws can be kept");
+    serde_json::from_str(&text).expect("and read back")
+}
+
+fn time() -> impl Strategy<Value = Duration> {
+    (1u64..20_000_000_000).prop_map(Duration::from_nanos)
+}
+
+/// Windows up to what is given, if it is: the standard's own are between 7 and 1023 slots.
+fn windows() -> impl Strategy<Value = (Option<u32>, Option<u32>)> {
+    (prop::option::of(0u32..8), prop::option::of(1023u32..65_536))
+}
+
+fn category() -> impl Strategy<Value = CategoryParams> {
+    (windows(), prop::option::of(1u32..16), prop::option::of(time())).prop_map(
+        |((window_min, window_max), aifsn, txop)| CategoryParams { window_min, window_max, aifsn, txop },
+    )
+}
+
+fn backoff() -> impl Strategy<Value = BackoffParams> {
+    let dcf = windows().prop_map(|(window_min, window_max)| DcfParams { window_min, window_max }.into());
+    let edca = [category(), category(), category(), category()];
+    let edca = edca.prop_map(|[voice, video, best_effort, background]| {
+        EdcaParams { voice, video, best_effort, background }.into()
+    });
+    let units = prop::sample::select(vec![
+        BackoffUnit::OwnPacket,
+        BackoffUnit::DataPacket,
+        BackoffUnit::OwnBits,
+        BackoffUnit::DataBits,
+    ]);
+    let adaptive = (0.0..10.0, 0.0..1e4, 1e-6..10.0, time(), units, any::<[bool; 6]>());
+    let adaptive = adaptive.prop_map(|(alpha, beta, r_max, interval, unit, switches)| {
+        let [bytes, high, drop, dummies, slotted, redraw] = switches;
+        let measure = if bytes { QueueMeasure::Bytes } else { QueueMeasure::Packets };
+        let acks = if high { AckPriority::High } else { AckPriority::Normal };
+        let r_max = Some(r_max);
+        AdaptiveParams { alpha, beta, r_max, interval, measure, unit, acks, drop, dummies, slotted, redraw }
+            .into()
+    });
+    prop_oneof![dcf, edca, adaptive]
+}
+
+fn window() -> impl Strategy<Value = WindowParams> {
+    let cubic = (1e-3..1e3, 0.01..0.99).prop_map(|(scale, beta)| CubicParams { scale, beta }.into());
+    let quic = (0.1..1e4, 1e-3..100.0, 0.0..=1.0)
+        .prop_map(|(target, gain, shape)| QuicTcpParams { target, gain, shape }.into());
+    prop_oneof![Just(RenoParams {}.into()), cubic, quic]
+}
+
+fn connections() -> impl Strategy<Value = ConnectionParams> {
+    let proportional = (1e-3..1e4, time(), 0.0..5.0, any::<[bool; 2]>(), 1u32..5000, 0usize..3);
+    let proportional = proportional.prop_map(|(per_second, interval, hysteresis, switches, most, rule)| {
+        RttProportionalParams {
+            per_second,
+            interval,
+            hysteresis,
+            smoothed: switches[0],
+            connections_max: most,
+            samples: if switches[1] { RoundTripSamples::Segments } else { RoundTripSamples::Windows },
+            unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
+        }
+        .into()
+    });
+    let iimd = (0.01..0.99, 0.01..5.0, time()).prop_map(|(decrease, threshold, interval)| {
+        IimdParams { increase: 1.0 - decrease, decrease, threshold, interval }.into()
+    });
+    let utility = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, time(), 1u32..5000);
+    let utility = utility.prop_map(|(per_second, fairness, weight, interval, connections_max)| {
+        UtilityParams { per_second, fairness, weight, interval, connections_max }.into()
+    });
+    prop_oneof![proportional, iimd, utility]
+}
+
+fn marking() -> impl Strategy<Value = MarkingParams> {
+    prop_oneof![
+        (1u32..10_000).prop_map(|limit_packets| DropTail { limit_packets }.into()),
+        (0.0..=1.0).prop_map(|per_packet| Proportional { per_packet }.into()),
+        (time(), time()).prop_map(|(target, more)| CodelParams { target, interval: target + more }.into()),
+    ]
+}
+
+/// What is written of a law reads back to it.
+fn assert_written<P>(params: &P)
+where
+    P: Parameters + Serialize + DeserializeOwned + PartialEq + Debug + Clone,
+{
+    assert_eq!(&kept(params), params);
+    assert!(params.clone().validated().is_ok(), "{params:?}");
+}
+
+proptest! {
+    #[test]
+    fn backoff_laws_conform(params in backoff(), seed in any::<u64>()) {
+        assert_written(&params);
+        conformance::backoff(&params, kept, seed);
+    }
+
+    #[test]
+    fn window_laws_conform(params in window(), seed in any::<u64>()) {
+        assert_written(&params);
+        conformance::window(&params, kept, seed);
+    }
+
+    #[test]
+    fn connection_laws_conform(params in connections(), seed in any::<u64>()) {
+        assert_written(&params);
+        conformance::connections(&params, kept, seed);
+    }
+
+    #[test]
+    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), seed in any::<u64>()) {
+        let params = RateParams::from(UtilityBasedParams { utility, frame });
+        assert_written(&params);
+        conformance::rate(&params, kept, seed);
+    }
+
+    #[test]
+    fn marking_laws_conform(params in marking(), seed in any::<u64>()) {
+        assert_written(&params);
+        conformance::marking(&params, kept, seed);
+    }
+
+    #[test]
+    fn laws_of_ones_own_conform(share in 0.01f64..1.0, window in 1.0f64..100.0, seed in any::<u64>()) {
+        conformance::backoff(&OwnBackoff::new(Patient { share, looks: 0 }).into(), AnyBackoff::clone, seed);
+        conformance::window(&OwnWindow::new(Fixed { window }).into(), AnyWindow::clone, seed);
+    }
+}
+
+/// Waits a little longer after every look.
+#[derive(Clone, Debug)]
+struct Patient {
+    share: f64,
+    looks: u32,
+}
+
+impl OwnLaw for Patient {
+    fn identity(&self) -> String {
+        format!("patient, share {}", self.share)
+    }
+}
+
+impl BackoffLaw for Patient {
+    fn scope(&self) -> Scope {
+        Scope::NextHop
+    }
+    fn update_interval(&self) -> Option<Duration> {
+        Some(Duration::from_secs(1))
+    }
+    fn on_update(&mut self, _: &LinkView) {
+        self.looks += 1;
+    }
+    fn access(&self) -> Access {
+        let draw = Draw::ExponentialOfFrame { factor: self.share * f64::from(self.looks), slotted: false };
+        Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame, holding: Holding::Packet }
+    }
+}
+
+/// Keeps its window, paced.
+#[derive(Clone, Debug)]
+struct Fixed {
+    window: f64,
+}
+
+impl OwnLaw for Fixed {
+    fn identity(&self) -> String {
+        format!("fixed window of {}", self.window)
+    }
+}
+
+impl WindowLaw for Fixed {
+    fn begin(&mut self, _: &WindowStart) {}
+    fn on_ack(&mut self, _: &Acked) {}
+    fn on_loss(&mut self, _: &Loss) {}
+    fn on_timeout(&mut self, _: &Loss) {}
+    fn congestion_window(&self) -> f64 {
+        self.window
+    }
+    fn slow_start_threshold(&self) -> f64 {
+        self.window
+    }
+    fn pacing_gap(&self) -> Option<Duration> {
+        Some(Duration::from_millis(1))
+    }
+}
+
+#[test]
+fn laws_of_ones_own_are_told_apart_by_their_words() {
+    let law = |share| BackoffParams::from(OwnBackoff::new(Patient { share, looks: 0 }));
+    assert_eq!(law(0.5).identity().as_deref(), Some("patient, share 0.5"));
+    assert_eq!(law(0.5), law(0.5));
+    assert_ne!(law(0.5), law(0.25));
+    assert_eq!(BackoffParams::default().identity(), None);
+    assert!(serde_json::to_string(&law(0.5)).is_err(), "no file can name it");
+}
+
+/// The suite would find a law that is none of these.
+#[test]
+fn a_law_that_does_not_conform_is_found() {
+    #[derive(Clone, Debug)]
+    struct Unbounded(f64);
+    impl OwnLaw for Unbounded {
+        fn identity(&self) -> String {
+            "unbounded".into()
+        }
+    }
+    impl WindowLaw for Unbounded {
+        fn begin(&mut self, start: &WindowStart) {
+            self.0 = start.initial_window;
+        }
+        fn on_ack(&mut self, _: &Acked) {
+            self.0 *= 2.0;
+        }
+        fn on_loss(&mut self, _: &Loss) {}
+        fn on_timeout(&mut self, _: &Loss) {}
+        fn congestion_window(&self) -> f64 {
+            self.0
+        }
+        fn slow_start_threshold(&self) -> f64 {
+            2.0
+        }
+    }
+    let found = std::panic::catch_unwind(|| {
+        conformance::window(&OwnWindow::new(Unbounded(1.0)).into(), AnyWindow::clone, 1);
+    });
+    assert!(found.is_err());
+}

@@ -1,0 +1,96 @@
+//! Parameters as files write them.
+
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{
+    AckPriority, AdaptiveParams, BackoffParams, DcfParams, EdcaParams, Surroundings,
+};
+use evenair_laws::connections::{ConnectionParams, IimdParams, RttProportionalParams};
+use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
+use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams, WindowParams};
+use evenair_units::Duration;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json, to_value};
+
+fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_table_names_its_law_and_what_differs_from_the_source() {
+    let table = json!({ "law": "adaptive", "alpha": 0.2, "interval": "2 s", "acks": "high" });
+    let expected = AdaptiveParams {
+        alpha: 0.2,
+        interval: Duration::from_secs(2),
+        acks: AckPriority::High,
+        ..AdaptiveParams::chen10()
+    };
+    assert_eq!(read(table), Ok(BackoffParams::from(expected)));
+    let table = json!({ "law": "edca", "video": { "txop": "3008 us" } });
+    let mut expected = EdcaParams::default();
+    expected.video.txop = Some(Duration::from_micros(3008));
+    assert_eq!(read(table), Ok(BackoffParams::from(expected)));
+    let table = json!({ "law": "quic-tcp", "p": 20, "rho": 1.0 });
+    let expected = QuicTcpParams { target: 20.0, shape: 1.0, ..QuicTcpParams::qcsma() };
+    assert_eq!(read(table), Ok(WindowParams::from(expected)));
+}
+
+#[test]
+fn a_word_is_a_law_with_its_defaults() {
+    assert_eq!(read(json!("cubic")), Ok(WindowParams::from(CubicParams::rfc9438())));
+    assert_eq!(read(json!("reno")), Ok(WindowParams::from(RenoParams {})));
+    assert_eq!(read(json!("dcf")), Ok(BackoffParams::from(DcfParams::default())));
+    assert_eq!(read(json!("drop-tail")), Ok(MarkingParams::from(DropTail::default())));
+    assert_eq!(read(json!("codel")), Ok(MarkingParams::from(CodelParams::rfc8289())));
+}
+
+#[test]
+fn connections_without_a_law_are_in_proportion_to_the_round_trip() {
+    let expected = RttProportionalParams { per_second: 20.0, ..RttProportionalParams::chen10() };
+    assert_eq!(read(json!({ "k": 20 })), Ok(ConnectionParams::from(expected)));
+    assert_eq!(read(json!({})), Ok(ConnectionParams::from(RttProportionalParams::chen10())));
+    let iimd = ConnectionParams::from(IimdParams::cz06());
+    assert_eq!(read(json!({ "law": "iimd" })), Ok(iimd.clone()));
+    assert_eq!(read(json!({ "gamma": 0.2, "law": "iimd" })), Ok(iimd), "in whatever order");
+}
+
+#[test]
+fn what_is_not_known_is_an_error_that_names_it() {
+    let unknown = read::<BackoffParams>(json!({ "law": "adaptive", "gamma": 1.0 })).unwrap_err();
+    assert!(unknown.contains("gamma") && unknown.contains("alpha"), "{unknown}");
+    let law = read::<WindowParams>(json!("westwood")).unwrap_err();
+    assert!(law.contains("westwood") && law.contains("quic-tcp"), "{law}");
+    assert!(read::<BackoffParams>(json!({ "alpha": 0.1 })).unwrap_err().contains("law"));
+    assert!(read::<MarkingParams>(json!({ "law": "codel", "target": 5.0 })).unwrap_err().contains("a time"));
+    assert!(read::<BackoffParams>(json!({ "law": "own" })).is_err(), "no file can name a user's own");
+    assert!(read::<BackoffParams>(json!(3)).unwrap_err().contains("a law's name"));
+}
+
+#[test]
+fn resolved_parameters_say_all() {
+    let mut params = BackoffParams::from(AdaptiveParams::chen10());
+    params.resolve(&Surroundings::default());
+    let written = to_value(&params).unwrap();
+    assert_eq!(written["law"], "adaptive");
+    assert_eq!(written["r_max"], 0.04);
+    assert_eq!(written["interval"], "1 s");
+    let mut params = BackoffParams::from(EdcaParams::default());
+    params.resolve(&Surroundings::default());
+    let voice = &to_value(&params).unwrap()["voice"];
+    assert_eq!(*voice, json!({ "window_min": 7, "window_max": 15, "aifsn": 2, "txop": "3.264 ms" }));
+    let marking = to_value(MarkingParams::from(Proportional { per_packet: 0.5 })).unwrap();
+    assert_eq!(marking, json!({ "law": "proportional", "per_packet": 0.5 }));
+}
+
+/// The schema knows every law by its word, and each key of each by its description.
+#[test]
+fn the_schema_describes_every_key() {
+    let schema = schemars::schema_for!(BackoffParams).to_value().to_string();
+    for word in ["dcf", "edca", "adaptive", "r_max", "best_effort", "Step size"] {
+        assert!(schema.contains(word), "{word}: {schema}");
+    }
+    assert!(!schema.contains("Own"), "{schema}");
+    let schema = schemars::schema_for!(WindowParams).to_value().to_string();
+    for word in ["reno", "cubic", "quic-tcp", "kappa"] {
+        assert!(schema.contains(word), "{word}: {schema}");
+    }
+}

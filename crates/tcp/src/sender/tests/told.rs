@@ -1,0 +1,139 @@
+//! What a window law is told, and that its pacing is kept.
+
+use super::*;
+use evenair_laws::OwnLaw;
+use evenair_laws::window::OwnWindow;
+use std::sync::{Arc, Mutex};
+
+/// A window of ten segments that writes down what it is told.
+#[derive(Clone, Debug, Default)]
+struct Witness {
+    told: Arc<Mutex<Vec<Acked>>>,
+    gap: Option<Duration>,
+}
+
+impl OwnLaw for Witness {
+    fn identity(&self) -> String {
+        "witness".into()
+    }
+}
+
+impl WindowLaw for Witness {
+    fn begin(&mut self, _: &WindowStart) {}
+    fn on_ack(&mut self, acked: &Acked) {
+        self.told.lock().unwrap().push(*acked);
+    }
+    fn on_loss(&mut self, _: &Loss) {}
+    fn on_timeout(&mut self, _: &Loss) {}
+    fn congestion_window(&self) -> f64 {
+        10.0
+    }
+    fn slow_start_threshold(&self) -> f64 {
+        5.0
+    }
+    fn pacing_gap(&self) -> Option<Duration> {
+        self.gap
+    }
+}
+
+impl Witness {
+    fn sender(&self, params: SenderParams) -> Sender {
+        Sender::new(params, &OwnWindow::new(self.clone()).into())
+    }
+
+    /// Segments, whether they advance, whether in recovery, whether the window limits, flight.
+    fn told(&self) -> Vec<(u32, bool, bool, bool, u32)> {
+        let told = self.told.lock().unwrap();
+        let parts = |a: &Acked| (a.segments, a.advances, a.in_recovery, a.window_limited, a.flight);
+        told.iter().map(parts).collect()
+    }
+}
+
+#[test]
+fn a_law_is_told_of_every_acknowledgement() {
+    let witness = Witness::default();
+    let mut sender = witness.sender(params(Recovery::Sack));
+    assert_eq!(send_all(&mut sender, at(0)).len(), 10);
+    sender.handle_reply(at(100), ack(1));
+    sender.handle_reply(at(110), sack(1, &[(2, 3)])); // a duplicate that reports one more
+    sender.handle_reply(at(120), sack(1, &[(2, 6)])); // three beyond the hole: recovery
+    sender.handle_reply(at(130), ack(6)); // the hole is filled, not all of the flight
+    sender.handle_reply(at(140), ack(10)); // recovery is over
+    assert_eq!(
+        witness.told(),
+        [
+            (1, true, false, true, 10),
+            (1, false, false, true, 9),
+            (3, false, true, true, 9),
+            (1, true, true, true, 9),
+            (4, true, false, true, 4),
+        ]
+    );
+    let told = witness.told.lock().unwrap();
+    assert_eq!(told[0].now, at(100));
+    assert_eq!(told[0].sample, Some(Duration::from_millis(100)));
+    assert_eq!((told[0].smoothed, told[0].least), (told[0].sample, told[0].sample));
+    assert_eq!(told[1].sample, None, "no segment is timed");
+    assert_eq!(told[1].smoothed, Some(Duration::from_millis(100)));
+}
+
+#[test]
+fn without_selective_acknowledgements_too() {
+    let witness = Witness::default();
+    let mut sender = witness.sender(params(Recovery::NewReno));
+    assert_eq!(send_all(&mut sender, at(0)).len(), 10);
+    for ms in [100, 101, 102, 103] {
+        sender.handle_reply(at(ms), ack(0));
+    }
+    sender.handle_reply(at(200), ack(4)); // partial
+    sender.handle_reply(at(300), ack(10)); // ends recovery, and is of it
+    let duplicate = |in_recovery| (0, false, in_recovery, true, 10);
+    let expected = [
+        duplicate(false),
+        duplicate(false),
+        duplicate(false),
+        duplicate(true),
+        (4, true, true, true, 10),
+        (6, true, true, true, 6),
+    ];
+    assert_eq!(witness.told(), expected);
+}
+
+#[test]
+fn and_of_what_limits_the_sender() {
+    let limited = |change: fn(&mut Sender), receiver_window| {
+        let witness = Witness::default();
+        let mut sender = witness.sender(SenderParams {
+            receiver_window,
+            start: start(10.0, 2.0),
+            ..params(Recovery::Reno)
+        });
+        change(&mut sender);
+        send_all(&mut sender, at(0));
+        sender.handle_reply(at(100), ack(1));
+        !witness.told()[0].3
+    };
+    assert!(!limited(|_| (), 1000));
+    assert!(limited(|sender| sender.supply(4), 1000), "the application");
+    assert!(limited(|_| (), 10), "the receiver's window");
+}
+
+#[test]
+fn segments_are_paced_if_the_law_says_so() {
+    let gap = Some(Duration::from_millis(7));
+    let mut sender = Witness { gap, ..Witness::default() }.sender(params(Recovery::Sack));
+    for number in 0..10 {
+        let now = at(7 * u64::from(number));
+        assert_eq!(send_all(&mut sender, now), [number], "one at a time");
+        assert!(send_all(&mut sender, now + Duration::from_millis(6)).is_empty());
+        // The time at which the next may go; it disturbs no other timer.
+        assert_eq!(sender.poll_timeout(), at(7 * u64::from(number) + 7));
+        sender.handle_timeout(sender.poll_timeout());
+    }
+    assert!(send_all(&mut sender, at(70)).is_empty(), "the window is full");
+    assert_eq!(sender.poll_timeout(), at(1000), "what is left is the retransmission timer");
+    assert_eq!(sender.stats().timeouts, 0);
+    sender.handle_reply(at(100), ack(3));
+    assert_eq!(send_all(&mut sender, at(100)), [10]);
+    assert_eq!(send_all(&mut sender, at(107)), [11]);
+}
