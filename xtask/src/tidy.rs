@@ -1,6 +1,6 @@
 //! Rules that the compiler does not know.
 
-use crate::{Outcome, citations};
+use crate::{Outcome, PARTS, citations};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeSet;
@@ -44,6 +44,7 @@ pub(crate) fn run() -> Result<Outcome> {
     }
     findings.extend(citations::findings(&root)?);
     findings.extend(studies(&root)?);
+    findings.extend(parts(&root)?);
     for finding in &findings {
         println!("tidy: {finding}");
     }
@@ -138,6 +139,20 @@ fn studies(root: &Path) -> Result<Vec<String>> {
                 && !root.join("scenarios").join(scenario).with_extension("toml").exists()
             {
                 findings.push(format!("{}: there is no scenario {scenario}", file.display()));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// Every part that a document names is one.
+fn parts(root: &Path) -> Result<Vec<String>> {
+    let mut findings = Vec::new();
+    for file in files(root, &["md"])? {
+        for part in fs::read_to_string(&file)?.split("cargo xtask ").skip(1) {
+            let name = part.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
+            if !["", "test"].contains(&name) && !PARTS.iter().any(|(known, ..)| *known == name) {
+                findings.push(format!("{}: there is no cargo xtask {name}", file.display()));
             }
         }
     }
