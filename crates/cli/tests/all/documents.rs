@@ -70,7 +70,7 @@ fn quick(command: &str) -> Vec<String> {
     for word in &mut arguments {
         *word = match word.as_str() {
             "…" => "chen10/a".into(),
-            "ID" if verb == "study" => "chen10/fig-4-2".into(),
+            "ID" if verb == "study" => "jam10/fig-3-3b".into(),
             "ID" => "chen10/a".into(),
             "2%" => "50%".into(),
             "1/8" => "1/1000".into(),
