@@ -12,7 +12,8 @@ const BARE: &str = "thumbv7em-none-eabi";
 pub(crate) fn run() -> Result<Outcome> {
     let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
     let versions: Vec<_> = metadata.packages.iter().filter_map(|p| p.rust_version.as_ref()).collect();
-    let version = versions.iter().max().context("Cargo.toml states no rust-version")?.to_string();
+    let version = versions.iter().max().context("Cargo.toml states no rust-version")?;
+    let version = format!("{}.{}", version.major, version.minor);
     if !succeeds(Command::new("rustup").args(["run", &version, "rustc", "--version"])) {
         return Ok(Outcome::Skipped(format!("Rust {version} is not installed (rustup toolchain install)")));
     }
