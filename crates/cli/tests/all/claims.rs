@@ -45,10 +45,10 @@ fn each_quick_claim_gets_the_verdict_it_got() {
         std::fs::write(&path, &table).unwrap();
     }
     let kept = std::fs::read_to_string(&path).expect("the table is part of the repository");
-    let only = |sign: char, ours: &str, theirs: &str| -> String {
-        ours.lines().filter(|l| !theirs.lines().any(|o| o == *l)).map(|l| format!("{sign} {l}\n")).collect()
+    let only = |ours: &str, theirs: &str| -> Vec<String> {
+        ours.lines().filter(|line| !theirs.lines().any(|other| other == *line)).map(Into::into).collect()
     };
-    let differences = only('-', &kept, &table) + &only('+', &table, &kept);
-    assert!(differences.is_empty(), "verdicts have changed:\n{differences}");
+    let (lost, found) = (only(&kept, &table), only(&table, &kept));
+    assert!(lost.is_empty() && found.is_empty(), "verdicts have changed from\n{lost:#?}\nto\n{found:#?}");
     assert_eq!(table.lines().count(), kept.lines().count());
 }

@@ -51,12 +51,11 @@ fn scenarios(text: &str) -> Vec<&str> {
 fn words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in command.chars().chain([' ']) {
-        match quote {
-            Some(q) if c == q => quote = None,
-            Some(_) => word.push(c),
-            None if c == '\'' || c == '"' => quote = Some(c),
-            None if c == ' ' => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
-            None => word.push(c),
+        match (quote, c) {
+            (Some(q), c) if c == q => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, ' ') => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
+            _ => word.push(c),
         }
     }
     words.into_iter().take_while(|word| word != ">").collect()
@@ -69,9 +68,8 @@ fn quick(command: &str) -> Vec<String> {
     let verb = arguments[0].clone();
     for word in &mut arguments {
         *word = match word.as_str() {
-            "…" => "chen10/a".into(),
             "ID" if verb == "study" => "jam10/fig-3-3b".into(),
-            "ID" => "chen10/a".into(),
+            "…" | "ID" => "chen10/a".into(),
             "2%" => "50%".into(),
             "1/8" => "1/1000".into(),
             other => other.into(),
