@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, pstdev
 
@@ -88,17 +89,17 @@ class Link:
         self.served = (flow["sent"] - dropped) / times[-1]
 
 
-def mean(runs: list[dict], index: int, of) -> float:
+def mean(runs: list[dict], index: int, of: Callable[[Link], float]) -> float:
     """The mean over seeds of something of one link."""
     return fmean(of(Link(run, index)) for run in runs)
 
 
-def each(runs: list[dict], of, digits: int) -> str:
+def each(runs: list[dict], of: Callable[[Link], float], digits: int) -> str:
     """The four links' means, in one cell."""
     return ", ".join(f"{mean(runs, index, of):.{digits}f}" for index in LINKS)
 
 
-def spread(runs: list[dict], of, digits: int) -> str:
+def spread(runs: list[dict], of: Callable[[Link], list[float]], digits: int) -> str:
     """The four links' means and deviations over time."""
     values = (
         f"{mean(runs, i, lambda link: fmean(of(link))):.{digits}f} ± "

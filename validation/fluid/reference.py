@@ -7,9 +7,13 @@ Each line: case, time [s], state. evenair-fluid's tests integrate the same syste
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.integrate import solve_ivp
+
+# A right-hand side: time [s] and state give the state's change.
+Drift = Callable[[float, Sequence[float]], Sequence[float]]
 
 EDGES = [(0, 1), (1, 2), (1, 3), (2, 3)]  # topology a of [Chen10]
 SETS = [
@@ -17,16 +21,16 @@ SETS = [
 ]
 
 
-def airtime(r, beta):
+def airtime(r: Sequence[float], beta: float) -> list[float]:
     weights = [math.exp(beta * sum(r[link] for link in s)) for s in SETS]
     total = sum(weights)
     return [sum(w for s, w in zip(SETS, weights, strict=True) if link in s) / total for link in range(4)]
 
 
-def reno_over_csma(k, alpha, beta, cost, base, queueing):
+def reno_over_csma(k: float | None, alpha: float, beta: float, cost: float, base: float, queueing: bool) -> Drift:
     """[Chen10] (5.1) to (5.4), or (B.1) to (B.4) where k is None."""
 
-    def drift(_, state):
+    def drift(_: float, state: Sequence[float]) -> Sequence[float]:
         x, r = state[:4], state[4:]
         y = airtime(r, beta)
         out = np.zeros(8)
@@ -42,11 +46,18 @@ def reno_over_csma(k, alpha, beta, cost, base, queueing):
     return drift
 
 
-def e_multcp(beta, gain, capacities, ways, round_trips, losses):
+def e_multcp(
+    beta: float,
+    gain: float,
+    capacities: Sequence[float],
+    ways: Sequence[tuple[int, ...]],
+    round_trips: Sequence[float],
+    losses: Sequence[float],
+) -> Drift:
     """[CZ06] (14), a packet the unit."""
     flows = len(ways)
 
-    def drift(_, state):
+    def drift(_: float, state: Sequence[float]) -> Sequence[float]:
         x, n = state[:flows], state[flows:]
         y = [sum(x[s] for s in range(flows) if j in ways[s]) for j in range(len(capacities))]
         g = [math.log1p(math.exp(beta * (yj - c) / yj)) / beta for yj, c in zip(y, capacities, strict=True)]
@@ -60,11 +71,11 @@ def e_multcp(beta, gain, capacities, ways, round_trips, losses):
     return drift
 
 
-def virtual_queues(b, v, capacity):
+def virtual_queues(b: float, v: float, capacity: float) -> Drift:
     """[Lee12] (2): three links, the middle one hears both."""
     sets = [(), (0,), (1,), (2,), (0, 2)]
 
-    def drift(_, q):
+    def drift(_: float, q: Sequence[float]) -> Sequence[float]:
         weights = [math.exp(b * sum(q[link] for link in s)) for s in sets]
         total = sum(weights)
         y = [sum(w for s, w in zip(sets, weights, strict=True) if link in s) / total for link in range(3)]
@@ -73,7 +84,7 @@ def virtual_queues(b, v, capacity):
     return drift
 
 
-def robertson(_, y):
+def robertson(_: float, y: Sequence[float]) -> Sequence[float]:
     return [
         -0.04 * y[0] + 1e4 * y[1] * y[2],
         0.04 * y[0] - 1e4 * y[1] * y[2] - 3e7 * y[1] ** 2,
@@ -81,7 +92,7 @@ def robertson(_, y):
     ]
 
 
-def main():
+def main() -> None:
     cases = [
         ("multi", reno_over_csma(10, 0.1, 200, 1 / 532, 0.1, False), [10] * 4 + [1e-4] * 4, [20, 100, 1000]),
         ("one", reno_over_csma(None, 0.05, 800, 1 / 532, 0.01, True), [100] * 4 + [1e-4] * 4, [5, 20, 200]),

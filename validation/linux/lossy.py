@@ -500,7 +500,8 @@ def main() -> None:
         run_here(Case(**json.loads(given.one)))
         return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    lock = Path(__file__).open()  # one at a time: HyStart is switched for the whole machine
+    # One at a time: HyStart is switched for the whole machine. Held until the program ends.
+    lock = Path(__file__).open()  # noqa: SIM115
     fcntl.flock(lock, fcntl.LOCK_EX)
     before = HYSTART.read_text()
     try:

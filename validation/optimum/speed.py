@@ -14,21 +14,26 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
+Document = dict[str, Any]  # what `evenair solve --json` prints
+Weight = Callable[[np.ndarray], np.ndarray]  # of the flows' utilities, from their capacities
 
-def independent_sets(links, conflicts, maximal):
-    near = {link: set() for link in range(links)}
+
+def independent_sets(links: int, conflicts: list[tuple[int, int]], maximal: bool) -> list[list[int]]:
+    near: dict[int, set[int]] = {link: set() for link in range(links)}
     for a, b in conflicts:
         near[a].add(b)
         near[b].add(a)
-    found = []
+    found: list[list[int]] = []
 
-    def extend(chosen, rest):
+    def extend(chosen: list[int], rest: list[int]) -> None:
         found.append(chosen)
         for i, link in enumerate(rest):
             extend([*chosen, link], [m for m in rest[i + 1 :] if m not in near[link]])
@@ -39,7 +44,7 @@ def independent_sets(links, conflicts, maximal):
     return found
 
 
-def ask(evenair, arguments):
+def ask(evenair: str, arguments: list[str]) -> tuple[Document, float]:
     command = [evenair, "solve", *arguments, "--json"]
     times = []
     for _ in range(21):
@@ -49,7 +54,7 @@ def ask(evenair, arguments):
     return json.loads(output), median(times)
 
 
-def prepare(document, weight, beta):
+def prepare(document: Document, weight: Weight, beta: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     names = [link["link"] for link in document["links"]]
     conflicts = [(names.index(a), names.index(b)) for a, b in document["conflicts"]]
     sets = independent_sets(len(names), conflicts, beta is None)
@@ -60,10 +65,10 @@ def prepare(document, weight, beta):
         for entry in flow["loads"]:
             load[names.index(entry["link"]), s] = entry["airtime_s"] * scale[s]
     member = np.array([[link in s for s in sets] for link in range(len(names))], dtype=float)
-    return load, member, weight(scale), beta
+    return load, member, weight(scale)
 
 
-def build(load, member, weight, beta):
+def build(load: np.ndarray, member: np.ndarray, weight: np.ndarray, beta: float | None) -> cp.Problem:
     x, tau = cp.Variable(load.shape[1]), cp.Variable(member.shape[1], nonneg=True)
     objective = -cp.sum(cp.multiply(weight, cp.inv_pos(x)))
     if beta is not None:
@@ -71,12 +76,13 @@ def build(load, member, weight, beta):
     return cp.Problem(cp.Maximize(objective), [load @ x <= member @ tau, cp.sum(tau) == 1])
 
 
-def timed(document, weight, beta):
+def timed(document: Document, weight: Weight, beta: float | None) -> tuple[float, float, float, int]:
+    """The optimum, the time of a new problem and of its solve() once more [s], and how many sets there are."""
     arrays = prepare(document, weight, beta)
     new, again = [], []
     for _ in range(9):
         start = time.perf_counter()
-        problem = build(*arrays)
+        problem = build(*arrays, beta)
         problem.solve()
         new.append(time.perf_counter() - start)
         start = time.perf_counter()
@@ -85,7 +91,7 @@ def timed(document, weight, beta):
     return problem.value, median(new), median(again), arrays[1].shape[1]
 
 
-def criterion(name):
+def criterion(name: str) -> float | None:
     """Median of the last bench [s], if it was run."""
     for path in Path("target/criterion").rglob("new/estimates.json"):
         if name in str(path):
@@ -93,7 +99,7 @@ def criterion(name):
     return None
 
 
-def main():
+def main() -> None:
     evenair = sys.argv[1]
     laws = ["--set", "backoff.law=adaptive", "--set", "connections.k=10"]
     cases = [

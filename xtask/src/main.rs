@@ -3,38 +3,50 @@
 //! Parts are named by what they prove; `cargo xtask PART` runs one of them.
 #![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
 
+mod citations;
+mod dependencies;
+mod docs;
+mod minimum;
+mod python;
+mod run;
 mod tidy;
 
 use anyhow::{Result, bail};
-use std::process::{Command, ExitCode};
+use run::cargo;
+use std::process::ExitCode;
 use std::time::Instant;
 
+/// How a part ended, if it did not fail.
+enum Outcome {
+    Passed,
+    /// What was not looked at, and why: this machine lacks something that the check needs.
+    Skipped(String),
+}
+
 /// A part: its name, what it proves, and how.
-type Part = (&'static str, &'static str, fn() -> Result<()>);
+type Part = (&'static str, &'static str, fn() -> Result<Outcome>);
 
 /// The parts of `test`, in the order in which they fail fastest.
-const PARTS: [Part; 5] = [
-    ("tidy", "floors, long functions, equations, paths", tidy::run),
-    ("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"], &[])),
+const PARTS: [Part; 8] = [
+    ("tidy", "floors, long functions, equations cited by paper, paths", tidy::run),
+    ("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
+    ("python", "ruff over validation/", python::run),
+    ("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
     ("clippy", "lints, with warnings as errors", || {
-        cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])
+        cargo(&["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"])
     }),
+    ("minimum", "the least Rust that Cargo.toml promises; laws without std", minimum::run),
     ("tests", "unit, property, golden, agreement and end-to-end tests", || {
-        cargo(&["test", "--workspace", "--no-fail-fast"], &[])
+        cargo(&["test", "--locked", "--workspace", "--no-fail-fast"])
     }),
-    ("docs", "rustdoc, with warnings as errors", || {
-        cargo(
-            &["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"],
-            &[("RUSTDOCFLAGS", "-D warnings")],
-        )
-    }),
+    ("docs", "rustdoc and its links, with warnings as errors", docs::run),
 ];
 
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("xtask: {error}");
+            eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -43,33 +55,37 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let part = std::env::args().nth(1).unwrap_or_else(|| "help".into());
     if part == "test" {
+        let mut skipped = Vec::new();
         for (name, _, run) in PARTS {
-            timed(name, run)?;
+            if let Outcome::Skipped(why) = timed(name, run)? {
+                skipped.push(format!("{name}: {why}"));
+            }
         }
         println!("all parts passed: {}", PARTS.map(|(name, ..)| name).join(", "));
+        for what in skipped {
+            println!("skipped in {what}");
+        }
         return Ok(());
     }
     if let Some((name, _, run)) = PARTS.iter().find(|(name, ..)| *name == part) {
-        return timed(name, *run);
+        return timed(name, *run).map(|_| ());
     }
-    println!("cargo xtask test     everything below, in this order");
+    println!("cargo xtask test          everything below, in this order");
     for (name, what, _) in PARTS {
-        println!("cargo xtask {name:10} {what}");
+        println!("cargo xtask {name:13} {what}");
     }
     if part == "help" { Ok(()) } else { bail!("there is no part \"{part}\"") }
 }
 
 #[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
-fn timed(name: &str, run: fn() -> Result<()>) -> Result<()> {
+fn timed(name: &str, run: fn() -> Result<Outcome>) -> Result<Outcome> {
     println!("== {name}");
     let start = Instant::now();
-    run()?;
-    println!("== {name} passed in {:.1} s", start.elapsed().as_secs_f64());
-    Ok(())
-}
-
-fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo).args(arguments).envs(environment.iter().copied()).status()?;
-    if status.success() { Ok(()) } else { bail!("cargo {} failed", arguments.join(" ")) }
+    let outcome = run()?;
+    let seconds = start.elapsed().as_secs_f64();
+    match &outcome {
+        Outcome::Passed => println!("== {name} passed in {seconds:.1} s"),
+        Outcome::Skipped(why) => println!("== {name} passed in {seconds:.1} s; skipped: {why}"),
+    }
+    Ok(outcome)
 }

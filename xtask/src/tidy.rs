@@ -1,5 +1,6 @@
 //! Rules that the compiler does not know.
 
+use crate::{Outcome, PARTS, citations};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeSet;
@@ -28,7 +29,7 @@ const LINES_MAX: usize = 70;
 /// The most lines a source file may have.
 const FILE_LINES_MAX: usize = 1000;
 
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run() -> Result<Outcome> {
     let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
     let root = PathBuf::from(&metadata.workspace_root);
     let mut findings = floors(&metadata);
@@ -41,12 +42,13 @@ pub(crate) fn run() -> Result<()> {
             findings.push(format!("{name}: {lines} lines, more than {FILE_LINES_MAX}"));
         }
     }
-    findings.extend(equations(&root)?);
+    findings.extend(citations::findings(&root)?);
     findings.extend(studies(&root)?);
+    findings.extend(parts(&root)?);
     for finding in &findings {
         println!("tidy: {finding}");
     }
-    if findings.is_empty() { Ok(()) } else { bail!("{} findings", findings.len()) }
+    if findings.is_empty() { Ok(Outcome::Passed) } else { bail!("{} findings", findings.len()) }
 }
 
 fn floors(metadata: &cargo_metadata::Metadata) -> Vec<String> {
@@ -57,7 +59,8 @@ fn floors(metadata: &cargo_metadata::Metadata) -> Vec<String> {
             findings.push(format!("{}: has no floor; give it one in xtask/src/tidy.rs", package.name));
             continue;
         };
-        for dependency in package.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal) {
+        // What tests and build scripts need obeys, too: a test that looks up belongs to the floor above.
+        for dependency in &package.dependencies {
             if let Some(below) = floor(&dependency.name)
                 && below >= own
             {
@@ -111,36 +114,6 @@ fn long_functions(name: &str, text: &str) -> Vec<String> {
     findings
 }
 
-/// Every equation listed in specs/ as built is cited in the code, in the form `[Tag] eq. (3.2)` or `Alg. 1`.
-fn equations(root: &Path) -> Result<Vec<String>> {
-    let mut cited = String::new();
-    for file in files(&root.join("crates"), &["rs"])? {
-        cited.push_str(&fs::read_to_string(file)?);
-    }
-    let mut findings = Vec::new();
-    for file in files(&root.join("specs"), &["toml"])? {
-        let text = fs::read_to_string(&file)?;
-        let tag = value_of(&text, "tag").with_context(|| format!("{} has no tag", file.display()))?;
-        for entry in text.split("[[equation]]").skip(1) {
-            let (Some(number), Some(status)) = (value_of(entry, "number"), value_of(entry, "status")) else {
-                findings.push(format!("{}: an equation without number or status", file.display()));
-                continue;
-            };
-            let ways = [
-                format!("[{tag}] eq. ({number})"),
-                format!("[{tag}] {number}"),
-                format!(", ({number})"),
-                format!("({number})"),
-            ];
-            if status == "built" && !ways.iter().any(|way| cited.contains(way)) {
-                findings
-                    .push(format!("{}: {number} is said to be built, and no code cites it", file.display()));
-            }
-        }
-    }
-    Ok(findings)
-}
-
 fn value_of(text: &str, key: &str) -> Option<String> {
     let line = text
         .lines()
@@ -172,8 +145,22 @@ fn studies(root: &Path) -> Result<Vec<String>> {
     Ok(findings)
 }
 
+/// Every part that a document names is one.
+fn parts(root: &Path) -> Result<Vec<String>> {
+    let mut findings = Vec::new();
+    for file in files(root, &["md"])? {
+        for part in fs::read_to_string(&file)?.split("cargo xtask ").skip(1) {
+            let name = part.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
+            if !["", "test"].contains(&name) && !PARTS.iter().any(|(known, ..)| *known == name) {
+                findings.push(format!("{}: there is no cargo xtask {name}", file.display()));
+            }
+        }
+    }
+    Ok(findings)
+}
+
 /// All files with these endings below a folder, build output left out, in order.
-fn files(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {

@@ -1,8 +1,9 @@
 //! QUIC-TCP over queueing-delay CSMA ([QCSMA] (10) to (15)), and the classic dual scheme with message passing (9).
 //!
 //! State of the first: each flow's window \[packets\]. Rates and queueing delays follow from the windows at once: they are the
-//! maximum of `Σ (w_s log x_s − d_s x_s)` plus the entropy over the region, and its multipliers, so that (10) to (14) and the
-//! complementarity (11), (12) hold inside the right-hand side. State of the second: each link's price \[s\].
+//! maximum of `Σ (w_s log x_s − d_s x_s)` plus the entropy over the region, and its multipliers, so that [QCSMA] eq. (10), (13),
+//! the capacities (14) and the complementarity on wires (11) and on the air (12) hold inside the right-hand side. State of the
+//! second: each link's price \[s\].
 
 use super::{Component, Model, View, Way};
 use crate::System;

@@ -1,7 +1,8 @@
 //! TCP over links that lose packets, and E-MULTCP's control of the number of connections ([CZ06]).
 //!
-//! One system has them all: with one connection and no loss Kelly's (3), with loss (7), with n fixed the boundary system (15),
-//! with the congestion bit (9) to (11), with the smoothed bit (14). [`LossyPath::reduced`] is (16), the rates settled.
+//! One system has them all. Of [CZ06] it is, with one connection and no loss, Kelly's eq. (3), with loss (7), with n fixed the
+//! boundary system (15), with the congestion bit (9) to (11), with the smoothed bit (14). [`LossyPath::reduced`] is (16), the
+//! rates settled.
 //!
 //! State: each flow's rate \[packets/s\], then, where n moves, each flow's number of connections.
 
@@ -93,7 +94,7 @@ impl LossyPath {
         problem.solve().map_or_else(|_| vec![f64::NAN; self.flows()], |solution| solution.rates)
     }
 
-    /// The equilibrium of the smoothed system by optimisation: problem (19) of [CZ06], and `n* = 1/√f`.
+    /// The equilibrium of the smoothed system by optimisation: [CZ06] eq. (19), and `n* = 1/√f`.
     ///
     /// # Errors
     /// As [`Problem::solve`].
@@ -193,7 +194,7 @@ impl Model for LossyPath {
     }
 }
 
-/// The reduced system (16) of [CZ06].
+/// The reduced system, [CZ06] eq. (16).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduced(LossyPath);
 

@@ -156,6 +156,7 @@ fn transmit_queue(
     let name = match scope {
         Scope::Node => node_name.clone(),
         Scope::Category(category) => format!("{node_name}/{}", category.name()),
+        Scope::NextHop(BROADCAST) => format!("{node_name}>*"),
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };

@@ -71,7 +71,7 @@ pub struct Fluid {
 #[serde(rename_all = "kebab-case")]
 pub enum FluidModel {
     /// TCP Reno over adaptive CSMA ([Chen10] (5.1) to (5.4), (5.30) to (5.34), (A.1) to (A.4), (B.1) to (B.4)): one connection
-    /// without [connections], no AQM with `backoff.drop = false`.
+    /// without `[connections]`, no AQM with `backoff.drop = false`.
     RenoCsma,
     /// TCP over lossy links with as many connections as E-MULTCP keeps ([CZ06] (3), (7), (9) to (15)).
     EMultcp,

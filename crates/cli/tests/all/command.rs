@@ -1,24 +1,8 @@
 //! End to end: the command as its users call it.
 
+use crate::{evenair, json, stderr, stdout};
 use std::path::Path;
 use std::process::{Command, Output};
-
-fn evenair(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_evenair")).args(arguments).output().expect("the command runs")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("UTF-8")
-}
-
-fn json(output: &Output) -> serde_json::Value {
-    assert!(output.status.success(), "{}", stderr(output));
-    serde_json::from_slice(&output.stdout).expect("JSON")
-}
 
 const SHORT: [&str; 4] = ["--set", "duration=5 s", "--set", "warmup=5 s"];
 

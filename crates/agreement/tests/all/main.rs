@@ -1,0 +1,7 @@
+//! evenair against closed forms, other programs, and itself. One binary, because each costs a link.
+
+mod conservation;
+mod fingerprints;
+mod kernel;
+mod languages;
+mod quick;

@@ -1,0 +1,147 @@
+//! Every command that README and CONTRIBUTING show runs, with quick options, in a folder of its own.
+
+use crate::stderr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The commands of a text: lines of fenced blocks, and code between backticks. In a table an option alone belongs to the
+/// command before it in its row, or else to `evenair run`.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, part) in text.split("```").enumerate() {
+        // A block of commands begins with one; the picture of the worlds does not.
+        let is_commands = ["\ncargo ", "\nevenair "].iter().any(|first| part.starts_with(first));
+        if number % 2 == 1 {
+            if !is_commands {
+                continue;
+            }
+            found.extend(
+                part.lines().map(|line| line.split(" # ").next().unwrap_or_default().trim().to_string()),
+            );
+            continue;
+        }
+        for line in part.lines() {
+            let mut before = "evenair run …".to_string();
+            for span in line.split('`').skip(1).step_by(2) {
+                if span.starts_with("--") && line.starts_with('|') {
+                    found.push(format!("{before} {span}"));
+                } else {
+                    found.push(span.to_string());
+                    before = span.to_string();
+                }
+            }
+        }
+    }
+    found.retain(|c| ["evenair ", "cargo "].iter().any(|program| c.starts_with(program)));
+    found
+}
+
+/// Blocks of TOML that are whole scenarios.
+fn scenarios(text: &str) -> Vec<&str> {
+    let blocks = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.filter(|block| block.contains("flows = [")).collect()
+}
+
+/// The words of a command, as a shell would split them; what follows `>` is the shell's.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for c in command.chars().chain([' ']) {
+        match (quote, c) {
+            (Some(q), c) if c == q => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, ' ') => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
+            _ => word.push(c),
+        }
+    }
+    words.into_iter().take_while(|word| word != ">").collect()
+}
+
+/// The arguments of a quick form: placeholders filled in, short runs, few seeds.
+fn quick(command: &str) -> Vec<String> {
+    let mut arguments =
+        words(command.trim_start_matches("cargo run --release -- ").trim_start_matches("evenair "));
+    let verb = arguments[0].clone();
+    for word in &mut arguments {
+        *word = match word.as_str() {
+            "ID" if verb == "study" => "jam10/fig-3-3b".into(),
+            "…" | "ID" => "chen10/a".into(),
+            "2%" => "50%".into(),
+            "1/8" => "1/1000".into(),
+            other => other.into(),
+        };
+    }
+    let has = |word: &str| arguments.iter().any(|a| a == word);
+    let more: &[&str] = match verb.as_str() {
+        "run" | "compare" => &["--set", "duration=1 s", "--set", "warmup=1 s"],
+        "study" if has("--all") && !has("--shard") => &["--quick", "--shard", "1/1000"],
+        "study" if has("--decide") => &["--quick", "--seeds-max", "3"],
+        "study" | "demo" => &["--quick"],
+        _ => &[],
+    };
+    arguments.extend(more.iter().map(ToString::to_string));
+    arguments
+}
+
+#[test]
+fn every_command_of_the_documents_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let blocks = scenarios(&readme);
+    assert_eq!(blocks.len(), 2, "README shows two scenarios");
+    fs::write(folder.path().join("two.toml"), blocks[0]).unwrap();
+    fs::write(folder.path().join("mesh.toml"), blocks[1]).unwrap();
+    let contributing = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let mut all = commands(&readme);
+    all.extend(commands(&contributing));
+    all.push("evenair run mesh.toml".into());
+    let (ours, others): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|c| c.starts_with("evenair ") || c.starts_with("cargo run --release -- "));
+    assert!(ours.len() > 15, "{ours:?}");
+    for command in &ours {
+        let arguments = quick(command);
+        let output = Command::new(env!("CARGO_BIN_EXE_evenair"))
+            .args(&arguments)
+            .current_dir(folder.path())
+            .output()
+            .expect("the command runs");
+        assert!(output.status.success(), "{command}\n{arguments:?}\n{}", stderr(&output));
+        assert!(
+            !output.stdout.is_empty() || command.contains("--shard") || command.contains("--out"),
+            "{command}"
+        );
+    }
+    // What cannot run inside a test names at least what is there; `cargo xtask tidy` knows its own parts.
+    for command in others {
+        let words = words(&command);
+        for pair in words.windows(2) {
+            let folder = match pair[0].as_str() {
+                "--path" => root().join(&pair[1]),
+                "-p" => root().join("crates").join(pair[1].trim_start_matches("evenair-")),
+                _ => continue,
+            };
+            assert!(folder.join("Cargo.toml").exists(), "{command}");
+        }
+    }
+}
+
+#[test]
+fn commands_are_found_in_blocks_spans_and_tables() {
+    let text = "see `evenair run a` and `x`\n| b | `--set 'x=1 s'` · `evenair solve c` · `--json` |\n```\ncargo run -- d  # e\n```\n";
+    let found = commands(text);
+    assert_eq!(
+        found,
+        [
+            "evenair run a",
+            "evenair run … --set 'x=1 s'",
+            "evenair solve c",
+            "evenair solve c --json",
+            "cargo run -- d"
+        ]
+    );
+    assert_eq!(words("a --set 'x=1 s' > file"), ["a", "--set", "x=1 s"]);
+}

@@ -1,0 +1,145 @@
+//! What evenair is built from: licences, sources, versions, by the rules of `deny.toml`.
+//!
+//! The rules are cargo-deny's. It takes minutes to install from source, so that what `cargo metadata` can answer of them
+//! is checked here on every machine, with the licence expressions read by cargo-deny's own library, and all of them by
+//! cargo-deny itself where it is installed. Advisories and yanked versions only it knows.
+
+use crate::Outcome;
+use crate::run::{root, succeed, succeeds};
+use anyhow::{Context, Result, bail};
+use cargo_metadata::semver::Version;
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
+use serde::Deserialize;
+use spdx::{Expression, Licensee, ParseMode};
+use std::process::Command;
+
+/// The keys of deny.toml that are looked at here.
+#[derive(Deserialize)]
+struct Rules {
+    licenses: Licences,
+    sources: Sources,
+}
+
+#[derive(Deserialize)]
+struct Licences {
+    allow: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Sources {
+    allow_registry: Vec<String>,
+}
+
+pub(crate) fn run() -> Result<Outcome> {
+    let text = std::fs::read_to_string(root().join("deny.toml")).context("deny.toml")?;
+    let rules: Rules = toml::from_str(&text).context("deny.toml")?;
+    let metadata = MetadataCommand::new()
+        .current_dir(root())
+        .features(CargoOpt::AllFeatures)
+        .other_options(["--locked".to_string()])
+        .exec()
+        .context("cargo metadata --locked")?;
+    let mut findings = licences(&metadata, &rules.licenses)?;
+    findings.extend(sources(&metadata, &rules.sources));
+    findings.extend(wildcards(&metadata));
+    findings.extend(too_new(&metadata));
+    for finding in &findings {
+        println!("dependencies: {finding}");
+    }
+    if !findings.is_empty() {
+        bail!("{} findings", findings.len());
+    }
+    if !succeeds(Command::new("cargo-deny").arg("--version")) {
+        return Ok(Outcome::Skipped("advisories and yanked versions: cargo-deny is not installed".into()));
+    }
+    let deny = |checks: &[&str]| {
+        let mut command = Command::new("cargo-deny");
+        command.current_dir(root()).args(["--locked", "check"]).args(checks);
+        command
+    };
+    succeed(&mut deny(&["licenses", "bans", "sources"]))?;
+    // Apart, because what the world has found out since is no fault of this commit's.
+    if succeeds(&mut deny(&["advisories"])) {
+        Ok(Outcome::Passed)
+    } else {
+        Ok(Outcome::Skipped(
+            "advisories: there are some, or their list is out of reach; see `cargo deny check`".into(),
+        ))
+    }
+}
+
+fn foreign(metadata: &Metadata) -> impl Iterator<Item = &Package> {
+    metadata.packages.iter().filter(|p| p.source.is_some())
+}
+
+fn licences(metadata: &Metadata, rules: &Licences) -> Result<Vec<String>> {
+    let allowed = rules
+        .allow
+        .iter()
+        .map(|name| Licensee::parse(name).with_context(|| format!("deny.toml: {name}")))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(foreign(metadata)
+        .filter(|package| !is_allowed(package.license.as_deref().unwrap_or_default(), &allowed))
+        .map(|p| format!("{} {}: its licence {:?} is not in deny.toml", p.name, p.version, p.license))
+        .collect())
+}
+
+/// Lax: older crates write `MIT/Apache-2.0`.
+fn is_allowed(licence: &str, allowed: &[Licensee]) -> bool {
+    Expression::parse_mode(licence, ParseMode::LAX)
+        .is_ok_and(|expression| expression.evaluate(|one| allowed.iter().any(|a| a.satisfies(one))))
+}
+
+fn sources(metadata: &Metadata, rules: &Sources) -> Vec<String> {
+    let known = |repr: &str| {
+        repr.strip_prefix("registry+")
+            .is_some_and(|url| rules.allow_registry.iter().any(|known| known == url))
+    };
+    foreign(metadata)
+        .filter(|p| !p.source.as_ref().is_some_and(|source| known(&source.repr)))
+        .map(|p| format!("{} {}: comes from {:?}", p.name, p.version, p.source))
+        .collect()
+}
+
+/// A requirement of ours has to name a version; crates of the workspace are found by their path.
+fn wildcards(metadata: &Metadata) -> Vec<String> {
+    let ours = metadata.packages.iter().filter(|p| p.source.is_none());
+    ours.flat_map(|p| p.dependencies.iter().map(move |d| (p, d)))
+        .filter(|(_, d)| d.path.is_none() && d.req.comparators.is_empty())
+        .map(|(p, d)| format!("{} takes any version of {}", p.name, d.name))
+        .collect()
+}
+
+/// No dependency asks for a newer Rust than Cargo.toml promises.
+fn too_new(metadata: &Metadata) -> Vec<String> {
+    let ours = metadata.packages.iter().filter(|p| p.source.is_none());
+    let Some(promised) = ours.filter_map(|p| p.rust_version.clone()).min() else {
+        return vec!["Cargo.toml states no rust-version".into()];
+    };
+    let asks = |p: &Package| p.rust_version.clone().unwrap_or(Version::new(1, 0, 0));
+    foreign(metadata)
+        .filter(|p| asks(p) > promised)
+        .map(|p| format!("{} {} needs Rust {}, Cargo.toml promises {promised}", p.name, p.version, asks(p)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_choice_one_licence_has_to_be_allowed_and_of_a_pair_both() {
+        let allowed = ["MIT", "Zlib"].map(|name| Licensee::parse(name).unwrap());
+        for (licence, expected) in [
+            ("MIT OR LGPL-2.1-or-later", true),
+            ("Apache-2.0/MIT", true),
+            ("MIT AND Zlib", true),
+            ("MIT AND GPL-3.0-only", false),
+            ("GPL-3.0-only", false),
+            ("", false),
+        ] {
+            assert_eq!(is_allowed(licence, &allowed), expected, "{licence}");
+        }
+    }
+}

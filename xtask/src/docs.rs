@@ -1,0 +1,53 @@
+//! rustdoc with warnings as errors, broken links among them.
+//!
+//! A paper's tag stands in brackets, "[Chen10] eq. (5.2)", a unit behind its quantity, "goodput [packets]", and rustdoc takes
+//! both for links. Escaped they would come with their backslashes into the JSON Schema, which is made from the same
+//! comments. Cargo.toml therefore has the lint off; here it is on, and what is neither a tag nor a unit is an error.
+
+use crate::Outcome;
+use crate::citations::tags;
+use crate::run::{cargo_command, root};
+use anyhow::{Context, Result, bail};
+use cargo_metadata::Message;
+use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
+use std::io::BufReader;
+use std::process::Stdio;
+
+/// Units of one word; rustdoc takes no composed one, as in "[packets/s]", for a link.
+const UNITS: [&str; 7] = ["m", "ms", "nats", "packets", "s", "segments", "slots"];
+
+const LINKS: &str = "rustdoc::broken_intra_doc_links";
+
+pub(crate) fn run() -> Result<Outcome> {
+    let tags = tags(&root())?;
+    let mut child = cargo_command()
+        .args(["doc", "--quiet", "--locked", "--workspace", "--no-deps", "--document-private-items"])
+        .arg("--message-format=json")
+        .env("RUSTDOCFLAGS", format!("-W {LINKS}"))
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let messages = child.stdout.take().context("a pipe was asked for")?;
+    let mut findings = 0;
+    for message in Message::parse_stream(BufReader::new(messages)) {
+        if let Message::CompilerMessage(message) = message?
+            && !is_reference(&message.message, &tags)
+        {
+            println!("{}", message.message.rendered.unwrap_or(message.message.message));
+            findings += 1;
+        }
+    }
+    if !child.wait()?.success() {
+        bail!("cargo doc failed");
+    }
+    if findings == 0 { Ok(Outcome::Passed) } else { bail!("{findings} findings") }
+}
+
+/// Whether what rustdoc could not resolve is a tag or a unit, or this a summary of such findings.
+fn is_reference(message: &Diagnostic, tags: &[String]) -> bool {
+    if message.code.is_none() {
+        return message.level == DiagnosticLevel::Warning; // "12 warnings emitted"
+    }
+    let is_link = message.code.as_ref().is_some_and(|code| code.code == LINKS);
+    let is_known = |link: &str| UNITS.contains(&link) || tags.iter().any(|tag| tag == link);
+    is_link && message.message.split('`').nth(1).is_some_and(is_known)
+}
