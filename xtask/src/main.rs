@@ -3,6 +3,7 @@
 //! Parts are named by what they prove; `cargo xtask PART` runs one of them.
 #![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
 
+mod citations;
 mod tidy;
 
 use anyhow::{Result, bail};
@@ -14,7 +15,7 @@ type Part = (&'static str, &'static str, fn() -> Result<()>);
 
 /// The parts of `test`, in the order in which they fail fastest.
 const PARTS: [Part; 5] = [
-    ("tidy", "floors, long functions, equations, paths", tidy::run),
+    ("tidy", "floors, long functions, equations, citations, paths", tidy::run),
     ("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"], &[])),
     ("clippy", "lints, with warnings as errors", || {
         cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])

@@ -1,5 +1,6 @@
 //! Rules that the compiler does not know.
 
+use crate::citations;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeSet;
@@ -42,6 +43,7 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     findings.extend(equations(&root)?);
+    findings.extend(citations::unexplained(&root, &files(&root.join("crates"), &["rs"])?)?);
     findings.extend(studies(&root)?);
     for finding in &findings {
         println!("tidy: {finding}");

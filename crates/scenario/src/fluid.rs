@@ -1,6 +1,7 @@
 //! The fluid model of a scenario, and where it goes.
 
-use crate::language::{BackoffLaw, Fluid, FluidModel, QueueKind, RoundTripKind, Scenario};
+use crate::language::{BackoffLaw, FluidModel, FluidTable, QueueKind, RoundTripKind};
+use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
 use evenair_fluid::models::{
     Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue, RenoOverCsma,
@@ -45,14 +46,14 @@ const CROWDING: f64 = 2.5;
 /// Flows that start earlier than this do so together: there are no packets that would have to be kept apart \[s\].
 const TOGETHER_S: f64 = 1.0;
 
-impl Scenario {
+impl Resolved {
     /// Follows the scenario's fluid model.
     ///
     /// # Errors
     /// If the scenario has no fluid model, a parameter is out of range, or the integration gets stuck.
     pub fn fluid(&self) -> Result<FluidRun, Failure> {
         let theory = self.theory()?;
-        let settings = self.fluid.clone().unwrap_or_default();
+        let settings = self.settings.fluid.clone().unwrap_or_default();
         let all: Vec<usize> = (0..theory.flows.len()).collect();
         let model = self.fluid_model(&theory, &all, &settings)?;
         let until = settings.duration.map_or_else(|| model.horizon_s(), |d| d.0.as_secs_f64());
@@ -95,7 +96,7 @@ impl Scenario {
     fn follow(
         &self,
         run: &mut FluidRun,
-        settings: &Fluid,
+        settings: &FluidTable,
         whole: &mut [f64],
         (from, to): (f64, f64),
         active: &[usize],
@@ -162,9 +163,12 @@ impl Scenario {
             if s < TOGETHER_S { 0.0 } else { s.min(until) }
         };
         let active: Vec<Vec<(f64, f64)>> = self
+            .settings
             .flows
             .iter()
-            .map(|flow| flow.stretches().into_iter().map(|(a, b)| (seconds(a), seconds(b))).collect())
+            .map(|flow| {
+                flow.activity.stretches().into_iter().map(|(a, b)| (seconds(a), seconds(b))).collect()
+            })
             .collect();
         let mut changes: Vec<f64> =
             active.iter().flatten().flat_map(|&(a, b)| [a, b]).chain([0.0, until]).collect();
@@ -182,9 +186,9 @@ impl Scenario {
         &self,
         theory: &Theory,
         active: &[usize],
-        settings: &Fluid,
+        settings: &FluidTable,
     ) -> Result<Box<dyn Model>, Failure> {
-        let adaptive = matches!(self.backoff, BackoffLaw::Adaptive { .. });
+        let adaptive = matches!(self.settings.backoff, BackoffLaw::Adaptive { .. });
         let model = match (settings.model, adaptive) {
             (Some(model), _) => model,
             (None, true) => FluidModel::RenoCsma,
@@ -208,15 +212,15 @@ impl Scenario {
         &self,
         theory: &Theory,
         flows: &[&TheoryFlow],
-        settings: &Fluid,
+        settings: &FluidTable,
     ) -> Result<Box<dyn Model>, Failure> {
-        let BackoffLaw::Adaptive { alpha, beta, r_max, drop, .. } = self.backoff else {
+        let BackoffLaw::Adaptive { alpha, beta, r_max, drop, .. } = self.settings.backoff else {
             return Err(Failure::Malformed("the model reno-csma needs an adaptive [backoff]".into()));
         };
         let queueing = match settings.round_trip {
             Some(kind) => kind == RoundTripKind::Queueing,
             // What T is does not matter where n = kT; without connections it is what goes wrong.
-            None => self.connections.is_none(),
+            None => self.settings.connections.is_none(),
         };
         let mut ways: Vec<Way> = flows.iter().map(|flow| way(theory, flow)).collect();
         if let Some(base) = settings.base_round_trip {
@@ -225,7 +229,7 @@ impl Scenario {
         // The backlog is counted in time at the data rate ([Chen10] Alg. 1 line 3), the load in airtime: the step follows.
         let cost =
             flows.iter().flat_map(|f| &f.loads).find(|(l, _)| *l < theory.air()).map_or(1.0, |(_, a)| *a);
-        let rate = self.mac.data_rate.map_or(1.0, |r| r.0.as_bps() as f64);
+        let rate = self.settings.mac.data_rate.0.as_bps() as f64;
         let data_s = flows[0].payload_bits / rate;
         Ok(Box::new(RenoOverCsma {
             form: ProductForm::new(&theory.conflicts)?,
@@ -234,7 +238,10 @@ impl Scenario {
             step: alpha * data_s / cost,
             beta,
             aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
-            connections: self.connections.map_or(Connections::One, |c| Connections::PerRoundTrip(c.k)),
+            connections: self
+                .settings
+                .connections
+                .map_or(Connections::One, |c| Connections::PerRoundTrip(c.k)),
             round_trip: if queueing { RoundTrip::Queueing } else { RoundTrip::Fixed },
             loss: if drop { Loss::Aqm } else { Loss::DropTail },
         }))
@@ -296,7 +303,7 @@ fn wires(theory: &Theory) -> Vec<f64> {
     (theory.air()..theory.links.len()).map(|l| 1.0 / cost(l)).collect()
 }
 
-fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Result<LossyPath, Failure> {
+fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], settings: &FluidTable) -> Result<LossyPath, Failure> {
     if theory.air() > 0 {
         return Err(Failure::Malformed(
             "the model e-multcp knows wires only: give lossy [[wires]], no air".into(),
@@ -322,7 +329,7 @@ fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Resul
 fn delay(
     theory: &Theory,
     flows: &[&TheoryFlow],
-    settings: &Fluid,
+    settings: &FluidTable,
     model: FluidModel,
 ) -> Result<Box<dyn Model>, Failure> {
     let ways: Vec<Way> =
@@ -343,7 +350,11 @@ fn delay(
     Ok(Box::new(DelayWindow::new(air, &wires, ways, law)?))
 }
 
-fn optimal_csma(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Result<Box<dyn Model>, Failure> {
+fn optimal_csma(
+    theory: &Theory,
+    flows: &[&TheoryFlow],
+    settings: &FluidTable,
+) -> Result<Box<dyn Model>, Failure> {
     if theory.links.len() > theory.air() {
         return Err(Failure::Malformed("the model optimal-csma knows links of the air only".into()));
     }
@@ -366,7 +377,7 @@ fn optimal_csma(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Res
     }))
 }
 
-impl Fluid {
+impl FluidTable {
     /// Keys that the model does not know, and values that make no sense.
     fn check(&self, model: FluidModel) -> Result<(), Failure> {
         use FluidModel::{DualDescent, EMultcp, EMultcpReduced, OptimalCsma, QuicTcp, RenoCsma};

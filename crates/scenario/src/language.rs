@@ -46,10 +46,10 @@ pub struct Scenario {
     pub seed: u64,
     /// How the radio reaches, for nodes with positions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub radio: Option<Radio>,
+    pub radio: Option<RadioTable>,
     /// Medium access.
     #[serde(default)]
-    pub mac: Mac,
+    pub mac: MacTable,
     /// How long transmitters back off.
     #[serde(default)]
     pub backoff: BackoffLaw,
@@ -58,40 +58,40 @@ pub struct Scenario {
     pub drop: Option<Drop>,
     /// TCP endpoints.
     #[serde(default)]
-    pub tcp: Tcp,
+    pub tcp: TcpTable,
     /// How many connections each flow keeps; one, if there is no such table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<Connections>,
     /// The fluid model of it all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fluid: Option<Fluid>,
+    pub fluid: Option<FluidTable>,
     /// Nodes placed by rule, instead of `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
     /// Nodes, in an order that matters to nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NodeTable>,
     /// How strongly nodes without positions receive each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signals: Vec<Signal>,
+    pub signals: Vec<SignalTable>,
     /// Links, where they are given outright; their ends are the nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Link>,
+    pub links: Vec<LinkTable>,
     /// Pairs of links that may not transmit at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<[String; 2]>,
     /// Wired links between nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub wires: Vec<Wire>,
+    pub wires: Vec<WireTable>,
     /// Links of the air with a rate of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rates: Vec<LinkRate>,
+    pub rates: Vec<RateTable>,
     /// Links that lose what nothing else spoils.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub losses: Vec<LinkLoss>,
+    pub losses: Vec<LossTable>,
     /// Flows.
     #[serde(default)]
-    pub flows: Vec<Flow>,
+    pub flows: Vec<FlowTable>,
 }
 
 fn two_hundred_seconds() -> Time {
@@ -120,7 +120,7 @@ pub enum Preset {
 /// A node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Node {
+pub struct NodeTable {
     /// Its name.
     pub id: String,
     /// Where it stands: east and north [m]. A node without a place is reached by wires or signals only.
@@ -131,7 +131,7 @@ pub struct Node {
 /// A link, given outright.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Link {
+pub struct LinkTable {
     /// Its name.
     pub id: String,
     /// The node that transmits.
@@ -143,7 +143,7 @@ pub struct Link {
 /// A wired link, both ways.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Wire {
+pub struct WireTable {
     /// One end.
     pub from: String,
     /// The other.

@@ -1,136 +1,62 @@
 //! From the scenario's MAC and back-off law to those of the packet world.
 
-use super::RESOLVED;
 use crate::error::Mistake;
 use crate::language::{
-    AckPriority, AckTimeout, BackoffLaw, BackoffUnitName, CategoryTable, HoldingLaw, InterferenceRule,
-    MacKind, Measure, PreambleKind, Preset, Scenario, WeakSignals,
+    AckPriority, AckTimeout, BackoffLaw, BackoffUnitName, CategoryTable, HoldingLaw, Measure, PreambleKind,
+    Preset,
 };
-use crate::quantity::Time;
+use crate::quantity::{RateQuantity, Time};
+use crate::resolved::{Distance, MacRules, Settings};
 use evenair_laws::BadParameter;
 use evenair_laws::backoff::{AdaptiveParams, BackoffUnit, DcfParams, QueueMeasure};
 use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
-use evenair_wifi::{Capture, ControlRate, EdcaParams, Holding, MacTiming, Phy, PhyStandard, Preamble, Rules};
+use evenair_wifi::{Category, ControlRate, EdcaParams, Holding, MacTiming, PhyStandard, Preamble, Rules};
 
 /// The greatest coverage class (IEEE 802.11-2016 clause 9.4.2.9).
 pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
-const NS2_HAS_NONE: &str = "is for the standard preset: ns-2's slot and time-out are fixed, and cover 600 m";
 
-impl Scenario {
-    /// The physical layer; none, if the MAC is ideal.
-    pub(super) fn phy(&self) -> Option<Phy> {
-        let preamble = match self.mac.preamble {
-            Some(PreambleKind::Short) => Preamble::Short,
-            Some(PreambleKind::Long) | None => Preamble::Long,
-        };
-        Some(match self.mac.kind.phy()? {
-            PhyStandard::B => Phy::b(preamble),
-            PhyStandard::A => Phy::a(),
-            PhyStandard::G => Phy::g(),
-        })
-    }
-
+impl Settings {
     /// `longest` is the propagation over the longest hop in use.
     pub(super) fn mac_spec(&self, longest: Duration) -> Result<MacSpec, Mistake> {
-        let Some(phy) = self.phy() else { return self.ideal_spec() };
-        let mac = &self.mac;
-        if mac.holding.is_some() {
-            return Err(Mistake::at("mac.holding", "is for the ideal MAC; 802.11 holds a packet's airtime"));
-        }
-        if mac.preamble.is_some() && phy.standard != PhyStandard::B {
-            return Err(Mistake::at("mac.preamble", "is for 802.11b"));
-        }
-        for (key, rate) in [("mac.data_rate", mac.data_rate), ("mac.basic_rate", mac.basic_rate)] {
-            if let Some(rate) = rate {
-                phy.checked(rate.0).map_err(|e| Mistake::at(key, e.to_string()))?;
-            }
-        }
-        let control = mac.basic_rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Fixed(rate.0));
-        let timing = match phy.standard {
-            PhyStandard::B => MacTiming::b(phy.preamble, mac.basic_rate.expect(RESOLVED).0),
-            PhyStandard::A => MacTiming::a(control),
-            PhyStandard::G => MacTiming::g(control),
+        let control = |rate: Option<RateQuantity>| {
+            rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Fixed(rate.0))
         };
-        let (timing, rules) = match self.preset {
-            Preset::Standard => (self.over_distance(timing, longest)?, Rules::standard()),
-            Preset::Ns2 if mac.coverage_class.is_some() => {
-                return Err(Mistake::at("mac.coverage_class", NS2_HAS_NONE));
+        let (timing, common) = match self.mac.rules {
+            MacRules::Ideal { holding } => return Ok(self.ideal_spec(holding)),
+            MacRules::B { preamble: PreambleKind::Long, basic_rate, common } => {
+                (MacTiming::b(Preamble::Long, basic_rate.0), common)
             }
-            Preset::Ns2 if mac.ack_timeout.is_some() => {
-                return Err(Mistake::at("mac.ack_timeout", NS2_HAS_NONE));
+            MacRules::B { preamble: PreambleKind::Short, basic_rate, common } => {
+                (MacTiming::b(Preamble::Short, basic_rate.0), common)
             }
-            Preset::Ns2 if phy.standard == PhyStandard::B => (timing.ns2(), Rules::ns2()),
-            Preset::Ns2 => return Err(Mistake::at("preset", "ns-2's 802.11 is 802.11b")),
+            MacRules::A { basic_rate, common } => (MacTiming::a(control(basic_rate)), common),
+            MacRules::G { basic_rate, common } => (MacTiming::g(control(basic_rate)), common),
+        };
+        let (timing, rules) = match common.distance {
+            Some(distance) => (distance.lengthen(timing, longest)?, Rules::standard()),
+            None => (timing.ns2(), Rules::ns2()),
         };
         let edca = matches!(self.backoff, BackoffLaw::Edca { .. });
         let timing = if edca { timing.qos() } else { timing };
-        let timing = MacTiming { sensing_delay: mac.sensing_delay.expect(RESOLVED).0, ..timing };
+        let timing = MacTiming { sensing_delay: common.sensing_delay.0, ..timing };
         let rules = Rules {
-            rts_threshold: mac.rts_threshold.map(|size| size.0),
-            short_retry_limit: mac.short_retry_limit.expect(RESOLVED),
-            long_retry_limit: mac.long_retry_limit.expect(RESOLVED),
+            rts_threshold: common.rts_threshold.map(|size| size.0),
+            short_retry_limit: common.short_retry_limit,
+            long_retry_limit: common.long_retry_limit,
             ..rules
         };
-        Ok(MacSpec::Dcf { timing, rules: self.capture(rules) })
+        Ok(MacSpec::Dcf { timing, rules: self.radio.map_or(rules, |radio| radio.capture(rules)) })
     }
 
-    /// What the operator has set for long links.
-    fn over_distance(&self, timing: MacTiming, longest: Duration) -> Result<MacTiming, Mistake> {
-        let class = self.mac.coverage_class.expect(RESOLVED);
-        let Some(class) = u8::try_from(class).ok().filter(|&class| class <= COVERAGE_CLASS_MAX) else {
-            let why = format!(
-                "{class} must lie between 0 and {COVERAGE_CLASS_MAX}, which is for 13.9 km; beyond it mac.ack_timeout = \"distance\" lengthens the time-out alone"
-            );
-            return Err(Mistake::at("mac.coverage_class", why));
-        };
-        let timing = timing.with_coverage_class(class);
-        match self.mac.ack_timeout.expect(RESOLVED) {
-            AckTimeout::Standard => Ok(timing),
-            AckTimeout::Distance => Ok(timing.with_round_trip(longest * 2)),
-            AckTimeout::After(time) if time.0 < timing.answer_timeout => {
-                let least = Time(timing.answer_timeout);
-                let why =
-                    format!("{time} is less than {least}, the standard's, which is for no distance at all");
-                Err(Mistake::at("mac.ack_timeout", why))
-            }
-            AckTimeout::After(time) => Ok(timing.with_round_trip(time.0 - timing.answer_timeout)),
-        }
-    }
-
-    fn capture(&self, rules: Rules) -> Rules {
-        let Some(radio) = &self.radio else { return rules };
-        let capture = match radio.interference.expect(RESOLVED) {
-            InterferenceRule::Strongest => Capture::Strongest,
-            InterferenceRule::First => Capture::First,
-            InterferenceRule::Sum => Capture::Sinr { noise: radio.noise.expect(RESOLVED).0 },
-        };
-        let weak_is_error = radio.weak_signals.expect(RESOLVED) == WeakSignals::Errors;
-        Rules { capture, capture_db: radio.capture.expect(RESOLVED).0, weak_is_error, ..rules }
-    }
-
-    fn ideal_spec(&self) -> Result<MacSpec, Mistake> {
-        let mac = &self.mac;
-        let unused = [
-            ("basic_rate", mac.basic_rate.is_some()),
-            ("preamble", mac.preamble.is_some()),
-            ("short_retry_limit", mac.short_retry_limit.is_some()),
-            ("long_retry_limit", mac.long_retry_limit.is_some()),
-            ("rts_threshold", mac.rts_threshold.is_some()),
-            ("sensing_delay", mac.sensing_delay.is_some()),
-            ("coverage_class", mac.coverage_class.is_some()),
-            ("ack_timeout", mac.ack_timeout.is_some()),
-        ];
-        if let Some((key, _)) = unused.iter().find(|(_, given)| *given) {
-            return Err(Mistake::at(&format!("mac.{key}"), "has no meaning for the ideal MAC"));
-        }
-        let mean = mac.data_rate.expect(RESOLVED).0.time_for(self.packet_size());
-        let holding = match mac.holding.expect(RESOLVED) {
+    fn ideal_spec(&self, holding: HoldingLaw) -> MacSpec {
+        let mean = self.mac.data_rate.0.time_for(self.packet_size());
+        let holding = match holding {
             HoldingLaw::Packet => Holding::Packet,
             HoldingLaw::Exponential => Holding::Exponential(mean),
             HoldingLaw::Uniform => Holding::Uniform(mean),
         };
-        Ok(MacSpec::Ideal { holding })
+        MacSpec::Ideal { holding }
     }
 
     pub(super) fn backoff_spec(&self, mac: &MacSpec) -> Result<BackoffSpec, Mistake> {
@@ -145,7 +71,7 @@ impl Scenario {
                 params.validated().map(BackoffSpec::Dcf).map_err(|e| law_mistake("backoff", e))
             }
             BackoffLaw::Edca { voice, video, best_effort, background } => {
-                if self.mac.kind == MacKind::Ideal || self.preset == Preset::Ns2 {
+                if self.mac.is_ideal() || self.preset == Preset::Ns2 {
                     return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
                 }
                 let names = ["voice", "video", "best_effort", "background"];
@@ -182,7 +108,7 @@ impl Scenario {
                         Measure::Packets => QueueMeasure::Packets,
                         Measure::Bytes => QueueMeasure::Bytes,
                     },
-                    packet_bytes: self.tcp.payload.expect(RESOLVED).0,
+                    packet_bytes: self.tcp.payload.0,
                     slotted,
                     redraws: redraw,
                     dummy_packets: dummies,
@@ -200,9 +126,9 @@ impl Scenario {
     }
 }
 
-impl Scenario {
+impl Settings {
     fn backoff_unit(&self, unit: BackoffUnitName, mac: &MacSpec) -> BackoffUnit {
-        let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
+        let (size, rate) = (self.packet_size(), self.mac.data_rate.0);
         match (unit, mac) {
             (BackoffUnitName::OwnPacket, _) => BackoffUnit::Frame,
             (BackoffUnitName::OwnBits, _) => BackoffUnit::Packet,
@@ -216,7 +142,70 @@ impl Scenario {
     }
 }
 
+impl Distance {
+    /// The times of a network whose longest hop in use takes so long.
+    fn lengthen(self, timing: MacTiming, longest: Duration) -> Result<MacTiming, Mistake> {
+        let class = self.coverage_class;
+        let Some(class) = u8::try_from(class).ok().filter(|&class| class <= COVERAGE_CLASS_MAX) else {
+            let why = format!(
+                "{class} must lie between 0 and {COVERAGE_CLASS_MAX}, which is for 13.9 km; beyond it mac.ack_timeout = \"distance\" lengthens the time-out alone"
+            );
+            return Err(Mistake::at("mac.coverage_class", why));
+        };
+        let timing = timing.with_coverage_class(class);
+        match self.ack_timeout {
+            AckTimeout::Standard => Ok(timing),
+            AckTimeout::Distance => Ok(timing.with_round_trip(longest * 2)),
+            AckTimeout::After(time) if time.0 < timing.answer_timeout => {
+                let least = Time(timing.answer_timeout);
+                let why =
+                    format!("{time} is less than {least}, the standard's, which is for no distance at all");
+                Err(Mistake::at("mac.ack_timeout", why))
+            }
+            AckTimeout::After(time) => Ok(timing.with_round_trip(time.0 - timing.answer_timeout)),
+        }
+    }
+}
+
+const RESOLVED: &str = "defaults are resolved when a scenario is read";
+
+impl BackoffLaw {
+    /// Writes out what depends on the physical layer.
+    pub(crate) fn resolve(mut self, phy: Option<PhyStandard>) -> Self {
+        match &mut self {
+            Self::Dcf { window_min, window_max } => {
+                let ofdm = matches!(phy, Some(PhyStandard::A | PhyStandard::G));
+                let windows = if ofdm { DcfParams::ofdm() } else { DcfParams::dsss() };
+                window_min.get_or_insert(windows.window_min);
+                window_max.get_or_insert(windows.window_max);
+            }
+            Self::Edca { voice, video, best_effort, background } => {
+                let phy = phy.unwrap_or(PhyStandard::B);
+                voice.resolve(Category::Voice, phy);
+                video.resolve(Category::Video, phy);
+                best_effort.resolve(Category::BestEffort, phy);
+                background.resolve(Category::Background, phy);
+            }
+            Self::Adaptive { beta, r_max, .. } => {
+                // The thesis gives a bound only in chapter 4, where it is 8/beta.
+                if *beta > 0.0 {
+                    r_max.get_or_insert(8.0 / *beta);
+                }
+            }
+        }
+        self
+    }
+}
+
 impl CategoryTable {
+    fn resolve(&mut self, category: Category, phy: PhyStandard) {
+        let standard = EdcaParams::standard(category, phy);
+        self.window_min.get_or_insert(standard.window_min);
+        self.window_max.get_or_insert(standard.window_max);
+        self.aifsn.get_or_insert(standard.aifsn);
+        self.txop.get_or_insert(Time(standard.txop_limit));
+    }
+
     fn params(self) -> EdcaParams {
         EdcaParams {
             window_min: self.window_min.expect(RESOLVED),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Flow {
+pub struct FlowTable {
     /// Its name.
     pub id: String,
     /// Where its data come from.

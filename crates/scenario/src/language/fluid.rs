@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Every key has a default, from the scenario's laws or from the paper; a key that the model does not know is an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Fluid {
+pub struct FluidTable {
     /// Which model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<FluidModel>,
