@@ -31,9 +31,8 @@ pub(crate) fn unexplained(root: &Path, files: &[PathBuf]) -> Result<Vec<String>>
 fn labels(comment: &str) -> impl Iterator<Item = &str> {
     let prose = comment.split('`').step_by(2);
     prose.flat_map(|text| text.split(|c: char| !c.is_alphanumeric())).filter(|word| {
-        word.strip_prefix(LETTERS).is_some_and(|rest| {
-            (1..=2).contains(&rest.len()) && rest.chars().all(|c| c.is_ascii_digit())
-        })
+        word.strip_prefix(LETTERS)
+            .is_some_and(|rest| (1..=2).contains(&rest.len()) && rest.chars().all(|c| c.is_ascii_digit()))
     })
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
 
 mod citations;
+mod recipe;
 mod tidy;
 
 use anyhow::{Result, bail};
@@ -14,7 +15,7 @@ use std::time::Instant;
 type Part = (&'static str, &'static str, fn() -> Result<()>);
 
 /// The parts of `test`, in the order in which they fail fastest.
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("tidy", "floors, long functions, equations, citations, paths", tidy::run),
     ("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"], &[])),
     ("clippy", "lints, with warnings as errors", || {
@@ -23,6 +24,7 @@ const PARTS: [Part; 5] = [
     ("tests", "unit, property, golden, agreement and end-to-end tests", || {
         cargo(&["test", "--workspace", "--no-fail-fast"], &[])
     }),
+    ("recipe", "CONTRIBUTING's recipe for a law, done on a copy of the tree", recipe::run),
     ("docs", "rustdoc, with warnings as errors", || {
         cargo(
             &["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"],

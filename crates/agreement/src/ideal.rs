@@ -1,10 +1,10 @@
 //! Ideal CSMA driven to saturation, for comparison with the product form.
 
 use evenair_des::{Queue, Stream};
-use evenair_laws::backoff::{Access, Draw, OnFailure, When};
+use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, When};
 use evenair_topology::ConflictGraph;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Effects, Head, Holding, IdealAir, Up, Wake};
+use evenair_wifi::{Effects, Head, IdealAir, Up, Wake};
 
 /// A distribution by its name; its mean is given separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub fn shares(
             Shape::Uniform => Draw::Uniform { mean },
             Shape::Fixed => Draw::Fixed { mean },
         };
-        let access = Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame };
-        (l as u32, access, holding, Stream::named(seed, &format!("link {l}"), "backoff"))
+        let access = Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame, holding };
+        (l as u32, access, Stream::named(seed, &format!("link {l}"), "backoff"))
     });
     let mut air = IdealAir::new(graph.clone(), links.collect());
     let (mut queue, mut out) = (Queue::<Wake>::new(), Effects::default());

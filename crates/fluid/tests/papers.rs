@@ -7,7 +7,7 @@ use evenair_fluid::models::{
 };
 use evenair_fluid::{Equilibrium, Method, Model, Options, integrate};
 use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
-use evenair_laws::window::quic_tcp::QuicTcpParams;
+use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Flow, Problem, ProductForm, Utility, Wire};
 use evenair_topology::ConflictGraph;
 use proptest::prelude::*;

@@ -1,9 +1,13 @@
 //! Control laws, one file each, as pure state machines.
 //!
 //! A law decides and nothing else: how long a transmitter backs off ([`backoff`]), how large a TCP window grows
-//! ([`window`]), how many connections a flow opens ([`connections`]), what a queue drops ([`marking`]). Facts and the
-//! time come in as arguments, a decision goes out as data; the host owns clocks, queues, sockets and randomness. So
-//! the same law runs in a fluid model, in the packet simulator and on a live machine.
+//! ([`window`]), how many connections a flow opens ([`connections`]), how fast a source sends ([`rate`]), what a queue
+//! drops ([`marking`]). Facts and the time come in as arguments, a decision goes out as data; the host owns clocks,
+//! queues, sockets and randomness. So the same law runs in a fluid model, in the packet simulator and on a live machine.
+//!
+//! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for their
+//! schema), and an enum of states, `Any…`, both with a box for laws of one's own ([`OwnLaw`]). [`conformance`] holds what
+//! every law of a family must pass.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(
@@ -11,13 +15,21 @@
     reason = "laws are pure: no clock, no environment, no platform's exp and log"
 )]
 
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
 pub mod backoff;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod connections;
+mod family;
+pub mod flow;
 pub mod marking;
+pub mod rate;
 pub mod window;
+
+pub use family::{OwnLaw, Parameters};
 
 use core::fmt;
 

@@ -2,7 +2,10 @@
 
 use crate::spec::{FlowSpec, Source, TcpSpec, Traffic};
 use evenair_des::Stream;
-use evenair_laws::connections::RttProportional;
+use evenair_laws::Parameters;
+use evenair_laws::backoff::Volume;
+use evenair_laws::connections::AnyConnections;
+use evenair_laws::flow::{FlowRole, FlowView};
 use evenair_tcp::{Receiver, Sender, SenderStats};
 use evenair_units::{Duration, Instant, Rate};
 use std::collections::VecDeque;
@@ -33,6 +36,31 @@ impl Samples {
     }
 }
 
+/// What happens between two looks of the connection law.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Interval {
+    pub(crate) began: Instant,
+    /// Round trips of all segments, and of those that the retransmission timer samples.
+    of_segments: Samples,
+    of_windows: Samples,
+    /// The least of the former so far.
+    least: Option<Duration>,
+    /// What the flow had counted when it began.
+    delivered: u64,
+    lost: u64,
+}
+
+impl Interval {
+    /// An acknowledgement came of a connection that stays open: what drains does not tell the law anything.
+    pub(crate) fn add(&mut self, round_trip: Duration, of_window: Option<Duration>) {
+        self.of_segments.add(round_trip);
+        self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
+        if let Some(round_trip) = of_window {
+            self.of_windows.add(round_trip);
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub(crate) name: String,
@@ -54,9 +82,9 @@ pub(crate) struct Flow {
     pub(crate) backward: Vec<Hop>,
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
-    pub(crate) law: Option<RttProportional>,
-    /// Samples since the connection law last ran.
-    pub(crate) interval: Samples,
+    pub(crate) law: Option<AnyConnections>,
+    /// What happened since the connection law last ran.
+    pub(crate) interval: Interval,
     /// Samples since the warm-up.
     pub(crate) measured: Samples,
     /// Samples since the last point of the time series.
@@ -88,13 +116,15 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(spec: &FlowSpec, seed: u64, forward: Vec<Hop>, backward: Vec<Hop>) -> Self {
-        let law = match spec.traffic {
-            Traffic::Tcp(TcpSpec { connections: Some(params), .. }) => Some(RttProportional::new(params)),
+        let law = match &spec.traffic {
+            Traffic::Tcp(TcpSpec { connections: Some(params), payload, .. }) => {
+                Some(params.begin(&FlowRole { payload: *payload }))
+            }
             _ => None,
         };
         Self {
             name: spec.name.clone(),
-            traffic: spec.traffic,
+            traffic: spec.traffic.clone(),
             source: spec.path[0],
             destination: spec.path[spec.path.len() - 1],
             run: 0,
@@ -106,7 +136,7 @@ impl Flow {
             backward,
             connections: Vec::new(),
             law,
-            interval: Samples::default(),
+            interval: Interval::default(),
             measured: Samples::default(),
             sampled: Samples::default(),
             delivered: 0,
@@ -119,8 +149,8 @@ impl Flow {
             jitter: Samples::default(),
             last_delay: None,
             produced: 0,
-            remaining: match spec.traffic {
-                Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => Some(count),
+            remaining: match &spec.traffic {
+                Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => Some(*count),
                 _ => None,
             },
             finished: SenderStats::default(),
@@ -136,7 +166,7 @@ impl Flow {
 
     /// Bytes of one delivered unit.
     pub(crate) fn unit_bytes(&self) -> u32 {
-        match self.traffic {
+        match &self.traffic {
             Traffic::Tcp(spec) => spec.payload.count(),
             Traffic::Datagrams { size, .. } => size.count(),
         }
@@ -161,19 +191,35 @@ impl Flow {
         self.silence.max(now.since(self.last_delivery))
     }
 
-    /// One more packet was acknowledged. What drains does not tell the connection law anything.
-    pub(crate) fn add_round_trip(&mut self, round_trip: Duration, open: bool, warm: bool) {
-        if open {
-            self.interval.add(round_trip);
-        }
+    /// One more packet was acknowledged.
+    pub(crate) fn add_round_trip(&mut self, round_trip: Duration, warm: bool) {
         self.sampled.add(round_trip);
         if warm {
             self.measured.add(round_trip);
         }
     }
 
-    pub(crate) fn take_interval(&mut self) -> Option<Duration> {
-        std::mem::take(&mut self.interval).mean()
+    /// What the connection law sees, and the next interval begins.
+    pub(crate) fn take_interval(&mut self, now: Instant, first_backlog: Volume) -> FlowView {
+        let begun = Interval {
+            began: now,
+            least: self.interval.least,
+            delivered: self.delivered,
+            lost: self.lost,
+            ..Interval::default()
+        };
+        let past = std::mem::replace(&mut self.interval, begun);
+        let packets = self.delivered - past.delivered;
+        FlowView {
+            now,
+            interval: now.since(past.began),
+            round_trip: past.of_segments.mean(),
+            round_trip_of_windows: past.of_windows.mean(),
+            least_round_trip: past.least,
+            delivered: Volume { packets, bytes: packets * u64::from(self.unit_bytes()) },
+            lost: self.lost - past.lost,
+            first_backlog: Some(first_backlog),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub use measure::{FlowResult, FlowSeries, LinkResult, LinkSeries, Packets, RunRe
 pub use network::Network;
 pub use packet::Body;
 pub use spec::{
-    BackoffSpec, FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, RunSpec, Sampling, Source,
-    TcpSpec, Traffic, Wire,
+    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, RunSpec, Sampling, Source, TcpSpec, Traffic,
+    Wire,
 };
 pub use trace::{FrameSink, Sent};

@@ -15,7 +15,8 @@ use crate::queue::{Service, TransmitQueue};
 use crate::spec::{NetworkSpec, Pattern, RunSpec, Traffic};
 use crate::trace::{FrameSink, Sent};
 use evenair_des::{Phase, Place, Queue};
-use evenair_units::{Bytes, Duration, Instant};
+use evenair_laws::backoff::BackoffLaw;
+use evenair_units::{Bytes, Instant, Probability};
 use evenair_wifi::{Air, BROADCAST, Effects, FrameRecord, Head, Outcome, Up, Wake};
 use std::collections::VecDeque;
 
@@ -241,6 +242,8 @@ impl Network {
             if outcome == Outcome::Dropped {
                 queue.dropped.retries += 1;
                 self.lose(&packet);
+            } else {
+                queue.served.add(u64::from(packet.size));
             }
             // Whoever received a broadcast, it is at the end of its way.
             self.packets.delivered += u64::from(broadcast && outcome == Outcome::Delivered);
@@ -274,9 +277,8 @@ impl Network {
             self.waiting[queue.node as usize] -= 1;
             let Hop { to, rate, .. } = Self::hop(&self.flows, packet);
             Head { to, size: Bytes::new(u32::from(packet.size)), rate }
-        } else if let Some(law) = queue.law.as_ref().filter(|law| law.sends_dummies()) {
+        } else if let Some(size) = queue.law.as_ref().and_then(BackoffLaw::dummy_packet) {
             queue.service = Service::Dummy;
-            let size = law.params().packet_bytes;
             Head { to: queue.next_hop, size, rate: queue.rate }
         } else {
             return;
@@ -309,10 +311,11 @@ impl Network {
     fn enqueue(&mut self, packet: Packet) {
         let by = Self::hop(&self.flows, &packet).queue;
         let queue = &mut self.queues[by as usize];
-        let probability = match (&queue.law, self.spec.proportional) {
-            (Some(law), _) => law.drop_probability(),
-            (None, Some(law)) => law.drop_probability(queue.waiting()),
-            (None, None) => evenair_units::Probability::ZERO,
+        let probability = match queue.law.as_ref().and_then(BackoffLaw::drop_probability) {
+            Some(probability) => probability,
+            None => {
+                self.spec.proportional.map_or(Probability::ZERO, |law| law.drop_probability(queue.waiting()))
+            }
         };
         if probability.value() > 0.0 && queue.stream.chance(probability) {
             queue.dropped.by_law += 1;
@@ -330,6 +333,7 @@ impl Network {
         }
         queue.packets.push_back(packet);
         queue.bytes += u64::from(packet.size);
+        queue.arrivals.add(u64::from(packet.size));
         if queue.wire.is_some() {
             self.serve_wire(by);
         } else {
@@ -359,15 +363,16 @@ impl Network {
 
     /// The back-off laws see their queues.
     fn update_backoff(&mut self) {
-        let mut interval = Duration::MAX;
+        let mut interval = None;
         for (by, queue) in self.queues.iter_mut().enumerate() {
-            let view = queue.view();
-            if let Some(law) = &mut queue.law {
-                law.on_update(&view);
-                interval = law.params().update_interval;
+            queue.update(self.now);
+            if let Some(law) = &queue.law {
+                interval = law.update_interval();
                 self.air.set_access(by as u32, law.access());
             }
         }
-        self.host(self.now + interval, Event::Backoff);
+        if let Some(interval) = interval {
+            self.host(self.now + interval, Event::Backoff);
+        }
     }
 }

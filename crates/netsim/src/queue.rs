@@ -2,9 +2,9 @@
 
 use crate::packet::Packet;
 use evenair_des::Stream;
-use evenair_laws::backoff::{AdaptiveBackoff, LinkView};
+use evenair_laws::backoff::{AnyBackoff, BackoffLaw, LinkView, Volume};
 use evenair_laws::marking::DropTail;
-use evenair_units::{Duration, Rate};
+use evenair_units::{Duration, Instant, Rate};
 use evenair_wifi::LossProcess;
 use std::collections::VecDeque;
 
@@ -48,7 +48,12 @@ pub(crate) struct TransmitQueue {
     pub(crate) packets: VecDeque<Packet>,
     pub(crate) bytes: u64,
     pub(crate) service: Service,
-    pub(crate) law: Option<AdaptiveBackoff>,
+    /// The back-off law, where it leads over the air.
+    pub(crate) law: Option<AnyBackoff>,
+    /// What came and left since the law was last asked, and when that was.
+    pub(crate) arrivals: Volume,
+    pub(crate) served: Volume,
+    pub(crate) updated: Instant,
     /// Where it leads over a wire instead of the air.
     pub(crate) wire: Option<WireEnd>,
     pub(crate) stream: Stream,
@@ -61,13 +66,22 @@ impl TransmitQueue {
         (self.packets.len() - usize::from(self.service == Service::Front)) as u32
     }
 
-    /// What a back-off law sees.
-    pub(crate) fn view(&self) -> LinkView {
-        let backlog_packets = self.packets.len() as u32;
-        LinkView { backlog_packets, backlog_bytes: self.bytes, data_rate: self.rate }
+    /// The law sees its link.
+    pub(crate) fn update(&mut self, now: Instant) {
+        let Some(law) = &mut self.law else { return };
+        law.on_update(&LinkView {
+            now,
+            interval: now.since(self.updated),
+            arrivals: std::mem::take(&mut self.arrivals),
+            service: std::mem::take(&mut self.served),
+            backlog: Volume { packets: self.packets.len() as u64, bytes: self.bytes },
+            head_of_line_delay: None,
+            data_rate: self.rate,
+        });
+        self.updated = now;
     }
 
     pub(crate) fn aggressiveness(&self) -> Option<f64> {
-        self.law.as_ref().map(AdaptiveBackoff::aggressiveness)
+        self.law.as_ref().and_then(BackoffLaw::aggressiveness)
     }
 }

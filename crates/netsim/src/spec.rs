@@ -1,12 +1,13 @@
 //! What a network is built from.
 
-use evenair_laws::backoff::{AdaptiveParams, DcfParams};
-use evenair_laws::connections::RttProportionalParams;
+use evenair_laws::backoff::{BackoffParams, Category, Surroundings};
+use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::{DropTail, Proportional};
+use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, SenderParams};
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Category, EdcaParams, Holding, LossModel, MacTiming, Rules};
+use evenair_wifi::{LossModel, MacTiming, Rules};
 
 /// A network, whole: everything that a run depends on but its seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,9 @@ pub struct NetworkSpec {
     /// Wired links.
     pub wires: Vec<Wire>,
     /// How long transmitters back off.
-    pub backoff: BackoffSpec,
+    pub backoff: BackoffParams,
+    /// What that depends on beside its parameters.
+    pub surroundings: Surroundings,
     /// How many packets wait at a node, the one in the MAC not counted.
     pub buffer: DropTail,
     /// Dropping in proportion to the queue, beside what the back-off law drops.
@@ -92,29 +95,7 @@ pub enum MacSpec {
         rules: Rules,
     },
     /// Ideal CSMA.
-    Ideal {
-        /// How long a link holds the medium.
-        holding: Holding,
-    },
-}
-
-/// How long transmitters back off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum BackoffSpec {
-    /// By DCF: one queue per node.
-    Dcf(DcfParams),
-    /// By EDCA: one queue per node and access category.
-    Edca {
-        /// Parameters of voice, video, best effort, background.
-        categories: [EdcaParams; 4],
-    },
-    /// By A-CSMA: one queue per next hop, with a shared buffer.
-    Adaptive {
-        /// The law.
-        params: AdaptiveParams,
-        /// h-ACK ([Chen10] C8): queues that carry nothing but acknowledgements use `r_max`.
-        prioritise_acks: bool,
-    },
+    Ideal,
 }
 
 /// A flow.
@@ -134,7 +115,7 @@ pub struct FlowSpec {
 }
 
 /// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// Data over TCP.
     Tcp(TcpSpec),
@@ -182,10 +163,12 @@ pub enum Source {
 }
 
 /// A TCP flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TcpSpec {
     /// The sending endpoint.
     pub sender: SenderParams,
+    /// Its window law.
+    pub window: WindowParams,
     /// The receiving endpoint.
     pub acknowledge: AckPolicy,
     /// Payload of a segment.
@@ -195,12 +178,12 @@ pub struct TcpSpec {
     /// How much there is to send.
     pub source: Source,
     /// How many connections it keeps; one if there is no law.
-    pub connections: Option<RttProportionalParams>,
-    /// Which round trips make its `T`.
+    pub connections: Option<ConnectionParams>,
+    /// Which round trips are its measured ones.
     pub sampling: Sampling,
 }
 
-/// Which round trips make a flow's `T`.
+/// Which round trips a flow is measured by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
     /// That of every segment, from its departure to the arrival of the acknowledgement that it brought about, whatever

@@ -8,7 +8,7 @@ pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 use crate::error::Mistake;
 use crate::language::LossTable;
 use crate::resolved::{Resolved, ResolvedRadio, Settings};
-use evenair_laws::marking::{DropTail, Proportional};
+use evenair_laws::marking::{DropTail, MarkingParams, Proportional};
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, Wire};
 use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
@@ -30,7 +30,7 @@ pub struct Layout {
 
 impl Settings {
     /// Builds all that the settings describe.
-    pub(crate) fn build(self) -> Result<Resolved, Mistake> {
+    pub(crate) fn build(mut self) -> Result<Resolved, Mistake> {
         let nodes = self.node_names();
         let ranges_m = self.radio.map(|radio| radio.ranges_m()).transpose()?;
         let medium = self.medium(&nodes, ranges_m)?;
@@ -42,7 +42,8 @@ impl Settings {
         let delay = |link: &Link| medium.hearing(link.from as usize, link.to as usize).map(|ear| ear.delay);
         let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
         let mac = self.mac_spec(longest)?;
-        let backoff = self.backoff_spec(&mac)?;
+        let surroundings = self.surroundings(&mac);
+        self.backoff = self.backoff(&surroundings)?;
         let network = NetworkSpec {
             rates: self.link_rates(&nodes)?,
             losses: self.link_losses(&nodes)?,
@@ -51,9 +52,10 @@ impl Settings {
             medium,
             mac,
             data_rate: self.mac.data_rate.0,
-            backoff,
+            backoff: self.backoff.clone(),
+            surroundings,
             buffer: DropTail { limit_packets: self.mac.queue.0 },
-            proportional: self.drop.map(|drop| Proportional { per_packet: drop.per_packet }),
+            proportional: self.proportional()?,
             link_layer_delay: self.mac.link_layer_delay.0,
             flows,
         };
@@ -62,6 +64,14 @@ impl Settings {
         let ranges_m = ranges_m.filter(|_| self.signals.is_empty());
         let layout = Layout { positions, ranges_m, links, conflicts };
         Ok(Resolved { settings: self, layout, network })
+    }
+
+    fn proportional(&self) -> Result<Option<Proportional>, Mistake> {
+        match &self.drop {
+            None => Ok(None),
+            Some(MarkingParams::Proportional(law)) => Ok(Some(*law)),
+            Some(_) => Err(Mistake::at("drop.law", "only proportional is known here")),
+        }
     }
 
     fn node_names(&self) -> Vec<String> {

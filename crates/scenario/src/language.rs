@@ -1,6 +1,5 @@
-//! The words of the language. Every optional key has its default in `resolve.rs`.
+//! The words of the language. Every optional key has its default in `resolved/`, or in its law.
 
-mod backoff;
 mod flow;
 mod fluid;
 mod generate;
@@ -8,7 +7,6 @@ mod mac;
 mod radio;
 mod tcp;
 
-pub use backoff::*;
 pub use flow::*;
 pub use fluid::*;
 pub use generate::*;
@@ -16,7 +14,11 @@ pub use mac::*;
 pub use radio::*;
 pub use tcp::*;
 
+use crate::law;
 use crate::quantity::{PacketCount, RateQuantity, Time};
+use evenair_laws::backoff::BackoffParams;
+use evenair_laws::connections::ConnectionParams;
+use evenair_laws::marking::MarkingParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,16 +54,19 @@ pub struct Scenario {
     pub mac: MacTable,
     /// How long transmitters back off.
     #[serde(default)]
-    pub backoff: BackoffLaw,
+    #[schemars(schema_with = "law::schema::<BackoffParams>")]
+    pub backoff: BackoffParams,
     /// What queues drop beside what does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop: Option<Drop>,
+    #[schemars(schema_with = "law::schema::<MarkingParams>")]
+    pub drop: Option<MarkingParams>,
     /// TCP endpoints.
     #[serde(default)]
     pub tcp: TcpTable,
     /// How many connections each flow keeps; one, if there is no such table.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub connections: Option<Connections>,
+    #[schemars(schema_with = "law::schema::<ConnectionParams>")]
+    pub connections: Option<ConnectionParams>,
     /// The fluid model of it all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fluid: Option<FluidTable>,
@@ -159,22 +164,4 @@ pub struct WireTable {
 
 const fn fifty() -> PacketCount {
     PacketCount(50)
-}
-
-/// What queues drop beside what does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Drop {
-    /// Which law.
-    pub law: AqmLaw,
-    /// Drop probability per packet that waits.
-    pub per_packet: f64,
-}
-
-/// Which law drops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AqmLaw {
-    /// With a probability in proportion to the queue.
-    Proportional,
 }

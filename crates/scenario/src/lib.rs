@@ -12,6 +12,7 @@ mod error;
 mod fluid;
 mod generate;
 mod language;
+mod law;
 mod optimum;
 mod quantity;
 mod read;
@@ -26,17 +27,16 @@ pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::FluidRun;
 pub use language::{
-    AckPriority, AckTimeout, AqmLaw, BackoffLaw, BackoffUnitName, CategoryName, CategoryTable, Connections,
-    Drop, FlowPattern, FlowTable, FluidModel, FluidTable, Generate, GeneratedFlows, HoldingLaw,
-    InterferenceRule, LinkTable, LossTable, MacKind, MacTable, Measure, NodeTable, PreambleKind, Preset,
-    PropagationName, QueueKind, RadioTable, RateTable, ResolvedTcp, RoundTripKind, RoundTripSamples,
-    Scenario, SignalTable, TcpTable, TrafficKind, UnsampledRule, WeakSignals, WindowName, WireTable,
+    AckTimeout, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable, Generate, GeneratedFlows,
+    HoldingLaw, InterferenceRule, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable, NodeTable,
+    OptimalCsmaKeys, PreambleKind, Preset, PropagationName, QueueKind, RadioTable, RateTable, RenoCsmaKeys,
+    ResolvedTcp, RoundTripKind, Scenario, SignalTable, TcpTable, TrafficKind, WeakSignals, Window, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
 pub use resolved::{
     Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved, ResolvedFlow,
-    ResolvedMac, ResolvedRadio, Sends, Settings,
+    ResolvedFluid, ResolvedMac, ResolvedRadio, Sends, Settings,
 };
 pub use theory::{Theory, TheoryFlow};
 

@@ -1,8 +1,9 @@
 //! The best allocation of a scenario.
 
-use crate::language::BackoffLaw;
 use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
+use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
+use evenair_laws::connections::ConnectionParams;
 use evenair_optimum::max_min::{self, Fair};
 use evenair_optimum::{Failure, Flow, Problem, ProductForm, Residuals, Solution, Utility, Wire};
 use evenair_topology::{ConflictGraph, maximal_cliques};
@@ -207,8 +208,10 @@ impl Resolved {
         capacity_pps: Vec<f64>,
     ) -> Result<Optimum, Failure> {
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
-        let (Some(connections), BackoffLaw::Adaptive { beta, .. }) =
-            (self.settings.connections, self.settings.backoff)
+        let (
+            Some(ConnectionParams::RttProportional(law)),
+            &BackoffParams::Adaptive(AdaptiveParams { beta, .. }),
+        ) = (&self.settings.connections, &self.settings.backoff)
         else {
             return fail("the fixed point needs [connections] and an adaptive [backoff]");
         };
@@ -240,7 +243,7 @@ impl Resolved {
         };
         let wires = (air..theory.links.len()).map(|l| Wire::DropTail(any / on_wire(l))).collect();
         let flow = |(flow, cost): (&TheoryFlow, &f64)| Flow {
-            utility: Utility::inverse(2.0 * (connections.k * cost) * (connections.k * cost)),
+            utility: Utility::inverse(2.0 * (law.per_second * cost) * (law.per_second * cost)),
             fixed_price: 0.0,
             loads: flow.loads.iter().map(|&(l, _)| (l, 1.0)).collect(),
         };

@@ -1,8 +1,9 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
-use crate::language::{MacKind, MacTable, Scenario};
-use crate::resolved::Resolved;
+use crate::language::{MacKind, MacTable, Scenario, TcpTable, Window};
+use crate::resolved::{Resolved, Settings};
+use evenair_laws::backoff::BackoffParams;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, Value};
 
@@ -44,8 +45,20 @@ impl Resolved {
 
     /// The scenario as if every default had been written: to be changed and resolved again.
     pub fn written_out(&self) -> Scenario {
-        let written = toml::Value::try_from(self).expect("every scenario can be written");
-        written.try_into().expect("what is written out can be read")
+        let Settings { backoff, drop, connections, tcp, .. } = &self.settings;
+        // Laws of a user's own have no words: laws are taken as they are.
+        let mut plain = Settings { backoff: BackoffParams::default(), drop: None, ..self.settings.clone() };
+        plain.connections = None;
+        plain.tcp.window = Window::Newreno;
+        let written = toml::Value::try_from(&plain).expect("every scenario can be written");
+        let read: Scenario = written.try_into().expect("what is written out can be read");
+        Scenario {
+            backoff: backoff.clone(),
+            drop: drop.clone(),
+            connections: connections.clone(),
+            tcp: TcpTable { window: Some(tcp.window.clone()), ..read.tcp },
+            ..read
+        }
     }
 
     /// The same scenario over ideal CSMA: what only 802.11 knows is left out.

@@ -1,21 +1,26 @@
 //! A scenario with nothing left open.
 
 mod flow;
+mod fluid;
 mod mac;
 mod radio;
 mod tcp;
 
 pub use flow::{Activity, Pace, ResolvedFlow, Sends};
+pub use fluid::ResolvedFluid;
 pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
 pub use radio::{Interference, PropagationLaw, ResolvedRadio};
 
 use crate::build::Layout;
 use crate::error::Mistake;
 use crate::language::{
-    BackoffLaw, Connections, Drop, FluidTable, LinkTable, LossTable, NodeTable, Preset, RateTable,
-    ResolvedTcp, Scenario, SignalTable, WireTable,
+    LinkTable, LossTable, NodeTable, Preset, RateTable, ResolvedTcp, Scenario, SignalTable, WireTable,
 };
+use crate::law;
 use crate::quantity::Time;
+use evenair_laws::backoff::BackoffParams;
+use evenair_laws::connections::ConnectionParams;
+use evenair_laws::marking::MarkingParams;
 use evenair_netsim::{NetworkSpec, RunSpec};
 use serde::{Serialize, Serializer};
 
@@ -53,18 +58,19 @@ pub struct Settings {
     /// Medium access.
     pub mac: ResolvedMac,
     /// How long transmitters back off.
-    pub backoff: BackoffLaw,
+    #[serde(serialize_with = "law::write")]
+    pub backoff: BackoffParams,
     /// What queues drop beside what does not fit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop: Option<Drop>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    pub drop: Option<MarkingParams>,
     /// TCP endpoints.
     pub tcp: ResolvedTcp,
     /// How many connections each flow keeps; one, if it is not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connections: Option<Connections>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    pub connections: Option<ConnectionParams>,
     /// The fluid model.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fluid: Option<FluidTable>,
+    pub fluid: Option<ResolvedFluid>,
     /// Nodes, those placed by rule too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeTable>,
@@ -99,6 +105,7 @@ impl Scenario {
         self.check()?;
         let mac = self.mac.resolve(preset)?;
         let tcp = self.tcp.resolve(preset, self.connections.is_some())?;
+        let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
         let mut flows = Vec::new();
         for (index, flow) in self.flows.into_iter().enumerate() {
             if flow.application_rate.is_some() && self.connections.is_some() {
@@ -116,12 +123,12 @@ impl Scenario {
             warmup: self.warmup,
             seed: self.seed,
             radio,
-            backoff: self.backoff.resolve(mac.phy().map(|phy| phy.standard)),
+            backoff: self.backoff,
             mac,
-            drop: self.drop,
+            drop: self.drop.map(|law| law::complete("drop", law, &())).transpose()?,
             tcp,
-            connections: self.connections,
-            fluid: self.fluid,
+            connections: self.connections.map(|law| law::complete("connections", law, &())).transpose()?,
+            fluid: self.fluid.map(|fluid| fluid.resolve(adaptive)).transpose()?,
             nodes: self.nodes,
             signals: self.signals,
             links: self.links,

@@ -1,8 +1,11 @@
 //! What the language accepts, what it says to bad input, and what comes out.
 
+mod laws;
 mod limits;
 
 use super::*;
+use evenair_laws::backoff::BackoffParams;
+use evenair_laws::window::CubicParams;
 use evenair_netsim::Network;
 use proptest::prelude::*;
 
@@ -124,7 +127,7 @@ fn overrides_reach_inline_entries_too() {
         scenario.settings.flows[0].activity,
         Activity::Since { start: "3 s".parse().unwrap(), stop: None }
     );
-    assert!(matches!(scenario.settings.backoff, BackoffLaw::Dcf { .. }));
+    assert!(matches!(scenario.settings.backoff, BackoffParams::Dcf(_)));
 }
 
 #[test]
@@ -132,7 +135,7 @@ fn a_law_is_replaced_whole() {
     let text = format!("{TWO}\n[backoff]\nlaw = \"dcf\"\nwindow_min = 15\n");
     let changes = ["backoff.law=adaptive".to_string()];
     let scenario = Resolved::parse("x.toml", &text, &changes).unwrap();
-    assert!(matches!(scenario.settings.backoff, BackoffLaw::Adaptive { .. }));
+    assert!(matches!(scenario.settings.backoff, BackoffParams::Adaptive(_)));
 }
 
 #[test]
@@ -259,7 +262,7 @@ fn a_table_of_signals_stands_in_for_places() {
 #[test]
 fn todays_endpoints_are_the_default_and_those_of_the_papers_come_by_name() {
     let today = set(&[]).unwrap().settings.tcp;
-    assert_eq!((today.window, today.sack), (WindowName::Cubic, true));
+    assert_eq!((&today.window, today.sack), (&Window::Law(CubicParams::default().into()), true));
     assert_eq!(today.delayed_ack.to_string(), "40 ms");
     let paper = set(&["tcp.window=newreno"]).unwrap().settings.tcp;
     assert_eq!((paper.sack, paper.delayed_ack.to_string().as_str()), (false, "0 ns"));

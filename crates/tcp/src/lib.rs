@@ -16,7 +16,7 @@ mod sender;
 pub use receiver::{AckPolicy, Receiver};
 pub use rto::{RtoEstimator, RtoParams};
 pub use sack::SackBlocks;
-pub use sender::{LossMeasure, Recovery, Sender, SenderParams, SenderStats, WindowKind};
+pub use sender::{LossMeasure, Recovery, Sender, SenderParams, SenderStats};
 
 /// What a segment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,19 +9,11 @@ mod tests;
 
 use crate::scoreboard::Scoreboard;
 use crate::{RtoEstimator, RtoParams, Segment, SegmentKind};
-use evenair_laws::window::{Acked, Cubic, Loss, Reno, Window, WindowLaw, WindowParams};
+use evenair_laws::Parameters;
+use evenair_laws::window::{Acked, AnyWindow, Loss, WindowLaw, WindowParams, WindowStart};
 use evenair_units::{Duration, Instant};
 use rack::{Rack, TailProbe};
 use reduction::ProportionalRateReduction;
-
-/// Which window law a sender runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WindowKind {
-    /// TCP Reno.
-    Reno,
-    /// TCP CUBIC.
-    Cubic,
-}
 
 /// How a sender repairs what duplicate acknowledgements report lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,15 +36,13 @@ pub enum LossMeasure {
     Window,
 }
 
-/// Parameters of a sender.
+/// Parameters of a sender, its window law left aside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderParams {
-    /// Which window law.
-    pub window: WindowKind,
     /// How losses are repaired.
     pub recovery: Recovery,
     /// What the window law starts with.
-    pub start: WindowParams,
+    pub start: WindowStart,
     /// The receiver's window \[segments\].
     pub receiver_window: u32,
     /// The retransmission timer.
@@ -73,15 +63,6 @@ pub struct SenderParams {
     pub handshake: bool,
     /// Take a round-trip sample from every acknowledgement (RFC 7323) instead of one per round trip.
     pub timestamps: bool,
-}
-
-impl SenderParams {
-    fn law(&self, start: WindowParams) -> Window {
-        match self.window {
-            WindowKind::Reno => Window::Reno(Reno::new(start)),
-            WindowKind::Cubic => Window::Cubic(Cubic::new(start)),
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +129,7 @@ impl SenderStats {
 #[derive(Clone, Debug)]
 pub struct Sender {
     params: SenderParams,
-    law: Window,
+    law: AnyWindow,
     state: State,
     /// The oldest segment that is not acknowledged.
     oldest: u32,
@@ -178,6 +159,10 @@ pub struct Sender {
     rto: RtoEstimator,
     timer: Instant,
     guard: Guard,
+    /// A law that paces lets nothing out before this.
+    paced_until: Instant,
+    /// Something may be waiting for that.
+    paced: bool,
     /// The segment whose round trip is being timed, and when it was sent.
     timed: Option<(u32, Instant)>,
     last_round_trip: Option<Duration>,
@@ -188,11 +173,11 @@ pub struct Sender {
 
 impl Sender {
     /// A sender at its start; with a handshake its first segment is a SYN.
-    pub fn new(params: SenderParams) -> Self {
+    pub fn new(params: SenderParams, window: &WindowParams) -> Self {
         let state = if params.handshake { State::Opening } else { State::Established };
         Self {
             params,
-            law: params.law(params.start),
+            law: window.begin(&params.start),
             state,
             oldest: 0,
             next: 0,
@@ -214,6 +199,8 @@ impl Sender {
             rto: RtoEstimator::new(params.rto),
             timer: Instant::NEVER,
             guard: Guard::Retransmission,
+            paced_until: Instant::ZERO,
+            paced: false,
             timed: None,
             last_round_trip: None,
             min_round_trip: None,
@@ -249,6 +236,10 @@ impl Sender {
     }
 
     fn data(&mut self, now: Instant) -> Option<Segment> {
+        self.paced = now < self.paced_until;
+        if self.paced {
+            return None;
+        }
         let number = if std::mem::take(&mut self.probe_due) {
             self.stats.probes += 1;
             self.next_probe(now)?
@@ -258,6 +249,9 @@ impl Sender {
             self.next_in_sequence()?
         };
         self.count_sent(now, number);
+        if let Some(gap) = self.law.pacing_gap() {
+            self.paced_until = now + gap;
+        }
         Some(Segment { stamp: stamp(now), ..Segment::plain(SegmentKind::Data, number) })
     }
 
@@ -332,7 +326,7 @@ impl Sender {
                 }
                 if self.stats.timeouts > 0 {
                     // RFC 5681 section 3.1: one segment after a lost SYN; RFC 6298 section 5.7: no hurry either.
-                    self.law = self.params.law(WindowParams { initial_window: 1.0, ..self.params.start });
+                    self.law.begin(&WindowStart { initial_window: 1.0, ..self.params.start });
                     self.rto.fall_back();
                 }
                 self.timer = Instant::NEVER;
@@ -349,6 +343,7 @@ impl Sender {
 
     fn handle_ack(&mut self, now: Instant, ack: &Segment) {
         let expected = ack.number;
+        self.last_round_trip = None;
         if expected > self.highest {
             return; // acknowledges what was never sent (RFC 9293 section 3.10.7.4)
         }
@@ -372,14 +367,12 @@ impl Sender {
     /// Acknowledges everything before `expected`, without selective acknowledgements.
     fn advance(&mut self, now: Instant, expected: u32) {
         let segments = expected - self.oldest;
+        let in_recovery = self.phase == Phase::Recovery;
+        let flight = self.outstanding();
         self.duplicates = 0;
         self.advance_to(now, expected);
-        let mut restart = true;
-        if self.phase == Phase::Recovery {
-            restart = self.advance_in_recovery(segments, expected);
-        } else {
-            self.grow(now, segments);
-        }
+        let restart = !in_recovery || self.advance_in_recovery(segments, expected);
+        self.tell(now, &Acked { segments, advances: true, in_recovery, flight, ..Acked::default() });
         if restart {
             self.rearm(now);
         }
@@ -397,26 +390,30 @@ impl Sender {
         }
     }
 
-    /// The window law sees an acknowledgement of so many segments.
-    fn grow(&mut self, now: Instant, segments: u32) {
-        if self.may_grow() {
-            let (round_trip, min_round_trip) = (self.rto.smoothed(), self.min_round_trip);
-            self.law.on_ack(Acked { now, segments, round_trip, min_round_trip });
-        }
+    /// The window law is told of an acknowledgement.
+    fn tell(&mut self, now: Instant, acked: &Acked) {
+        self.law.on_ack(&Acked {
+            now,
+            window_limited: self.is_window_limited(),
+            sample: self.last_round_trip,
+            smoothed: self.rto.smoothed(),
+            least: self.min_round_trip,
+            ..*acked
+        });
     }
 
-    /// A window that was not used says nothing about the path (RFC 7661 section 1).
-    fn may_grow(&self) -> bool {
+    /// Whether the window, neither the application nor the receiver, is what limits the sender (RFC 7661 section 1).
+    fn is_window_limited(&self) -> bool {
         let receiver = f64::from(self.params.receiver_window);
         self.window_limited && (self.params.grows_unused || self.law.congestion_window() < receiver)
     }
 
-    fn loss(&self) -> Loss {
+    fn loss(&self, now: Instant) -> Loss {
         let most = match self.params.loss_measure {
             LossMeasure::Outstanding => self.highest - self.oldest,
             LossMeasure::Window => self.params.receiver_window,
         };
-        Loss { flight: self.law.congestion_window().min(f64::from(most)), repeated: false }
+        Loss { now, flight: self.law.congestion_window().min(f64::from(most)), repeated: false }
     }
 
     /// The sample of the one segment that is timed, where not each is.
@@ -435,9 +432,9 @@ impl Sender {
         self.last_round_trip = Some(round_trip);
     }
 
-    /// When the timer expires.
-    pub const fn poll_timeout(&self) -> Instant {
-        self.timer
+    /// When the timer expires, or a segment is due that was held back to be paced.
+    pub fn poll_timeout(&self) -> Instant {
+        if self.paced { self.timer.min(self.paced_until) } else { self.timer }
     }
 
     /// The timer expired; harmless when it is not due.
@@ -465,7 +462,7 @@ impl Sender {
                 let again =
                     self.timed_out_at == Some(self.oldest) || (self.sack() && self.phase == Phase::Recovery);
                 let repeated = again && self.params.loss_measure == LossMeasure::Outstanding;
-                self.law.on_timeout(Loss { repeated, ..self.loss() });
+                self.law.on_timeout(&Loss { repeated, ..self.loss(now) });
                 self.timed_out_at = Some(self.oldest);
                 self.recover = self.highest;
                 self.phase = Phase::Loss;

@@ -6,12 +6,16 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 mod power;
 mod probability;
 mod rate;
+mod text;
 mod time;
 
 pub use power::Dbm;
 pub use probability::{NotAProbability, Probability};
 pub use rate::{Bytes, Rate};
+pub use text::{Decibels, Frequency, Length, PacketCount};
 pub use time::{Duration, Instant};

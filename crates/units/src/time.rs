@@ -4,7 +4,10 @@ use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 /// A point in time \[ns since the start of the run\].
+///
+/// Where it is kept (feature `serde`) it is this number: instants are a machine's, and nobody writes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Instant(u64);
 
 /// A length of time \[ns\].

@@ -1,5 +1,6 @@
 //! Physical layers: which rates there are, and how long a frame is on the air.
 
+use evenair_laws::backoff::PhysicalLayer;
 use evenair_units::{Bytes, Duration, Rate};
 use std::fmt;
 
@@ -12,6 +13,16 @@ pub enum PhyStandard {
     A,
     /// 802.11g without stations of 802.11b: OFDM at 2.4 GHz, short slots (clause 18).
     G,
+}
+
+impl PhyStandard {
+    /// What contention depends on.
+    pub const fn layer(self) -> PhysicalLayer {
+        match self {
+            Self::B => PhysicalLayer::Dsss,
+            Self::A | Self::G => PhysicalLayer::Ofdm,
+        }
+    }
 }
 
 /// The preamble of 802.11b.

@@ -6,7 +6,8 @@ use crate::progress::Bar;
 use crate::text;
 use crate::theory::row;
 use anyhow::Result;
-use evenair_scenario::{AckPriority, BackoffLaw, Objective, Resolved};
+use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
+use evenair_scenario::{Objective, Resolved};
 use evenair_study::{RecordOptions, RunRecord, Sweep};
 use serde_json::json;
 
@@ -79,14 +80,12 @@ fn simulated_stages(
     // What the ideal MAC does not have, such as channel errors, leaves its stages out.
     if let Ok(ideal) = base.over_ideal_csma() {
         // Acknowledgements go first at r_max, which must then be a bound.
-        if let BackoffLaw::Adaptive { acks, r_max, .. } = &ideal.settings().backoff
-            && *acks != AckPriority::High
-            && r_max.is_some_and(f64::is_finite)
+        if let BackoffParams::Adaptive(law) = ideal.settings().backoff
+            && law.acks != AckPriority::High
+            && law.r_max.is_some_and(f64::is_finite)
         {
             let mut first = ideal.written_out();
-            if let BackoffLaw::Adaptive { acks, .. } = &mut first.backoff {
-                *acks = AckPriority::High;
-            }
+            first.backoff = AdaptiveParams { acks: AckPriority::High, ..law }.into();
             worlds.push((
                 "ideal CSMA, ACKs first",
                 "TCP: windows, queues, whole connections",

@@ -6,7 +6,7 @@
 
 use super::{Component, Model, View, Way};
 use crate::System;
-use evenair_laws::window::quic_tcp::QuicTcpParams;
+use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Failure, Flow, Near, Problem, Utility, Wire};
 use evenair_topology::ConflictGraph;
 use std::cell::RefCell;

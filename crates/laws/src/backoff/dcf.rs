@@ -14,20 +14,81 @@
 //! Outcomes only; the MAC applies the doubling, because it is data ([`OnFailure::Double`]).
 //!
 //! # Deviations
-//! ns-2 2.35 draws from `0..CW`, the end excluded, and before every frame: [`DcfParams::ns2`].
+//! ns-2 2.35 draws from `0..CW`, the end excluded, and before every frame: [`Dcf::ns2`].
+//! It has no fluid drift: no state of it follows the load. Its mean throughput is compared with Bianchi's fixed point
+//! (docs/validation.md).
 //!
 //! # Example
 //! ```
-//! use evenair_laws::backoff::{DcfParams, Draw};
-//! assert_eq!(DcfParams::dsss().access().draw, Draw::Slots { window: 31, end_included: true });
+//! use evenair_laws::backoff::{BackoffLaw, Dcf, Draw};
+//! assert_eq!(Dcf::dsss().access().draw, Draw::Slots { window: 31, end_included: true });
 //! ```
 
-use super::{Access, Draw, OnFailure, When};
-use crate::{BadParameter, check};
+use super::{
+    Access, BackoffLaw, Draw, Holding, LinkRole, OnFailure, PhysicalLayer, Rendering, Scope, Surroundings,
+    When,
+};
+use crate::{BadParameter, Parameters, check};
 
-/// Parameters of the law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Parameters of the law; what is not given is the physical layer's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct DcfParams {
+    /// Window before the first attempt [slots].
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub window_min: Option<u32>,
+    /// Window that failures end at [slots].
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub window_max: Option<u32>,
+}
+
+impl Parameters for DcfParams {
+    type Surroundings = Surroundings;
+    type Place = LinkRole;
+    type Law = Dcf;
+
+    /// Windows up to 65535 slots, in the right order; a draw without its end must not be empty.
+    fn validated(self) -> Result<Self, BadParameter> {
+        check_windows(self.window_min, self.window_max)?;
+        Ok(self)
+    }
+
+    fn resolve(&mut self, surroundings: &Surroundings) {
+        let standard = Dcf::of(surroundings.physical_layer);
+        self.window_min.get_or_insert(standard.window_min);
+        self.window_max.get_or_insert(standard.window_max);
+    }
+
+    fn begin(&self, role: &LinkRole) -> Dcf {
+        let Surroundings { physical_layer, rendering, holding, .. } = role.surroundings;
+        let standard = Dcf::of(physical_layer);
+        let law = Dcf {
+            window_min: self.window_min.unwrap_or(standard.window_min),
+            window_max: self.window_max.unwrap_or(standard.window_max),
+            holding,
+            ..standard
+        };
+        if rendering == Rendering::Ns2 { law.ns2() } else { law }
+    }
+}
+
+/// Contention windows that a table gives, in its order; what it leaves to the standard is in order.
+pub(super) fn check_windows(window_min: Option<u32>, window_max: Option<u32>) -> Result<(), BadParameter> {
+    let (least, most) = (window_min.unwrap_or(0), window_max.unwrap_or(65_535));
+    check("window_min", f64::from(least), least <= 65_535, "at most 65535 slots")?;
+    let ordered = (least..=65_535).contains(&most);
+    check("window_max", f64::from(most), ordered, "from window_min to 65535 slots")
+}
+
+/// The law, which has no state: the window in force is the MAC's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Dcf {
     /// Contention window before the first attempt \[slots\].
     pub window_min: u32,
     /// Contention window that repeated failures end at \[slots\].
@@ -36,12 +97,20 @@ pub struct DcfParams {
     pub before_every_frame: bool,
     /// Exclude the window's end from the draw.
     pub end_excluded: bool,
+    /// How long the medium is held: DCF leaves it open.
+    pub holding: Holding,
 }
 
-impl DcfParams {
+impl Dcf {
     /// Windows of the DSSS physical layers: 31 to 1023 (IEEE 802.11-2016 clause 16.3.4).
     pub const fn dsss() -> Self {
-        Self { window_min: 31, window_max: 1023, before_every_frame: false, end_excluded: false }
+        Self {
+            window_min: 31,
+            window_max: 1023,
+            before_every_frame: false,
+            end_excluded: false,
+            holding: Holding::Packet,
+        }
     }
 
     /// Windows of the OFDM physical layers: 15 to 1023 (IEEE 802.11-2016 clause 17.4.4).
@@ -49,42 +118,36 @@ impl DcfParams {
         Self { window_min: 15, ..Self::dsss() }
     }
 
+    /// Windows of a physical layer.
+    pub const fn of(layer: PhysicalLayer) -> Self {
+        match layer {
+            PhysicalLayer::Dsss => Self::dsss(),
+            PhysicalLayer::Ofdm => Self::ofdm(),
+        }
+    }
+
     /// What ns-2 2.35 does with these windows.
     #[must_use]
     pub const fn ns2(self) -> Self {
         Self { before_every_frame: true, end_excluded: true, ..self }
     }
+}
 
-    /// Checks the windows.
-    ///
-    /// # Errors
-    /// If one is above 65535 slots, or they are in the wrong order, or a draw without its end would be empty.
-    pub fn validated(self) -> Result<Self, BadParameter> {
-        let least = u32::from(self.end_excluded);
-        check(
-            "window_min",
-            f64::from(self.window_min),
-            self.window_min >= least,
-            "at least 1 slot if the draw excludes the window's end",
-        )?;
-        check(
-            "window_max",
-            f64::from(self.window_max),
-            (self.window_min..=65_535).contains(&self.window_max),
-            "from window_min to 65535 slots",
-        )?;
-        Ok(self)
+impl BackoffLaw for Dcf {
+    fn scope(&self) -> Scope {
+        Scope::Node
     }
 
-    /// The answer to the MAC: it never changes.
-    pub const fn access(self) -> Access {
+    /// It never changes.
+    fn access(&self) -> Access {
         let draw = Draw::Slots { window: self.window_min, end_included: !self.end_excluded };
         let when = if self.before_every_frame {
             When::AfterTransmissionAndBeforeFrame
         } else {
             When::AfterTransmission
         };
-        Access { draw, on_failure: OnFailure::Double { window_max: self.window_max }, when }
+        let on_failure = OnFailure::Double { window_max: self.window_max };
+        Access { draw, on_failure, when, holding: self.holding }
     }
 }
 
@@ -112,12 +175,22 @@ mod tests {
 
     #[test]
     fn ns2_draws_one_slot_less() {
-        assert_eq!(DcfParams::dsss().ns2().access().draw, Draw::Slots { window: 31, end_included: false });
+        assert_eq!(Dcf::dsss().ns2().access().draw, Draw::Slots { window: 31, end_included: false });
+    }
+
+    #[test]
+    fn what_is_not_given_is_the_physical_layers() {
+        let mut params = DcfParams { window_max: Some(255), ..DcfParams::default() };
+        let ofdm = Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() };
+        let law = params.begin(&LinkRole::data(ofdm));
+        assert_eq!((law.window_min, law.window_max), (15, 255));
+        params.resolve(&ofdm);
+        assert_eq!(params.begin(&LinkRole::data(Surroundings::default())), law, "resolved, it says all");
     }
 
     #[test]
     fn windows_in_the_wrong_order_are_refused() {
-        let bad = DcfParams { window_min: 63, window_max: 31, ..DcfParams::dsss() };
+        let bad = DcfParams { window_min: Some(63), window_max: Some(31) };
         assert_eq!(bad.validated().unwrap_err().name, "window_max");
     }
 }

@@ -1,106 +1,91 @@
-//! Back-off laws: how long a transmitter waits before it takes the medium.
+//! Back-off laws: how long a transmitter waits before it takes the medium, and how long it keeps it.
 //!
 //! A law answers with data ([`Access`]), which any MAC of evenair executes: which distribution to draw from, what
-//! happens after a failure, and when a back-off is drawn at all. The MAC draws the sample.
+//! happens after a failure, when a back-off is drawn at all, how long the medium is held. The MAC draws the sample.
 
+mod access;
 pub mod adaptive;
 pub mod dcf;
+pub mod edca;
+mod place;
 pub mod queueing_delay;
 pub mod virtual_queue;
 
-pub use adaptive::{AdaptiveBackoff, AdaptiveParams, BackoffUnit, QueueMeasure};
-pub use dcf::DcfParams;
+pub use access::{Access, Draw, Holding, OnFailure, Space, When};
+pub use adaptive::{AckPriority, Adaptive, AdaptiveParams, BackoffUnit, QueueMeasure};
+pub use dcf::{Dcf, DcfParams};
+pub use edca::{Category, CategoryParams, Edca, EdcaParams};
+pub use place::{FullPacket, LinkRole, LinkView, PhysicalLayer, Rendering, Scope, Surroundings, Volume};
 
-use evenair_units::{Duration, Rate};
+use crate::family::family;
+use evenair_units::{Bytes, Duration, Probability};
 
-/// What a back-off law sees of its own link when it is updated.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LinkView {
-    /// Packets that wait, the one in service counted.
-    pub backlog_packets: u32,
-    /// Bytes that wait, network-layer sizes.
-    pub backlog_bytes: u64,
-    /// The rate at which data are sent.
-    pub data_rate: Rate,
+/// A back-off law, at one queue.
+pub trait BackoffLaw {
+    /// The law of a user's own is put in its place; built-in laws are made for theirs.
+    fn begin(&mut self, _role: &LinkRole) {}
+    /// What has a queue, and a state of the law, of its own.
+    fn scope(&self) -> Scope;
+    /// How often the law wants to see its link; never, if it does not look.
+    fn update_interval(&self) -> Option<Duration> {
+        None
+    }
+    /// The link, once per interval.
+    fn on_update(&mut self, _link: &LinkView) {}
+    /// The answer to the MAC; the host asks again after each update.
+    fn access(&self) -> Access;
+    /// The inter-frame space before its countdowns; it never changes.
+    fn space(&self) -> Space {
+        Space::Difs
+    }
+    /// The probability with which an arrival is dropped; none, if that is left to the queue's marking law.
+    fn drop_probability(&self) -> Option<Probability> {
+        None
+    }
+    /// What an empty queue sends nevertheless, if it does.
+    fn dummy_packet(&self) -> Option<Bytes> {
+        None
+    }
+    /// The logarithm of what divides its mean back-off, for laws that have such a number.
+    fn aggressiveness(&self) -> Option<f64> {
+        None
+    }
 }
 
-/// A back-off law's answer, as data.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Access {
-    /// What a back-off is drawn from.
-    pub draw: Draw,
-    /// What a failed transmission does to the next draw.
-    pub on_failure: OnFailure,
-    /// When a back-off is drawn.
-    pub when: When,
+family! {
+    /// Which back-off law, with its parameters.
+    parameters BackoffParams,
+    /// A back-off law's state at one queue.
+    state AnyBackoff: BackoffLaw,
+    /// A back-off law of a user's own.
+    own OwnBackoff: OwnBackoffLaw,
+    place Surroundings => LinkRole,
+    default None,
+    told {
+        begin(role: &LinkRole);
+        on_update(link: &LinkView);
+    }
+    asked {
+        scope() -> Scope;
+        update_interval() -> Option<Duration>;
+        access() -> Access;
+        space() -> Space;
+        drop_probability() -> Option<Probability>;
+        dummy_packet() -> Option<Bytes>;
+        aggressiveness() -> Option<f64>;
+    }
+    laws {
+        /// The contention window of 802.11 ([Chen10]'s L-CSMA).
+        Dcf(DcfParams => Dcf),
+        /// The contention windows, spaces and bursts of 802.11's access categories.
+        Edca(EdcaParams => Edca),
+        /// Aggressiveness in proportion to the backlog ([Chen10]'s A-CSMA).
+        Adaptive(AdaptiveParams => Adaptive),
+    }
 }
 
-/// A distribution of back-off times.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Draw {
-    /// A whole number of slots, uniform in `0..=window`, or in `0..window` if the end is excluded.
-    Slots {
-        /// The contention window \[slots\].
-        window: u32,
-        /// Whether the window itself can be drawn: the standard says yes, ns-2 no.
-        end_included: bool,
-    },
-    /// Exponential, its mean this many times the airtime of the frame that waits.
-    ExponentialOfFrame {
-        /// Mean back-off over the frame's airtime.
-        factor: f64,
-        /// Rounded to the nearest whole slot.
-        slotted: bool,
-    },
-    /// Exponential, its mean this many times the bits of the packet that waits over its rate: without preamble and
-    /// MAC header.
-    ExponentialOfPacket {
-        /// Mean back-off over the packet's bits at its rate.
-        factor: f64,
-        /// Rounded to the nearest whole slot.
-        slotted: bool,
-    },
-    /// Exponential with this mean.
-    Exponential {
-        /// Mean back-off.
-        mean: Duration,
-        /// Rounded to the nearest whole slot.
-        slotted: bool,
-    },
-    /// Uniform between zero and twice the mean.
-    Uniform {
-        /// Mean back-off.
-        mean: Duration,
-    },
-    /// Always the same.
-    Fixed {
-        /// The back-off.
-        mean: Duration,
-    },
-}
-
-/// What a failed transmission does to the next draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnFailure {
-    /// The window doubles, up to this many slots (IEEE 802.11-2016 clause 10.3.3); only [`Draw::Slots`] has one.
-    Double {
-        /// The largest window \[slots\].
-        window_max: u32,
-    },
-    /// The next draw is from the same distribution.
-    Redraw,
-    /// Nothing is drawn: the same back-off is counted down once more.
-    Repeat,
-}
-
-/// When a back-off is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// After each transmission, and for a frame that finds the medium busy; a frame that finds it idle goes at once
-    /// (IEEE 802.11-2016 clause 10.3.4.2).
-    AfterTransmission,
-    /// After each transmission and, once that back-off is over, before each frame, even on an idle medium: ns-2's DCF.
-    AfterTransmissionAndBeforeFrame,
-    /// Before each frame, and only then ([Chen10] Alg. 1 line 6).
-    BeforeFrame,
+impl Default for BackoffParams {
+    fn default() -> Self {
+        DcfParams::default().into()
+    }
 }

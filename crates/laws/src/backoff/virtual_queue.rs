@@ -16,45 +16,52 @@
 //! The own link's service, frame by frame.
 //!
 //! # Deviations
-//! The letter gives neither the frame's length nor the unit of `q`; both are the host's.
+//! The letter gives neither the frame's length nor the unit of `q`: [`VirtualQueueParams::frame`], 10 ms, and packets are ours.
+//! Of `p` and `μ` it is `p` that adapts, as its section II reads: `μ` is the packet's airtime. The virtual queue runs from
+//! the start, not from the first TCP packet that finds the queue empty.
+//! A machine and its fluid form, not a word of the language yet: what an 802.11 MAC makes of it is still to be built.
 //!
 //! # Example
 //! ```
-//! use evenair_laws::backoff::virtual_queue::{VirtualQueue, VirtualQueueParams};
-//! let mut law = VirtualQueue::new(VirtualQueueParams::lee12());
-//! law.on_frame(0.0); // 1 + 500/1
-//! assert!((law.aggressiveness() - 0.01 * 501.0).abs() < 1e-12);
+//! use evenair_laws::Parameters;
+//! use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
+//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView};
+//! let mut law = VirtualQueueParams::lee12().begin(&LinkRole::data(Default::default()));
+//! law.on_update(&LinkView::default()); // nothing was served: 1 + 500/1
+//! assert!((law.aggressiveness().unwrap() - 0.01 * 501.0).abs() < 1e-12);
 //! ```
 
-use crate::{BadParameter, check};
+use super::{Access, BackoffLaw, Draw, Holding, LinkRole, LinkView, OnFailure, Scope, Surroundings, When};
+use crate::{BadParameter, Parameters, check};
+use evenair_units::Duration;
 
 /// Parameters of both laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct VirtualQueueParams {
     /// b: aggressiveness per unit of queue.
+    #[cfg_attr(feature = "serde", serde(rename = "b"))]
     pub weight: f64,
     /// V: how much the utility counts.
+    #[cfg_attr(feature = "serde", serde(rename = "v"))]
     pub utility: f64,
     /// The least virtual queue.
+    #[cfg_attr(feature = "serde", serde(rename = "vq_min"))]
     pub least: f64,
+    /// A frame of the letter: how often the queue is updated.
+    #[cfg_attr(feature = "serde", serde(rename = "interval"))]
+    pub frame: Duration,
 }
 
 impl VirtualQueueParams {
     /// [Lee12] section IV: b = 0.01, V = 500, `vq_min` = 1.
     pub const fn lee12() -> Self {
-        Self { weight: 0.01, utility: 500.0, least: 1.0 }
-    }
-
-    /// Checks the parameters.
-    ///
-    /// # Errors
-    /// Names the first one outside its range.
-    pub fn validated(self) -> Result<Self, BadParameter> {
-        let Self { weight, utility, least } = self;
-        check("b", weight, weight > 0.0 && weight.is_finite(), "above 0")?;
-        check("V", utility, utility > 0.0 && utility.is_finite(), "above 0")?;
-        check("vq_min", least, least > 0.0 && least.is_finite(), "above 0")?;
-        Ok(self)
+        Self { weight: 0.01, utility: 500.0, least: 1.0, frame: Duration::from_millis(10) }
     }
 
     /// `A = V/q`: what a utility-based source sends in a frame, with log utility ([Lee12] section II).
@@ -73,28 +80,71 @@ impl VirtualQueueParams {
     }
 }
 
-/// A virtual queue.
+impl Default for VirtualQueueParams {
+    fn default() -> Self {
+        Self::lee12()
+    }
+}
+
+impl Parameters for VirtualQueueParams {
+    type Surroundings = Surroundings;
+    type Place = LinkRole;
+    type Law = VirtualQueue;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        let Self { weight, utility, least, frame } = self;
+        check("b", weight, weight > 0.0 && weight.is_finite(), "above 0")?;
+        check("v", utility, utility > 0.0 && utility.is_finite(), "above 0")?;
+        check("vq_min", least, least > 0.0 && least.is_finite(), "above 0")?;
+        check("interval", frame.as_secs_f64(), !frame.is_zero(), "longer than no time")?;
+        Ok(self)
+    }
+
+    fn begin(&self, role: &LinkRole) -> VirtualQueue {
+        VirtualQueue { params: *self, queue: self.least, holding: role.surroundings.holding }
+    }
+}
+
+/// A virtual queue, at one link.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VirtualQueue {
     params: VirtualQueueParams,
     queue: f64,
+    holding: Holding,
 }
 
 impl VirtualQueue {
-    /// The least queue.
-    pub const fn new(params: VirtualQueueParams) -> Self {
-        Self { params, queue: params.least }
-    }
-
     /// [Lee12] eq. (2), at the end of a frame in which so much was served.
-    pub fn on_frame(&mut self, service: f64) {
+    fn on_frame(&mut self, service: f64) {
         let next = self.queue + self.params.arrivals(self.queue) - service;
         self.queue = next.max(self.params.least);
     }
+}
+
+impl BackoffLaw for VirtualQueue {
+    fn scope(&self) -> Scope {
+        Scope::NextHop
+    }
+
+    fn update_interval(&self) -> Option<Duration> {
+        Some(self.params.frame)
+    }
+
+    fn on_update(&mut self, link: &LinkView) {
+        self.on_frame(link.service.packets as f64);
+    }
+
+    /// `1/p = μ·exp(−b·vq)`, `μ` the packet's airtime.
+    fn access(&self) -> Access {
+        let factor = libm::exp(-self.params.aggressiveness(self.queue));
+        let draw = Draw::ExponentialOfFrame { factor, slotted: false };
+        Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame, holding: self.holding }
+    }
 
     /// `b·vq`.
-    pub fn aggressiveness(&self) -> f64 {
-        self.params.aggressiveness(self.queue)
+    fn aggressiveness(&self) -> Option<f64> {
+        Some(self.params.aggressiveness(self.queue))
     }
 }
 
@@ -105,7 +155,7 @@ mod tests {
     #[test]
     fn unserved_it_grows_like_a_root() {
         // [Lee12]: √(2Vt), after a first frame that takes it to 501
-        let mut law = VirtualQueue::new(VirtualQueueParams::lee12());
+        let mut law = VirtualQueueParams::lee12().begin(&LinkRole::data(Surroundings::default()));
         (0..10_000).for_each(|_| law.on_frame(0.0));
         let expected = libm::sqrt(501.0 * 501.0 + 2.0 * 500.0 * 9_999.0);
         assert!((law.queue / expected - 1.0).abs() < 1e-3, "{} {expected}", law.queue);
@@ -114,10 +164,19 @@ mod tests {
     #[test]
     fn the_step_of_the_machine_is_the_drift_and_it_stops_at_its_least() {
         let params = VirtualQueueParams::lee12();
-        let mut law = VirtualQueue { params, queue: 300.0 };
+        let mut law = VirtualQueue { params, queue: 300.0, holding: Holding::Packet };
         law.on_frame(4.0);
         assert!((law.queue - 300.0 - params.drift(params.arrivals(300.0), 4.0)).abs() < 1e-12);
         law.on_frame(1e6);
         assert!((law.queue - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_ratio_of_holding_to_back_off_is_the_exponential_of_the_queue() {
+        // [Lee12] Alg. 1: p·μ = exp(b·q); at vq = 501, b = 0.01 the mean back-off is e^-5.01 of the airtime.
+        let mut law = VirtualQueueParams::lee12().begin(&LinkRole::data(Surroundings::default()));
+        law.on_update(&LinkView::default());
+        let Draw::ExponentialOfFrame { factor, .. } = law.access().draw else { panic!("{law:?}") };
+        assert!((1.0 / factor / libm::exp(5.01) - 1.0).abs() < 1e-12);
     }
 }

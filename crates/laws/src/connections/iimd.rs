@@ -9,36 +9,50 @@
 //!
 //! # Symbols
 //! `α` → [`IimdParams::increase`]; `β` → [`IimdParams::decrease`]; `γ` → [`IimdParams::threshold`]; `τ` →
-//! [`IimdParams::interval`]; `c` = α/τ \[1/s\]; `n` → [`Iimd::connections`].
+//! [`IimdParams::interval`]; `c` = α/τ \[1/s\]; `n` → `connections`.
 //!
 //! # Signals
-//! The average round-trip time of each interval; the law keeps the least that it has seen.
+//! The average round-trip time of each interval; the law keeps the least that it has seen, and holds where an interval has none.
 //!
 //! # Deviations
 //! The paper does not say how a real number of connections becomes a whole one: rounded, at least one.
 //!
 //! # Example
 //! ```
-//! use evenair_laws::connections::{Iimd, IimdParams};
-//! use evenair_units::Duration;
-//! let mut law = Iimd::new(IimdParams::cz06());
-//! law.on_interval(Duration::from_millis(168)); // nothing queues: 1 + 0.25/1
-//! assert!((law.connections() - 1.25).abs() < 1e-12);
-//! law.on_interval(Duration::from_millis(210)); // a quarter above the least: 0.75·1.25 + 0.25/1.25
-//! assert!((law.connections() - 1.1375).abs() < 1e-12);
+//! use evenair_laws::Parameters;
+//! use evenair_laws::connections::{ConnectionLaw, IimdParams};
+//! use evenair_laws::flow::{FlowRole, FlowView};
+//! use evenair_units::{Bytes, Duration};
+//! let seen = |ms| FlowView { round_trip: Some(Duration::from_millis(ms)), ..FlowView::default() };
+//! let mut law = IimdParams::cz06().begin(&FlowRole { payload: Bytes::new(1000) });
+//! // Nothing queues: 1 + 0.25/1, and on from there. Seven intervals make two connections of one (1.97).
+//! assert_eq!([168; 7].map(|ms| law.on_interval(&seen(ms))), [1, 1, 2, 2, 2, 2, 2]);
+//! // A quarter above the least: what there is shrinks by β.
+//! assert_eq!([210; 4].map(|ms| law.on_interval(&seen(ms))), [2, 2, 1, 1]);
 //! ```
 
-use crate::{BadParameter, check};
+use super::{ConnectionLaw, whole};
+use crate::flow::{FlowRole, FlowView};
+use crate::{BadParameter, Parameters, check};
 use evenair_units::Duration;
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct IimdParams {
     /// α: how much is added, over the number that there is.
+    #[cfg_attr(feature = "serde", serde(rename = "alpha"))]
     pub increase: f64,
     /// β: what is left of the number when the path is congested.
+    #[cfg_attr(feature = "serde", serde(rename = "beta"))]
     pub decrease: f64,
     /// γ: the queueing delay that counts as congestion, over the least round-trip time.
+    #[cfg_attr(feature = "serde", serde(rename = "gamma"))]
     pub threshold: f64,
     /// τ: how often the law runs.
     pub interval: Duration,
@@ -50,41 +64,51 @@ impl IimdParams {
         Self { increase: 0.25, decrease: 0.75, threshold: 0.2, interval: Duration::from_secs(20) }
     }
 
-    /// Checks the parameters.
-    ///
-    /// # Errors
-    /// Names the first one outside its range.
-    pub fn validated(self) -> Result<Self, BadParameter> {
-        let Self { increase, decrease, threshold, interval } = self;
-        check("decrease", decrease, decrease > 0.0 && decrease < 1.0, "above 0 and below 1")?;
-        check("increase", increase, increase > 0.0 && increase <= 1.0, "above 0, 1 at most")?;
-        check("threshold", threshold, threshold > 0.0 && threshold.is_finite(), "above 0")?;
-        check("interval", interval.as_secs_f64(), !interval.is_zero(), "longer than no time")?;
-        Ok(self)
-    }
-
     /// `c` of the fluid model \[1/s\].
     pub fn gain(&self) -> f64 {
         self.increase / self.interval.as_secs_f64()
     }
 }
 
+impl Default for IimdParams {
+    fn default() -> Self {
+        Self::cz06()
+    }
+}
+
+impl Parameters for IimdParams {
+    type Surroundings = ();
+    type Place = FlowRole;
+    type Law = Iimd;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        let Self { increase, decrease, threshold, interval } = self;
+        check("beta", decrease, decrease > 0.0 && decrease < 1.0, "above 0 and below 1")?;
+        check("alpha", increase, increase > 0.0 && increase <= 1.0, "above 0, 1 at most")?;
+        check("gamma", threshold, threshold > 0.0 && threshold.is_finite(), "above 0")?;
+        check("interval", interval.as_secs_f64(), !interval.is_zero(), "longer than no time")?;
+        Ok(self)
+    }
+
+    /// One connection.
+    fn begin(&self, _: &FlowRole) -> Iimd {
+        Iimd { params: *self, connections: 1.0, least: None }
+    }
+}
+
 /// The law's state at one flow.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Iimd {
     params: IimdParams,
+    /// `n`, a real number.
     connections: f64,
     least: Option<Duration>,
 }
 
 impl Iimd {
-    /// One connection.
-    pub const fn new(params: IimdParams) -> Self {
-        Self { params, connections: 1.0, least: None }
-    }
-
     /// [CZ06] eq. (20), once per interval.
-    pub fn on_interval(&mut self, average: Duration) {
+    fn step(&mut self, average: Duration) {
         let least = self.least.map_or(average, |least| least.min(average));
         self.least = Some(least);
         let queueing = average.saturating_sub(least);
@@ -97,16 +121,18 @@ impl Iimd {
     pub fn on_route_change(&mut self) {
         self.least = None;
     }
+}
 
-    /// `n`, a real number.
-    pub const fn connections(&self) -> f64 {
-        self.connections
+impl ConnectionLaw for Iimd {
+    fn interval(&self) -> Duration {
+        self.params.interval
     }
 
-    /// How many connections are kept.
-    pub fn whole(&self) -> u32 {
-        // The cast saturates.
-        libm::round(self.connections).max(1.0) as u32
+    fn on_interval(&mut self, flow: &FlowView) -> u32 {
+        if let Some(average) = flow.round_trip {
+            self.step(average);
+        }
+        whole(libm::round(self.connections), u32::MAX)
     }
 }
 
@@ -123,22 +149,22 @@ pub fn smoothed_bit(beta: f64, price: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use evenair_units::Bytes;
 
     const LEAST: Duration = Duration::from_millis(168);
 
     #[test]
     fn it_climbs_and_falls_as_fast_as_the_paper_says() {
         // [CZ06] section IV-C: up from N₂ to N₁ in τ/(2α)·(N₁² − N₂²) s, down in (τ/α)·ln(N₁/N₂) s.
-        let mut law = Iimd::new(IimdParams::cz06());
-        law.on_interval(LEAST);
+        let mut law = IimdParams::cz06().begin(&FlowRole { payload: Bytes::new(1000) });
+        law.step(LEAST);
         let mut intervals = 0.0;
-        let from = law.connections();
-        while law.connections() < 5.0 {
-            law.on_interval(LEAST);
+        let from = law.connections;
+        while law.connections < 5.0 {
+            law.step(LEAST);
             intervals += 1.0;
         }
-        let predicted = (law.connections() * law.connections() - from * from) / (2.0 * 0.25);
+        let predicted = (law.connections * law.connections - from * from) / (2.0 * 0.25);
         // The steps are whole: the sum of squares (α/n)² is what the fluid leaves out.
         assert!((intervals / predicted - 1.0).abs() < 0.05, "{intervals} {predicted}");
     }
@@ -146,24 +172,13 @@ mod tests {
     #[test]
     fn the_mean_step_of_the_machine_is_the_drift() {
         for (average, bit) in [(LEAST, 0.0), (LEAST * 2, 1.0)] {
-            let mut law = Iimd::new(IimdParams::cz06());
-            law.on_interval(LEAST);
-            let before = law.connections();
-            law.on_interval(average);
+            let mut law = IimdParams::cz06().begin(&FlowRole { payload: Bytes::new(1000) });
+            law.step(LEAST);
+            let before = law.connections;
+            law.step(average);
             // α = 1 − β: the decrease (β − 1)n is −αn.
-            let step = (law.connections() - before) / 20.0;
+            let step = (law.connections - before) / 20.0;
             assert!((step - connections_drift(law.params.gain(), before, bit)).abs() < 1e-12);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn there_is_always_at_least_one(averages in prop::collection::vec(1u64..2_000, 0..300)) {
-            let mut law = Iimd::new(IimdParams::cz06());
-            for average in averages {
-                law.on_interval(Duration::from_millis(average));
-                prop_assert!(law.connections() >= 1.0 && law.whole() >= 1);
-            }
         }
     }
 }

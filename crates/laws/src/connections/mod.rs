@@ -5,5 +5,51 @@ pub mod rtt_proportional;
 pub mod utility;
 
 pub use iimd::{Iimd, IimdParams};
-pub use rtt_proportional::{RttProportional, RttProportionalParams, Unsampled};
-pub use utility::for_utility;
+pub use rtt_proportional::{RoundTripSamples, RttProportional, RttProportionalParams, Unsampled};
+pub use utility::{Utility, UtilityParams, for_utility};
+
+use crate::family::family;
+use crate::flow::{FlowRole, FlowView};
+use evenair_units::Duration;
+
+/// A law of a flow's connections.
+pub trait ConnectionLaw {
+    /// The law of a user's own is put in its place; built-in laws are made for theirs.
+    fn begin(&mut self, _flow: &FlowRole) {}
+    /// How often the law runs.
+    fn interval(&self) -> Duration;
+    /// The flow after one more interval; gives how many connections there should be, at least one.
+    fn on_interval(&mut self, flow: &FlowView) -> u32;
+}
+
+family! {
+    /// Which connection law, with its parameters; a table that names none is of the first.
+    parameters ConnectionParams,
+    /// A connection law's state at one flow.
+    state AnyConnections: ConnectionLaw,
+    /// A connection law of a user's own.
+    own OwnConnections: OwnConnectionLaw,
+    place () => FlowRole,
+    default Some("rtt-proportional"),
+    told {
+        begin(flow: &FlowRole);
+        on_interval(flow: &FlowView) -> u32;
+    }
+    asked {
+        interval() -> Duration;
+    }
+    laws {
+        /// As many as the round-trip time is long: n = max(1, int(k·T)) ([Chen10]).
+        RttProportional(RttProportionalParams => RttProportional),
+        /// Inverse increase, multiplicative decrease ([CZ06]'s E-MULTCP).
+        Iimd(IimdParams => Iimd),
+        /// As many as a utility of the rate wants ([Chen10] section 5.2).
+        Utility(UtilityParams => Utility),
+    }
+}
+
+/// A number of connections within its bound; at least one.
+fn whole(connections: f64, most: u32) -> u32 {
+    // The cast truncates and saturates, and maps what is not a number to zero.
+    (connections as u32).clamp(1, most.max(1))
+}

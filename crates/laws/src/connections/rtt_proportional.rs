@@ -7,11 +7,11 @@
 //! [Chen10] eq. (5.1), section 5.2, C6.
 //!
 //! # Symbols
-//! `k` → [`RttProportionalParams::per_second`] \[connections/s\]; `T` → `round_trip` \[s\]; `n` →
-//! [`RttProportional::connections`].
+//! `k` → [`RttProportionalParams::per_second`] \[connections/s\]; `T` → [`FlowView::round_trip`] \[s\]; `n` → `connections`.
 //!
 //! # Signals
-//! The mean round-trip time of the packets that were acknowledged in the last interval, if there was one.
+//! The mean round-trip time of the packets that were acknowledged in the last interval, if there was one; of all of them, or
+//! of one a window ([`RoundTripSamples`]).
 //!
 //! # Deviations
 //! The thesis does not say what becomes of `n` when an interval brings no acknowledgement; [`Unsampled`] offers three
@@ -22,22 +22,42 @@
 //! Ours, both off by default: `hysteresis` keeps `n` while `k·T` lies within that distance of the whole numbers that
 //! would give it; `smoothed` takes the mean of the new and the last `n` (the option of section 6.1.1). A bound on `n`
 //! protects the host from a flow that is cut off for good.
+//! A drift there is not: `n` jumps to `k·T`. Its fluid models take `n = kT` for what it is (`evenair-fluid`).
 //!
 //! # Example
 //! ```
-//! use evenair_laws::connections::{RttProportional, RttProportionalParams};
-//! use evenair_units::Duration;
-//! let mut law = RttProportional::new(RttProportionalParams::chen10());
+//! use evenair_laws::Parameters;
+//! use evenair_laws::connections::{ConnectionLaw, RttProportionalParams};
+//! use evenair_laws::flow::{FlowRole, FlowView};
+//! use evenair_units::{Bytes, Duration};
+//! let mut law = RttProportionalParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
 //! // [Chen10] section 6.1.7, user 2: T = 2·129/149 s, so k·T = 17.3
-//! assert_eq!(law.on_interval(Some(Duration::from_secs_f64(2.0 * 129.0 / 149.0))), 17);
-//! assert_eq!(law.on_interval(None), 17);
+//! let round_trip = Some(Duration::from_secs_f64(2.0 * 129.0 / 149.0));
+//! assert_eq!(law.on_interval(&FlowView { round_trip, ..FlowView::default() }), 17);
+//! assert_eq!(law.on_interval(&FlowView::default()), 17);
 //! ```
 
-use crate::{BadParameter, check};
+use super::{ConnectionLaw, whole};
+use crate::flow::{FlowRole, FlowView};
+use crate::{BadParameter, Parameters, check};
 use evenair_units::Duration;
 
-/// What becomes of `n` after an interval in which nothing was acknowledged.
+/// Which round trips make `T`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum RoundTripSamples {
+    /// Those of all segments that are acknowledged.
+    #[default]
+    Segments,
+    /// Those that the retransmission timer samples, one a window.
+    Windows,
+}
+
+/// What an interval without a round trip does to the number of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Unsampled {
     /// It is held: what is not known changes nothing.
     #[default]
@@ -50,18 +70,28 @@ pub enum Unsampled {
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct RttProportionalParams {
-    /// `k`: connections per second of round-trip time.
+    /// Connections per second of round-trip time.
+    #[cfg_attr(feature = "serde", serde(rename = "k"))]
     pub per_second: f64,
     /// How often the number is evaluated.
     pub interval: Duration,
-    /// How far beyond its whole number `k·T` must move before `n` follows.
+    /// How far k·T must move beyond its whole number before n follows.
     pub hysteresis: f64,
-    /// Whether `n` is the mean of its new and its last value.
+    /// Whether n is the mean of its new and its last value.
     pub smoothed: bool,
     /// The most connections that are kept.
+    #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub connections_max: u32,
-    /// What an interval without a sample does.
+    /// Which round trips make T.
+    pub samples: RoundTripSamples,
+    /// What an interval without any does to n.
     pub unsampled: Unsampled,
 }
 
@@ -74,30 +104,41 @@ impl RttProportionalParams {
             hysteresis: 0.0,
             smoothed: false,
             connections_max: 1000,
+            samples: RoundTripSamples::Segments,
             unsampled: Unsampled::Hold,
         }
     }
+}
 
-    /// Checks the parameters.
-    ///
-    /// # Errors
-    /// Names the first one outside its range.
-    pub fn validated(self) -> Result<Self, BadParameter> {
-        check(
-            "k",
-            self.per_second,
-            self.per_second > 0.0 && self.per_second.is_finite(),
-            "above 0, and finite",
-        )?;
+impl Default for RttProportionalParams {
+    fn default() -> Self {
+        Self::chen10()
+    }
+}
+
+impl Parameters for RttProportionalParams {
+    type Surroundings = ();
+    type Place = FlowRole;
+    type Law = RttProportional;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        let k = self.per_second;
+        check("k", k, k > 0.0 && k.is_finite(), "above 0, and finite")?;
         check("interval", self.interval.as_secs_f64(), !self.interval.is_zero(), "longer than no time")?;
         check("hysteresis", self.hysteresis, self.hysteresis >= 0.0, "0 or more")?;
         check("max", f64::from(self.connections_max), self.connections_max >= 1, "at least 1")?;
         Ok(self)
     }
+
+    /// A flow starts with one connection.
+    fn begin(&self, _: &FlowRole) -> RttProportional {
+        RttProportional { params: *self, connections: 1, round_trip: Duration::ZERO }
+    }
 }
 
 /// The law's state for one flow.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RttProportional {
     params: RttProportionalParams,
     connections: u32,
@@ -105,24 +146,16 @@ pub struct RttProportional {
     round_trip: Duration,
 }
 
-impl RttProportional {
-    /// A flow starts with one connection.
-    pub const fn new(params: RttProportionalParams) -> Self {
-        Self { params, connections: 1, round_trip: Duration::ZERO }
+impl ConnectionLaw for RttProportional {
+    fn interval(&self) -> Duration {
+        self.params.interval
     }
 
-    /// The parameters.
-    pub const fn params(&self) -> &RttProportionalParams {
-        &self.params
-    }
-
-    /// `n`: how many connections there should be.
-    pub const fn connections(&self) -> u32 {
-        self.connections
-    }
-
-    /// One evaluation with the mean round-trip time of the interval, if anything was measured; gives the new `n`.
-    pub fn on_interval(&mut self, round_trip: Option<Duration>) -> u32 {
+    fn on_interval(&mut self, flow: &FlowView) -> u32 {
+        let round_trip = match self.params.samples {
+            RoundTripSamples::Segments => flow.round_trip,
+            RoundTripSamples::Windows => flow.round_trip_of_windows,
+        };
         match (round_trip, self.params.unsampled) {
             (Some(round_trip), _) => self.follow(round_trip),
             (None, Unsampled::Hold) => (),
@@ -131,7 +164,9 @@ impl RttProportional {
         }
         self.connections
     }
+}
 
+impl RttProportional {
     fn follow(&mut self, round_trip: Duration) {
         self.round_trip = round_trip;
         let wanted = self.params.per_second * round_trip.as_secs_f64(); // [Chen10] eq. (5.1)
@@ -139,7 +174,7 @@ impl RttProportional {
         let inside =
             wanted >= current - self.params.hysteresis && wanted < current + 1.0 + self.params.hysteresis;
         if !(inside && self.params.hysteresis > 0.0) {
-            let whole = (wanted as u32).clamp(1, self.params.connections_max);
+            let whole = whole(wanted, self.params.connections_max);
             self.connections =
                 if self.params.smoothed { (whole + self.connections).div_ceil(2) } else { whole };
         }
@@ -149,6 +184,7 @@ impl RttProportional {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenair_units::Bytes;
     use proptest::prelude::*;
 
     fn secs(seconds: f64) -> Duration {
@@ -158,41 +194,45 @@ mod tests {
     fn law(change: impl Fn(&mut RttProportionalParams)) -> RttProportional {
         let mut params = RttProportionalParams::chen10();
         change(&mut params);
-        RttProportional::new(params)
+        params.validated().unwrap().begin(&FlowRole { payload: Bytes::new(1000) })
+    }
+
+    fn seen(round_trip: Option<Duration>) -> FlowView {
+        FlowView { round_trip, ..FlowView::default() }
     }
 
     #[test]
     fn the_numbers_of_section_6_1_7() {
         // kT = [3.4, 17.4, 8.0, 8.3] gives whole numbers below them.
         for (round_trip_s, n) in [(0.343, 3), (1.732, 17), (0.795, 7), (0.822, 8)] {
-            assert_eq!(law(|_| ()).on_interval(Some(secs(round_trip_s))), n);
+            assert_eq!(law(|_| ()).on_interval(&seen(Some(secs(round_trip_s)))), n);
         }
     }
 
     #[test]
     fn there_is_always_one_connection() {
-        assert_eq!(law(|_| ()).on_interval(Some(Duration::ZERO)), 1);
+        assert_eq!(law(|_| ()).on_interval(&seen(Some(Duration::ZERO))), 1);
     }
 
     #[test]
     fn hysteresis_holds_a_number_that_hovers() {
         let mut law = law(|p| p.hysteresis = 0.5);
-        assert_eq!(law.on_interval(Some(secs(0.51))), 5);
-        assert_eq!(law.on_interval(Some(secs(0.62))), 5, "6.2 lies within 5..6 ± 0.5");
-        assert_eq!(law.on_interval(Some(secs(0.66))), 6);
+        assert_eq!(law.on_interval(&seen(Some(secs(0.51)))), 5);
+        assert_eq!(law.on_interval(&seen(Some(secs(0.62)))), 5, "6.2 lies within 5..6 ± 0.5");
+        assert_eq!(law.on_interval(&seen(Some(secs(0.66)))), 6);
     }
 
     #[test]
     fn smoothing_takes_the_mean() {
         let mut law = law(|p| p.smoothed = true);
-        assert_eq!(law.on_interval(Some(secs(0.91))), 5);
+        assert_eq!(law.on_interval(&seen(Some(secs(0.91)))), 5);
     }
 
     #[test]
     fn an_interval_without_a_sample_holds_halves_or_grows() {
         let after = |unsampled| {
             let mut law = law(|p| p.unsampled = unsampled);
-            [Some(secs(0.9)), None, None, Some(secs(0.5))].map(|sample| law.on_interval(sample))
+            [Some(secs(0.9)), None, None, Some(secs(0.5))].map(|sample| law.on_interval(&seen(sample)))
         };
         assert_eq!(after(Unsampled::Hold), [9, 9, 9, 5]);
         assert_eq!(after(Unsampled::Halve), [9, 4, 2, 5]);
@@ -200,10 +240,17 @@ mod tests {
     }
 
     #[test]
+    fn the_samples_are_of_segments_or_of_windows() {
+        let flow = FlowView { round_trip_of_windows: Some(secs(0.3)), ..seen(Some(secs(0.9))) };
+        assert_eq!(law(|_| ()).on_interval(&flow), 9);
+        assert_eq!(law(|p| p.samples = RoundTripSamples::Windows).on_interval(&flow), 3);
+    }
+
+    #[test]
     fn what_is_held_stays_however_long_it_takes() {
         let mut law = law(|p| p.smoothed = true);
-        let n = law.on_interval(Some(secs(0.91)));
-        assert!((0..10_000).all(|_| law.on_interval(None) == n));
+        let n = law.on_interval(&seen(Some(secs(0.91))));
+        assert!((0..10_000).all(|_| law.on_interval(&seen(None)) == n));
     }
 
     proptest! {
@@ -215,7 +262,7 @@ mod tests {
         ) {
             let mut law = law(|p| (p.hysteresis, p.unsampled) = (hysteresis, unsampled));
             for ns in times {
-                let n = law.on_interval(ns.map(Duration::from_nanos));
+                let n = law.on_interval(&seen(ns.map(Duration::from_nanos)));
                 prop_assert!((1..=1000).contains(&n));
             }
         }
@@ -227,7 +274,7 @@ mod tests {
             let mut most = 1;
             for sample in millis {
                 most = most.max(sample.map_or(1, |ms| (ms / 100) as u32));
-                prop_assert!(law.on_interval(sample.map(Duration::from_millis)) <= most);
+                prop_assert!(law.on_interval(&seen(sample.map(Duration::from_millis))) <= most);
             }
         }
     }

@@ -1,7 +1,75 @@
-//! Marking laws: which arrivals a queue refuses.
+//! Marking laws: which packets a queue refuses or gives up.
 
+pub mod codel;
 pub mod droptail;
 pub mod proportional;
 
+pub use codel::{Codel, CodelParams};
 pub use droptail::DropTail;
 pub use proportional::Proportional;
+
+use crate::backoff::Volume;
+use crate::family::family;
+use evenair_units::{Bytes, Duration, Instant, Probability};
+
+/// The queue that a law's state is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueRole {
+    /// The largest packet, network-layer size.
+    pub full_packet: Bytes,
+}
+
+/// What a marking law sees of its queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueView {
+    /// What waits beside the packet that comes or leaves; what is in service does not wait.
+    pub waiting: Volume,
+}
+
+/// What becomes of a packet that is about to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is sent.
+    Send,
+    /// It is dropped, and the law is asked for the next one.
+    Drop,
+}
+
+/// A law of which packets a queue gives up.
+pub trait MarkingLaw {
+    /// The law of a user's own is put in its place; built-in laws are made for theirs.
+    fn begin(&mut self, _queue: &QueueRole) {}
+    /// A packet comes; gives the probability with which it is refused.
+    fn on_arrival(&mut self, _now: Instant, _queue: &QueueView) -> Probability {
+        Probability::ZERO
+    }
+    /// A packet that has been here for `sojourn` is about to leave.
+    fn on_departure(&mut self, _now: Instant, _sojourn: Duration, _queue: &QueueView) -> Verdict {
+        Verdict::Send
+    }
+}
+
+family! {
+    /// Which marking law, with its parameters.
+    parameters MarkingParams,
+    /// A marking law's state at one queue.
+    state AnyMarking: MarkingLaw,
+    /// A marking law of a user's own.
+    own OwnMarking: OwnMarkingLaw,
+    place () => QueueRole,
+    default None,
+    told {
+        begin(queue: &QueueRole);
+        on_arrival(now: Instant, queue: &QueueView) -> Probability;
+        on_departure(now: Instant, sojourn: Duration, queue: &QueueView) -> Verdict;
+    }
+    asked {}
+    laws {
+        /// An arrival at a full queue is refused.
+        DropTail(DropTail => DropTail),
+        /// Arrivals are refused with a probability in proportion to the queue.
+        Proportional(Proportional => Proportional),
+        /// What has waited too long is dropped when it leaves (RFC 8289).
+        Codel(CodelParams => Codel),
+    }
+}

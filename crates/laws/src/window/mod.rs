@@ -1,4 +1,4 @@
-//! Window laws: how many segments a TCP sender may have under way.
+//! Window laws: how many segments a TCP sender may have under way, and, if a law wishes, how far apart they leave.
 //!
 //! The endpoint owns sequence numbers, timers, and what is lost and sent again (Reno's, NewReno's or SACK's recovery); a
 //! law owns the congestion window and answers what each event does to it.
@@ -7,14 +7,20 @@ pub mod cubic;
 pub mod quic_tcp;
 pub mod reno;
 
-pub use cubic::Cubic;
-pub use reno::Reno;
+pub use cubic::{Cubic, CubicParams};
+pub use quic_tcp::{QuicTcp, QuicTcpParams};
+pub use reno::{Reno, RenoParams};
 
+use crate::family::family;
 use evenair_units::{Duration, Instant};
+
+/// The largest window that a law asks for: 2³⁰ bytes are the most that TCP can announce (RFC 7323 section 2.2), and a
+/// segment has one at least \[segments\].
+pub const WINDOW_MAX: f64 = (1u32 << 30) as f64;
 
 /// What a sender starts with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WindowParams {
+pub struct WindowStart {
     /// Congestion window at the start \[segments\].
     pub initial_window: f64,
     /// Slow-start threshold at the start \[segments\].
@@ -24,22 +30,43 @@ pub struct WindowParams {
     pub byte_counting: bool,
 }
 
-/// A new cumulative acknowledgement outside recovery.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// An acknowledgement; a law is told of every one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Acked {
     /// When it came.
     pub now: Instant,
-    /// How many segments it covers.
+    /// Segments that it reports to have arrived and none did before; nothing, for a duplicate without SACK.
     pub segments: u32,
+    /// It acknowledges new data cumulatively.
+    pub advances: bool,
+    /// A loss is being repaired (fast recovery; not after a time-out).
+    pub in_recovery: bool,
+    /// The congestion window is what limits the sender, not the application, and not the receiver's window.
+    pub window_limited: bool,
+    /// Segments under way before it came.
+    pub flight: u32,
+    /// The round-trip time that it measures, if it measures one.
+    pub sample: Option<Duration>,
     /// The smoothed round-trip time, once there is one.
-    pub round_trip: Option<Duration>,
+    pub smoothed: Option<Duration>,
     /// The least round-trip time so far, once there is one.
-    pub min_round_trip: Option<Duration>,
+    pub least: Option<Duration>,
+}
+
+impl Acked {
+    /// Whether windows that know only growth and loss grow: new data is acknowledged outside recovery, of a window that
+    /// was in use (RFC 5681 section 3.1; RFC 7661 section 1: one that was not says nothing about the path).
+    #[inline]
+    pub const fn grows(&self) -> bool {
+        self.advances && self.window_limited && !self.in_recovery
+    }
 }
 
 /// What the window law is told when duplicate acknowledgements or a time-out announce a loss.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
+    /// When it was found.
+    pub now: Instant,
     /// What was under way: the window that was in use, after every other limit \[segments\].
     pub flight: f64,
     /// The loss is one more of a flight for which the window was cut already: the threshold is held (RFC 5681 section 3.1).
@@ -48,60 +75,63 @@ pub struct Loss {
 
 /// A congestion-window law.
 pub trait WindowLaw {
-    /// A new cumulative acknowledgement outside recovery, of a window that was in use.
-    fn on_ack(&mut self, acked: Acked);
+    /// The connection starts, or starts again because its SYN was lost: nothing of the past counts.
+    fn begin(&mut self, start: &WindowStart);
+    /// An acknowledgement came, of whatever kind.
+    fn on_ack(&mut self, acked: &Acked);
     /// Acknowledgements announce a loss: recovery begins.
-    fn on_loss(&mut self, loss: Loss);
+    fn on_loss(&mut self, loss: &Loss);
     /// The retransmission timer expired.
-    fn on_timeout(&mut self, loss: Loss);
+    fn on_timeout(&mut self, loss: &Loss);
     /// Recovery without SACK takes so many segments off the window itself (ns-2's NewReno); a law need not follow.
     fn deflate(&mut self, _segments: f64) {}
     /// The congestion window \[segments\].
     fn congestion_window(&self) -> f64;
     /// The slow-start threshold \[segments\].
     fn slow_start_threshold(&self) -> f64;
+    /// How far apart segments leave, at least; as fast as the window lets them, if the law does not say.
+    fn pacing_gap(&self) -> Option<Duration> {
+        None
+    }
 }
 
-/// The built-in window laws, chosen by value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Window {
-    /// TCP Reno.
-    Reno(Reno),
-    /// TCP CUBIC.
-    Cubic(Cubic),
-}
-
-macro_rules! each {
-    ($law:ident => $body:expr, $self:expr) => {
-        match $self {
-            Window::Reno($law) => $body,
-            Window::Cubic($law) => $body,
-        }
-    };
-}
-
-impl WindowLaw for Window {
-    fn on_ack(&mut self, acked: Acked) {
-        each!(law => law.on_ack(acked), self);
+family! {
+    /// Which window law, with its parameters.
+    parameters WindowParams,
+    /// A window law's state at one sender.
+    state AnyWindow: WindowLaw,
+    /// A window law of a user's own.
+    own OwnWindow: OwnWindowLaw,
+    place () => WindowStart,
+    default None,
+    told {
+        begin(start: &WindowStart);
+        on_ack(acked: &Acked);
+        on_loss(loss: &Loss);
+        on_timeout(loss: &Loss);
+        deflate(segments: f64);
     }
-    fn on_loss(&mut self, loss: Loss) {
-        each!(law => law.on_loss(loss), self);
+    asked {
+        congestion_window() -> f64;
+        slow_start_threshold() -> f64;
+        pacing_gap() -> Option<Duration>;
     }
-    fn on_timeout(&mut self, loss: Loss) {
-        each!(law => law.on_timeout(loss), self);
-    }
-    fn deflate(&mut self, segments: f64) {
-        each!(law => law.deflate(segments), self);
-    }
-    fn congestion_window(&self) -> f64 {
-        each!(law => law.congestion_window(), self)
-    }
-    fn slow_start_threshold(&self) -> f64 {
-        each!(law => law.slow_start_threshold(), self)
+    laws {
+        /// TCP Reno.
+        Reno(RenoParams => Reno),
+        /// TCP CUBIC.
+        Cubic(CubicParams => Cubic),
+        /// QUIC-TCP ([QCSMA]): so many packets of each flow wait.
+        QuicTcp(QuicTcpParams => QuicTcp),
     }
 }
 
 /// Growth in slow start: one segment per acknowledgement, or what it covers, up to two (RFC 3465 section 2.2).
 fn slow_start_growth(segments: u32, byte_counting: bool) -> f64 {
     if byte_counting { f64::from(segments.min(2)) } else { 1.0 }
+}
+
+/// RFC 5681 eq. (4): half of the flight in whole segments, at least two.
+fn half(flight: f64) -> f64 {
+    libm::floor(flight / 2.0).max(2.0)
 }

@@ -9,48 +9,59 @@
 //! [QCSMA] eq. (10), (15), (17).
 //!
 //! # Symbols
-//! `p` → [`QuicTcpParams::target`] \[packets\]; `κ` → [`QuicTcpParams::gain`]; `ρ` → [`QuicTcpParams::shape`]; `d` and `D` in
-//! any unit of time, since only their ratio counts.
+//! `p` → [`QuicTcpParams::target`] \[packets\]; `κ` → [`QuicTcpParams::gain`]; `ρ` → [`QuicTcpParams::shape`]; `d` → the least
+//! round-trip time (`BaseRTT`), `D` → its low-pass filtered average (`AvgRTT`), in any unit, since only their ratio counts.
 //!
 //! # Signals
-//! The least and the average round-trip time.
+//! Round-trip samples, those of in-order acknowledgements; losses and time-outs as Reno.
 //!
 //! # Deviations
-//! How often (17) is applied is not said: once per round trip, as FAST does. The text of (15), (17) and (26) is damaged; this
-//! is the reading under which the paper's proof closes.
+//! How often (17) is applied is not said: once per round trip, as FAST does: when all that was under way at the last step is
+//! acknowledged. The text of (15), (17) and (26) is damaged; this is the reading under which the paper's proof closes. So is
+//! that of the filter, which keeps 31/32 at each acknowledgement ("e.g."); where an endpoint takes one sample per round trip
+//! it moves that much more slowly. Slow start, fast recovery and time-outs are those of standard TCP, as the paper says;
+//! slow start ends at the threshold or with a loss. A window that is not in use is held (RFC 7661). It stops at
+//! [`WINDOW_MAX`](super::WINDOW_MAX).
 //!
 //! # Example
 //! ```
-//! use evenair_laws::window::quic_tcp::QuicTcpParams;
-//! let law = QuicTcpParams { target: 200.0, gain: 1.5, shape: 0.5 };
+//! use evenair_laws::window::QuicTcpParams;
+//! let law = QuicTcpParams::qcsma();
 //! // 300 packets in a round trip of which two thirds is queueing: as many wait as are wanted.
 //! assert!(law.drift(300.0, 1.0 / 3.0).abs() < 1e-9);
 //! ```
 
-use crate::{BadParameter, check};
+use super::{Acked, Loss, WINDOW_MAX, WindowLaw, WindowStart, half, slow_start_growth};
+use crate::{BadParameter, Parameters, check};
+use evenair_units::Duration;
+
+/// What the average round-trip time keeps at each sample.
+const MEMORY: f64 = 31.0 / 32.0;
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct QuicTcpParams {
-    /// p: how many packets wait at the equilibrium; the flow's weight \[packets\].
+    /// p: how many packets wait at the equilibrium; the flow's weight [packets].
+    #[cfg_attr(feature = "serde", serde(rename = "p"))]
     pub target: f64,
-    /// κ.
+    /// κ, the gain.
+    #[cfg_attr(feature = "serde", serde(rename = "kappa"))]
     pub gain: f64,
-    /// ρ, from 0 to 1.
+    /// ρ, the shape, from 0 to 1.
+    #[cfg_attr(feature = "serde", serde(rename = "rho"))]
     pub shape: f64,
 }
 
 impl QuicTcpParams {
-    /// Checks the parameters.
-    ///
-    /// # Errors
-    /// Names the first one outside its range.
-    pub fn validated(self) -> Result<Self, BadParameter> {
-        let Self { target, gain, shape } = self;
-        check("target", target, target > 0.0 && target.is_finite(), "above 0")?;
-        check("gain", gain, gain > 0.0 && gain.is_finite(), "above 0")?;
-        check("shape", shape, (0.0..=1.0).contains(&shape), "from 0 to 1")?;
-        Ok(self)
+    /// [QCSMA] section V: p = 200, κ = 1.5, ρ = ½.
+    pub const fn qcsma() -> Self {
+        Self { target: 200.0, gain: 1.5, shape: 0.5 }
     }
 
     /// `v`: by how many packets more wait than are wanted; `share` is `d/D`, the part of the round trip that is not queueing.
@@ -65,13 +76,128 @@ impl QuicTcpParams {
 
     /// [QCSMA] eq. (17): the window after one round trip, at least one packet.
     pub fn next(&self, window: f64, share: f64) -> f64 {
-        (window + self.drift(window, share)).max(1.0)
+        (window + self.drift(window, share)).clamp(1.0, WINDOW_MAX)
+    }
+}
+
+impl Default for QuicTcpParams {
+    fn default() -> Self {
+        Self::qcsma()
+    }
+}
+
+impl Parameters for QuicTcpParams {
+    type Surroundings = ();
+    type Place = WindowStart;
+    type Law = QuicTcp;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        let Self { target, gain, shape } = self;
+        check("p", target, target > 0.0 && target.is_finite(), "above 0")?;
+        check("kappa", gain, gain > 0.0 && gain.is_finite(), "above 0")?;
+        check("rho", shape, (0.0..=1.0).contains(&shape), "from 0 to 1")?;
+        Ok(self)
+    }
+
+    fn begin(&self, start: &WindowStart) -> QuicTcp {
+        QuicTcp::new(*self, start)
+    }
+}
+
+/// The state of one sender.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct QuicTcp {
+    params: QuicTcpParams,
+    window: f64,
+    ssthresh: f64,
+    byte_counting: bool,
+    /// The least and the average round-trip time \[s\].
+    round_trip: Option<(f64, f64)>,
+    /// Segments to be acknowledged before this round trip is over.
+    left: u32,
+}
+
+impl QuicTcp {
+    /// The state at the start of a connection.
+    pub const fn new(params: QuicTcpParams, start: &WindowStart) -> Self {
+        Self {
+            params,
+            window: start.initial_window,
+            ssthresh: start.initial_ssthresh,
+            byte_counting: start.byte_counting,
+            round_trip: None,
+            left: 0,
+        }
+    }
+
+    fn measure(&mut self, sample: Duration) {
+        // A round trip takes time: a nanosecond at least, so that shares are of something.
+        let sample = sample.as_secs_f64().max(1e-9);
+        self.round_trip = Some(match self.round_trip {
+            None => (sample, sample),
+            Some((least, average)) => (least.min(sample), MEMORY * average + (1.0 - MEMORY) * sample),
+        });
+    }
+
+    /// `d/D`.
+    fn share(&self) -> f64 {
+        // The average of samples is no less than the least of them, but for the last digit.
+        self.round_trip.map_or(1.0, |(least, average)| (least / average).min(1.0))
+    }
+}
+
+impl WindowLaw for QuicTcp {
+    fn begin(&mut self, start: &WindowStart) {
+        *self = Self::new(self.params, start);
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        if let Some(sample) = acked.sample.filter(|_| acked.advances) {
+            self.measure(sample);
+        }
+        self.left = self.left.saturating_sub(acked.segments);
+        if !acked.grows() {
+            return;
+        }
+        if self.window < self.ssthresh {
+            self.window += slow_start_growth(acked.segments, self.byte_counting);
+        } else if self.left == 0 && self.round_trip.is_some() {
+            self.window = self.params.next(self.window, self.share()); // [QCSMA] eq. (17)
+            self.left = acked.flight.saturating_sub(acked.segments);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.ssthresh = half(loss.flight);
+        self.window = self.ssthresh;
+    }
+
+    fn on_timeout(&mut self, loss: &Loss) {
+        if !loss.repeated {
+            self.ssthresh = half(loss.flight);
+        }
+        self.window = 1.0;
+        self.left = 0;
+    }
+
+    fn deflate(&mut self, segments: f64) {
+        self.window = (self.window - segments).max(1.0);
+    }
+
+    fn congestion_window(&self) -> f64 {
+        self.window
+    }
+
+    fn slow_start_threshold(&self) -> f64 {
+        self.ssthresh
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenair_units::Instant;
 
     #[test]
     fn rho_of_one_is_mo_and_walrands_law() {
@@ -90,6 +216,58 @@ mod tests {
             assert!(law.next(20.0, 0.5) < 20.0, "ten wait");
             assert!((law.next(10.0, 0.5) - 10.0).abs() < 1e-12, "five wait");
         }
-        assert!(QuicTcpParams { target: 5.0, gain: 0.1, shape: 1.5 }.validated().is_err());
+        let bad = QuicTcpParams { target: 5.0, gain: 0.1, shape: 1.5 };
+        assert_eq!(bad.validated().unwrap_err().name, "rho");
+    }
+
+    /// One flow over a link of 1000 packets/s and 50 ms: acknowledgements come at the link's rate, the queue is what the
+    /// window holds beyond 50 packets.
+    fn over_a_link(law: &mut QuicTcp, acks: u32) {
+        for number in 0..acks {
+            let flight = law.window as u32;
+            let queued = (law.window - 50.0).max(0.0);
+            let sample = Some(Duration::from_secs_f64(0.05 + queued / 1000.0));
+            let now = Instant::ZERO + Duration::from_millis(1) * u64::from(number);
+            let (advances, window_limited) = (true, true);
+            let acked =
+                Acked { now, segments: 1, advances, window_limited, flight, sample, ..Acked::default() };
+            law.on_ack(&acked);
+        }
+    }
+
+    #[test]
+    fn as_many_wait_as_are_wanted() {
+        for shape in [0.5, 1.0] {
+            let params = QuicTcpParams { target: 20.0, gain: if shape < 1.0 { 0.5 } else { 35.0 }, shape };
+            let start = WindowStart { initial_window: 10.0, initial_ssthresh: 10.0, byte_counting: true };
+            let mut law = params.begin(&start);
+            over_a_link(&mut law, 40_000);
+            assert!((law.congestion_window() - 70.0).abs() < 0.1, "{shape}: {}", law.congestion_window());
+        }
+    }
+
+    /// The machine's step over one round trip is the drift over one unit of its time.
+    #[test]
+    fn the_step_of_the_machine_is_the_drift() {
+        let start = WindowStart { initial_window: 64.0, initial_ssthresh: 2.0, byte_counting: true };
+        let mut law = QuicTcpParams { target: 20.0, gain: 0.5, shape: 0.5 }.begin(&start);
+        law.measure(Duration::from_millis(50));
+        (0..2_000).for_each(|_| law.measure(Duration::from_millis(64)));
+        let (before, share) = (law.window, law.share());
+        over_a_link(&mut law, 1);
+        assert!((law.window - before - law.params.drift(before, share)).abs() < 0.01);
+        assert_eq!(law.left, 63, "the rest of the flight, before the next step");
+        let stepped = law.window;
+        over_a_link(&mut law, 63);
+        assert!((law.window - stepped).abs() > 1e-6, "and then the next");
+    }
+
+    #[test]
+    fn a_window_that_is_not_in_use_is_held() {
+        let start = WindowStart { initial_window: 64.0, initial_ssthresh: 2.0, byte_counting: true };
+        let mut law = QuicTcpParams::qcsma().begin(&start);
+        let sample = Some(Duration::from_millis(50));
+        law.on_ack(&Acked { segments: 1, advances: true, flight: 4, sample, ..Acked::default() });
+        assert!((law.window - 64.0).abs() < 1e-12);
     }
 }

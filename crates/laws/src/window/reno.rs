@@ -10,18 +10,55 @@
 //! [CZ06] eq. (3).
 //!
 //! # Symbols
-//! `W` → window \[segments\]; `T` → round-trip time \[s\]; `p` → loss probability.
+//! `W` → window \[segments\]; `T` → round-trip time \[s\]; `p` → loss probability. The increase of one and the decrease to a
+//! half are the law, not parameters of it: [`RenoParams`] is empty.
 //!
 //! # Signals
 //! Acknowledgements, losses, time-outs.
 //!
 //! # Deviations
 //! Half of the flight is rounded down to whole segments, and never below two (RFC 5681 eq. (4)), as ns-2 and Linux do.
+//!
+//! # Example
+//! ```
+//! use evenair_laws::Parameters;
+//! use evenair_laws::window::{Loss, RenoParams, WindowLaw, WindowStart};
+//! let start = WindowStart { initial_window: 20.0, initial_ssthresh: 64.0, byte_counting: true };
+//! let mut law = RenoParams {}.begin(&start);
+//! law.on_loss(&Loss { flight: 20.0, ..Loss::default() });
+//! assert!((law.congestion_window() - 10.0).abs() < 1e-12);
+//! ```
 
-use super::{Acked, Loss, WindowLaw, WindowParams, slow_start_growth};
+use super::{Acked, Loss, WindowLaw, WindowStart, half, slow_start_growth};
+use crate::{BadParameter, Parameters};
+
+/// Parameters of the law: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct RenoParams {}
+
+impl Parameters for RenoParams {
+    type Surroundings = ();
+    type Place = WindowStart;
+    type Law = Reno;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        Ok(self)
+    }
+
+    fn begin(&self, start: &WindowStart) -> Reno {
+        Reno::new(start)
+    }
+}
 
 /// The state of one sender.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reno {
     window: f64,
     ssthresh: f64,
@@ -30,22 +67,24 @@ pub struct Reno {
 
 impl Reno {
     /// The state at the start of a connection.
-    pub const fn new(params: WindowParams) -> Self {
+    pub const fn new(start: &WindowStart) -> Self {
         Self {
-            window: params.initial_window,
-            ssthresh: params.initial_ssthresh,
-            byte_counting: params.byte_counting,
+            window: start.initial_window,
+            ssthresh: start.initial_ssthresh,
+            byte_counting: start.byte_counting,
         }
-    }
-
-    /// RFC 5681 eq. (4): half of the flight, at least two segments.
-    fn halve(&mut self, loss: Loss) {
-        self.ssthresh = libm::floor(loss.flight / 2.0).max(2.0);
     }
 }
 
 impl WindowLaw for Reno {
-    fn on_ack(&mut self, acked: Acked) {
+    fn begin(&mut self, start: &WindowStart) {
+        *self = Self::new(start);
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        if !acked.grows() {
+            return;
+        }
         self.window += if self.window < self.ssthresh {
             slow_start_growth(acked.segments, self.byte_counting)
         } else {
@@ -54,14 +93,14 @@ impl WindowLaw for Reno {
         };
     }
 
-    fn on_loss(&mut self, loss: Loss) {
-        self.halve(loss);
+    fn on_loss(&mut self, loss: &Loss) {
+        self.ssthresh = half(loss.flight);
         self.window = self.ssthresh;
     }
 
-    fn on_timeout(&mut self, loss: Loss) {
+    fn on_timeout(&mut self, loss: &Loss) {
         if !loss.repeated {
-            self.halve(loss);
+            self.ssthresh = half(loss.flight);
         }
         self.window = 1.0;
     }
@@ -95,19 +134,17 @@ pub fn aggregate_rate_drift(rate: f64, connections: f64, round_trip_s: f64, pric
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenair_units::Instant;
-    use proptest::prelude::*;
 
     fn reno(window: f64, ssthresh: f64) -> Reno {
         counting(window, ssthresh, false)
     }
 
     fn counting(window: f64, ssthresh: f64, byte_counting: bool) -> Reno {
-        Reno::new(WindowParams { initial_window: window, initial_ssthresh: ssthresh, byte_counting })
+        Reno::new(&WindowStart { initial_window: window, initial_ssthresh: ssthresh, byte_counting })
     }
 
     fn ack(law: &mut Reno, segments: u32) {
-        law.on_ack(Acked { now: Instant::ZERO, segments, round_trip: None, min_round_trip: None });
+        law.on_ack(&Acked { segments, advances: true, window_limited: true, ..Acked::default() });
     }
 
     #[test]
@@ -141,18 +178,33 @@ mod tests {
     #[test]
     fn a_loss_halves() {
         let mut law = reno(21.0, 64.0);
-        law.on_loss(Loss { flight: 21.0, repeated: false });
+        law.on_loss(&Loss { flight: 21.0, ..Loss::default() });
         assert!((law.congestion_window() - 10.0).abs() < 1e-12);
     }
 
     #[test]
     fn a_timeout_leaves_one_segment() {
         let mut law = reno(9.0, 4.0);
-        law.on_timeout(Loss { flight: 9.0, repeated: false });
+        law.on_timeout(&Loss { flight: 9.0, ..Loss::default() });
         assert!((law.congestion_window() - 1.0).abs() < 1e-12);
         assert!((law.slow_start_threshold() - 4.0).abs() < 1e-12);
-        law.on_timeout(Loss { flight: 1.0, repeated: false });
+        law.on_timeout(&Loss { flight: 1.0, ..Loss::default() });
         assert!((law.slow_start_threshold() - 2.0).abs() < 1e-12, "never below two");
+    }
+
+    #[test]
+    fn what_moves_nothing_or_repairs_a_loss_grows_nothing() {
+        let grown = |change: fn(&mut Acked)| {
+            let mut law = reno(10.0, 5.0);
+            let mut acked = Acked { segments: 1, advances: true, window_limited: true, ..Acked::default() };
+            change(&mut acked);
+            law.on_ack(&acked);
+            law.congestion_window() > 10.0
+        };
+        assert!(grown(|_| ()));
+        assert!(!grown(|acked| acked.advances = false));
+        assert!(!grown(|acked| acked.in_recovery = true));
+        assert!(!grown(|acked| acked.window_limited = false));
     }
 
     /// The machine's mean step equals the drift: per segment sent, +1/W with probability 1−p and −W/2 with p, at W/T
@@ -163,7 +215,7 @@ mod tests {
         let mut up = reno(window, 2.0);
         ack(&mut up, 1);
         let mut down = reno(window, 2.0);
-        down.on_loss(Loss { flight: window, repeated: false });
+        down.on_loss(&Loss { flight: window, ..Loss::default() });
         let mean_step =
             (1.0 - loss) * (up.congestion_window() - window) + loss * (down.congestion_window() - window);
         let per_second = mean_step * window / round_trip_s;
@@ -177,22 +229,5 @@ mod tests {
         // x = (n/T)·√(2/q): the drift vanishes there.
         let x = 9.0 / 0.2 * libm::sqrt(2.0 / 4e-3);
         assert!(aggregate_rate_drift(x, 9.0, 0.2, 4e-3).abs() < 1e-9);
-    }
-
-    proptest! {
-        #[test]
-        fn the_window_is_always_at_least_one(events in prop::collection::vec(0u8..5, 0..400)) {
-            let mut law = reno(1.0, 2.0);
-            for event in events {
-                let flight = law.congestion_window();
-                match event {
-                    0..=2 => ack(&mut law, 1 + u32::from(event)),
-                    3 => law.on_loss(Loss { flight, repeated: false }),
-                    _ => law.on_timeout(Loss { flight, repeated: false }),
-                }
-                prop_assert!(law.congestion_window() >= 1.0 && law.congestion_window().is_finite());
-                prop_assert!(law.slow_start_threshold() >= 2.0);
-            }
-        }
     }
 }

@@ -4,13 +4,14 @@ use super::{Event, Network};
 use crate::flow::{Flow, Hop};
 use crate::measure::{Counts, FlowSeries, LinkSeries, Means, Meter, Packets, Series};
 use crate::queue::{Dropped, Service, TransmitQueue, WireEnd};
-use crate::spec::{BackoffSpec, FlowSpec, MacSpec, NetworkSpec, RunSpec, Wire};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, RunSpec, Wire};
 use evenair_des::{Queue, Stream};
-use evenair_laws::backoff::{Access, AdaptiveBackoff, AdaptiveParams};
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, LinkRole, Volume};
 use evenair_topology::{ConflictGraph, Link};
 use evenair_units::{Instant, Rate};
 use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Category, Contention, DcfAir, Effects, IdealAir, LossProcess, Timeline,
+    Air, Arbitration, BROADCAST, Contention, DcfAir, Effects, IdealAir, LossProcess, Timeline,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,10 +31,11 @@ type Key = (u32, Scope);
 
 /// What tells queues of one node apart, by MAC and law.
 fn scope(spec: &NetworkSpec, category: Category, next_hop: u32) -> Scope {
-    match (spec.mac, &spec.backoff) {
-        (MacSpec::Ideal { .. }, _) | (_, BackoffSpec::Adaptive { .. }) => Scope::NextHop(next_hop),
-        (_, BackoffSpec::Edca { .. }) => Scope::Category(category),
-        (_, BackoffSpec::Dcf(_)) => Scope::Node,
+    let law = spec.backoff.begin(&LinkRole::data(spec.surroundings));
+    match (spec.mac, law.scope()) {
+        (MacSpec::Ideal, _) | (_, backoff::Scope::NextHop) => Scope::NextHop(next_hop),
+        (_, backoff::Scope::Category) => Scope::Category(category),
+        (_, backoff::Scope::Node) => Scope::Node,
     }
 }
 
@@ -52,7 +54,7 @@ impl Network {
                 transmit_queue(&spec, run.seed, key, carries, rate(key.0, carries.next_hop))
             })
             .collect();
-        let air = air(&spec, run.seed, &keys, &queues);
+        let air = air(&spec, run.seed, &queues);
         queues.extend(wires.values().map(|wire| wire_queue(&spec, run.seed, wire)));
         let hop = |flow: &FlowSpec, from: u32, to: u32| match wire_index.get(&(from, to)) {
             Some(&queue) => Hop { queue, to, rate: wires[&(from, to)].rate },
@@ -109,8 +111,9 @@ impl Network {
                 self.host(from, Event::Start(flow));
             }
         }
-        if let BackoffSpec::Adaptive { params, .. } = self.spec.backoff {
-            self.host(Instant::ZERO + params.update_interval, Event::Backoff);
+        let law = self.spec.backoff.begin(&LinkRole::data(self.spec.surroundings));
+        if let Some(interval) = law.update_interval() {
+            self.host(Instant::ZERO + interval, Event::Backoff);
         }
         if let Some(every) = self.run.sample_every {
             self.host(Instant::ZERO + every, Event::Sample);
@@ -167,13 +170,9 @@ fn transmit_queue(
         Scope::Category(category) => format!("{node_name}/{}", category.name()),
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
-    let law = match &spec.backoff {
-        BackoffSpec::Dcf(_) | BackoffSpec::Edca { .. } => None,
-        &BackoffSpec::Adaptive { params, prioritise_acks } => {
-            let pinned_at_max = params.pinned_at_max || (prioritise_acks && !carries.data);
-            Some(AdaptiveBackoff::new(AdaptiveParams { pinned_at_max, ..params }))
-        }
-    };
+    let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
+    let surroundings = spec.surroundings;
+    let role = LinkRole { surroundings, category, acknowledgements_only: !carries.data };
     TransmitQueue {
         stream: Stream::named(seed, &name, "drop"),
         name,
@@ -183,7 +182,10 @@ fn transmit_queue(
         packets: VecDeque::new(),
         bytes: 0,
         service: Service::Nothing,
-        law,
+        law: Some(spec.backoff.begin(&role)),
+        arrivals: Volume::default(),
+        served: Volume::default(),
+        updated: Instant::ZERO,
         wire: None,
         dropped: Dropped::default(),
     }
@@ -203,37 +205,26 @@ fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire) -> TransmitQueue {
         bytes: 0,
         service: Service::Nothing,
         law: None,
+        arrivals: Volume::default(),
+        served: Volume::default(),
+        updated: Instant::ZERO,
         wire: Some(WireEnd { delay: wire.delay, buffer: wire.buffer, loss, in_flight: VecDeque::new() }),
         dropped: Dropped::default(),
     }
 }
 
-fn air(spec: &NetworkSpec, seed: u64, keys: &BTreeMap<Key, Carries>, queues: &[TransmitQueue]) -> Air {
-    let access = |queue: &TransmitQueue, scope: Scope| -> Access {
-        match (&queue.law, &spec.backoff, scope) {
-            (Some(law), ..) => law.access(),
-            (None, BackoffSpec::Dcf(params), _) => params.access(),
-            (None, BackoffSpec::Edca { categories }, Scope::Category(c)) => {
-                categories[c as usize].backoff().access()
-            }
-            (None, ..) => unreachable!("adaptive queues have a law, EDCA's a category"),
-        }
-    };
+fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
+    fn law(queue: &TransmitQueue) -> &AnyBackoff {
+        queue.law.as_ref().expect("queues of the air have one")
+    }
     let stream = |queue: &TransmitQueue| Stream::named(seed, &queue.name, "backoff");
-    let queues = queues.iter().zip(keys.keys().map(|&(_, scope)| scope));
     match spec.mac {
         MacSpec::Dcf { timing, rules } => {
-            let arbitration = |scope: Scope| match (&spec.backoff, scope) {
-                (BackoffSpec::Edca { categories }, Scope::Category(c)) => {
-                    categories[c as usize].arbitration(&timing)
-                }
-                _ => Arbitration::dcf(&timing),
-            };
-            let contenders = queues.map(|(queue, scope)| Contention {
-                node: queue.node,
-                access: access(queue, scope),
-                arbitration: arbitration(scope),
-                stream: stream(queue),
+            let contenders = queues.iter().map(|queue| {
+                let (law, stream) = (law(queue), stream(queue));
+                let access = law.access();
+                let arbitration = Arbitration::of(law.space(), access.holding, &timing);
+                Contention { node: queue.node, access, arbitration, stream }
             });
             let mut air = DcfAir::new(&spec.medium, contenders.collect(), timing, rules);
             for loss in &spec.losses {
@@ -243,11 +234,10 @@ fn air(spec: &NetworkSpec, seed: u64, keys: &BTreeMap<Key, Carries>, queues: &[T
             }
             Air::Dcf(Box::new(air))
         }
-        MacSpec::Ideal { holding } => {
-            let links: Vec<(&TransmitQueue, Scope)> = queues.collect();
-            let bare: Vec<Link> = links.iter().map(|(q, _)| Link { from: q.node, to: q.next_hop }).collect();
+        MacSpec::Ideal => {
+            let bare: Vec<Link> = queues.iter().map(|q| Link { from: q.node, to: q.next_hop }).collect();
             let conflicts: ConflictGraph = spec.medium.conflicts(&bare);
-            let links = links.into_iter().map(|(q, scope)| (q.node, access(q, scope), holding, stream(q)));
+            let links = queues.iter().map(|queue| (queue.node, law(queue).access(), stream(queue)));
             Air::Ideal(Box::new(IdealAir::new(conflicts, links.collect())))
         }
     }

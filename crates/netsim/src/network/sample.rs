@@ -106,7 +106,7 @@ impl Network {
             LinkResult {
                 name: queue.name.clone(),
                 backlog: means.of(&means.backlog, index),
-                aggressiveness: queue.law.as_ref().map(|_| means.of(&means.aggressiveness, index)),
+                aggressiveness: queue.aggressiveness().map(|_| means.of(&means.aggressiveness, index)),
                 dropped_queue_full: dropped.queue_full,
                 dropped_by_law: dropped.by_law,
                 dropped_retries: dropped.retries,

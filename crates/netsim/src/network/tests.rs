@@ -3,17 +3,16 @@
 mod round_trips;
 
 use crate::*;
-use evenair_laws::backoff::{AdaptiveParams, DcfParams};
+use evenair_laws::backoff::{
+    AdaptiveParams, BackoffParams, Category, DcfParams, EdcaParams, PhysicalLayer, Rendering, Surroundings,
+};
 use evenair_laws::connections::RttProportionalParams;
 use evenair_laws::marking::DropTail;
-use evenair_laws::window::WindowParams;
-use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams, WindowKind};
+use evenair_laws::window::{RenoParams, WindowStart};
+use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::{Bytes, Dbm, Duration, Instant, Probability, Rate};
-use evenair_wifi::{
-    BROADCAST, Category, ControlRate, EdcaParams, FrameKind, FrameRecord, Holding, LossModel, MacTiming,
-    PhyStandard, Preamble, Rules,
-};
+use evenair_wifi::{BROADCAST, ControlRate, FrameKind, FrameRecord, LossModel, MacTiming, Preamble, Rules};
 use proptest::prelude::*;
 
 const A: [[f64; 4]; 4] = [
@@ -45,9 +44,8 @@ fn medium_with_one_more(ends: &[[f64; 4]]) -> Medium {
 fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
     TcpSpec {
         sender: SenderParams {
-            window: WindowKind::Reno,
             recovery: Recovery::Reno,
-            start: WindowParams { initial_window: 2.0, initial_ssthresh: 20.0, byte_counting: false },
+            start: WindowStart { initial_window: 2.0, initial_ssthresh: 20.0, byte_counting: false },
             receiver_window: 20,
             rto: RtoParams::ns2(),
             limited_transmit: true,
@@ -58,21 +56,22 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
             handshake: connections.is_some(),
             timestamps: false,
         },
+        window: RenoParams {}.into(),
         acknowledge: AckPolicy::EachSegment,
         payload: Bytes::new(1000),
         headers: Bytes::new(40),
         source: Source::Endless,
-        connections,
+        connections: connections.map(Into::into),
         sampling: Sampling::EverySegment,
     }
 }
 
 fn four_links(ns2: bool) -> NetworkSpec {
     let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
-    let (timing, rules, dcf) = if ns2 {
-        (timing.ns2(), Rules::ns2(), DcfParams::dsss().ns2())
+    let (timing, rules, rendering) = if ns2 {
+        (timing.ns2(), Rules::ns2(), Rendering::Ns2)
     } else {
-        (timing, Rules::standard(), DcfParams::dsss())
+        (timing, Rules::standard(), Rendering::Standard)
     };
     NetworkSpec {
         nodes: (1..=4).flat_map(|l| [format!("s{l}"), format!("r{l}")]).collect(),
@@ -82,7 +81,8 @@ fn four_links(ns2: bool) -> NetworkSpec {
         rates: Vec::new(),
         losses: Vec::new(),
         wires: Vec::new(),
-        backoff: BackoffSpec::Dcf(dcf),
+        backoff: DcfParams::default().into(),
+        surroundings: Surroundings { rendering, ..Surroundings::default() },
         buffer: DropTail { limit_packets: 50 },
         proportional: None,
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
@@ -100,7 +100,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
 
 fn adaptive() -> NetworkSpec {
     let mut spec = four_links(false);
-    spec.backoff = BackoffSpec::Adaptive { params: AdaptiveParams::chen10(), prioritise_acks: false };
+    spec.backoff = AdaptiveParams::chen10().into();
     spec.buffer = DropTail { limit_packets: 1000 };
     for flow in &mut spec.flows {
         flow.traffic = Traffic::Tcp(tcp(Some(RttProportionalParams::chen10())));
@@ -283,8 +283,7 @@ const GOLDEN: [&str; 3] = [
 #[test]
 fn dummy_packets_keep_an_empty_link_contending() {
     let mut spec = adaptive();
-    let BackoffSpec::Adaptive { params, .. } = &mut spec.backoff else { unreachable!() };
-    params.dummy_packets = true;
+    spec.backoff = AdaptiveParams { dummies: true, ..AdaptiveParams::chen10() }.into();
     let result = Network::run(&spec, seconds(1, 5, 20));
     for link in &result.links {
         assert!(link.airtime.as_ref().unwrap().empty < Duration::from_millis(1), "{}", link.name);
@@ -483,7 +482,7 @@ fn links_have_rates_and_losses_of_their_own() {
     let one = |rates: Vec<LinkRate>, losses: Vec<LinkLoss>| {
         let mut spec = four_links(false);
         spec.flows.truncate(1);
-        spec.flows[0].traffic = saturated;
+        spec.flows[0].traffic = saturated.clone();
         (spec.rates, spec.losses) = (rates, losses);
         Network::run(&spec, seconds(1, 1, 20)).flows[0].goodput_pps
     };
@@ -506,8 +505,8 @@ fn urgent_categories_get_their_share_first() {
     let categories = [Category::Voice, Category::Video, Category::BestEffort, Category::Background];
     let mut spec = four_links(false);
     spec.mac = MacSpec::Dcf { timing, rules: Rules::standard() };
-    spec.backoff =
-        BackoffSpec::Edca { categories: categories.map(|c| EdcaParams::standard(c, PhyStandard::A)) };
+    spec.backoff = BackoffParams::Edca(EdcaParams::default());
+    spec.surroundings.physical_layer = PhysicalLayer::Ofdm;
     spec.data_rate = Rate::from_kbps(54_000);
     spec.flows = categories
         .iter()
@@ -562,7 +561,7 @@ proptest! {
         let ends: Vec<[f64; 4]> = places.iter().map(|&(x, y, dx, dy)| [x, y, x + dx, y + dy]).collect();
         let mut spec = if mac == 2 { adaptive() } else { four_links(mac == 1) };
         if mac == 3 {
-            spec.mac = MacSpec::Ideal { holding: Holding::Packet };
+            spec.mac = MacSpec::Ideal;
         }
         spec.medium = medium(&ends);
         spec.nodes = (0..2 * ends.len()).map(|i| format!("n{i}")).collect();

@@ -15,6 +15,7 @@ impl Network {
         }
         state.run += 1;
         state.is_active = true;
+        state.interval.began = self.now;
         let next = state.active.front().map(|&(from, _)| from);
         if !until.is_never() {
             self.host(until, Event::Stop(flow));

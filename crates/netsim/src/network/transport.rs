@@ -4,22 +4,25 @@ use super::{Event, Network};
 use crate::flow::{Connection, Flow};
 use crate::packet::{Body, Packet};
 use crate::spec::{Sampling, Source};
+use evenair_laws::backoff::Volume;
+use evenair_laws::connections::ConnectionLaw;
 use evenair_tcp::{Receiver, Segment, SegmentKind, Sender};
 use evenair_units::{Duration, Instant};
 
 impl Network {
     /// Opens one more connection of a flow.
     pub(super) fn open_connection(&mut self, flow: u32) {
-        let Some(spec) = self.flows[flow as usize].tcp().copied() else { return };
+        let Some(spec) = self.flows[flow as usize].tcp() else { return };
         let connection = |epoch| Connection {
             flow,
             epoch,
-            sender: Sender::new(spec.sender),
+            sender: Sender::new(spec.sender, &spec.window),
             receiver: Receiver::new(spec.acknowledge),
             arrived: 0,
             timer_queued: Instant::NEVER,
             ack_timer_queued: Instant::NEVER,
         };
+        let source = spec.source;
         let id = if let Some(id) = self.free.pop() {
             let place = &mut self.connections[id as usize];
             // Entries of its predecessor may still be in the event queue; they find nothing due.
@@ -30,7 +33,7 @@ impl Network {
             self.connections.len() as u32 - 1
         };
         let place = &mut self.connections[id as usize].sender;
-        match spec.source {
+        match source {
             Source::Endless => (),
             Source::Segments(_) => place.supply(0), // it takes from what remains of the transfer
             Source::Paced(_) => {
@@ -130,12 +133,16 @@ impl Network {
             let open = place.sender.is_open();
             let flow = &mut self.flows[packet.flow as usize];
             let sampling = flow.tcp().expect("it has a connection").sampling;
-            let round_trip = match sampling {
-                Sampling::EverySegment => Some(since_stamp(self.now, packet.answers)),
+            let of_segment = since_stamp(self.now, packet.answers);
+            if open {
+                flow.interval.add(of_segment, timed);
+            }
+            let measured = match sampling {
+                Sampling::EverySegment => Some(of_segment),
                 Sampling::OnePerWindow => timed,
             };
-            if let Some(round_trip) = round_trip {
-                flow.add_round_trip(round_trip, open, self.now >= self.meter.warm_at);
+            if let Some(round_trip) = measured {
+                flow.add_round_trip(round_trip, self.now >= self.meter.warm_at);
             }
             self.pump(id);
         } else {
@@ -186,9 +193,11 @@ impl Network {
             return;
         }
         let state = &mut self.flows[flow as usize];
-        let round_trip = state.take_interval();
+        let first = &self.queues[state.forward[0].queue as usize];
+        let backlog = Volume { packets: first.packets.len() as u64, bytes: first.bytes };
+        let view = state.take_interval(self.now, backlog);
         let law = state.law.as_mut().expect("only flows with a law are asked");
-        let wanted = law.on_interval(round_trip) as usize;
+        let wanted = law.on_interval(&view).max(1) as usize;
         let open: Vec<u32> = state
             .connections
             .iter()
@@ -210,7 +219,7 @@ impl Network {
     pub(super) fn schedule_connections(&mut self, flow: u32) {
         let Flow { law: Some(law), run, .. } = &self.flows[flow as usize] else { return };
         let event = Event::Connections(flow, *run);
-        self.host(self.now + law.params().interval, event);
+        self.host(self.now + law.interval(), event);
     }
 }
 

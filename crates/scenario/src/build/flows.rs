@@ -2,15 +2,15 @@
 
 use super::no_node;
 use crate::error::Mistake;
-use crate::language::{CategoryName, Preset, RoundTripSamples, UnsampledRule, WindowName};
+use crate::language::Preset;
 use crate::resolved::{ResolvedFlow, Sends, Settings};
-use evenair_laws::connections::{RttProportionalParams, Unsampled};
-use evenair_laws::window::WindowParams;
+use evenair_laws::connections::{ConnectionParams, RoundTripSamples};
+use evenair_laws::window::WindowStart;
 use evenair_netsim::{FlowSpec, Pattern, Sampling, Source, TcpSpec, Traffic};
-use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams, WindowKind};
+use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
 use evenair_units::Bytes;
-use evenair_wifi::{BROADCAST, Category};
+use evenair_wifi::BROADCAST;
 
 impl Settings {
     pub(super) fn flow_specs(&self, nodes: &[String], medium: &Medium) -> Result<Vec<FlowSpec>, Mistake> {
@@ -25,8 +25,8 @@ impl Settings {
                 name: flow.id.clone(),
                 path,
                 active: flow.activity.stretches(),
-                traffic: self.traffic(flow.sends)?,
-                category: flow.category.map_or(Category::BestEffort, CategoryName::category),
+                traffic: self.traffic(flow.sends),
+                category: flow.category.unwrap_or_default(),
             });
         }
         Ok(specs)
@@ -76,16 +76,16 @@ impl Settings {
         Ok(path)
     }
 
-    fn traffic(&self, sends: Sends) -> Result<Traffic, Mistake> {
+    fn traffic(&self, sends: Sends) -> Traffic {
         let (size, pattern) = match sends {
             Sends::Tcp { transfer, application_rate } => {
-                let spec = self.tcp_spec()?;
+                let spec = self.tcp_spec();
                 let source = match (transfer, application_rate) {
                     (Some(segments), _) => Source::Segments(segments.0),
                     (None, Some(rate)) => Source::Paced(rate.0.time_for(spec.payload)),
                     (None, None) => Source::Endless,
                 };
-                return Ok(Traffic::Tcp(TcpSpec { source, ..spec }));
+                return Traffic::Tcp(TcpSpec { source, ..spec });
             }
             Sends::Saturated { size } => (size, Pattern::Saturated),
             Sends::Cbr { size, pace, jitter } => {
@@ -96,22 +96,14 @@ impl Settings {
                 (size, Pattern::OnOff { interval: pace.interval(size), on: on.0, off: off.0 })
             }
         };
-        Ok(Traffic::Datagrams { size: size.0, pattern })
+        Traffic::Datagrams { size: size.0, pattern }
     }
 
-    fn tcp_spec(&self) -> Result<TcpSpec, Mistake> {
+    fn tcp_spec(&self) -> TcpSpec {
         let tcp = &self.tcp;
         let sender = SenderParams {
-            window: match tcp.window {
-                WindowName::Reno | WindowName::Newreno => WindowKind::Reno,
-                WindowName::Cubic => WindowKind::Cubic,
-            },
-            recovery: match (tcp.sack, tcp.window) {
-                (true, _) => Recovery::Sack,
-                (false, WindowName::Reno) => Recovery::Reno,
-                (false, WindowName::Newreno | WindowName::Cubic) => Recovery::NewReno,
-            },
-            start: WindowParams {
+            recovery: tcp.recovery(),
+            start: WindowStart {
                 initial_window: f64::from(tcp.initial_window.0),
                 initial_ssthresh: f64::from(tcp.initial_ssthresh.0),
                 byte_counting: self.preset == Preset::Standard,
@@ -135,23 +127,13 @@ impl Settings {
             timestamps: tcp.timestamps,
         };
         let delay = tcp.delayed_ack.0;
-        let connections = self.connections.map(|c| {
-            let params = RttProportionalParams {
-                per_second: c.k,
-                interval: c.interval.0,
-                hysteresis: c.hysteresis,
-                smoothed: c.smoothed,
-                connections_max: c.max,
-                unsampled: match c.unsampled {
-                    UnsampledRule::Hold => Unsampled::Hold,
-                    UnsampledRule::Halve => Unsampled::Halve,
-                    UnsampledRule::Grow => Unsampled::Grow,
-                },
-            };
-            params.validated().map_err(|e| super::mac::law_mistake("connections", e))
-        });
-        Ok(TcpSpec {
+        let samples = match &self.connections {
+            Some(ConnectionParams::RttProportional(law)) => law.samples,
+            _ => RoundTripSamples::default(),
+        };
+        TcpSpec {
             sender,
+            window: tcp.law(),
             acknowledge: if delay.is_zero() {
                 AckPolicy::EachSegment
             } else {
@@ -160,12 +142,12 @@ impl Settings {
             payload: tcp.payload.0,
             headers: tcp.headers.0,
             source: Source::Endless,
-            connections: connections.transpose()?,
-            sampling: match self.connections.map(|c| c.samples).unwrap_or_default() {
+            connections: self.connections.clone(),
+            sampling: match samples {
                 RoundTripSamples::Segments => Sampling::EverySegment,
                 RoundTripSamples::Windows => Sampling::OnePerWindow,
             },
-        })
+        }
     }
 
     /// A full data packet, network-layer size: the largest that any flow sends.
@@ -175,16 +157,5 @@ impl Settings {
             Sends::Saturated { size } | Sends::Cbr { size, .. } | Sends::OnOff { size, .. } => size.0,
         };
         self.flows.iter().map(of).max().expect("there is a flow")
-    }
-}
-
-impl CategoryName {
-    pub(super) const fn category(self) -> Category {
-        match self {
-            Self::Voice => Category::Voice,
-            Self::Video => Category::Video,
-            Self::BestEffort => Category::BestEffort,
-            Self::Background => Category::Background,
-        }
     }
 }

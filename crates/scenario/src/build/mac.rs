@@ -1,17 +1,18 @@
 //! From the scenario's MAC and back-off law to those of the packet world.
 
 use crate::error::Mistake;
-use crate::language::{
-    AckPriority, AckTimeout, BackoffLaw, BackoffUnitName, CategoryTable, HoldingLaw, Measure, PreambleKind,
-    Preset,
-};
+use crate::language::{AckTimeout, HoldingLaw, PreambleKind, Preset};
+use crate::law;
 use crate::quantity::{RateQuantity, Time};
 use crate::resolved::{Distance, MacRules, Settings};
-use evenair_laws::BadParameter;
-use evenair_laws::backoff::{AdaptiveParams, BackoffUnit, DcfParams, QueueMeasure};
-use evenair_netsim::{BackoffSpec, MacSpec, NetworkSpec};
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{
+    BackoffLaw, BackoffParams, DcfParams, FullPacket, Holding, LinkRole, PhysicalLayer, Rendering, Scope,
+    Surroundings,
+};
+use evenair_netsim::{MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
-use evenair_wifi::{Category, ControlRate, EdcaParams, Holding, MacTiming, PhyStandard, Preamble, Rules};
+use evenair_wifi::{ControlRate, MacTiming, Preamble, Rules};
 
 /// The greatest coverage class (IEEE 802.11-2016 clause 9.4.2.9).
 pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
@@ -23,7 +24,7 @@ impl Settings {
             rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Fixed(rate.0))
         };
         let (timing, common) = match self.mac.rules {
-            MacRules::Ideal { holding } => return Ok(self.ideal_spec(holding)),
+            MacRules::Ideal { .. } => return Ok(MacSpec::Ideal),
             MacRules::B { preamble: PreambleKind::Long, basic_rate, common } => {
                 (MacTiming::b(Preamble::Long, basic_rate.0), common)
             }
@@ -37,8 +38,7 @@ impl Settings {
             Some(distance) => (distance.lengthen(timing, longest)?, Rules::standard()),
             None => (timing.ns2(), Rules::ns2()),
         };
-        let edca = matches!(self.backoff, BackoffLaw::Edca { .. });
-        let timing = if edca { timing.qos() } else { timing };
+        let timing = if self.contends_by_category() { timing.qos() } else { timing };
         let timing = MacTiming { sensing_delay: common.sensing_delay.0, ..timing };
         let rules = Rules {
             rts_threshold: common.rts_threshold.map(|size| size.0),
@@ -49,96 +49,49 @@ impl Settings {
         Ok(MacSpec::Dcf { timing, rules: self.radio.map_or(rules, |radio| radio.capture(rules)) })
     }
 
-    fn ideal_spec(&self, holding: HoldingLaw) -> MacSpec {
-        let mean = self.mac.data_rate.0.time_for(self.packet_size());
-        let holding = match holding {
-            HoldingLaw::Packet => Holding::Packet,
-            HoldingLaw::Exponential => Holding::Exponential(mean),
-            HoldingLaw::Uniform => Holding::Uniform(mean),
-        };
-        MacSpec::Ideal { holding }
-    }
-
-    pub(super) fn backoff_spec(&self, mac: &MacSpec) -> Result<BackoffSpec, Mistake> {
-        match self.backoff {
-            BackoffLaw::Dcf { window_min, window_max } => {
-                let params = DcfParams {
-                    window_min: window_min.expect(RESOLVED),
-                    window_max: window_max.expect(RESOLVED),
-                    ..DcfParams::dsss()
-                };
-                let params = if self.preset == Preset::Ns2 { params.ns2() } else { params };
-                params.validated().map(BackoffSpec::Dcf).map_err(|e| law_mistake("backoff", e))
-            }
-            BackoffLaw::Edca { voice, video, best_effort, background } => {
-                if self.mac.is_ideal() || self.preset == Preset::Ns2 {
-                    return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
-                }
-                let names = ["voice", "video", "best_effort", "background"];
-                let categories = [voice, video, best_effort, background].map(CategoryTable::params);
-                for (category, name) in categories.iter().zip(names) {
-                    let table = format!("backoff.{name}");
-                    category.backoff().validated().map_err(|e| law_mistake(&table, e))?;
-                    if !(1..=15).contains(&category.aifsn) {
-                        return Err(Mistake::at(&format!("{table}.aifsn"), "must lie between 1 and 15"));
-                    }
-                }
-                Ok(BackoffSpec::Edca { categories })
-            }
-            BackoffLaw::Adaptive {
-                alpha,
-                beta,
-                r_max,
-                interval,
-                measure,
-                unit,
-                acks,
-                drop,
-                dummies,
-                slotted,
-                redraw,
-            } => {
-                let params = AdaptiveParams {
-                    unit: self.backoff_unit(unit, mac),
-                    step: alpha,
-                    beta,
-                    aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
-                    update_interval: interval.0,
-                    measure: match measure {
-                        Measure::Packets => QueueMeasure::Packets,
-                        Measure::Bytes => QueueMeasure::Bytes,
-                    },
-                    packet_bytes: self.tcp.payload.0,
-                    slotted,
-                    redraws: redraw,
-                    dummy_packets: dummies,
-                    drops: drop,
-                    pinned_at_max: false,
-                };
-                let prioritise_acks = acks == AckPriority::High;
-                // What will be pinned must have a bound.
-                AdaptiveParams { pinned_at_max: prioritise_acks, ..params }
-                    .validated()
-                    .map_err(|e| law_mistake("backoff", e))?;
-                Ok(BackoffSpec::Adaptive { params, prioritise_acks })
-            }
-        }
-    }
-}
-
-impl Settings {
-    fn backoff_unit(&self, unit: BackoffUnitName, mac: &MacSpec) -> BackoffUnit {
+    /// What a back-off law may depend on.
+    pub(super) fn surroundings(&self, mac: &MacSpec) -> Surroundings {
         let (size, rate) = (self.packet_size(), self.mac.data_rate.0);
-        match (unit, mac) {
-            (BackoffUnitName::OwnPacket, _) => BackoffUnit::Frame,
-            (BackoffUnitName::OwnBits, _) => BackoffUnit::Packet,
-            (BackoffUnitName::DataPacket, MacSpec::Dcf { timing, .. }) => {
-                BackoffUnit::Common(timing.data(size, rate))
-            }
-            (BackoffUnitName::DataPacket, MacSpec::Ideal { .. }) | (BackoffUnitName::DataBits, _) => {
-                BackoffUnit::Common(rate.time_for(size))
-            }
+        let bits = rate.time_for(size);
+        let (frame, slot) = match mac {
+            MacSpec::Dcf { timing, .. } => (timing.data(size, rate), timing.slot),
+            MacSpec::Ideal => (bits, Surroundings::default().slot),
+        };
+        let holding = match self.mac.rules {
+            MacRules::Ideal { holding: HoldingLaw::Exponential } => Holding::Exponential(bits),
+            MacRules::Ideal { holding: HoldingLaw::Uniform } => Holding::Uniform(bits),
+            _ => Holding::Packet,
+        };
+        Surroundings {
+            physical_layer: self.mac.phy().map_or(PhysicalLayer::Dsss, |phy| phy.standard.layer()),
+            rendering: match self.preset {
+                Preset::Standard => Rendering::Standard,
+                Preset::Ns2 => Rendering::Ns2,
+            },
+            slot,
+            packet: FullPacket { payload: self.tcp.payload.0, frame, bits },
+            holding,
         }
+    }
+
+    /// The back-off law, complete, where its MAC is.
+    pub(super) fn backoff(&self, surroundings: &Surroundings) -> Result<BackoffParams, Mistake> {
+        if self.contends_by_category() && (self.mac.is_ideal() || self.preset == Preset::Ns2) {
+            return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
+        }
+        if let BackoffParams::Dcf(DcfParams { window_min: Some(0), .. }) = self.backoff
+            && self.preset == Preset::Ns2
+        {
+            let why = "0 is not allowed: at least 1 slot, since ns-2's draw excludes the window's end";
+            return Err(Mistake::at("backoff.window_min", why));
+        }
+        law::complete("backoff", self.backoff.clone(), surroundings)
+    }
+
+    /// Whether the back-off law has a queue per access category.
+    fn contends_by_category(&self) -> bool {
+        let anywhere = LinkRole::data(Surroundings::default());
+        self.backoff.begin(&anywhere).scope() == Scope::Category
     }
 }
 
@@ -167,64 +120,10 @@ impl Distance {
     }
 }
 
-const RESOLVED: &str = "defaults are resolved when a scenario is read";
-
-impl BackoffLaw {
-    /// Writes out what depends on the physical layer.
-    pub(crate) fn resolve(mut self, phy: Option<PhyStandard>) -> Self {
-        match &mut self {
-            Self::Dcf { window_min, window_max } => {
-                let ofdm = matches!(phy, Some(PhyStandard::A | PhyStandard::G));
-                let windows = if ofdm { DcfParams::ofdm() } else { DcfParams::dsss() };
-                window_min.get_or_insert(windows.window_min);
-                window_max.get_or_insert(windows.window_max);
-            }
-            Self::Edca { voice, video, best_effort, background } => {
-                let phy = phy.unwrap_or(PhyStandard::B);
-                voice.resolve(Category::Voice, phy);
-                video.resolve(Category::Video, phy);
-                best_effort.resolve(Category::BestEffort, phy);
-                background.resolve(Category::Background, phy);
-            }
-            Self::Adaptive { beta, r_max, .. } => {
-                // The thesis gives a bound only in chapter 4, where it is 8/beta.
-                if *beta > 0.0 {
-                    r_max.get_or_insert(8.0 / *beta);
-                }
-            }
-        }
-        self
-    }
-}
-
-impl CategoryTable {
-    fn resolve(&mut self, category: Category, phy: PhyStandard) {
-        let standard = EdcaParams::standard(category, phy);
-        self.window_min.get_or_insert(standard.window_min);
-        self.window_max.get_or_insert(standard.window_max);
-        self.aifsn.get_or_insert(standard.aifsn);
-        self.txop.get_or_insert(Time(standard.txop_limit));
-    }
-
-    fn params(self) -> EdcaParams {
-        EdcaParams {
-            window_min: self.window_min.expect(RESOLVED),
-            window_max: self.window_max.expect(RESOLVED),
-            aifsn: self.aifsn.expect(RESOLVED),
-            txop_limit: self.txop.expect(RESOLVED).0,
-        }
-    }
-}
-
-pub(super) fn law_mistake(table: &str, error: BadParameter) -> Mistake {
-    let key = if error.name == "update_interval" { "interval" } else { error.name };
-    Mistake::at(&format!("{table}.{key}"), format!("{} is not allowed: {}", error.value, error.allowed))
-}
-
 /// Airtime of one packet and its link-layer acknowledgement at a rate, inter-frame spaces counted, back-off not.
 pub(crate) fn airtime(network: &NetworkSpec, size: Bytes, rate: Rate) -> Duration {
     match network.mac {
         MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
-        MacSpec::Ideal { .. } => rate.time_for(size),
+        MacSpec::Ideal => rate.time_for(size),
     }
 }

@@ -1,8 +1,14 @@
-//! TCP endpoints and connections.
+//! TCP endpoints.
 
+use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use evenair_laws::window::WindowParams;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
 /// One list of keys, two tables: as it is written, where any key may be left out, and complete.
 macro_rules! tables {
@@ -11,14 +17,14 @@ macro_rules! tables {
         $written:ident, $complete:ident { $($(#[$key_doc:meta])* $key:ident: $value:ty,)* }
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $written {
             $($(#[$key_doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$value>,)*
         }
 
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize)]
         pub struct $complete {
             $($(#[$key_doc])* pub $key: $value,)*
         }
@@ -29,7 +35,7 @@ tables! {
     /// TCP endpoints.
     TcpTable, ResolvedTcp {
         /// Which window law.
-        window: WindowName,
+        window: Window,
         /// Payload of a segment.
         payload: Size,
         /// IP and TCP headers; also the size of an acknowledgement.
@@ -65,76 +71,63 @@ tables! {
     }
 }
 
-/// Which window law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowName {
-    /// TCP Reno.
-    Reno,
-    /// TCP Reno's window with NewReno's recovery.
+/// Which window law: its name, or a table with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Window {
+    /// TCP Reno's window with NewReno's recovery: a word of the language, not a law.
     Newreno,
-    /// TCP CUBIC.
-    Cubic,
+    /// A law.
+    Law(WindowParams),
 }
 
-/// How many connections each flow keeps: n = max(1, int(k·T)).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Connections {
-    /// Connections per second of round-trip time.
-    pub k: f64,
-    /// How often the number is evaluated.
-    #[serde(default = "connections::interval")]
-    pub interval: Time,
-    /// How far k·T must move beyond its whole number before n follows.
-    #[serde(default)]
-    pub hysteresis: f64,
-    /// Whether n is the mean of its new and its last value.
-    #[serde(default)]
-    pub smoothed: bool,
-    /// The most connections that are kept.
-    #[serde(default = "connections::max")]
-    pub max: u32,
-    /// Which round trips make T.
-    #[serde(default)]
-    pub samples: RoundTripSamples,
-    /// What an interval without any does to n.
-    #[serde(default)]
-    pub unsampled: UnsampledRule,
-}
+const NEWRENO: &str = "newreno";
 
-/// Which round trips make T.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RoundTripSamples {
-    /// Those of all segments that are acknowledged.
-    #[default]
-    Segments,
-    /// Those that the retransmission timer samples, one a window.
-    Windows,
-}
-
-/// What an interval without a round trip does to the number of connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnsampledRule {
-    /// It is held.
-    #[default]
-    Hold,
-    /// It is halved.
-    Halve,
-    /// T grows by the interval: n runs away.
-    Grow,
-}
-
-mod connections {
-    use crate::quantity::Time;
-    use evenair_laws::connections::RttProportionalParams;
-
-    pub(super) const fn interval() -> Time {
-        Time(RttProportionalParams::chen10().interval)
+impl Serialize for Window {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Newreno => serializer.serialize_str(NEWRENO),
+            Self::Law(law) => law::write(law, serializer),
+        }
     }
-    pub(super) const fn max() -> u32 {
-        RttProportionalParams::chen10().connections_max
+}
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameOrTable;
+        impl<'de> Visitor<'de> for NameOrTable {
+            type Value = Window;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a window law such as \"cubic\", or a table with its parameters")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<Window, E> {
+                if name == NEWRENO {
+                    return Ok(Window::Newreno);
+                }
+                let known = law::names::<WindowParams>(&[NEWRENO]);
+                if !known.iter().any(|known| known == name) {
+                    let known = known.join(", ");
+                    return Err(E::custom(format!("there is no window law `{name}`; there are {known}")));
+                }
+                <WindowParams as Deserialize>::deserialize(name.into_deserializer()).map(Window::Law)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Window, A::Error> {
+                <WindowParams as Deserialize>::deserialize(MapAccessDeserializer::new(table)).map(Window::Law)
+            }
+        }
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+impl JsonSchema for Window {
+    fn schema_name() -> Cow<'static, str> {
+        "Window".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<WindowParams>();
+        let names = law::names::<WindowParams>(&[NEWRENO]);
+        json_schema!({
+            "description": "A window law: its name, or a table with its parameters; newreno is Reno's with NewReno's recovery.",
+            "anyOf": [{ "type": "string", "enum": names }, table],
+        })
     }
 }

@@ -1,7 +1,8 @@
 //! Flows, complete.
 
-use crate::language::{CategoryName, FlowTable, TrafficKind};
+use crate::language::{FlowTable, TrafficKind};
 use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use evenair_laws::backoff::Category;
 use evenair_units::{Bytes, Duration, Instant};
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ pub struct ResolvedFlow {
     pub via: Option<Vec<String>>,
     /// Its access category; best effort, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub category: Option<CategoryName>,
+    pub category: Option<Category>,
     /// How much it counts in the best allocation; 1, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,

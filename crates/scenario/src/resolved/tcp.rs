@@ -1,9 +1,11 @@
 //! TCP endpoints, complete.
 
 use crate::error::Mistake;
-use crate::language::{Preset, ResolvedTcp, TcpTable, WindowName};
+use crate::language::{Preset, ResolvedTcp, TcpTable, Window};
+use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
-use evenair_tcp::RtoParams;
+use evenair_laws::window::{CubicParams, RenoParams, WindowParams};
+use evenair_tcp::{Recovery, RtoParams};
 use evenair_units::{Bytes, Duration};
 
 /// The largest IP packet (RFC 791: the total length has 16 bits) \[bytes\].
@@ -14,10 +16,15 @@ impl TcpTable {
     pub(crate) fn resolve(self, preset: Preset, come_and_go: bool) -> Result<ResolvedTcp, Mistake> {
         let ns2 = preset == Preset::Ns2;
         let rto = if ns2 { RtoParams::ns2() } else { RtoParams::rfc6298() };
-        let window = self.window.unwrap_or(if ns2 { WindowName::Reno } else { WindowName::Cubic });
+        let window = match self.window {
+            Some(Window::Law(law)) => Window::Law(law::complete("tcp.window", law, &())?),
+            Some(Window::Newreno) => Window::Newreno,
+            None if ns2 => Window::Law(RenoParams::default().into()),
+            None => Window::Law(CubicParams::default().into()),
+        };
         // Today's endpoints are CUBIC's; who asks for Reno or NewReno means those of the papers, whose acknowledgements
         // are neither selective nor delayed.
-        let today = window == WindowName::Cubic;
+        let today = matches!(window, Window::Law(WindowParams::Cubic(_)));
         let sack = self.sack.unwrap_or(today);
         let rack = self.rack.unwrap_or(sack && !ns2);
         let packets = |given: Option<PacketCount>, default: u32| given.unwrap_or(PacketCount(default));
@@ -77,6 +84,23 @@ impl ResolvedTcp {
             return Err(Mistake::at("tcp.payload", why));
         }
         Ok(())
+    }
+
+    /// How losses are repaired.
+    pub(crate) fn recovery(&self) -> Recovery {
+        match (self.sack, &self.window) {
+            (true, _) => Recovery::Sack,
+            (false, Window::Law(WindowParams::Reno(_))) => Recovery::Reno,
+            (false, _) => Recovery::NewReno,
+        }
+    }
+
+    /// The window law.
+    pub(crate) fn law(&self) -> WindowParams {
+        match &self.window {
+            Window::Newreno => RenoParams::default().into(),
+            Window::Law(law) => law.clone(),
+        }
     }
 
     /// A full segment, with its headers.

@@ -9,9 +9,10 @@
 use crate::record::RunRecord;
 use crate::world::blank;
 use evenair_des::Stream;
+use evenair_laws::backoff::{BackoffParams, DcfParams};
 use evenair_netsim::{MacSpec, Network};
 use evenair_optimum::max_min::{Demand, domains, fill, grouped};
-use evenair_scenario::{BackoffLaw, RateQuantity, Resolved, Scenario, Size};
+use evenair_scenario::{RateQuantity, Resolved, Scenario, Size};
 use evenair_topology::{Medium, Position, Router, generate, maximal_cliques};
 use evenair_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
@@ -139,8 +140,8 @@ fn placed(base: &Resolved, seed: u64) -> Result<Resolved, String> {
 
 fn mean_backoff(scenario: &Resolved) -> Result<Duration, String> {
     let network = scenario.network();
-    match (network.mac, scenario.settings().backoff) {
-        (MacSpec::Dcf { timing, .. }, BackoffLaw::Dcf { window_min: Some(window), .. }) => {
+    match (network.mac, &scenario.settings().backoff) {
+        (MacSpec::Dcf { timing, .. }, &BackoffParams::Dcf(DcfParams { window_min: Some(window), .. })) => {
             Ok(timing.slot.mul_f64(f64::from(window) / 2.0))
         }
         _ => Err("the fair-share point is one of 802.11's DCF".into()),

@@ -2,13 +2,15 @@
 
 use super::{LossMeasure, Phase, Recovery, Sender};
 use crate::scoreboard::DUPLICATE_THRESHOLD;
-use evenair_laws::window::WindowLaw;
+use evenair_laws::window::{Acked, WindowLaw};
 use evenair_units::Instant;
 
 impl Sender {
     /// One more acknowledgement that moves nothing.
     pub(super) fn handle_duplicate(&mut self, now: Instant) {
-        if self.phase == Phase::Recovery {
+        let (in_recovery, flight) = (self.phase == Phase::Recovery, self.outstanding());
+        self.tell(now, &Acked { in_recovery, flight, ..Acked::default() });
+        if in_recovery {
             self.inflation += 1.0; // RFC 5681 section 3.2 step 4
             return;
         }
@@ -24,7 +26,7 @@ impl Sender {
     /// Recovery begins: the window is cut.
     pub(super) fn begin_recovery(&mut self, now: Instant) {
         self.stats.fast_retransmits += 1;
-        self.law.on_loss(self.loss());
+        self.law.on_loss(&self.loss(now));
         self.phase = Phase::Recovery;
         self.partial = false;
         self.recover = self.highest;

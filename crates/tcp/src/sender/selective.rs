@@ -7,7 +7,7 @@ use super::reduction::ProportionalRateReduction;
 use super::{Guard, Phase, Sender};
 use crate::Segment;
 use crate::scoreboard::{Fate, Mark};
-use evenair_laws::window::WindowLaw;
+use evenair_laws::window::{Acked, WindowLaw};
 use evenair_units::{Duration, Instant};
 
 /// What an acknowledgement told.
@@ -26,6 +26,7 @@ impl Sender {
     pub(super) fn handle_selective(&mut self, now: Instant, ack: &Segment) {
         let expected = ack.number;
         let advances = expected > self.oldest;
+        let flight = self.outstanding();
         let news = self.take_news(now, ack);
         if let Some(round_trip) = news.round_trip
             && self.params.rack
@@ -33,7 +34,7 @@ impl Sender {
         {
             self.add_sample(round_trip);
         }
-        self.finish_probe(expected, news.delivered == 0 && !advances);
+        self.finish_probe(now, expected, news.delivered == 0 && !advances);
         if self.phase != Phase::Open && expected >= self.recover {
             self.phase = Phase::Open;
         }
@@ -47,12 +48,13 @@ impl Sender {
         if begins {
             self.recover_selectively(now);
         }
-        if self.phase == Phase::Recovery {
+        let in_recovery = self.phase == Phase::Recovery;
+        if in_recovery {
             let (pipe, threshold) = (self.scoreboard.pipe(), self.law.slow_start_threshold());
             self.prr.on_ack(news.delivered, pipe, threshold, advances && found.lost == 0);
-        } else if advances {
-            self.grow(now, news.delivered);
         }
+        let segments = news.delivered;
+        self.tell(now, &Acked { segments, advances, in_recovery, flight, ..Acked::default() });
         if advances && !begins {
             self.rearm(now);
         }
@@ -197,10 +199,10 @@ impl Sender {
     }
 
     /// What an acknowledgement says of the probe (section 7.4).
-    fn finish_probe(&mut self, expected: u32, pure_duplicate: bool) {
+    fn finish_probe(&mut self, now: Instant, expected: u32, pure_duplicate: bool) {
         let Some(probe) = self.probe.filter(|probe| expected >= probe.end) else { return };
         if probe.repeated && expected > probe.end && self.phase == Phase::Open {
-            self.law.on_loss(self.loss()); // it repaired a loss that nobody else saw
+            self.law.on_loss(&self.loss(now)); // it repaired a loss that nobody else saw
         } else if probe.repeated && expected == probe.end && !pure_duplicate {
             return; // the original and the probe: a second acknowledgement may come
         }

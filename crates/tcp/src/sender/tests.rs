@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::{AckPolicy, Receiver};
+use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
 fn params(recovery: Recovery) -> SenderParams {
     SenderParams {
-        window: WindowKind::Reno,
         recovery,
         start: start(2.0, 64.0),
         receiver_window: 1000,
@@ -22,8 +22,12 @@ fn params(recovery: Recovery) -> SenderParams {
     }
 }
 
-fn start(initial_window: f64, initial_ssthresh: f64) -> WindowParams {
-    WindowParams { initial_window, initial_ssthresh, byte_counting: false }
+fn reno(params: SenderParams) -> Sender {
+    Sender::new(params, &RenoParams {}.into())
+}
+
+fn start(initial_window: f64, initial_ssthresh: f64) -> WindowStart {
+    WindowStart { initial_window, initial_ssthresh, byte_counting: false }
 }
 
 fn at(ms: u64) -> Instant {
@@ -41,14 +45,14 @@ fn ack(number: u32) -> Segment {
 /// A sender in congestion avoidance with `window` segments under way from number zero.
 fn with_flight(kind: Recovery, window: u32) -> Sender {
     let start = start(f64::from(window), 2.0);
-    let mut sender = Sender::new(SenderParams { start, ..params(kind) });
+    let mut sender = reno(SenderParams { start, ..params(kind) });
     assert_eq!(send_all(&mut sender, at(0)).len(), window as usize);
     sender
 }
 
 #[test]
 fn slow_start_sends_two_for_each_acknowledgement() {
-    let mut sender = Sender::new(params(Recovery::Reno));
+    let mut sender = reno(params(Recovery::Reno));
     assert_eq!(send_all(&mut sender, at(0)), [0, 1]);
     sender.handle_reply(at(100), ack(1));
     assert_eq!(send_all(&mut sender, at(100)), [2, 3]);
@@ -58,7 +62,7 @@ fn slow_start_sends_two_for_each_acknowledgement() {
 fn the_receiver_window_limits_the_flight() {
     for (grows_unused, window) in [(false, 3.0), (true, 6.0)] {
         let limited = SenderParams { receiver_window: 3, grows_unused, ..params(Recovery::Reno) };
-        let mut sender = Sender::new(limited);
+        let mut sender = reno(limited);
         send_all(&mut sender, at(0));
         for n in 1..=4 {
             sender.handle_reply(at(10), ack(n));
@@ -95,7 +99,7 @@ fn the_third_duplicate_retransmits_and_further_ones_release_new_segments() {
 fn partial_acknowledgements_as_in_ns2_shrink_the_window_and_restart_the_timer_once() {
     let start = start(20.0, 2.0);
     let rules = SenderParams { start, loss_measure: LossMeasure::Window, ..params(Recovery::NewReno) };
-    let mut sender = Sender::new(rules);
+    let mut sender = reno(rules);
     send_all(&mut sender, at(0));
     for _ in 0..15 {
         sender.handle_reply(at(100), ack(0));
@@ -116,7 +120,7 @@ fn partial_acknowledgements_as_in_ns2_shrink_the_window_and_restart_the_timer_on
 #[test]
 fn limited_transmit_sends_new_segments_for_two_duplicates() {
     let start = start(4.0, 2.0);
-    let mut sender = Sender::new(SenderParams { start, limited_transmit: true, ..params(Recovery::Reno) });
+    let mut sender = reno(SenderParams { start, limited_transmit: true, ..params(Recovery::Reno) });
     send_all(&mut sender, at(0));
     for n in [4, 5] {
         sender.handle_reply(at(10), ack(0));
@@ -186,7 +190,7 @@ fn karn_takes_no_sample_of_a_repeated_segment() {
 
 #[test]
 fn a_connection_opens_drains_and_closes() {
-    let mut sender = Sender::new(SenderParams { handshake: true, ..params(Recovery::Reno) });
+    let mut sender = reno(SenderParams { handshake: true, ..params(Recovery::Reno) });
     assert_eq!(sender.poll_transmit(at(0)).unwrap().kind, SegmentKind::Syn);
     assert_eq!(sender.poll_transmit(at(0)), None);
     sender.handle_reply(at(40), Segment::plain(SegmentKind::SynAck, 0));
@@ -204,7 +208,7 @@ fn a_connection_opens_drains_and_closes() {
 
 #[test]
 fn a_lost_syn_is_repeated() {
-    let mut sender = Sender::new(SenderParams { handshake: true, ..params(Recovery::Reno) });
+    let mut sender = reno(SenderParams { handshake: true, ..params(Recovery::Reno) });
     sender.poll_transmit(at(0));
     sender.handle_timeout(at(1000));
     assert_eq!(sender.poll_transmit(at(1000)).unwrap().kind, SegmentKind::Syn);
@@ -267,7 +271,7 @@ fn after_a_timeout_what_arrived_is_not_sent_again() {
 /// A sender that finds losses by time, with `window` segments under way and a round trip of 100 ms known.
 fn by_time(window: u32) -> Sender {
     let rules = SenderParams { rack: true, tail_loss_probe: true, ..params(Recovery::Sack) };
-    let mut sender = Sender::new(SenderParams { start: start(f64::from(window), 2.0), ..rules });
+    let mut sender = reno(SenderParams { start: start(f64::from(window), 2.0), ..rules });
     assert_eq!(send_all(&mut sender, at(0)).len(), window as usize);
     sender
 }
@@ -337,10 +341,11 @@ fn a_probe_that_repaired_a_loss_unseen_cuts_the_window() {
 
 #[test]
 fn repeated_timeouts_of_one_flight_cut_once() {
-    for (window, kept) in [(WindowKind::Reno, 5.0), (WindowKind::Cubic, 7.0)] {
+    for (window, kept) in [(RenoParams {}.into(), 5.0), (CubicParams::rfc9438().into(), 7.0)] {
+        let window: WindowParams = window;
         for recovery in [Recovery::NewReno, Recovery::Sack] {
             let start = start(10.0, 2.0);
-            let mut sender = Sender::new(SenderParams { window, start, ..params(recovery) });
+            let mut sender = Sender::new(SenderParams { start, ..params(recovery) }, &window);
             send_all(&mut sender, at(0));
             for _ in 0..4 {
                 let due = sender.poll_timeout();
@@ -355,7 +360,7 @@ fn repeated_timeouts_of_one_flight_cut_once() {
 #[test]
 fn a_lost_syn_leaves_a_window_of_one() {
     let opening = SenderParams { handshake: true, start: start(10.0, 64.0), ..params(Recovery::Sack) };
-    let mut sender = Sender::new(opening);
+    let mut sender = reno(opening);
     sender.poll_transmit(at(0));
     sender.handle_timeout(at(1000));
     sender.poll_transmit(at(1000));
@@ -366,7 +371,7 @@ fn a_lost_syn_leaves_a_window_of_one() {
 
 #[test]
 fn an_application_that_offers_little_does_not_grow_the_window() {
-    let mut sender = Sender::new(params(Recovery::NewReno));
+    let mut sender = reno(params(Recovery::NewReno));
     sender.supply(1);
     assert_eq!(send_all(&mut sender, at(0)), [0]);
     sender.handle_reply(at(100), ack(1));
@@ -380,7 +385,7 @@ fn an_application_that_offers_little_does_not_grow_the_window() {
 
 #[test]
 fn timestamps_measure_every_acknowledgement_and_repetitions_too() {
-    let mut sender = Sender::new(SenderParams { timestamps: true, ..params(Recovery::NewReno) });
+    let mut sender = reno(SenderParams { timestamps: true, ..params(Recovery::NewReno) });
     let first = sender.poll_transmit(at(5)).unwrap();
     sender.handle_timeout(sender.poll_timeout());
     let again = sender.poll_transmit(at(1005)).unwrap();
@@ -397,7 +402,8 @@ fn timestamps_measure_every_acknowledgement_and_repetitions_too() {
 #[test]
 fn cubic_keeps_seventy_percent() {
     let start = start(20.0, 2.0);
-    let mut sender = Sender::new(SenderParams { start, window: WindowKind::Cubic, ..params(Recovery::Sack) });
+    let mut sender =
+        Sender::new(SenderParams { start, ..params(Recovery::Sack) }, &CubicParams::rfc9438().into());
     send_all(&mut sender, at(0));
     sender.handle_reply(at(100), sack(0, &[(1, 4)]));
     assert!((sender.congestion_window() - 14.0).abs() < 1e-12);
@@ -428,7 +434,7 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
 #[test]
 fn a_probe_needs_selective_acknowledgements_and_rack() {
     for (recovery, rack) in [(Recovery::NewReno, true), (Recovery::NewReno, false), (Recovery::Sack, false)] {
-        let mut sender = Sender::new(SenderParams { rack, tail_loss_probe: true, ..params(recovery) });
+        let mut sender = reno(SenderParams { rack, tail_loss_probe: true, ..params(recovery) });
         send_all(&mut sender, at(0));
         sender.handle_reply(at(100), ack(1));
         send_all(&mut sender, at(100));
@@ -446,7 +452,11 @@ proptest! {
     fn a_connection_survives_any_network(
         fates in fates(),
         recovery in prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno), Just(Recovery::Sack)],
-        cubic in any::<bool>(),
+        window in prop_oneof![
+            Just(WindowParams::from(RenoParams {})),
+            Just(CubicParams::rfc9438().into()),
+            Just(QuicTcpParams { target: 5.0, ..QuicTcpParams::qcsma() }.into()),
+        ],
         timestamps in any::<bool>(),
         handshake in any::<bool>(),
         limited_transmit in any::<bool>(),
@@ -454,9 +464,9 @@ proptest! {
         rack in any::<bool>(),
         tail_loss_probe in any::<bool>(),
     ) {
-        let window = if cubic { WindowKind::Cubic } else { WindowKind::Reno };
-        let mut sender =
-            Sender::new(SenderParams { window, limited_transmit, rack, tail_loss_probe, handshake, timestamps, ..params(recovery) });
+        let rules =
+            SenderParams { limited_transmit, rack, tail_loss_probe, handshake, timestamps, ..params(recovery) };
+        let mut sender = Sender::new(rules, &window);
         let policy =
             if delayed { AckPolicy::Delayed { delay: Duration::from_millis(100), quick: 16 } } else { AckPolicy::EachSegment };
         let mut receiver = Receiver::new(policy);

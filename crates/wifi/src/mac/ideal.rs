@@ -12,27 +12,13 @@ use crate::air::{Contender, Effects, Head, Outcome, Up, Wake};
 use crate::ledger::{Doing, Ledger};
 use crate::timeline::{FrameKind, FrameRecord, Timeline};
 use evenair_des::Stream;
-use evenair_laws::backoff::Access;
+use evenair_laws::backoff::{Access, Holding};
 use evenair_topology::ConflictGraph;
 use evenair_units::{Duration, Instant};
-
-/// How long a link holds the medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holding {
-    /// As long as its packet takes at its rate.
-    Packet,
-    /// Exponential with this mean.
-    Exponential(Duration),
-    /// Uniform between zero and twice the mean.
-    Uniform(Duration),
-    /// Always the same.
-    Fixed(Duration),
-}
 
 #[derive(Clone, Debug)]
 struct Link {
     access: Access,
-    holding: Holding,
     head: Option<Head>,
     airtime: Duration,
     /// How many conflicting links transmit.
@@ -57,13 +43,12 @@ pub struct IdealAir {
 }
 
 impl IdealAir {
-    /// An idle medium. `links` gives each link's sender, its law's answer, how long it holds, and its stream.
-    pub fn new(conflicts: ConflictGraph, links: Vec<(u32, Access, Holding, Stream)>) -> Self {
+    /// An idle medium. `links` gives each link's sender, its law's answer, and its stream.
+    pub fn new(conflicts: ConflictGraph, links: Vec<(u32, Access, Stream)>) -> Self {
         assert_eq!(conflicts.links(), links.len(), "the conflict graph is of other links");
         let senders = links.iter().map(|&(sender, ..)| sender).collect();
-        let links = links.into_iter().map(|(_, access, holding, stream)| Link {
+        let links = links.into_iter().map(|(_, access, stream)| Link {
             access,
-            holding,
             head: None,
             airtime: Duration::ZERO,
             blockers: 0,
@@ -138,8 +123,9 @@ impl IdealAir {
         link.from = Instant::NEVER;
         link.generation = link.generation.wrapping_add(1); // its own wake may still come, after a lot
         link.transmitting_since = Some(now);
-        let held = match link.holding {
-            Holding::Packet => link.airtime,
+        let held = match link.access.holding {
+            // Its packets are offered one by one, each after a back-off of its own.
+            Holding::Packet | Holding::Burst(_) => link.airtime,
             Holding::Exponential(mean) => link.stream.exponential(mean),
             Holding::Uniform(mean) => link.stream.uniform(mean),
             Holding::Fixed(mean) => mean,
@@ -239,8 +225,9 @@ mod tests {
             draw: Draw::Fixed { mean: Duration::from_micros(10) },
             on_failure: OnFailure::Redraw,
             when: When::BeforeFrame,
+            holding: Holding::Packet,
         };
-        let link = |l: u32| (l, access, Holding::Packet, Stream::named(1, &l.to_string(), "backoff"));
+        let link = |l: u32| (l, access, Stream::named(1, &l.to_string(), "backoff"));
         let mut air = IdealAir::new(ConflictGraph::from_edges(2, &[(0, 1)]), vec![link(0), link(1)]);
         let head = Head { to: 9, size: Bytes::new(100), rate: Rate::from_kbps(8_000) };
         let (mut queue, mut out, mut wins) = (Queue::new(), Effects::default(), [0u32; 2]);

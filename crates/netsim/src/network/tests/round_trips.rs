@@ -1,8 +1,8 @@
 //! `T` of n = kT: it is what Little's law says, and nothing is made of an interval that has none.
 
 use super::*;
-use evenair_laws::backoff::BackoffUnit;
-use evenair_laws::connections::Unsampled;
+use evenair_laws::backoff::{AckPriority, BackoffUnit};
+use evenair_laws::connections::{RoundTripSamples, Unsampled};
 
 const B: [[f64; 4]; 4] = [
     [-50.0, 0.0, 50.0, 0.0],
@@ -21,13 +21,14 @@ const C: [[f64; 4]; 4] = [
 /// [Chen10] chapter 6 over ns-2's MAC and TCP, whose receiver's window does not bind.
 fn chapter_6(ends: &[[f64; 4]], prioritise_acks: bool, change: impl Fn(&mut TcpSpec)) -> NetworkSpec {
     let mut spec = NetworkSpec { medium: medium(ends), ..four_links(true) };
-    spec.backoff = BackoffSpec::Adaptive { params: AdaptiveParams::chen10(), prioritise_acks };
+    let acks = if prioritise_acks { AckPriority::High } else { AckPriority::Normal };
+    spec.backoff = AdaptiveParams { acks, ..AdaptiveParams::chen10() }.into();
     spec.buffer = DropTail { limit_packets: 1000 };
     let mut tcp = tcp(Some(RttProportionalParams::chen10()));
     tcp.sender.receiver_window = 400;
     change(&mut tcp);
     for flow in &mut spec.flows {
-        flow.traffic = Traffic::Tcp(tcp);
+        flow.traffic = Traffic::Tcp(tcp.clone());
     }
     spec
 }
@@ -63,7 +64,9 @@ fn the_mean_round_trip_is_littles_law() {
 
 #[test]
 fn one_sample_a_window_falls_short_of_it() {
-    let sparse = |tcp: &mut TcpSpec| tcp.sampling = Sampling::OnePerWindow;
+    let law = RttProportionalParams { samples: RoundTripSamples::Windows, ..RttProportionalParams::chen10() };
+    let sparse =
+        |tcp: &mut TcpSpec| (tcp.sampling, tcp.connections) = (Sampling::OnePerWindow, Some(law.into()));
     let result = Network::run(&chapter_6(&A, true, sparse), whole(1, 60));
     let (measured, little) = measured_and_littles(&result, 0);
     assert!(measured < 0.85 * little, "{measured} s, {little} s");
@@ -84,8 +87,12 @@ fn assert_kept_for_what_was_measured(result: &RunResult, k: f64) {
 fn connections_do_not_run_away_where_nothing_is_acknowledged() {
     let k = 20.0;
     let law = RttProportionalParams { per_second: k, ..RttProportionalParams::chen10() };
-    let run =
-        |law, seed| Network::run(&chapter_6(&A, false, |tcp| tcp.connections = Some(law)), whole(seed, 150));
+    let run = |law, seed| {
+        Network::run(
+            &chapter_6(&A, false, |tcp| tcp.connections = Some(RttProportionalParams::into(law))),
+            whole(seed, 150),
+        )
+    };
     assert_kept_for_what_was_measured(&run(law, 1), k);
     let most = |unsampled| {
         let result = run(RttProportionalParams { unsampled, ..law }, 1);
@@ -101,9 +108,9 @@ fn nor_with_windows_and_first_thresholds_out_of_reach() {
         tcp.sender.receiver_window = 1000;
         tcp.sender.start.initial_ssthresh = 1e6;
     });
-    for unit in [BackoffUnit::Frame, BackoffUnit::Common(Duration::from_micros(973))] {
+    for unit in [BackoffUnit::OwnPacket, BackoffUnit::DataPacket] {
         let params = AdaptiveParams { unit, ..AdaptiveParams::chen10() };
-        spec.backoff = BackoffSpec::Adaptive { params, prioritise_acks: false };
+        spec.backoff = params.into();
         let result = Network::run(&spec, whole(1, 150));
         assert_kept_for_what_was_measured(&result, 10.0);
         let total: f64 = goodputs(&result).iter().sum();

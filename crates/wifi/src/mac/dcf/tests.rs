@@ -11,10 +11,9 @@ mod protection;
 use super::*;
 use crate::air::{BROADCAST, Outcome, Up};
 use crate::loss::LossModel;
-use crate::mac::edca::{Category, EdcaParams};
-use crate::phy::PhyStandard;
+use crate::mac::edca::Arbitration;
 use evenair_des::{Queue as EventQueue, Stream};
-use evenair_laws::backoff::{DcfParams, Draw, OnFailure, When};
+use evenair_laws::backoff::{BackoffLaw, Category, Dcf, Draw, Edca, Holding, OnFailure, PhysicalLayer, When};
 use evenair_topology::{Link, Position, Propagation, ThresholdRadio};
 use evenair_units::Probability;
 use evenair_units::Rate;
@@ -40,11 +39,12 @@ fn timing() -> MacTiming {
 /// Back-offs of exactly this many slots, never doubled.
 fn exactly(slots: u64) -> Access {
     let mean = timing().slot * slots;
-    Access { draw: Draw::Fixed { mean }, on_failure: OnFailure::Redraw, when: When::BeforeFrame }
+    let draw = Draw::Fixed { mean };
+    Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame, holding: Holding::Packet }
 }
 
 fn dcf() -> Access {
-    DcfParams::dsss().access()
+    Dcf::dsss().access()
 }
 
 impl Bench {
@@ -160,8 +160,7 @@ fn a_frame_that_comes_within_the_difs_waits_for_its_end_only() {
 
 #[test]
 fn ns2_waits_a_difs_of_its_own_and_draws_on_an_idle_medium() {
-    let mut bench =
-        Bench::line(&[0.0, 100.0], |_| DcfParams::dsss().ns2().access(), timing().ns2(), Rules::ns2());
+    let mut bench = Bench::line(&[0.0, 100.0], |_| Dcf::dsss().ns2().access(), timing().ns2(), Rules::ns2());
     bench.run_to(us(1000));
     bench.offer(0, 1);
     bench.run_to(us(10_000));
@@ -194,6 +193,7 @@ fn slotted_countdowns_lose_a_slot_that_was_cut_short() {
         draw: Draw::Slots { window: 0, end_included: true },
         on_failure: OnFailure::Double { window_max: slots as u32 },
         when: When::BeforeFrame,
+        holding: Holding::Packet,
     };
     let mut bench = Bench::standard(&[0.0, 100.0, 50.0], |n| if n == 2 { slotted(0) } else { exactly(0) });
     bench.offer(0, 1);
@@ -236,7 +236,7 @@ fn the_window_doubles_with_each_failure_and_the_frame_is_dropped_after_the_last(
 /// Of many frames that nobody decodes [ns]: from the offer to the first attempt, and from there to the second.
 fn gaps(on_failure: OnFailure) -> Vec<(u64, u64)> {
     let draw = Draw::Exponential { mean: Duration::from_micros(1000), slotted: false };
-    let access = Access { draw, on_failure, when: When::BeforeFrame };
+    let access = Access { draw, on_failure, when: When::BeforeFrame, holding: Holding::Packet };
     let mut bench = Bench::standard(&[0.0, 400.0], |_| access);
     bench.run_to(us(1000)); // idle for longer than a DIFS
     let mut gaps = Vec::new();
@@ -273,6 +273,7 @@ fn a_missing_acknowledgement_is_noticed_after_the_time_out_and_slots_go_on_being
         draw: Draw::Slots { window: 0, end_included: true },
         on_failure: OnFailure::Double { window_max: 0 },
         when: When::BeforeFrame,
+        holding: Holding::Packet,
     };
     let mut bench = Bench::standard(&[0.0, 400.0], |_| access);
     bench.offer(0, 1);

@@ -8,6 +8,11 @@ fn a() -> MacTiming {
     MacTiming::a(ControlRate::Mandatory).qos()
 }
 
+fn arbitration(category: Category) -> Arbitration {
+    let law = Edca::standard(category, PhysicalLayer::Ofdm);
+    Arbitration::of(law.space(), law.access().holding, &a())
+}
+
 /// Contenders on nodes 0 and 1, both sending to node 2, of these categories.
 fn rivals(first: Category, second: Category) -> Bench {
     let timing = a();
@@ -16,7 +21,7 @@ fn rivals(first: Category, second: Category) -> Bench {
     let contention = |node: u32, category: Category| Contention {
         node,
         access: at_once(),
-        arbitration: EdcaParams::standard(category, PhyStandard::A).arbitration(&timing),
+        arbitration: arbitration(category),
         stream: Stream::named(1, &format!("{node}"), "backoff"),
     };
     host(&medium, vec![contention(0, first), contention(1, second)], timing)
@@ -34,6 +39,7 @@ fn at_once() -> Access {
         draw: Draw::Slots { window: 0, end_included: true },
         on_failure: OnFailure::Double { window_max: 0 },
         when: When::BeforeFrame,
+        holding: Holding::Packet,
     }
 }
 
@@ -119,11 +125,8 @@ fn of_two_categories_of_one_node_the_urgent_one_wins_the_tie_and_the_other_backs
     let medium = Medium::from_conflicts(3, &links, &ConflictGraph::new(2));
     let contention = |category| Contention {
         node: 0,
-        access: EdcaParams::standard(category, PhyStandard::A).backoff().access(),
-        arbitration: Arbitration {
-            txop_limit: Duration::ZERO,
-            ..EdcaParams::standard(category, PhyStandard::A).arbitration(&timing)
-        },
+        access: Edca::standard(category, PhysicalLayer::Ofdm).access(),
+        arbitration: Arbitration { txop_limit: Duration::ZERO, ..arbitration(category) },
         stream: Stream::named(1, &format!("{category:?}"), "backoff"),
     };
     let mut bench =

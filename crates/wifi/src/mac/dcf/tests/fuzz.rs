@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::timing::ControlRate;
+use evenair_laws::backoff::Space;
 use proptest::prelude::*;
 
 /// A network, its rules, and what is offered when.
@@ -110,7 +111,7 @@ impl Case {
         };
         let timing = self.timing();
         let access = |_| match (self.law, self.ns2) {
-            (0, true) => DcfParams::dsss().ns2().access(),
+            (0, true) => Dcf::dsss().ns2().access(),
             (0, false) => dcf(),
             (1, _) => Access {
                 draw: Draw::Exponential { mean: Duration::from_micros(300), slotted: false },
@@ -120,14 +121,16 @@ impl Case {
                 draw: Draw::Slots { window: 0, end_included: true },
                 on_failure: OnFailure::Double { window_max: 3 },
                 when: When::AfterTransmission,
+                holding: Holding::Packet,
             },
         };
         let mut bench = Bench::over(&Medium::from_positions(&at, &radio), access, timing, self.rules());
         if let Some((aifsn, bursts)) = self.edca {
             let txop_limit = Duration::from_micros(if bursts { 3_008 } else { 0 });
-            let params = EdcaParams { window_min: 0, window_max: 0, aifsn, txop_limit };
+            let arbitration =
+                Arbitration::of(Space::Aifs { slots: aifsn }, Holding::Burst(txop_limit), &timing);
             for (queue, countdown) in bench.air.queues.iter_mut().zip(&mut bench.air.countdowns) {
-                queue.arbitration = params.arbitration(&timing);
+                queue.arbitration = arbitration;
                 countdown.space = queue.arbitration.space;
                 countdown.at_boundary = queue.arbitration.at_boundary;
             }

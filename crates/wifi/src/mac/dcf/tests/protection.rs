@@ -108,6 +108,7 @@ fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
         draw: Draw::Slots { window: 0, end_included: true },
         on_failure: OnFailure::Double { window_max: 31 },
         when: When::BeforeFrame,
+        holding: Holding::Packet,
     };
     for (rules, requests) in [(protected(), 1), (Rules { idle_handshake: true, ..protected() }, 2)] {
         let mut bench = Bench::line(&[0.0, 200.0, -600.0, -800.0], twice, timing(), rules);

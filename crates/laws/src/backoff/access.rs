@@ -1,0 +1,118 @@
+//! A back-off law's answer, as data.
+
+use evenair_units::Duration;
+
+/// A back-off law's answer, as data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Access {
+    /// What a back-off is drawn from.
+    pub draw: Draw,
+    /// What a failed transmission does to the next draw.
+    pub on_failure: OnFailure,
+    /// When a back-off is drawn.
+    pub when: When,
+    /// How long the medium is held.
+    pub holding: Holding,
+}
+
+/// A distribution of back-off times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Draw {
+    /// A whole number of slots, uniform in `0..=window`, or in `0..window` if the end is excluded.
+    Slots {
+        /// The contention window \[slots\].
+        window: u32,
+        /// Whether the window itself can be drawn: the standard says yes, ns-2 no.
+        end_included: bool,
+    },
+    /// Exponential, its mean this many times the airtime of the frame that waits.
+    ExponentialOfFrame {
+        /// Mean back-off over the frame's airtime.
+        factor: f64,
+        /// Rounded to the nearest whole slot.
+        slotted: bool,
+    },
+    /// Exponential, its mean this many times the bits of the packet that waits over its rate: without preamble and
+    /// MAC header.
+    ExponentialOfPacket {
+        /// Mean back-off over the packet's bits at its rate.
+        factor: f64,
+        /// Rounded to the nearest whole slot.
+        slotted: bool,
+    },
+    /// Exponential with this mean.
+    Exponential {
+        /// Mean back-off.
+        mean: Duration,
+        /// Rounded to the nearest whole slot.
+        slotted: bool,
+    },
+    /// Uniform between zero and twice the mean.
+    Uniform {
+        /// Mean back-off.
+        mean: Duration,
+    },
+    /// Always the same.
+    Fixed {
+        /// The back-off.
+        mean: Duration,
+    },
+}
+
+/// What a failed transmission does to the next draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The window doubles, up to this many slots (IEEE 802.11-2016 clause 10.3.3); only [`Draw::Slots`] has one.
+    Double {
+        /// The largest window \[slots\].
+        window_max: u32,
+    },
+    /// The next draw is from the same distribution.
+    Redraw,
+    /// Nothing is drawn: the same back-off is counted down once more.
+    Repeat,
+}
+
+/// When a back-off is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// After each transmission, and for a frame that finds the medium busy; a frame that finds it idle goes at once
+    /// (IEEE 802.11-2016 clause 10.3.4.2).
+    AfterTransmission,
+    /// After each transmission and, once that back-off is over, before each frame, even on an idle medium: ns-2's DCF.
+    AfterTransmissionAndBeforeFrame,
+    /// Before each frame, and only then ([Chen10] Alg. 1 line 6).
+    BeforeFrame,
+}
+
+/// How long a transmitter that has won the medium holds it.
+///
+/// What a real MAC holds is whole packets: there [`Self::Packet`] and [`Self::Burst`] have a meaning, on ideal CSMA all but
+/// the latter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Holding {
+    /// As long as its packet takes at its rate.
+    #[default]
+    Packet,
+    /// Packet after packet, as many as fit into this time, and one in any case: EDCA's TXOP.
+    Burst(Duration),
+    /// Exponential with this mean.
+    Exponential(Duration),
+    /// Uniform between zero and twice the mean.
+    Uniform(Duration),
+    /// Always the same.
+    Fixed(Duration),
+}
+
+/// The inter-frame space before countdowns run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// DIFS; a countdown counts a slot when it is over.
+    Difs,
+    /// SIFS and so many slots; a countdown counts a slot when it begins (EDCA's AIFS).
+    Aifs {
+        /// AIFSN.
+        slots: u32,
+    },
+}

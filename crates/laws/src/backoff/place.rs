@@ -1,0 +1,135 @@
+//! What a back-off law is told: of its scenario, of its queue, and of its link as time goes by.
+
+use super::{Category, Holding};
+use evenair_units::{Bytes, Duration, Instant, Rate};
+
+/// What has a queue, and a state of the law, of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// A node.
+    Node,
+    /// An access category of a node.
+    Category,
+    /// A next hop of a node.
+    NextHop,
+}
+
+/// Which of 802.11's kinds of physical layer, as far as contention depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PhysicalLayer {
+    /// DSSS and CCK: 802.11b.
+    #[default]
+    Dsss,
+    /// OFDM: 802.11a and g.
+    Ofdm,
+}
+
+/// Whose contention is rendered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rendering {
+    /// The standard's.
+    #[default]
+    Standard,
+    /// ns-2 2.35's: draws exclude the window's end, and precede every frame.
+    Ns2,
+}
+
+/// The largest packet that is sent, which stands for all where a law wants one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FullPacket {
+    /// Its payload: what a packet counts as where a backlog is counted in packets.
+    pub payload: Bytes,
+    /// The airtime of its frame, preamble and MAC header included.
+    pub frame: Duration,
+    /// Its bits at the data rate.
+    pub bits: Duration,
+}
+
+/// What parameters may depend on beside what is written of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The physical layer.
+    pub physical_layer: PhysicalLayer,
+    /// Whose contention is rendered.
+    pub rendering: Rendering,
+    /// A slot.
+    pub slot: Duration,
+    /// A full data packet.
+    pub packet: FullPacket,
+    /// How long the medium is held where the law leaves it open.
+    pub holding: Holding,
+}
+
+/// 802.11b at 11 Mb/s with long preambles and packets of 1000 and 40 bytes.
+impl Default for Surroundings {
+    fn default() -> Self {
+        let rate = Rate::from_kbps(11_000);
+        let packet = FullPacket {
+            payload: Bytes::new(1000),
+            frame: Duration::from_micros(192) + rate.time_for(Bytes::new(1068)),
+            bits: rate.time_for(Bytes::new(1040)),
+        };
+        Self {
+            physical_layer: PhysicalLayer::Dsss,
+            rendering: Rendering::Standard,
+            slot: Duration::from_micros(20),
+            packet,
+            holding: Holding::Packet,
+        }
+    }
+}
+
+/// The queue that a law's state is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkRole {
+    /// What surrounds it.
+    pub surroundings: Surroundings,
+    /// The access category that it serves, where there are any.
+    pub category: Category,
+    /// It carries nothing but acknowledgements.
+    pub acknowledgements_only: bool,
+}
+
+impl LinkRole {
+    /// A queue that carries data.
+    pub const fn data(surroundings: Surroundings) -> Self {
+        Self { surroundings, category: Category::BestEffort, acknowledgements_only: false }
+    }
+}
+
+/// So much traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// \[packets\]
+    pub packets: u64,
+    /// Network-layer sizes \[bytes\].
+    pub bytes: u64,
+}
+
+impl Volume {
+    /// One more packet.
+    pub const fn add(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// What a back-off law sees of its own link when it is updated.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkView {
+    /// When.
+    pub now: Instant,
+    /// The time since the last update, or since the start.
+    pub interval: Duration,
+    /// What came to the queue since then, and was accepted.
+    pub arrivals: Volume,
+    /// What left it for its next hop since then.
+    pub service: Volume,
+    /// What waits, the packet in service counted.
+    pub backlog: Volume,
+    /// How long the first of it has waited, where the host knows.
+    pub head_of_line_delay: Option<Duration>,
+    /// The rate at which data are sent.
+    pub data_rate: Rate,
+}

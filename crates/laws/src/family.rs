@@ -1,0 +1,315 @@
+//! What the laws of a family have in common: parameters by name, states by value, users' own behind a box.
+//!
+//! [`family!`] makes both enums of a family from one line per law. Built-in laws are enums, so that a call is a match and
+//! a state is cloned, compared and kept; a law of a user's own costs a call through a table.
+
+use crate::BadParameter;
+use alloc::string::String;
+use core::fmt::Debug;
+
+/// Parameters of a law: what is written of it in a scenario.
+pub trait Parameters: Sized {
+    /// What the scenario says beside them that they may depend on.
+    type Surroundings;
+    /// What the law is told of the place that it is put in.
+    type Place;
+    /// The law's state.
+    type Law;
+
+    /// Checks them.
+    ///
+    /// # Errors
+    /// Names the first one outside its range, by its key in the scenario language.
+    fn validated(self) -> Result<Self, BadParameter>;
+
+    /// Writes out what follows from the surroundings, so that the parameters say all that the law depends on.
+    fn resolve(&mut self, _surroundings: &Self::Surroundings) {}
+
+    /// The law's state at its start.
+    fn begin(&self, place: &Self::Place) -> Self::Law;
+}
+
+/// A law of a user's own, beside its family's trait.
+pub trait OwnLaw: Clone + Debug + Send + Sync + 'static {
+    /// Its name and its parameters, in words: runs that differ in them are told apart by these, and kept under them.
+    fn identity(&self) -> String;
+}
+
+/// One family: its parameters' enum, its states' enum, and the box for users' own laws.
+///
+/// `told` are the trait's verbs that change the state, `asked` its questions. A law is a line `Name(Params => State)`.
+macro_rules! family {
+    (
+        $(#[$params_doc:meta])* parameters $Params:ident,
+        $(#[$state_doc:meta])* state $State:ident: $Law:ident,
+        $(#[$own_doc:meta])* own $Own:ident: $OwnLaw:ident,
+        place $Surroundings:ty => $Place:ty,
+        default $default:expr,
+        told { $($told:ident($($arg:ident: $Arg:ty),*) $(-> $Told:ty)?;)* }
+        asked { $($asked:ident() -> $Asked:ty;)* }
+        laws $laws:tt
+    ) => {
+        $crate::family::family!(@types
+            ($(#[$params_doc])*) $Params, ($(#[$state_doc])*) $State, $Own, $Surroundings, $Place, $laws);
+
+        $(#[$own_doc])*
+        pub struct $Own(alloc::boxed::Box<dyn $OwnLaw>);
+
+        /// The family's trait and what a box needs beside it; every law of a user's own that is an
+        /// [`OwnLaw`](crate::OwnLaw) has it.
+        pub trait $OwnLaw: $Law + core::fmt::Debug + Send + Sync {
+            /// A copy in a box of its own.
+            fn boxed(&self) -> alloc::boxed::Box<dyn $OwnLaw>;
+            /// [`OwnLaw::identity`](crate::OwnLaw::identity).
+            fn words(&self) -> alloc::string::String;
+        }
+
+        impl<L: $Law + $crate::OwnLaw> $OwnLaw for L {
+            fn boxed(&self) -> alloc::boxed::Box<dyn $OwnLaw> {
+                alloc::boxed::Box::new(self.clone())
+            }
+            fn words(&self) -> alloc::string::String {
+                self.identity()
+            }
+        }
+
+        impl $Own {
+            /// A law as it is before it is put in its place.
+            pub fn new(law: impl $Law + $crate::OwnLaw) -> Self {
+                Self(alloc::boxed::Box::new(law))
+            }
+
+            /// Its name and its parameters, in words.
+            pub fn identity(&self) -> alloc::string::String {
+                self.0.words()
+            }
+        }
+
+        impl Clone for $Own {
+            fn clone(&self) -> Self {
+                Self(self.0.boxed())
+            }
+        }
+
+        impl core::fmt::Debug for $Own {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+
+        /// By identity and by what `Debug` prints.
+        impl PartialEq for $Own {
+            fn eq(&self, other: &Self) -> bool {
+                self.identity() == other.identity()
+                    && alloc::format!("{self:?}") == alloc::format!("{other:?}")
+            }
+        }
+
+        impl From<$Own> for $Params {
+            fn from(own: $Own) -> Self {
+                Self::Own(own)
+            }
+        }
+
+        impl $Params {
+            /// What tells a law of a user's own from others: its name and parameters, in words; none of a built-in law,
+            /// which its parameters tell apart.
+            pub fn identity(&self) -> Option<alloc::string::String> {
+                if let Self::Own(own) = self { Some(own.identity()) } else { None }
+            }
+        }
+
+        impl $Law for $State {
+            $($crate::family::family!(@told $told ($($arg: $Arg),*) ($($arg),*) ($($Told)?) $laws);)*
+            $($crate::family::family!(@asked $asked ($Asked) $laws);)*
+        }
+
+        #[cfg(feature = "serde")]
+        impl $crate::family::words::Tagged for $Params {
+            const DEFAULT: Option<&'static str> = $default;
+            fn read<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::deserialize(deserializer)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $Params {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                Self::serialize(self, serializer)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $Params {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::family::words::read(deserializer)
+            }
+        }
+    };
+
+    (@types ($($params_doc:tt)*) $Params:ident, ($($state_doc:tt)*) $State:ident, $Own:ident,
+        $Surroundings:ty, $Place:ty, { $($(#[$doc:meta])* $Name:ident($P:ty => $S:ty),)+ }
+    ) => {
+        $($params_doc)*
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(
+            feature = "serde",
+            derive(serde::Serialize, serde::Deserialize),
+            serde(tag = "law", rename_all = "kebab-case", remote = "Self")
+        )]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        pub enum $Params {
+            $($(#[$doc])* $Name($P),)+
+            /// A law of a user's own, which no file can name.
+            #[cfg_attr(feature = "serde", serde(skip))]
+            Own($Own),
+        }
+
+        $($state_doc)*
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        pub enum $State {
+            $($(#[$doc])* $Name($S),)+
+            /// A law of a user's own.
+            #[cfg_attr(feature = "serde", serde(skip))]
+            Own($Own),
+        }
+
+        impl $crate::Parameters for $Params {
+            type Surroundings = $Surroundings;
+            type Place = $Place;
+            type Law = $State;
+
+            fn validated(self) -> Result<Self, $crate::BadParameter> {
+                match self {
+                    $(Self::$Name(law) => law.validated().map(Self::$Name),)+
+                    Self::Own(_) => Ok(self),
+                }
+            }
+
+            fn resolve(&mut self, surroundings: &Self::Surroundings) {
+                match self {
+                    $(Self::$Name(law) => law.resolve(surroundings),)+
+                    Self::Own(_) => (),
+                }
+            }
+
+            fn begin(&self, place: &Self::Place) -> Self::Law {
+                match self {
+                    $(Self::$Name(law) => $State::$Name(law.begin(place)),)+
+                    Self::Own(own) => {
+                        let mut own = own.clone();
+                        own.0.begin(place);
+                        $State::Own(own)
+                    },
+                }
+            }
+        }
+
+        $(impl From<$P> for $Params {
+            fn from(params: $P) -> Self {
+                Self::$Name(params)
+            }
+        })+
+    };
+
+    (@told $verb:ident ($($arg:ident: $Arg:ty),*) $arguments:tt ($($Told:ty)?)
+        { $($(#[$doc:meta])* $Name:ident($P:ty => $S:ty),)+ }
+    ) => {
+        #[inline]
+        fn $verb(&mut self, $($arg: $Arg),*) $(-> $Told)? {
+            match self {
+                $(Self::$Name(law) => law.$verb $arguments,)+
+                Self::Own(own) => own.0.$verb $arguments,
+            }
+        }
+    };
+
+    (@asked $verb:ident ($Asked:ty) { $($(#[$doc:meta])* $Name:ident($P:ty => $S:ty),)+ }) => {
+        #[inline]
+        fn $verb(&self) -> $Asked {
+            match self {
+                $(Self::$Name(law) => law.$verb(),)+
+                Self::Own(own) => own.0.$verb(),
+            }
+        }
+    };
+}
+pub(crate) use family;
+
+/// How parameters are read: a table with the law's word under `law`, or the word alone where its defaults will do.
+#[cfg(feature = "serde")]
+pub(crate) mod words {
+    use alloc::string::String;
+    use core::fmt;
+    use core::marker::PhantomData;
+    use serde::de::value::{MapAccessDeserializer, MapDeserializer, StrDeserializer, StringDeserializer};
+    use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+
+    const TAG: &str = "law";
+
+    /// An enum of parameters with its tag.
+    pub(crate) trait Tagged: Sized {
+        /// The law of a table that names none.
+        const DEFAULT: Option<&'static str>;
+        fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+    }
+
+    pub(crate) fn read<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        deserializer.deserialize_any(Words(PhantomData))
+    }
+
+    struct Words<T>(PhantomData<T>);
+
+    impl<'de, T: Tagged> Visitor<'de> for Words<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a law's name, or a table with its name under \"law\" and its parameters")
+        }
+
+        fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
+            T::read(MapDeserializer::new(core::iter::once((TAG, name))))
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<T, A::Error> {
+            let missing = T::DEFAULT;
+            T::read(MapAccessDeserializer::new(WithDefault { table, missing, ends: false }))
+        }
+    }
+
+    /// A table that ends with the default law where it names none.
+    struct WithDefault<A> {
+        table: A,
+        missing: Option<&'static str>,
+        ends: bool,
+    }
+
+    impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithDefault<A> {
+        type Error = A::Error;
+
+        fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+            if self.ends {
+                return Ok(None);
+            }
+            if let Some(key) = self.table.next_key::<String>()? {
+                if key == TAG {
+                    self.missing = None;
+                }
+                return seed.deserialize(StringDeserializer::new(key)).map(Some);
+            }
+            self.ends = true;
+            match self.missing {
+                Some(_) => seed.deserialize(StrDeserializer::new(TAG)).map(Some),
+                None => Ok(None),
+            }
+        }
+
+        fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+            match self.missing.take_if(|_| self.ends) {
+                Some(law) => seed.deserialize(StrDeserializer::new(law)),
+                None => self.table.next_value_seed(seed),
+            }
+        }
+    }
+}

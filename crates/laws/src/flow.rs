@@ -1,0 +1,43 @@
+//! What laws see of a flow: those of its connections ([`connections`](crate::connections)) and of its rate
+//! ([`rate`](crate::rate)) are called in one form, once per interval.
+
+use crate::backoff::Volume;
+use evenair_units::{Bytes, Duration, Instant, Rate};
+
+/// The flow that a law's state is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FlowRole {
+    /// Payload of a segment.
+    pub payload: Bytes,
+}
+
+/// What a law sees of its flow after an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowView {
+    /// When.
+    pub now: Instant,
+    /// The time since the law ran last, or since the flow started.
+    pub interval: Duration,
+    /// The mean round-trip time of all segments that were acknowledged in the interval, if any were.
+    pub round_trip: Option<Duration>,
+    /// The mean of what the retransmission timers sampled: one segment a window (RFC 6298 section 3).
+    pub round_trip_of_windows: Option<Duration>,
+    /// The least round-trip time so far, of segments.
+    pub least_round_trip: Option<Duration>,
+    /// Payload that was delivered in the interval \[segments; bytes\].
+    pub delivered: Volume,
+    /// Packets of the flow that were dropped on their way in the interval, acknowledgements not counted.
+    pub lost: u64,
+    /// What waits at the flow's first link, where the host knows.
+    pub first_backlog: Option<Volume>,
+}
+
+impl FlowView {
+    /// Payload delivered per time.
+    pub fn goodput(&self) -> Rate {
+        let seconds = self.interval.as_secs_f64();
+        // The cast saturates, and maps nothing in no time to zero.
+        Rate::from_bps((self.delivered.bytes as f64 * 8.0 / seconds) as u64)
+    }
+}

@@ -1,0 +1,43 @@
+//! Rate laws: how fast a source may send.
+//!
+//! They are called as connection laws are, once per interval. No packet world hosts them yet, so no scenario names one.
+
+pub mod utility_based;
+
+pub use utility_based::{UtilityBased, UtilityBasedParams};
+
+use crate::family::family;
+use crate::flow::{FlowRole, FlowView};
+use evenair_units::{Duration, Rate};
+
+/// A law of a source's rate.
+pub trait RateLaw {
+    /// The law of a user's own is put in its place; built-in laws are made for theirs.
+    fn begin(&mut self, _flow: &FlowRole) {}
+    /// How often the law runs.
+    fn interval(&self) -> Duration;
+    /// The flow after one more interval; gives the rate of its payload.
+    fn on_interval(&mut self, flow: &FlowView) -> Rate;
+}
+
+family! {
+    /// Which rate law, with its parameters.
+    parameters RateParams,
+    /// A rate law's state at one flow.
+    state AnyRate: RateLaw,
+    /// A rate law of a user's own.
+    own OwnRate: OwnRateLaw,
+    place () => FlowRole,
+    default None,
+    told {
+        begin(flow: &FlowRole);
+        on_interval(flow: &FlowView) -> Rate;
+    }
+    asked {
+        interval() -> Duration;
+    }
+    laws {
+        /// As much as a logarithmic utility wants at the queue's price ([Lee12]'s UBC).
+        UtilityBased(UtilityBasedParams => UtilityBased),
+    }
+}

@@ -1,0 +1,138 @@
+//! Utility-based congestion control: the source of optimal CSMA, which knows its utility and its first queue.
+//!
+//! # Law
+//! In each frame `A = V/q` packets, for a logarithmic utility, where `q` is the queue of the flow's first link.
+//!
+//! # Source
+//! [Lee12] section II (L3).
+//!
+//! # Symbols
+//! `V` → [`UtilityBasedParams::utility`]; the frame → [`UtilityBasedParams::frame`]; `q` → [`FlowView::first_backlog`]
+//! \[packets\].
+//!
+//! # Signals
+//! The backlog of the flow's first link.
+//!
+//! # Deviations
+//! The letter gives neither a frame's length nor the unit of `q`: 10 ms and packets are ours, as in
+//! [`virtual_queue`](crate::backoff::virtual_queue). A queue counts as one packet at least, as its virtual one does. Where the
+//! host does not know the backlog the rate is held.
+//!
+//! # Example
+//! ```
+//! use evenair_laws::Parameters;
+//! use evenair_laws::backoff::Volume;
+//! use evenair_laws::flow::{FlowRole, FlowView};
+//! use evenair_laws::rate::{RateLaw, UtilityBasedParams};
+//! use evenair_units::{Bytes, Rate};
+//! let mut law = UtilityBasedParams::lee12().begin(&FlowRole { payload: Bytes::new(1000) });
+//! // V = 500 over 250 packets that wait: two packets of 8000 bits per 10 ms.
+//! let first_backlog = Some(Volume { packets: 250, bytes: 260_000 });
+//! let rate = law.on_interval(&FlowView { first_backlog, ..FlowView::default() });
+//! assert_eq!(rate, Rate::from_kbps(1_600));
+//! ```
+
+use super::RateLaw;
+use crate::flow::{FlowRole, FlowView};
+use crate::{BadParameter, Parameters, check};
+use evenair_units::{Bytes, Duration, Rate};
+
+/// The least queue that a rate is computed from \[packets\].
+const LEAST: f64 = 1.0;
+
+/// Parameters of the law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct UtilityBasedParams {
+    /// V: how much the utility counts.
+    #[cfg_attr(feature = "serde", serde(rename = "v"))]
+    pub utility: f64,
+    /// A frame of the letter: how often the rate is set.
+    #[cfg_attr(feature = "serde", serde(rename = "interval"))]
+    pub frame: Duration,
+}
+
+impl UtilityBasedParams {
+    /// [Lee12] section IV: V = 500.
+    pub const fn lee12() -> Self {
+        Self { utility: 500.0, frame: Duration::from_millis(10) }
+    }
+
+    /// The fluid face, [Lee12] section II: `A = V/q` \[packets per frame\].
+    pub fn arrivals(&self, queue: f64) -> f64 {
+        self.utility / queue
+    }
+}
+
+impl Default for UtilityBasedParams {
+    fn default() -> Self {
+        Self::lee12()
+    }
+}
+
+impl Parameters for UtilityBasedParams {
+    type Surroundings = ();
+    type Place = FlowRole;
+    type Law = UtilityBased;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        check("v", self.utility, self.utility > 0.0 && self.utility.is_finite(), "above 0")?;
+        check("interval", self.frame.as_secs_f64(), !self.frame.is_zero(), "longer than no time")?;
+        Ok(self)
+    }
+
+    /// An empty queue.
+    fn begin(&self, flow: &FlowRole) -> UtilityBased {
+        UtilityBased { params: *self, payload: flow.payload, queue: 0.0 }
+    }
+}
+
+/// The law's state for one flow.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct UtilityBased {
+    params: UtilityBasedParams,
+    payload: Bytes,
+    /// `q` as last seen \[packets\].
+    queue: f64,
+}
+
+impl RateLaw for UtilityBased {
+    fn interval(&self) -> Duration {
+        self.params.frame
+    }
+
+    fn on_interval(&mut self, flow: &FlowView) -> Rate {
+        if let Some(backlog) = flow.first_backlog {
+            self.queue = backlog.packets as f64;
+        }
+        let packets_per_s = self.params.arrivals(self.queue.max(LEAST)) / self.params.frame.as_secs_f64();
+        // The cast saturates.
+        Rate::from_bps((packets_per_s * self.payload.bits() as f64) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::Volume;
+
+    /// Whatever the queue, a frame's worth of the rate is `V/q` packets.
+    #[test]
+    fn a_frame_of_the_machine_is_the_fluid_arrival() {
+        let params = UtilityBasedParams::lee12();
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        for packets in [1, 7, 100, 5_000] {
+            let first_backlog = Some(Volume { packets, bytes: packets * 1040 });
+            let rate = law.on_interval(&FlowView { first_backlog, ..FlowView::default() });
+            let per_frame = rate.as_bps() as f64 * params.frame.as_secs_f64() / 8000.0;
+            assert!((per_frame / params.arrivals(packets as f64) - 1.0).abs() < 1e-4, "{packets}");
+        }
+        assert_eq!(law.on_interval(&FlowView::default()).as_bps(), 80_000, "held: V/5000 in 10 ms");
+    }
+}

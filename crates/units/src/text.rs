@@ -1,0 +1,266 @@
+//! Quantities as people write them: a number and a unit in one string, "50 us", "11 Mbps".
+//!
+//! Every quantity reads and prints this form ([`FromStr`](core::str::FromStr), `Display`); with the features `serde` and
+//! `schemars` it is the form that files keep and that their schema describes.
+
+use crate::{Bytes, Dbm, Duration, Rate};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// A unit and how many base units it is.
+type Unit = (&'static str, f64);
+
+/// Reads "11 Mbps" against a table of units; gives the number of base units.
+fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+    // An exponent's "e" belongs to the number: "1e3 s".
+    let split = match text[split..].strip_prefix(['e', 'E']) {
+        Some(rest) if split > 0 && rest.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') => {
+            let after = rest.find(|c: char| c.is_alphabetic()).unwrap_or(rest.len());
+            split + 1 + after
+        }
+        _ => split,
+    };
+    let (number, unit) = (text[..split].trim(), text[split..].trim());
+    let allowed = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let value: f64 =
+        number.parse().map_err(|_| format!("\"{text}\" has no number; write it as \"{example}\""))?;
+    if unit.is_empty() {
+        return Err(format!("\"{text}\" has no unit; write it as \"{example}\" (units: {})", allowed()));
+    }
+    let Some(&(_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
+        return Err(format!("\"{text}\" has the unknown unit \"{unit}\"; allowed are {}", allowed()));
+    };
+    if !value.is_finite() {
+        return Err(format!("\"{text}\" is not a finite number"));
+    }
+    Ok(value * factor)
+}
+
+/// The text form of one quantity: what it is, an example, its units, and how a number of base units becomes a value.
+macro_rules! text {
+    ($Quantity:ty, $schema:literal, $what:literal, $example:literal, [$($unit:literal = $factor:expr),+], $from:expr) => {
+        impl core::str::FromStr for $Quantity {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                let base = parse(text, &[$(($unit, $factor)),+], $example)?;
+                let from: fn(f64) -> Result<Self, &'static str> = $from;
+                from(base).map_err(|why| format!("\"{text}\" {why}"))
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $Quantity {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $Quantity {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl serde::de::Visitor<'_> for Text {
+                    type Value = $Quantity;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!($what, " such as \"", $example, "\""))
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$Quantity, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<$Quantity, E> {
+                        Err(E::invalid_type(serde::de::Unexpected::Float(value), &self))
+                    }
+                }
+                deserializer.deserialize_any(Text)
+            }
+        }
+
+        #[cfg(feature = "schemars")]
+        impl schemars::JsonSchema for $Quantity {
+            fn schema_name() -> alloc::borrow::Cow<'static, str> {
+                $schema.into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let units = [$($unit),+].join("|");
+                schemars::json_schema!({
+                    "type": "string",
+                    "description": concat!($what, ", e.g. \"", $example, "\""),
+                    "pattern": format!(r"^\s*[-+0-9.eE]+\s*({units})\s*$"),
+                    "examples": [$example],
+                })
+            }
+        }
+    };
+}
+
+fn at_least_zero(value: f64) -> Result<f64, &'static str> {
+    if value >= 0.0 { Ok(value) } else { Err("is negative") }
+}
+
+fn whole(value: f64) -> Result<u32, &'static str> {
+    let value = at_least_zero(value)?;
+    if value > f64::from(u32::MAX) {
+        return Err("is too many");
+    }
+    let count = value as u32;
+    if value > f64::from(count) { Err("is not a whole number") } else { Ok(count) }
+}
+
+text!(
+    Duration,
+    "Time",
+    "a time",
+    "50 us",
+    ["ns" = 1e-9, "us" = 1e-6, "ms" = 1e-3, "s" = 1.0, "min" = 60.0, "h" = 3600.0],
+    |s| {
+        // Ten years: beyond it nanoseconds no longer fit.
+        let s = at_least_zero(s)?;
+        if s > 3.2e8 { Err("is longer than ten years") } else { Ok(Duration::from_secs_f64(s)) }
+    }
+);
+
+text!(Rate, "Rate", "a rate", "11 Mbps", ["bps" = 1.0, "kbps" = 1e3, "Mbps" = 1e6, "Gbps" = 1e9], |bps| {
+    match at_least_zero(bps)? {
+        bps if bps < 1.0 => Err("is zero; a rate must be above it"),
+        bps if bps > 1e15 => Err("is too fast"),
+        bps => Ok(Rate::from_bps((bps + 0.5) as u64)), // 1.001 Mbps is 1000999.9999999999 in binary
+    }
+});
+
+text!(Bytes, "Size", "a size", "1000 bytes", ["bytes" = 1.0, "byte" = 1.0, "B" = 1.0, "kB" = 1e3], |bytes| {
+    match whole(bytes)? {
+        60_001.. => Err("is more than a packet holds, 60000 bytes"),
+        bytes => Ok(Bytes::new(bytes)),
+    }
+});
+
+text!(Dbm, "Power", "a power", "-64 dBm", ["dBm" = 1.0], |level| {
+    if (-200.0..=100.0).contains(&level) { Ok(Dbm::new(level)) } else { Err("lies outside -200 to 100 dBm") }
+});
+
+/// A number of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PacketCount(pub u32);
+
+impl fmt::Display for PacketCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} packets", self.0)
+    }
+}
+
+text!(
+    PacketCount,
+    "PacketCount",
+    "a number of packets",
+    "50 packets",
+    ["packets" = 1.0, "packet" = 1.0, "segments" = 1.0, "segment" = 1.0],
+    |count| whole(count).map(PacketCount)
+);
+
+/// A frequency \[Hz\].
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Frequency(pub f64);
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MHz", self.0 / 1e6)
+    }
+}
+
+text!(
+    Frequency,
+    "Frequency",
+    "a frequency",
+    "914 MHz",
+    ["Hz" = 1.0, "kHz" = 1e3, "MHz" = 1e6, "GHz" = 1e9],
+    |hz| if hz >= 1e3 { Ok(Frequency(hz)) } else { Err("is below 1 kHz") }
+);
+
+/// A distance \[m\].
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Length(pub f64);
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m", self.0)
+    }
+}
+
+text!(Length, "Length", "a distance", "250 m", ["m" = 1.0, "km" = 1e3], |m| {
+    if m > 0.0 { Ok(Length(m)) } else { Err("is not above zero") }
+});
+
+/// A ratio of powers \[dB\].
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Decibels(pub f64);
+
+impl fmt::Display for Decibels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} dB", self.0)
+    }
+}
+
+text!(Decibels, "Decibels", "a ratio", "10 dB", ["dB" = 1.0], |db| {
+    if (-200.0..=200.0).contains(&db) { Ok(Decibels(db)) } else { Err("lies outside -200 to 200 dB") }
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    fn time(text: &str) -> Result<Duration, String> {
+        text.parse()
+    }
+
+    #[test]
+    fn numbers_carry_units() {
+        assert_eq!(time("50 us"), Ok(Duration::from_micros(50)));
+        assert_eq!(time("0.2s"), Ok(Duration::from_millis(200)));
+        assert_eq!(time("1e3 ms"), Ok(Duration::from_secs(1)));
+        assert_eq!("5.5 Mbps".parse(), Ok(Rate::from_kbps(5_500)));
+        assert_eq!("1.001 Mbps".parse(), Ok(Rate::from_kbps(1_001)));
+        assert_eq!("50 packets".parse(), Ok(PacketCount(50)));
+        assert_eq!("-64 dBm".parse::<Dbm>().unwrap().to_string(), "-64 dBm");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(time("50").unwrap_err().contains("no unit"));
+        assert!(time("50 parsecs").unwrap_err().contains("unknown unit \"parsecs\"; allowed are ns, us, ms"));
+        assert!(time("-1 s").unwrap_err().contains("negative"));
+        assert!(time("nan s").unwrap_err().contains("no number"));
+        assert!(time("1e999 s").unwrap_err().contains("finite"));
+        assert!(time("11 h 3").is_err());
+        assert!("0 Mbps".parse::<Rate>().unwrap_err().contains("zero"));
+        assert!("1.5 packets".parse::<PacketCount>().unwrap_err().contains("whole"));
+        assert!("60001 bytes".parse::<Bytes>().unwrap_err().contains("60000"));
+        assert!("".parse::<Duration>().is_err());
+    }
+
+    #[test]
+    fn what_is_printed_reads_back() {
+        for text in ["20 us", "1.5 s", "200 ms", "7 ns"] {
+            assert_eq!(time(text).unwrap().to_string(), text);
+        }
+        // Every nanosecond of a day: the digits of a state that is kept are its own.
+        for ns in (0..86_400_000_000_000).step_by(7_777_777_777).chain([1, 999_999_999, 86_399_999_999_999]) {
+            let length = Duration::from_nanos(ns);
+            assert_eq!(time(&length.to_string()), Ok(length));
+        }
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn files_keep_the_text() {
+        let kept = serde_json::to_string(&Rate::from_kbps(11_000)).unwrap();
+        assert_eq!(kept, "\"11 Mbps\"");
+        assert_eq!(serde_json::from_str::<Rate>(&kept).unwrap(), Rate::from_kbps(11_000));
+        let refused = serde_json::from_str::<Duration>("5.5").unwrap_err().to_string();
+        assert!(refused.contains("a time such as \"50 us\""), "{refused}");
+    }
+}
