@@ -42,9 +42,9 @@ impl BackoffLaw for Patient {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let text = evenair_study::builtin_scenario("chen10/topology-a").ok_or("built in")?;
+    let text = evenair_study::builtin_scenario("chen10/a").ok_or("built in")?;
     for backoff in [BackoffParams::default(), OwnBackoff::new(Patient::default()).into()] {
-        let mut scenario = Resolved::parse("topology-a", text, &[])?.written_out();
+        let mut scenario = Resolved::parse("a.toml", text, &[])?.written_out();
         println!("{}", backoff.identity().unwrap_or_else(|| "802.11".into()));
         scenario.backoff = backoff;
         let scenario = scenario.resolve()?;
