@@ -4,7 +4,7 @@ use evenair_des::{Queue, Stream};
 use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, When};
 use evenair_topology::ConflictGraph;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Effects, Head, IdealAir, Up, Wake};
+use evenair_wifi::{Effects, Head, IdealAir, Mode, PacketId, Up, Wake};
 
 /// A distribution by its name; its mean is given separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,8 @@ pub fn shares(
     });
     let mut air = IdealAir::new(graph.clone(), links.collect());
     let (mut queue, mut out) = (Queue::<Wake>::new(), Effects::default());
-    let head = Head { to: 0, size: Bytes::new(1000), rate: Rate::from_kbps(8_000) };
+    let mode = Mode::at(Rate::from_kbps(8_000));
+    let head = Head { to: 0, size: Bytes::new(1000), mode, packet: PacketId::NONE };
     for l in 0..exponents.len() as u32 {
         air.offer(Instant::ZERO, l, head, &mut out);
     }

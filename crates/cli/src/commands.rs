@@ -264,14 +264,15 @@ fn frames_csv(runs: &[RunRecord]) -> String {
 
 fn flows_csv(runs: &[RunRecord]) -> String {
     let mut text = String::from(
-        "seed,flow,goodput_bps,goodput_pps,offered_pps,delay_s,jitter_s,round_trip_s,connections,congestion_window,sent,retransmitted,timeouts,lost,acks_lost,silence_s\n",
+        "seed,flow,goodput_bps,goodput_pps,offered_pps,delay_s,jitter_s,round_trip_s,connections,congestion_window,sent,retransmitted,timeouts,lost,acks_lost,silence_s,queueing_delay_s,ack_queueing_delay_s\n",
     );
     for run in runs {
         for f in &run.flows {
             let number = |x: Option<f64>| x.map(|x| x.to_string()).unwrap_or_default();
             let times = [f.offered_pps, f.delay_s, f.jitter_s, f.round_trip_s].map(number).join(",");
+            let waits = [f.queueing_delay_s, f.ack_queueing_delay_s].map(number).join(",");
             text += &format!(
-                "{},{},{},{},{times},{},{},{},{},{},{},{},{}\n",
+                "{},{},{},{},{times},{},{},{},{},{},{},{},{},{waits}\n",
                 run.seed,
                 f.flow,
                 f.goodput_bps,

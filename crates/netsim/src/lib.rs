@@ -5,7 +5,8 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "a run reads no clock and no environment")]
 
-mod flow;
+mod attached;
+mod core;
 mod measure;
 mod network;
 mod packet;
@@ -15,10 +16,11 @@ mod spec;
 mod trace;
 
 pub use measure::{FlowResult, FlowSeries, LinkResult, LinkSeries, Packets, RunResult, Series};
-pub use network::Network;
-pub use packet::Body;
+pub use network::{Emerged, Network, NoRoute};
+pub use packet::{Body, Foreign, TcpPacket};
+pub use queue::{AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued};
 pub use spec::{
-    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, RunSpec, Sampling, Source, TcpSpec, Traffic,
-    Wire,
+    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, QueueSpec, RunSpec, Sampling, Source,
+    TcpSpec, Traffic, Wire,
 };
 pub use trace::{FrameSink, Sent};

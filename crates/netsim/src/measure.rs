@@ -1,8 +1,8 @@
 //! What a run gives back.
 
+use crate::core::Passed;
 use crate::queue::Dropped;
 use evenair_des::Fingerprint;
-use evenair_units::Instant;
 use evenair_wifi::{Airtime, Counters, FrameRecord};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,12 @@ pub struct FlowResult {
     pub lost: u64,
     /// The same of its acknowledgements.
     pub acks_lost: u64,
+    /// Mean time for which its data waited until they were served, all queues on the way together \[s\].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queueing_delay_s: Option<f64>,
+    /// The same of what goes back.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ack_queueing_delay_s: Option<f64>,
     /// The longest time in which it handed nothing to the application \[s\]; the measured time's ends bound it.
     pub silence_s: f64,
 }
@@ -89,6 +95,14 @@ pub struct LinkResult {
     pub backlog: f64,
     /// Mean transmission aggressiveness, where the law has one.
     pub aggressiveness: Option<f64>,
+    /// Packets whose service ended, well or not.
+    pub served_packets: u64,
+    /// Their bytes, network-layer sizes.
+    pub served_bytes: u64,
+    /// Mean time from a packet's coming into the queue to the beginning of its service \[s\].
+    pub queueing_delay_s: Option<f64>,
+    /// Mean time from a packet's coming into the queue to the end of its service \[s\].
+    pub sojourn_s: Option<f64>,
     /// Packets refused because the queue was full.
     pub dropped_queue_full: u64,
     /// Packets dropped by a law.
@@ -256,9 +270,10 @@ impl Means {
 /// The measurement of a run in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
-    pub(crate) warm_at: Instant,
     /// What had been counted when the warm-up ended.
     pub(crate) at_warmup: Counts,
+    /// The same of each hop.
+    pub(crate) passed_at_warmup: Vec<Passed>,
     pub(crate) delivered_at_sample: Vec<u64>,
     pub(crate) means: Means,
     pub(crate) series: Series,

@@ -1,13 +1,13 @@
 //! Packets on their way.
 
 use evenair_tcp::Segment;
-use evenair_units::Instant;
+use evenair_units::{Bytes, Instant};
 
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// A segment of a connection.
-    Tcp(Segment),
+    Tcp(TcpPacket),
     /// A datagram.
     Datagram {
         /// Which one of its flow.
@@ -15,27 +15,72 @@ pub enum Body {
         /// When its source handed it down.
         sent: Instant,
     },
+    /// What was injected from outside ([`Network::inject`](crate::Network::inject)).
+    Foreign(Foreign),
 }
 
-/// A packet, copied freely.
+/// A segment, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpPacket {
+    /// The connection: its place among those of the network.
+    pub connection: u32,
+    /// Which one of those that used the place.
+    pub epoch: u32,
+    /// When the segment that this one answers was sent \[µs, modulo 2³²\]; of replies only.
+    pub answers: u32,
+    /// The segment.
+    pub segment: Segment,
+}
+
+/// A packet that comes from outside and leaves to it: the network carries it and does not look inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// The node at which it enters.
+    pub from: u32,
+    /// The node at which it leaves.
+    pub to: u32,
+    /// Its network-layer size.
+    pub size: Bytes,
+    /// What fair queues tell it apart by, beside the network's own flows: all that should share one turn have one number.
+    pub flow: u32,
+    /// What it is, for whoever injected it.
+    pub content: u64,
+}
+
+/// A flow in one direction: what queues tell packets apart by, and what is counted by. Twice the flow's number, plus one on the
+/// way back; those of packets from outside follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Way(pub(crate) u32);
+
+impl Way {
+    /// From a flow's source to its destination.
+    pub(crate) const fn forward(flow: u32) -> Self {
+        Self(flow << 1)
+    }
+
+    /// Back to its source.
+    pub(crate) const fn backward(flow: u32) -> Self {
+        Self(flow << 1 | 1)
+    }
+
+    /// Of packets from outside that have this number, where the network has so many flows.
+    pub(crate) const fn foreign(flows: u32, flow: u32) -> Self {
+        Self((flows << 1).saturating_add(flow))
+    }
+
+    /// The flow whose it is, of the network's own.
+    pub(crate) const fn flow(self) -> u32 {
+        self.0 >> 1
+    }
+}
+
+/// A packet in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
-    pub(crate) flow: u32,
-    /// The connection, and which one of those that used its place.
-    pub(crate) connection: u32,
-    pub(crate) epoch: u32,
+    pub(crate) way: Way,
+    /// The hop that it is at, or [`END`](crate::core::END).
+    pub(crate) hop: u32,
     /// Network-layer size \[bytes\].
-    pub(crate) size: u16,
-    /// Hops travelled so far.
-    pub(crate) hop: u8,
-    /// When the segment that this one answers was sent \[µs, modulo 2³²\]; of replies only.
-    pub(crate) answers: u32,
+    pub(crate) size: u32,
     pub(crate) body: Body,
-}
-
-impl Packet {
-    /// Whether it travels from the flow's destination back to its source.
-    pub(crate) fn is_reply(&self) -> bool {
-        matches!(self.body, Body::Tcp(segment) if segment.kind.is_reply())
-    }
 }

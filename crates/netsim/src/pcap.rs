@@ -6,7 +6,7 @@
 //! with a snap length does; the original length is kept. Lengths are the standard's, also where a preset counts others;
 //! TCP options are not shown.
 
-use crate::packet::Body;
+use crate::packet::{Body, TcpPacket};
 use crate::trace::{FrameSink, Sent};
 use evenair_tcp::{Segment, SegmentKind};
 use evenair_units::{Bytes, Rate};
@@ -145,15 +145,17 @@ impl<W: Write> PcapWriter<W> {
         bytes[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
         // The flow's ports: data to 5000 + flow, from 10000 + connection.
         let server = 5000u16.wrapping_add(packet.flow as u16).to_be_bytes();
-        let client = 10_000u16.wrapping_add(packet.connection as u16).to_be_bytes();
+        let connection = if let Body::Tcp(carried) = packet.body { carried.connection } else { 0 };
+        let client = 10_000u16.wrapping_add(connection as u16).to_be_bytes();
         match packet.body {
-            Body::Datagram { .. } => {
+            // What a packet from outside is, is not known here; it is shown as a datagram.
+            Body::Datagram { .. } | Body::Foreign(_) => {
                 bytes.extend(client);
                 bytes.extend(server);
                 bytes.extend(packet.size.saturating_sub(20).to_be_bytes());
                 bytes.extend([0, 0]);
             }
-            Body::Tcp(segment) => {
+            Body::Tcp(TcpPacket { segment, .. }) => {
                 let reply = segment.kind.is_reply();
                 bytes.extend(if reply { server } else { client });
                 bytes.extend(if reply { client } else { server });

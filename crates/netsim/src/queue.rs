@@ -1,87 +1,197 @@
-//! A transmit queue: what waits, what is in the MAC, what was dropped and why.
+//! A transmit queue is parts: a discipline that keeps what waits, a marking that refuses some of it, a buffer that it may share
+//! with its node's other queues, and an outlet, the air or a wire. What is in service is out of the discipline.
 
-use crate::packet::Packet;
+mod counts;
+mod discipline;
+mod fair;
+mod fifo;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub(crate) use counts::{Delays, Dropped};
+pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline, Queued};
+pub use fair::{Fair, FairParams};
+pub use fifo::Fifo;
+
 use evenair_des::Stream;
-use evenair_laws::backoff::{AnyBackoff, BackoffLaw, LinkView, Volume};
-use evenair_laws::marking::DropTail;
-use evenair_units::{Duration, Instant, Rate};
-use evenair_wifi::LossProcess;
+use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};
+use evenair_laws::marking::{AnyMarking, MarkingLaw, QueueView, Verdict};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
+use evenair_wifi::{LossProcess, PacketId};
 use std::collections::VecDeque;
 
-/// What the MAC has of this queue.
+/// What the outlet has of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     Nothing,
-    /// The packet at the front.
-    Front,
+    /// A packet, and the hop that it makes.
+    Packet(Queued, u32),
     /// A dummy packet ([Chen10] Alg. 1 line 18).
     Dummy,
 }
 
-/// Packets that a queue gave up, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Dropped {
-    pub(crate) queue_full: u64,
-    pub(crate) by_law: u64,
-    pub(crate) retries: u64,
-    pub(crate) on_wire: u64,
+/// Where a queue's packets go.
+#[derive(Clone, Debug)]
+pub(crate) enum Outlet {
+    /// The air; the queue is the contender of its number.
+    Air,
+    Wire(Box<WireEnd>),
 }
 
 /// The wired link behind a queue.
 #[derive(Clone, Debug)]
 pub(crate) struct WireEnd {
     pub(crate) delay: Duration,
-    pub(crate) buffer: DropTail,
     pub(crate) loss: Option<LossProcess>,
     /// Packets under way on it, the oldest first.
-    pub(crate) in_flight: VecDeque<Packet>,
+    pub(crate) in_flight: VecDeque<PacketId>,
+}
+
+/// Room for packets that wait: shared by the queues of a node, or of one wire alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Buffer {
+    pub(crate) waiting: u32,
+    pub(crate) limit: u32,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct TransmitQueue {
+    pub(crate) service: Service,
+    pub(crate) discipline: AnyDiscipline,
+    pub(crate) outlet: Outlet,
+    /// Which buffer its packets wait in.
+    pub(crate) buffer: u32,
+    pub(crate) marking: Option<AnyMarking>,
+    /// What its back-off law says since it was last updated: with what probability arrivals are dropped, and which dummies
+    /// are sent.
+    pub(crate) law_drops: Option<Probability>,
+    pub(crate) dummy: Option<Bytes>,
+    /// What came and was accepted, and what of that was given up.
+    pub(crate) arrived: Volume,
+    pub(crate) given_up: Volume,
+    pub(crate) dropped: Dropped,
+    /// The instant at which it is asked again for a packet that it keeps back; never, if it is not.
+    pub(crate) ready_at: Instant,
+    pub(crate) stream: Stream,
+    /// None on a wire.
+    pub(crate) law: Option<Box<BackoffHost>>,
     pub(crate) name: String,
     pub(crate) node: u32,
     /// The next hop of dummy packets.
     pub(crate) next_hop: u32,
     /// Its rate.
     pub(crate) rate: Rate,
-    pub(crate) packets: VecDeque<Packet>,
-    pub(crate) bytes: u64,
-    pub(crate) service: Service,
-    /// The back-off law, where it leads over the air.
-    pub(crate) law: Option<AnyBackoff>,
-    /// What came and left since the law was last asked, and when that was.
-    pub(crate) arrivals: Volume,
-    pub(crate) served: Volume,
-    pub(crate) updated: Instant,
-    /// Where it leads over a wire instead of the air.
-    pub(crate) wire: Option<WireEnd>,
-    pub(crate) stream: Stream,
-    pub(crate) dropped: Dropped,
+}
+
+/// A back-off law at work.
+#[derive(Clone, Debug)]
+pub(crate) struct BackoffHost {
+    pub(crate) law: AnyBackoff,
+    /// When it was last updated, and what had come and left by then.
+    updated: Instant,
+    arrived: Volume,
+    served: Volume,
+}
+
+impl BackoffHost {
+    /// A law that has seen nothing.
+    pub(crate) fn new(law: AnyBackoff) -> Box<Self> {
+        let none = Volume::default();
+        Box::new(Self { law, updated: Instant::ZERO, arrived: none, served: none })
+    }
 }
 
 impl TransmitQueue {
-    /// Packets that wait, the one in the MAC not counted.
-    pub(crate) fn waiting(&self) -> u32 {
-        (self.packets.len() - usize::from(self.service == Service::Front)) as u32
+    /// What waits or is in service.
+    pub(crate) fn backlog(&self) -> Volume {
+        let mut backlog = self.waiting();
+        if let Service::Packet(head, _) = self.service {
+            backlog.add(head.size.into());
+        }
+        backlog
     }
 
-    /// The law sees its link.
-    pub(crate) fn update(&mut self, now: Instant) {
-        let Some(law) = &mut self.law else { return };
-        law.on_update(&LinkView {
+    fn waiting(&self) -> Volume {
+        Volume { packets: self.discipline.packets().into(), bytes: self.discipline.bytes() }
+    }
+
+    /// With what probability an arrival is refused: the back-off law says, or the marking and the discipline do.
+    #[inline]
+    pub(crate) fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
+        if let Some(probability) = self.law_drops {
+            return probability;
+        }
+        let by_discipline = self.discipline.refusal(now, arrival);
+        if self.marking.is_none() {
+            return by_discipline;
+        }
+        let view = QueueView { waiting: self.waiting() };
+        let by_marking = self.marking.as_mut().expect("just seen").on_arrival(now, &view);
+        if by_discipline == Probability::ZERO {
+            return by_marking;
+        }
+        Probability::clamped(1.0 - (1.0 - by_marking.value()) * (1.0 - by_discipline.value()))
+    }
+
+    /// The next packet to be sent, if one may leave now; those given up on the way to it are added to `culled`.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Instant, culled: &mut Vec<Queued>) -> Option<Queued> {
+        loop {
+            let first = self.discipline.dequeue(now, culled)?;
+            if self.marking.is_none() {
+                return Some(first);
+            }
+            let behind = QueueView { waiting: self.waiting() };
+            let marking = self.marking.as_mut().expect("just seen");
+            if marking.on_departure(now, now - first.enqueued, &behind) == Verdict::Send {
+                return Some(first);
+            }
+            culled.push(first);
+        }
+    }
+
+    /// The back-off law, if there is one, sees its link; gives its new answer.
+    pub(crate) fn update(&mut self, now: Instant) -> Option<Access> {
+        let backlog = self.backlog();
+        let head_of_line_delay = match self.service {
+            Service::Nothing => Some(Duration::ZERO),
+            Service::Packet(head, _) => Some(now - head.enqueued),
+            Service::Dummy => (backlog.packets == 0).then_some(Duration::ZERO),
+        };
+        let gone = plus(self.given_up, backlog);
+        let host = self.law.as_mut()?;
+        let served = minus(self.arrived, gone);
+        host.law.on_update(&LinkView {
             now,
-            interval: now.since(self.updated),
-            arrivals: std::mem::take(&mut self.arrivals),
-            service: std::mem::take(&mut self.served),
-            backlog: Volume { packets: self.packets.len() as u64, bytes: self.bytes },
-            head_of_line_delay: None,
+            interval: now.since(host.updated),
+            arrivals: minus(self.arrived, host.arrived),
+            service: minus(served, host.served),
+            backlog,
+            head_of_line_delay,
             data_rate: self.rate,
         });
-        self.updated = now;
+        (host.updated, host.arrived, host.served) = (now, self.arrived, served);
+        self.ask_law();
+        self.law.as_ref().map(|host| host.law.access())
+    }
+
+    /// Notes what its back-off law says of packets.
+    pub(crate) fn ask_law(&mut self) {
+        let law = self.law.as_ref().map(|host| &host.law);
+        self.law_drops = law.and_then(BackoffLaw::drop_probability);
+        self.dummy = law.and_then(BackoffLaw::dummy_packet);
     }
 
     pub(crate) fn aggressiveness(&self) -> Option<f64> {
-        self.law.as_ref().and_then(BackoffLaw::aggressiveness)
+        self.law.as_ref().and_then(|host| host.law.aggressiveness())
     }
+}
+
+fn plus(a: Volume, b: Volume) -> Volume {
+    Volume { packets: a.packets + b.packets, bytes: a.bytes + b.bytes }
+}
+
+fn minus(now: Volume, then: Volume) -> Volume {
+    debug_assert!(now.packets >= then.packets && now.bytes >= then.bytes, "a count went down");
+    Volume { packets: now.packets - then.packets, bytes: now.bytes - then.bytes }
 }

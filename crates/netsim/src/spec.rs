@@ -1,8 +1,9 @@
 //! What a network is built from.
 
+use crate::queue::DisciplineParams;
 use evenair_laws::backoff::{BackoffParams, Category, Surroundings};
 use evenair_laws::connections::ConnectionParams;
-use evenair_laws::marking::{DropTail, Proportional};
+use evenair_laws::marking::MarkingParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, SenderParams};
 use evenair_topology::Medium;
@@ -30,21 +31,27 @@ pub struct NetworkSpec {
     pub backoff: BackoffParams,
     /// What that depends on beside its parameters.
     pub surroundings: Surroundings,
-    /// How many packets wait at a node, the one in the MAC not counted.
-    pub buffer: DropTail,
-    /// Dropping in proportion to the queue, beside what the back-off law drops.
-    pub proportional: Option<Proportional>,
+    /// The transmit queues of the air; those of one node share their buffer.
+    pub queue: QueueSpec,
     /// How long a packet takes between the network layer and its queue, and as long on the way up.
     pub link_layer_delay: Duration,
     /// The flows.
     pub flows: Vec<FlowSpec>,
+    /// Paths of nodes that packets from outside ([`Network::inject`](crate::Network::inject)) may take, both ways. Where a
+    /// node is on several towards one destination, the first holds.
+    pub routes: Vec<Vec<u32>>,
 }
 
 impl NetworkSpec {
     /// A node's name; "*" for everybody.
     pub fn name(&self, node: u32) -> &str {
-        self.nodes.get(node as usize).map_or("*", String::as_str)
+        name(&self.nodes, node)
     }
+}
+
+/// The same, where there are nothing but the names.
+pub(crate) fn name(nodes: &[String], node: u32) -> &str {
+    nodes.get(node as usize).map_or("*", String::as_str)
 }
 
 /// The rate of one directed link of the air.
@@ -70,7 +77,7 @@ pub struct LinkLoss {
 }
 
 /// A directed wired link: a queue, a rate, a delay.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
     /// The node that transmits.
     pub from: u32,
@@ -80,8 +87,26 @@ pub struct Wire {
     pub rate: Rate,
     /// How long they are under way.
     pub delay: Duration,
-    /// How many packets wait, the one in transmission not counted.
-    pub buffer: DropTail,
+    /// Its queue.
+    pub queue: QueueSpec,
+}
+
+/// A transmit queue, part by part; its outlet is the air or the wire that it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueSpec {
+    /// How many packets wait, the one in service not counted; the queues of a node's air share it.
+    pub limit_packets: u32,
+    /// In which order they leave.
+    pub discipline: DisciplineParams,
+    /// Which packets are given up before the buffer is full; of arrivals the back-off law says, if it drops any.
+    pub marking: Option<MarkingParams>,
+}
+
+impl QueueSpec {
+    /// First in, first out, and refuse what finds the buffer full.
+    pub const fn fifo(limit_packets: u32) -> Self {
+        Self { limit_packets, discipline: DisciplineParams::Fifo, marking: None }
+    }
 }
 
 /// Which MAC.

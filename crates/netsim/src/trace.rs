@@ -7,7 +7,7 @@ use evenair_wifi::FrameRecord;
 /// The packet whose exchange a frame belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// Its flow.
+    /// Its flow; of a packet from outside, its [`Foreign::flow`](crate::Foreign::flow).
     pub flow: u32,
     /// Where it comes from and where it goes, end to end.
     pub ends: (u32, u32),
@@ -17,8 +17,6 @@ pub struct Sent {
     pub payload: u32,
     /// The rate of its DATA frame.
     pub rate: Rate,
-    /// Its connection.
-    pub connection: u32,
     /// What it carries.
     pub body: Body,
 }

@@ -7,8 +7,7 @@ pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 
 use crate::error::Mistake;
 use crate::language::LossTable;
-use crate::resolved::{Resolved, ResolvedRadio, Settings};
-use evenair_laws::marking::{DropTail, MarkingParams, Proportional};
+use crate::resolved::{Resolved, ResolvedDiscipline, ResolvedRadio, Settings};
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, Wire};
 use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
@@ -54,24 +53,16 @@ impl Settings {
             data_rate: self.mac.data_rate.0,
             backoff: self.backoff.clone(),
             surroundings,
-            buffer: DropTail { limit_packets: self.mac.queue.0 },
-            proportional: self.proportional()?,
+            queue: self.queue.unwrap_or(ResolvedDiscipline::Fifo).spec(self.mac.queue, self.drop.clone()),
             link_layer_delay: self.mac.link_layer_delay.0,
             flows,
+            routes: Vec::new(),
         };
         let places = self.places();
         let positions = places.iter().any(Option::is_some).then_some(places);
         let ranges_m = ranges_m.filter(|_| self.signals.is_empty());
         let layout = Layout { positions, ranges_m, links, conflicts };
         Ok(Resolved { settings: self, layout, network })
-    }
-
-    fn proportional(&self) -> Result<Option<Proportional>, Mistake> {
-        match &self.drop {
-            None => Ok(None),
-            Some(MarkingParams::Proportional(law)) => Ok(Some(*law)),
-            Some(_) => Err(Mistake::at("drop.law", "only proportional is known here")),
-        }
     }
 
     fn node_names(&self) -> Vec<String> {
@@ -167,9 +158,12 @@ impl Settings {
         let mut wires = Vec::new();
         for (index, wire) in self.wires.iter().enumerate() {
             let (a, b) = Self::ends("wires", index, &wire.from, &wire.to, names)?;
+            let queue =
+                wire.queue.resolve().map_err(|(key, why)| Mistake::entry("wires", index, key, why))?;
+            let queue = queue.discipline.spec(queue.limit, wire.drop.clone().or_else(|| self.drop.clone()));
             for (from, to) in [(a, b), (b, a)] {
-                let buffer = DropTail { limit_packets: wire.queue.0 };
-                wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, buffer });
+                let queue = queue.clone();
+                wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, queue });
             }
         }
         Ok(wires)

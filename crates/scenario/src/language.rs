@@ -4,6 +4,7 @@ mod flow;
 mod fluid;
 mod generate;
 mod mac;
+mod queue;
 mod radio;
 mod tcp;
 
@@ -11,11 +12,12 @@ pub use flow::*;
 pub use fluid::*;
 pub use generate::*;
 pub use mac::*;
+pub use queue::*;
 pub use radio::*;
 pub use tcp::*;
 
 use crate::law;
-use crate::quantity::{PacketCount, RateQuantity, Time};
+use crate::quantity::{RateQuantity, Time};
 use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
@@ -56,6 +58,9 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(schema_with = "law::schema::<BackoffParams>")]
     pub backoff: BackoffParams,
+    /// The transmit queues of the air; those of one node share the room. First in, first out, if there is no such table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueTable>,
     /// What queues drop beside what does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
@@ -157,11 +162,11 @@ pub struct WireTable {
     pub rate: RateQuantity,
     /// How long they are under way.
     pub delay: Time,
-    /// Packets that wait at each end, the one in transmission not counted.
-    #[serde(default = "fifty")]
-    pub queue: PacketCount,
-}
-
-const fn fifty() -> PacketCount {
-    PacketCount(50)
+    /// The queue at each end: how many packets wait, the one in transmission not counted, or a table.
+    #[serde(default)]
+    pub queue: WireQueue,
+    /// What its queues drop beside what does not fit; what [drop] says, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<MarkingParams>")]
+    pub drop: Option<MarkingParams>,
 }

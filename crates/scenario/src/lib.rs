@@ -27,16 +27,18 @@ pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::FluidRun;
 pub use language::{
-    AckTimeout, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable, Generate, GeneratedFlows,
-    HoldingLaw, InterferenceRule, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable, NodeTable,
-    OptimalCsmaKeys, PreambleKind, Preset, PropagationName, QueueKind, RadioTable, RateTable, RenoCsmaKeys,
-    ResolvedTcp, RoundTripKind, Scenario, SignalTable, TcpTable, TrafficKind, WeakSignals, Window, WireTable,
+    AckTimeout, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable, Generate,
+    GeneratedFlows, HoldingLaw, InterferenceRule, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable,
+    NodeTable, OptimalCsmaKeys, PreambleKind, Preset, PropagationName, QueueKind, QueueTable, RadioTable,
+    RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, SignalTable, TcpTable, TrafficKind,
+    WeakSignals, Window, WireQueue, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
 pub use resolved::{
-    Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved, ResolvedFlow,
-    ResolvedFluid, ResolvedMac, ResolvedRadio, Sends, Settings,
+    Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
+    ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedMac, ResolvedQueue, ResolvedRadio, Sends,
+    Settings,
 };
 pub use theory::{Theory, TheoryFlow};
 

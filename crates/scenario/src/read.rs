@@ -49,6 +49,7 @@ impl Resolved {
         // Laws of a user's own have no words: laws are taken as they are.
         let mut plain = Settings { backoff: BackoffParams::default(), drop: None, ..self.settings.clone() };
         plain.connections = None;
+        plain.wires.iter_mut().for_each(|wire| wire.drop = None);
         plain.tcp.window = Window::Newreno;
         let written = toml::Value::try_from(&plain).expect("every scenario can be written");
         let read: Scenario = written.try_into().expect("what is written out can be read");
@@ -56,6 +57,7 @@ impl Resolved {
             backoff: backoff.clone(),
             drop: drop.clone(),
             connections: connections.clone(),
+            wires: self.settings.wires.clone(),
             tcp: TcpTable { window: Some(tcp.window.clone()), ..read.tcp },
             ..read
         }

@@ -3,18 +3,21 @@
 mod flow;
 mod fluid;
 mod mac;
+mod queue;
 mod radio;
 mod tcp;
 
 pub use flow::{Activity, Pace, ResolvedFlow, Sends};
 pub use fluid::ResolvedFluid;
 pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
+pub use queue::{ResolvedDiscipline, ResolvedQueue};
 pub use radio::{Interference, PropagationLaw, ResolvedRadio};
 
 use crate::build::Layout;
 use crate::error::Mistake;
 use crate::language::{
-    LinkTable, LossTable, NodeTable, Preset, RateTable, ResolvedTcp, Scenario, SignalTable, WireTable,
+    LinkTable, LossTable, MacTable, NodeTable, Preset, RateTable, ResolvedTcp, Scenario, SignalTable,
+    WireQueue, WireTable,
 };
 use crate::law;
 use crate::quantity::Time;
@@ -60,6 +63,9 @@ pub struct Settings {
     /// How long transmitters back off.
     #[serde(serialize_with = "law::write")]
     pub backoff: BackoffParams,
+    /// The transmit queues of the air; they have room for `mac.queue`. First in, first out, if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<ResolvedDiscipline>,
     /// What queues drop beside what does not fit.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     pub drop: Option<MarkingParams>,
@@ -103,7 +109,10 @@ impl Scenario {
         let radio = self.radio.map(|radio| radio.resolve(preset)).transpose()?;
         self.generate(radio.as_ref())?;
         self.check()?;
-        let mac = self.mac.resolve(preset)?;
+        let queue = self.queue()?;
+        let mac = MacTable { queue: self.mac.queue.or(queue.map(|queue| queue.limit)), ..self.mac };
+        let mac = mac.resolve(preset)?;
+        self.complete_wires()?;
         let tcp = self.tcp.resolve(preset, self.connections.is_some())?;
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
         let mut flows = Vec::new();
@@ -125,6 +134,7 @@ impl Scenario {
             radio,
             backoff: self.backoff,
             mac,
+            queue: queue.map(|queue| queue.discipline),
             drop: self.drop.map(|law| law::complete("drop", law, &())).transpose()?,
             tcp,
             connections: self.connections.map(|law| law::complete("connections", law, &())).transpose()?,
@@ -139,6 +149,30 @@ impl Scenario {
             flows,
         }
         .build()
+    }
+}
+
+impl Scenario {
+    fn queue(&self) -> Result<Option<ResolvedQueue>, Mistake> {
+        let Some(table) = self.queue else { return Ok(None) };
+        if table.limit.is_some() && self.mac.queue.is_some() {
+            return Err(Mistake::at("queue.limit", "mac.queue says it already; keep one of them"));
+        }
+        let wrong = |(key, why): (&str, String)| Mistake::at(&format!("queue.{key}"), why);
+        table.resolve().map(Some).map_err(wrong)
+    }
+
+    fn complete_wires(&mut self) -> Result<(), Mistake> {
+        for (index, wire) in self.wires.iter_mut().enumerate() {
+            if let WireQueue::Table(table) = &mut wire.queue {
+                let queue = table.resolve();
+                *table = queue.map_err(|(key, why)| Mistake::entry("wires", index, key, why))?.into();
+            }
+            if let Some(law) = wire.drop.take() {
+                wire.drop = Some(law::complete(&format!("wires.{index}.drop"), law, &())?);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -40,6 +40,8 @@ pub enum Metric {
     Aggressiveness,
     /// Mean round-trip time [s].
     RoundTrip,
+    /// Mean time for which the flow's data waited in queues, all on the way together [s].
+    QueueingDelay,
     /// Mean backlog at the flow's source [packets].
     Backlog,
     /// Packets dropped by the queue at the flow's source, for whatever cause, whosever they are [packets/s].
@@ -117,6 +119,7 @@ impl Metric {
             Self::Connections => "connections n",
             Self::Aggressiveness => "aggressiveness r",
             Self::RoundTrip => "round-trip time [s]",
+            Self::QueueingDelay => "queueing delay [s]",
             Self::Backlog => "backlog [packets]",
             Self::Drops => "drops [packets/s]",
             Self::Lost => "lost [packets/s]",
@@ -161,6 +164,7 @@ impl Metric {
             | Self::CongestionWindow
             | Self::Connections
             | Self::RoundTrip
+            | Self::QueueingDelay
             | Self::Backlog
             | Self::FrameLoss => OverFlows::Mean,
             Self::Silence => OverFlows::Greatest,
@@ -251,6 +255,8 @@ impl Subject<'_> {
             Metric::Connections => Some(flow.connections),
             Metric::Aggressiveness => link()?.aggressiveness,
             Metric::RoundTrip => flow.round_trip_s,
+            Metric::QueueingDelay if quantity.of == Of::Acks => flow.ack_queueing_delay_s,
+            Metric::QueueingDelay => flow.queueing_delay_s,
             Metric::Backlog => Some(link()?.backlog),
             Metric::Drops => {
                 let link = link()?;

@@ -88,6 +88,18 @@ pub struct LinkRecord {
     /// Mean aggressiveness.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggressiveness: Option<f64>,
+    /// Packets whose service ended, well or not.
+    #[serde(default)]
+    pub served_packets: u64,
+    /// Their bytes.
+    #[serde(default)]
+    pub served_bytes: u64,
+    /// Mean time from a packet's coming into the queue to the beginning of its service [s].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queueing_delay_s: Option<f64>,
+    /// The same to the end of its service [s].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sojourn_s: Option<f64>,
     /// Packets dropped because the queue was full.
     pub dropped_queue_full: u64,
     /// Packets dropped by a law.
@@ -261,6 +273,10 @@ fn link_record(link: &evenair_netsim::LinkResult, names: &[String]) -> LinkRecor
         queue: link.name.clone(),
         backlog: link.backlog,
         aggressiveness: link.aggressiveness,
+        served_packets: link.served_packets,
+        served_bytes: link.served_bytes,
+        queueing_delay_s: link.queueing_delay_s,
+        sojourn_s: link.sojourn_s,
         dropped_queue_full: link.dropped_queue_full,
         dropped_by_law: link.dropped_by_law,
         dropped_retries: link.dropped_retries,

@@ -1,15 +1,24 @@
 //! The interface between the air and its host.
 
-use crate::{DcfAir, IdealAir, Ledger, Timeline};
+use crate::{DcfAir, IdealAir, Ledger, Mode, Timeline};
 use evenair_des::Phase;
 use evenair_laws::backoff::Access;
-use evenair_units::{Bytes, Instant, Rate};
+use evenair_units::{Bytes, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
 pub type Contender = u32;
 
 /// The receiver of a frame for everybody: no answer, no repetition.
 pub const BROADCAST: u32 = u32::MAX;
+
+/// A packet's name between the air and its host: the host's choice, handed back with every piece of news about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId(pub u32);
+
+impl PacketId {
+    /// Of no packet: what a dummy frame carries.
+    pub const NONE: Self = Self(u32::MAX);
+}
 
 /// The packet at the head of a contender's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +27,10 @@ pub struct Head {
     pub to: u32,
     /// Its network-layer size.
     pub size: Bytes,
-    /// The rate to send it at.
-    pub rate: Rate,
+    /// How its DATA frame is modulated.
+    pub mode: Mode,
+    /// Which packet it is.
+    pub packet: PacketId,
 }
 
 /// Something that is due at an instant; the host gives it back then.
@@ -78,13 +89,29 @@ pub enum Up {
         from: Contender,
         /// The node that decoded it.
         at: u32,
+        /// The packet.
+        packet: PacketId,
     },
     /// The contender is done with its head and wants the next.
     Done {
         /// The contender.
         by: Contender,
+        /// The packet that was its head.
+        packet: PacketId,
         /// What became of the head.
         outcome: Outcome,
+    },
+    /// A DATA frame was acknowledged or was not, or an RTS was not answered; only of contenders that asked for it
+    /// ([`Air::report_attempts`]). Comes before the `Done` that it may lead to.
+    Attempt {
+        /// The contender.
+        by: Contender,
+        /// The packet whose frame it was.
+        packet: PacketId,
+        /// It was acknowledged.
+        acknowledged: bool,
+        /// It was the DATA frame, not an RTS before it.
+        data: bool,
     },
 }
 
@@ -128,6 +155,15 @@ impl Air {
         match self {
             Self::Dcf(air) => air.set_access(by, access),
             Self::Ideal(air) => air.set_access(by, access),
+        }
+    }
+
+    /// Has the outcome of each attempt of a contender reported, or no longer: what rate adaptation sees. Ideal CSMA has none
+    /// that fail, and reports nothing.
+    pub fn report_attempts(&mut self, by: Contender, wanted: bool) {
+        match self {
+            Self::Dcf(air) => air.report_attempts(by, wanted),
+            Self::Ideal(_) => (),
         }
     }
 

@@ -19,12 +19,12 @@ pub mod timing;
 
 mod air;
 
-pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, Up, Wake};
+pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, PacketId, Up, Wake};
 pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{Capture, Contention, Counters, DcfAir, Rules};
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;
-pub use phy::{Phy, PhyStandard, Preamble, UnsupportedRate};
+pub use phy::{Mode, Phy, PhyStandard, Preamble, UnsupportedRate};
 pub use timeline::{FrameKind, FrameRecord, Timeline};
 pub use timing::{ControlRate, MacTiming};

@@ -15,6 +15,26 @@ pub enum PhyStandard {
     G,
 }
 
+/// How a DATA frame is modulated: all that its airtime depends on beside its size. A DSSS or OFDM physical layer has one
+/// modulation and coding per rate (clauses 16.2.3.4 and 17.3.4.3); spatial streams, widths and guard intervals join here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mode {
+    rate: Rate,
+}
+
+impl Mode {
+    /// The modulation that has this rate.
+    pub const fn at(rate: Rate) -> Self {
+        Self { rate }
+    }
+
+    /// Bits of payload per second.
+    #[inline]
+    pub const fn rate(self) -> Rate {
+        self.rate
+    }
+}
+
 impl PhyStandard {
     /// What contention depends on.
     pub const fn layer(self) -> PhysicalLayer {

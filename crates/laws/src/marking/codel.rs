@@ -1,4 +1,4 @@
-//! CoDel: packets are dropped when they leave, once none has waited for less than a target during an interval.
+//! `CoDel`: packets are dropped when they leave, once none has waited for less than a target during an interval.
 //!
 //! # Law
 //! If every packet of the last [`CodelParams::interval`] has stayed for [`CodelParams::target`] or longer, the next to leave

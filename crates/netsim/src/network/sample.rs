@@ -1,30 +1,37 @@
 //! Measurement: the warm-up's end, time series, and the final result.
 
-use super::{Event, Network};
-use crate::flow::{Flow, Hop};
-use crate::measure::{Counts, FlowCounts, FlowResult, LinkResult, QueueCounts, RunResult};
-use crate::queue::{Service, TransmitQueue};
+use super::Network;
+use crate::attached::{Attached, Due, Flow};
+use crate::core::{END, Passed};
+use crate::measure::{Counts, FlowCounts, FlowResult, LinkResult, Packets, QueueCounts, RunResult};
+use crate::packet::Way;
+use crate::queue::{Outlet, TransmitQueue};
+use crate::spec::name;
 use evenair_des::Fingerprint;
 use evenair_units::{Duration, Instant};
 use evenair_wifi::Air;
 
 impl Network {
     pub(super) fn on_warm(&mut self) {
+        let now = self.core.now();
         self.meter.at_warmup = self.counts();
-        for flow in &mut self.flows {
-            (flow.last_delivery, flow.silence) = (self.now, Duration::ZERO);
+        self.meter.passed_at_warmup = self.core.hops.all().iter().map(|hop| hop.passed).collect();
+        for flow in &mut self.attached.flows {
+            (flow.last_delivery, flow.silence) = (now, Duration::ZERO);
         }
         if self.run.ledger {
-            self.air.start_ledger(self.now);
+            self.core.air.start_ledger(now);
         }
     }
 
     /// All that has been counted so far.
     fn counts(&self) -> Counts {
-        let flow = |flow: &Flow| {
+        let passages = self.core.passages();
+        let flow = |(index, flow): (u32, &Flow)| {
+            let dropped = |way: Way| passages[way.0 as usize].dropped.packets;
             let mut stats = flow.finished;
             for &id in &flow.connections {
-                stats.add(self.connections[id as usize].sender.stats());
+                stats.add(self.attached.connections[id as usize].sender.stats());
             }
             FlowCounts {
                 delivered: flow.delivered,
@@ -32,34 +39,35 @@ impl Network {
                 sent: stats.sent + u64::from(flow.next_datagram),
                 retransmitted: stats.retransmitted,
                 timeouts: stats.timeouts,
-                lost: flow.lost,
-                acks_lost: flow.acks_lost,
+                lost: dropped(Way::forward(index)),
+                acks_lost: dropped(Way::backward(index)),
             }
         };
         let queue = |(index, queue): (usize, &TransmitQueue)| QueueCounts {
             dropped: queue.dropped,
-            frames: match &self.air {
-                Air::Dcf(air) if queue.wire.is_none() => Some(*air.counters(index as u32)),
-                Air::Dcf(_) | Air::Ideal(_) => None,
+            frames: match (&self.core.air, &queue.outlet) {
+                (Air::Dcf(air), Outlet::Air) => Some(*air.counters(index as u32)),
+                (Air::Dcf(_) | Air::Ideal(_), _) => None,
             },
         };
         Counts {
-            flows: self.flows.iter().map(flow).collect(),
-            queues: self.queues.iter().enumerate().map(queue).collect(),
+            flows: (0..).zip(&self.attached.flows).map(flow).collect(),
+            queues: self.core.queues.iter().enumerate().map(queue).collect(),
         }
     }
 
     pub(super) fn on_sample(&mut self) {
         let every = self.run.sample_every.expect("sampling is on");
-        let warm = self.now > self.meter.warm_at;
-        self.meter.series.time_s.push(self.now.as_secs_f64());
+        let now = self.core.now();
+        let warm = now > self.attached.warm_at;
+        self.meter.series.time_s.push(now.as_secs_f64());
         self.meter.means.points += u32::from(warm);
-        for index in 0..self.flows.len() {
+        for index in 0..self.attached.flows.len() {
             self.sample_flow(index, every, warm);
         }
-        for (index, queue) in self.queues.iter().enumerate() {
+        for (index, queue) in self.core.queues.iter().enumerate() {
             let series = &mut self.meter.series.links[index];
-            let backlog = queue.packets.len() as f64;
+            let backlog = queue.backlog().packets as f64;
             series.backlog.push(backlog);
             series.aggressiveness.extend(queue.aggressiveness());
             if warm {
@@ -67,12 +75,13 @@ impl Network {
                 self.meter.means.aggressiveness[index] += queue.aggressiveness().unwrap_or(0.0);
             }
         }
-        self.host(self.now + every, Event::Sample);
+        self.core.call_at(now + every, Due::Sample);
     }
 
     fn sample_flow(&mut self, index: usize, every: Duration, warm: bool) {
-        let flow = &mut self.flows[index];
-        let open = flow.connections.iter().map(|&id| &self.connections[id as usize].sender);
+        let Attached { flows, connections, .. } = &mut self.attached;
+        let flow = &mut flows[index];
+        let open = flow.connections.iter().map(|&id| &connections[id as usize].sender);
         let (mut count, mut window) = (0.0, 0.0);
         for sender in open {
             count += f64::from(u8::from(sender.is_open()));
@@ -94,33 +103,17 @@ impl Network {
         }
     }
 
-    pub(super) fn finish(mut self, end: Instant) -> RunResult {
+    /// The result of the run, which ends here.
+    pub fn finish(mut self) -> RunResult {
+        let end = self.end();
         let measured_s = self.run.duration.as_secs_f64();
         let counts = self.counts().since(&self.meter.at_warmup);
-        let flow = |(index, counts): (usize, &FlowCounts)| self.flow_result(index, *counts, end);
+        let passed = self.passed();
+        let flow = |(index, counts): (usize, &FlowCounts)| self.flow_result(index, *counts, &passed, end);
         let flows = counts.flows.iter().enumerate().map(flow).collect();
-        let ledger = self.air.ledger(end).cloned();
-        let queues = self.queues.iter().zip(&counts.queues).enumerate();
-        let links = queues.map(|(index, (queue, &QueueCounts { dropped, frames }))| {
-            let means = &self.meter.means;
-            LinkResult {
-                name: queue.name.clone(),
-                backlog: means.of(&means.backlog, index),
-                aggressiveness: queue.aggressiveness().map(|_| means.of(&means.aggressiveness, index)),
-                dropped_queue_full: dropped.queue_full,
-                dropped_by_law: dropped.by_law,
-                dropped_retries: dropped.retries,
-                lost_on_wire: dropped.on_wire,
-                frames,
-                airtime: ledger
-                    .as_ref()
-                    .filter(|_| queue.wire.is_none())
-                    .map(|ledger| ledger.airtime(index as u32).clone()),
-            }
-        });
-        let links = links.collect();
+        let links = self.link_results(&counts, &passed, end);
         let fingerprint = self.fingerprint();
-        let events = self.events.inserted() - self.events.len() as u64;
+        let events = self.core.handled();
         let packets = self.account();
         RunResult {
             seed: self.run.seed,
@@ -132,40 +125,79 @@ impl Network {
             events,
             packets,
             series: self.run.sample_every.map(|_| self.meter.series),
-            nodes: self.spec.nodes,
+            nodes: self.nodes,
         }
     }
 
-    /// Counts what is still under way: in queues, and between layers.
-    fn account(&self) -> crate::Packets {
-        let mut packets = self.packets;
-        for (index, queue) in self.queues.iter().enumerate() {
-            // A packet that was received while its sender still awaits the acknowledgement is beyond its queue.
-            let received = match &self.air {
-                Air::Dcf(air) if queue.wire.is_none() => {
-                    queue.service == Service::Front && air.head_received(index as u32)
-                }
-                Air::Dcf(_) | Air::Ideal(_) => false,
-            };
-            packets.under_way += queue.packets.len() as u64 - u64::from(received);
-            packets.under_way += queue.wire.as_ref().map_or(0, |wire| wire.in_flight.len() as u64);
+    /// What has passed each hop in the measured time.
+    fn passed(&self) -> Vec<Passed> {
+        let then = &self.meter.passed_at_warmup;
+        let hops = self.core.hops.all().iter().zip(then);
+        hops.map(|(hop, &then)| hop.passed.since(then)).collect()
+    }
+
+    fn link_results(&mut self, counts: &Counts, passed: &[Passed], end: Instant) -> Vec<LinkResult> {
+        let ledger = self.core.air.ledger(end).cloned();
+        let mut through = vec![Passed::default(); self.core.queues.len()];
+        for (hop, &passed) in self.core.hops.all().iter().zip(passed) {
+            let sum = &mut through[hop.queue as usize];
+            *sum = sum.plus(passed);
         }
-        packets.under_way += self.between_layers.len() as u64;
+        let queues = self.core.queues.iter().zip(&counts.queues).zip(through).enumerate();
+        let means = &self.meter.means;
+        let result = |(index, ((queue, &QueueCounts { dropped, frames }), passed)): (
+            _,
+            ((&TransmitQueue, _), Passed),
+        )| {
+            LinkResult {
+                name: queue.name.clone(),
+                backlog: means.of(&means.backlog, index),
+                aggressiveness: queue.aggressiveness().map(|_| means.of(&means.aggressiveness, index)),
+                served_packets: passed.served().packets,
+                served_bytes: passed.served().bytes,
+                queueing_delay_s: passed.waiting.mean_s(),
+                sojourn_s: passed.sojourn.mean_s(),
+                dropped_queue_full: dropped.queue_full,
+                dropped_by_law: dropped.by_law,
+                dropped_retries: dropped.retries,
+                lost_on_wire: dropped.on_wire,
+                frames,
+                airtime: ledger
+                    .as_ref()
+                    .filter(|_| matches!(queue.outlet, Outlet::Air))
+                    .map(|ledger| ledger.airtime(index as u32).clone()),
+            }
+        };
+        queues.map(result).collect()
+    }
+
+    /// Where every packet went.
+    fn account(&self) -> Packets {
+        let mut packets = Packets { under_way: self.core.under_way(), ..Packets::default() };
+        for passage in self.core.passages() {
+            packets.originated += passage.originated.packets;
+            packets.delivered += passage.delivered.packets;
+            packets.dropped += passage.dropped.packets;
+        }
         packets
     }
 
-    fn flow_result(&self, index: usize, counts: FlowCounts, end: Instant) -> FlowResult {
-        let flow: &Flow = &self.flows[index];
+    fn flow_result(&self, index: usize, counts: FlowCounts, passed: &[Passed], end: Instant) -> FlowResult {
+        let flow: &Flow = &self.attached.flows[index];
+        let hops = &self.core.hops;
         let measured_s = self.run.duration.as_secs_f64();
         let goodput_pps = counts.delivered as f64 / measured_s;
         let means = &self.meter.means;
-        let queue = |hop: &Hop| self.queues[hop.queue as usize].name.clone();
+        let queue = |hop: u32| self.core.queues[hops.get(hop).queue as usize].name.clone();
+        // The sum over the hops of their means; none if nothing was served on one of them.
+        let delay_s = |first| hops.chain(first).map(|hop| passed[hop].waiting.mean_s()).sum::<Option<f64>>();
+        let back = Some(flow.hops.backward).filter(|&hop| hop != END && flow.tcp().is_some());
         FlowResult {
             flow: flow.name.clone(),
-            from: self.spec.name(flow.source).into(),
-            to: self.spec.name(flow.destination).into(),
-            queue: queue(&flow.forward[0]),
-            ack_queue: flow.tcp().and(flow.backward.first()).map(queue),
+            from: name(&self.nodes, flow.source).into(),
+            to: name(&self.nodes, flow.destination).into(),
+            queue: queue(flow.hops.forward),
+            ack_queue: back.map(queue),
             goodput_bps: goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
             goodput_pps,
             unit_bytes: flow.unit_bytes(),
@@ -180,20 +212,23 @@ impl Network {
             timeouts: counts.timeouts,
             lost: counts.lost,
             acks_lost: counts.acks_lost,
+            queueing_delay_s: delay_s(flow.hops.forward),
+            ack_queueing_delay_s: back.and_then(delay_s),
             silence_s: flow.silence_until(end).as_secs_f64(),
         }
     }
 
     /// The trajectory's hash: every frame on the air, then what every flow got.
     fn fingerprint(&self) -> Fingerprint {
-        let mut fingerprint = match &self.air {
+        let now = self.core.now();
+        let mut fingerprint = match &self.core.air {
             Air::Dcf(air) => air.fingerprint(),
             Air::Ideal(_) => Fingerprint::default(),
         };
-        for flow in &self.flows {
-            fingerprint.add(self.now, flow.delivered);
+        for flow in &self.attached.flows {
+            fingerprint.add(now, flow.delivered);
         }
-        fingerprint.add(self.now, self.events.inserted());
+        fingerprint.add(now, self.core.inserted());
         fingerprint
     }
 }

@@ -1,13 +1,14 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
+mod queues;
 mod round_trips;
+mod stepping;
 
 use crate::*;
 use evenair_laws::backoff::{
     AdaptiveParams, BackoffParams, Category, DcfParams, EdcaParams, PhysicalLayer, Rendering, Surroundings,
 };
 use evenair_laws::connections::RttProportionalParams;
-use evenair_laws::marking::DropTail;
 use evenair_laws::window::{RenoParams, WindowStart};
 use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
@@ -83,9 +84,9 @@ fn four_links(ns2: bool) -> NetworkSpec {
         wires: Vec::new(),
         backoff: DcfParams::default().into(),
         surroundings: Surroundings { rendering, ..Surroundings::default() },
-        buffer: DropTail { limit_packets: 50 },
-        proportional: None,
+        queue: QueueSpec::fifo(50),
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
+        routes: Vec::new(),
         flows: (0..4)
             .map(|l| FlowSpec {
                 name: format!("{}", l + 1),
@@ -101,7 +102,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
 fn adaptive() -> NetworkSpec {
     let mut spec = four_links(false);
     spec.backoff = AdaptiveParams::chen10().into();
-    spec.buffer = DropTail { limit_packets: 1000 };
+    spec.queue = QueueSpec::fifo(1000);
     for flow in &mut spec.flows {
         flow.traffic = Traffic::Tcp(tcp(Some(RttProportionalParams::chen10())));
     }
@@ -322,7 +323,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         to,
         rate: Rate::from_kbps(rate_kbps),
         delay: Duration::from_millis(delay_ms),
-        buffer: DropTail { limit_packets: buffer },
+        queue: QueueSpec::fifo(buffer),
     };
     let mut spec = four_links(false);
     spec.medium = Medium::from_signals(2, &[], Dbm::new(0.0), Dbm::new(0.0));
@@ -557,6 +558,7 @@ proptest! {
         wire in any::<bool>(),
         loss in prop::option::of(0.0f64..0.6),
         seed in 0u64..1000,
+        (discipline, marking, limit_packets) in (0usize..5, 0usize..4, 1u32..60),
     ) {
         let ends: Vec<[f64; 4]> = places.iter().map(|&(x, y, dx, dy)| [x, y, x + dx, y + dy]).collect();
         let mut spec = if mac == 2 { adaptive() } else { four_links(mac == 1) };
@@ -575,6 +577,7 @@ proptest! {
                 traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
             })
             .collect();
+        spec.queue = queues::any_queue(discipline, marking, limit_packets);
         let to_first = spec.nodes.len() as u32;
         if wire {
             // The first flow comes from a node behind a wire, and starts twice.
@@ -585,7 +588,7 @@ proptest! {
                 to,
                 rate: Rate::from_kbps(3_000),
                 delay: Duration::from_millis(3),
-                buffer: DropTail { limit_packets: 5 },
+                queue: queues::any_queue(discipline, marking, limit_packets),
             };
             spec.wires = vec![wire(to_first, 0), wire(0, to_first)];
             spec.flows[0].path.insert(0, to_first);

@@ -6,7 +6,9 @@ use evenair_laws::backoff::{
     Access, BackoffLaw, Draw, Holding, LinkView, OnFailure, OwnBackoff, Scope, When,
 };
 use evenair_laws::connections::{ConnectionParams, RttProportionalParams};
+use evenair_laws::marking::{CodelParams, MarkingParams};
 use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};
+use evenair_netsim::{DisciplineParams, QueueSpec};
 use evenair_units::Duration;
 
 #[test]
@@ -131,4 +133,52 @@ fn a_law_of_ones_own_runs_and_is_known_by_its_identity() {
     // It survives what is changed beside it.
     assert_eq!(hasty.written_out().resolve().unwrap(), hasty);
     assert!(parse(&hasty.to_toml().unwrap()).is_err(), "no file can name it");
+}
+
+#[test]
+fn queues_have_words() {
+    let queue = |changes: &[&str]| set(changes).unwrap().network().queue.clone();
+    assert_eq!(queue(&[]), QueueSpec::fifo(50));
+    assert_eq!(queue(&["mac.queue='20 packets'", "queue.discipline=drr"]).limit_packets, 20);
+    let fair = queue(&["queue={discipline='fq-codel', target='2 ms'}", "drop={law='codel'}"]);
+    assert_eq!((fair.limit_packets, fair.marking.is_some()), (10_240, true));
+    let DisciplineParams::Fair(params) = fair.discipline else { panic!("fq-codel is fair") };
+    let line = CodelParams { target: Duration::from_millis(2), ..CodelParams::rfc8289() };
+    assert_eq!((params.sparse_first, params.marking), (true, Some(line.into())));
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr and fq-codel"));
+    assert!(
+        refused(&["queue.limit='9 packets'", "mac.queue='9 packets'"])
+            .contains("queue.limit: mac.queue says")
+    );
+    assert!(refused(&["queue={discipline='drr', quantum='0 bytes'}"]).contains("queue.quantum: must be"));
+    assert!(refused(&["queue.discipline=lifo"]).contains("unknown variant `lifo`, expected one of `fifo`"));
+    for changes in [
+        &["queue={discipline='drr', limit='30 packets'}"][..],
+        &["queue.discipline=fq-codel", "drop={law='codel', target='7 ms'}"],
+    ] {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+    }
+}
+
+#[test]
+fn wires_have_queues_of_their_own() {
+    let text = |queue: &str| {
+        format!(
+            "nodes = [{{ id = \"a\" }}, {{ id = \"b\" }}]\nflows = [{{ id = \"1\", from = \"a\", to = \"b\" }}]\ndrop = {{ law = \"proportional\", per_packet = 0.01 }}\n[[wires]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbps\"\ndelay = \"5 ms\"\n{queue}\n"
+        )
+    };
+    let wire = |queue: &str| parse(&text(queue)).unwrap().network().wires[1].queue.clone();
+    assert_eq!((wire("").limit_packets, wire("").discipline), (50, DisciplineParams::Fifo));
+    assert_eq!(wire("queue = \"7 packets\"").limit_packets, 7);
+    assert!(matches!(wire("").marking, Some(MarkingParams::Proportional(_))), "[drop] is for wires too");
+    let own = wire("queue = { discipline = \"fq-codel\" }\ndrop = { law = \"codel\" }");
+    assert!(matches!(own.discipline, DisciplineParams::Fair(_)) && own.limit_packets == 10_240);
+    assert!(matches!(own.marking, Some(MarkingParams::Codel(_))));
+    let scenario = parse(&text("queue = { discipline = \"drr\" }")).unwrap();
+    assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+    let refused = message(&text("queue = { discipline = \"drr\", target = \"1 ms\" }"));
+    assert!(refused.contains("wires[0].target: is for fq-codel"), "{refused}");
+    assert!(message(&text("queue = 7")).contains("a number of packets such as \"50 packets\""));
 }

@@ -24,7 +24,7 @@ mod tests;
 
 use super::draw;
 use super::edca::Arbitration;
-use crate::air::{Contender, Effects, Head, Outcome, Wake};
+use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
 use crate::timeline::{FrameKind, Timeline};
@@ -313,6 +313,8 @@ struct Queue {
     /// The last back-off, whole: what a law that does not draw anew after a collision counts down once more.
     drawn: Duration,
     head: Option<Head>,
+    /// Its packet, and when it is gone still what the host has not been told of.
+    packet: PacketId,
     plan: Plan,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
@@ -322,6 +324,8 @@ struct Queue {
     held: Option<Outcome>,
     /// Its RTS has brought a CTS: what is sent next, or was sent last, is the DATA frame.
     announced: bool,
+    /// The host wants to know of each attempt.
+    reports: bool,
     short_failures: u32,
     long_failures: u32,
     /// Until when it may keep the medium.
@@ -418,11 +422,13 @@ impl Queue {
             window: draw::first_window(access.draw),
             drawn: Duration::ZERO,
             head: None,
+            packet: PacketId::NONE,
             plan: Plan::default(),
             received: false,
             copies: 0,
             held: None,
             announced: false,
+            reports: false,
             short_failures: 0,
             long_failures: 0,
             txop_until: Instant::ZERO,
@@ -529,6 +535,21 @@ impl DcfAir {
         queue.access = access;
     }
 
+    /// See [`Air::report_attempts`](crate::Air::report_attempts).
+    pub fn report_attempts(&mut self, by: Contender, wanted: bool) {
+        self.queues[by as usize].reports = wanted;
+    }
+
+    /// Tells the host of an attempt, if it asked.
+    fn report(&self, by: Contender, acknowledged: bool, out: &mut Effects) {
+        let queue = &self.queues[by as usize];
+        if queue.reports {
+            let data = queue.plan.request.is_none() || queue.announced;
+            debug_assert!(data || !acknowledged, "an RTS is not acknowledged");
+            out.up.push(Up::Attempt { by, packet: queue.packet, acknowledged, data });
+        }
+    }
+
     /// See [`Air::wake`](crate::Air::wake).
     pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
         match wake {
@@ -579,7 +600,7 @@ fn milliwatts(power: Dbm) -> f32 {
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
         let frame = queue.plan.data;
-        let packet = queue.head.map_or(frame, |head| head.rate.time_for(head.size));
+        let packet = queue.head.map_or(frame, |head| head.mode.rate().time_for(head.size));
         let airtimes = draw::Airtimes { frame, packet };
         queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
         queue.drawn

@@ -78,7 +78,7 @@ impl IdealAir {
         let link = &mut self.links[by as usize];
         assert!(link.head.is_none(), "link {by} is offered a head while it has one");
         link.head = Some(head);
-        link.airtime = head.rate.time_for(head.size);
+        link.airtime = head.mode.rate().time_for(head.size);
         let window = draw::first_window(link.access.draw);
         // There is no slot in continuous time; laws that count in slots get the one of 802.11b.
         let slot = Duration::from_micros(20);
@@ -175,8 +175,8 @@ impl IdealAir {
             self.resume(m, now, out);
             self.book(m, now);
         }
-        out.up.push(Up::Received { from: l, at: head.to });
-        out.up.push(Up::Done { by: l, outcome: Outcome::Delivered });
+        out.up.push(Up::Received { from: l, at: head.to, packet: head.packet });
+        out.up.push(Up::Done { by: l, packet: head.packet, outcome: Outcome::Delivered });
     }
 
     fn resume(&mut self, l: Contender, now: Instant, out: &mut Effects) {
@@ -214,6 +214,7 @@ impl IdealAir {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Mode, PacketId};
     use evenair_des::Queue;
     use evenair_laws::backoff::{Draw, OnFailure, When};
     use evenair_units::{Bytes, Rate};
@@ -229,7 +230,12 @@ mod tests {
         };
         let link = |l: u32| (l, access, Stream::named(1, &l.to_string(), "backoff"));
         let mut air = IdealAir::new(ConflictGraph::from_edges(2, &[(0, 1)]), vec![link(0), link(1)]);
-        let head = Head { to: 9, size: Bytes::new(100), rate: Rate::from_kbps(8_000) };
+        let head = Head {
+            to: 9,
+            size: Bytes::new(100),
+            mode: Mode::at(Rate::from_kbps(8_000)),
+            packet: PacketId(1),
+        };
         let (mut queue, mut out, mut wins) = (Queue::new(), Effects::default(), [0u32; 2]);
         for round in 0..400u64 {
             let start = Instant::from_nanos(round * 10_000_000);

@@ -23,7 +23,7 @@ fn chapter_6(ends: &[[f64; 4]], prioritise_acks: bool, change: impl Fn(&mut TcpS
     let mut spec = NetworkSpec { medium: medium(ends), ..four_links(true) };
     let acks = if prioritise_acks { AckPriority::High } else { AckPriority::Normal };
     spec.backoff = AdaptiveParams { acks, ..AdaptiveParams::chen10() }.into();
-    spec.buffer = DropTail { limit_packets: 1000 };
+    spec.queue = QueueSpec::fifo(1000);
     let mut tcp = tcp(Some(RttProportionalParams::chen10()));
     tcp.sender.receiver_window = 400;
     change(&mut tcp);

@@ -14,6 +14,7 @@ impl DcfAir {
         assert!(queue.head.is_none(), "contender {by} is offered a head while it has one");
         let node = queue.node as usize;
         queue.head = Some(head);
+        queue.packet = head.packet;
         self.countdowns[by as usize].has_head = true;
         queue.plan = plan;
         queue.received = false;
@@ -51,16 +52,17 @@ impl DcfAir {
     /// How long the head's frames take.
     fn plan(&self, head: &Head) -> Plan {
         let timing = &self.timing;
+        let rate = head.mode.rate();
         let size = head.size + timing.overhead;
         if head.to == BROADCAST {
-            return Plan { size, data: timing.data(head.size, head.rate), ..Plan::default() };
+            return Plan { size, data: timing.data(head.size, rate), ..Plan::default() };
         }
         let long = self.rules.rts_threshold.is_some_and(|limit| size > limit);
         Plan {
             size,
-            data: timing.data(head.size, head.rate),
-            answer: timing.answer(head.rate),
-            request: long.then(|| timing.request(head.rate)),
+            data: timing.data(head.size, rate),
+            answer: timing.answer(rate),
+            request: long.then(|| timing.request(rate)),
         }
     }
 

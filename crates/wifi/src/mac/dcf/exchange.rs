@@ -126,7 +126,11 @@ impl DcfAir {
                     answered = self.accept(there, node, &sent, ended, out);
                 } else if sent.to == BROADCAST {
                     decoded = true;
-                    out.up.push(Up::Received { from: sent.by, at: ear.node });
+                    out.up.push(Up::Received {
+                        from: sent.by,
+                        at: ear.node,
+                        packet: self.queues[sent.by as usize].packet,
+                    });
                 }
             }
             if self.is_wide {
@@ -211,7 +215,7 @@ impl DcfAir {
         let queue = &mut self.queues[sent.by as usize];
         if sent.kind == FrameKind::Data && !queue.received {
             queue.received = true;
-            out.up.push(Up::Received { from: sent.by, at: there as u32 });
+            out.up.push(Up::Received { from: sent.by, at: there as u32, packet: queue.packet });
         }
         true
     }
@@ -363,6 +367,7 @@ impl DcfAir {
         if queue.plan.request.is_some() && !queue.announced {
             return true;
         }
+        self.report(c, true, out);
         self.nodes[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
             self.nodes[node].awaiting = Some((c, Expecting::Burst));
@@ -442,6 +447,7 @@ impl DcfAir {
         if let Some(ledger) = &mut self.ledger {
             ledger.failed(c, now, Doing::Nothing);
         }
+        self.report(c, false, out);
         // A DATA frame that was announced is a long one, for want of an acknowledgement; all else counts as short.
         let queue = &mut self.queues[c as usize];
         if queue.plan.request.is_some() && queue.announced {

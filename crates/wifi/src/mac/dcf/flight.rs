@@ -85,8 +85,9 @@ impl DcfAir {
         if sent.to == ear.node {
             self.reach(now, &flight, reception, out);
         } else if sent.to == BROADCAST && reception == Reception::Decoded {
-            self.queues[sent.by as usize].received = true;
-            out.up.push(Up::Received { from: sent.by, at: ear.node });
+            let queue = &mut self.queues[sent.by as usize];
+            queue.received = true;
+            out.up.push(Up::Received { from: sent.by, at: ear.node, packet: queue.packet });
         }
         if flight.carries_a_packet() {
             let end = sent.since + airtime;
@@ -136,7 +137,7 @@ impl DcfAir {
     pub(super) fn conclude(&mut self, c: Contender, outcome: Outcome, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
         if queue.copies == 0 {
-            out.up.push(Up::Done { by: c, outcome });
+            out.up.push(Up::Done { by: c, packet: queue.packet, outcome });
         } else {
             queue.held = Some(outcome);
         }
@@ -157,7 +158,7 @@ impl DcfAir {
                 Outcome::Dropped => Outcome::Delivered,
                 held => held,
             };
-            out.up.push(Up::Done { by: c, outcome });
+            out.up.push(Up::Done { by: c, packet: queue.packet, outcome });
         }
         if let Some((end, from, sent)) = broadcast {
             self.record(end, from, sent, received);

@@ -9,9 +9,10 @@ mod fuzz;
 mod protection;
 
 use super::*;
-use crate::air::{BROADCAST, Outcome, Up};
+use crate::air::{BROADCAST, Outcome, PacketId, Up};
 use crate::loss::LossModel;
 use crate::mac::edca::Arbitration;
+use crate::phy::Mode;
 use evenair_des::{Queue as EventQueue, Stream};
 use evenair_laws::backoff::{BackoffLaw, Category, Dcf, Draw, Edca, Holding, OnFailure, PhysicalLayer, When};
 use evenair_topology::{Link, Position, Propagation, ThresholdRadio};
@@ -88,7 +89,8 @@ impl Bench {
     }
 
     fn offer(&mut self, by: u32, to: u32) {
-        let head = Head { to, size: Bytes::new(DATA_BYTES), rate: Rate::from_kbps(11_000) };
+        let mode = Mode::at(Rate::from_kbps(11_000));
+        let head = Head { to, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(by) };
         self.air.offer(self.now, by, head, &mut self.out);
         self.collect();
     }
@@ -120,8 +122,8 @@ impl Bench {
 
     fn done(&self) -> Vec<(u64, u32, Outcome)> {
         let done = |(at, up): &(Instant, Up)| match up {
-            Up::Done { by, outcome } => Some((at.as_nanos(), *by, *outcome)),
-            Up::Received { .. } => None,
+            Up::Done { by, outcome, .. } => Some((at.as_nanos(), *by, *outcome)),
+            Up::Received { .. } | Up::Attempt { .. } => None,
         };
         self.up.iter().filter_map(done).collect()
     }
@@ -532,4 +534,25 @@ fn two_queues_of_one_node_settle_their_tie_without_the_air() {
     assert_eq!(bench.air.counters(1).internal, 1);
     assert_eq!(bench.air.counters(0).collided + bench.air.counters(1).collided, 0);
     assert_eq!(bench.done().len(), 2);
+}
+
+#[test]
+fn who_asks_learns_of_every_attempt() {
+    // The receiver is out of range, so that nothing is ever acknowledged; then one that is not.
+    let rules = Rules { short_retry_limit: 3, ..Rules::standard() };
+    for (asks, to, expected) in [(true, 2, vec![false; 3]), (true, 1, vec![true]), (false, 2, Vec::new())] {
+        let mut bench = Bench::line(&[0.0, 100.0, 600.0], |_| exactly(0), timing(), rules);
+        bench.air.report_attempts(0, asks);
+        bench.offer(0, to);
+        bench.run_to(us(50_000));
+        let attempt = |&(_, up): &(Instant, Up)| match up {
+            Up::Attempt { by: 0, packet: PacketId(0), acknowledged, data: true } => Some(acknowledged),
+            _ => None,
+        };
+        assert_eq!(bench.up.iter().filter_map(attempt).collect::<Vec<_>>(), expected);
+        assert!(
+            matches!(bench.up.last(), Some((_, Up::Done { .. }))),
+            "the attempt is reported before the end"
+        );
+    }
 }

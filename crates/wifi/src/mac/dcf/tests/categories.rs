@@ -44,7 +44,8 @@ fn at_once() -> Access {
 }
 
 fn head(to: u32) -> Head {
-    Head { to, size: Bytes::new(DATA_BYTES), rate: Rate::from_kbps(54_000) }
+    let mode = Mode::at(Rate::from_kbps(54_000));
+    Head { to, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(to) }
 }
 
 impl Bench {

@@ -22,7 +22,8 @@ fn bench(at_m: &[f64], timing: MacTiming, rules: Rules) -> Bench {
 
 impl Bench {
     fn offer_at(&mut self, by: u32, to: u32, mbps: u64) {
-        let head = Head { to, size: Bytes::new(DATA_BYTES), rate: Rate::from_kbps(mbps * 1000) };
+        let mode = Mode::at(Rate::from_kbps(mbps * 1000));
+        let head = Head { to, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(7) };
         self.air.offer(self.now, by, head, &mut self.out);
         self.collect();
     }
@@ -176,8 +177,8 @@ fn a_broadcast_is_over_for_the_host_when_the_last_copy_has_landed() {
     let end = DIFS + data_a_ns();
     let at = |metres| end + flight_ns(metres);
     let up: Vec<(u64, Up)> = bench.up.iter().map(|(at, up)| (at.as_nanos(), *up)).collect();
-    let received = |node| Up::Received { from: 0, at: node };
-    let done = Up::Done { by: 0, outcome: Outcome::Delivered };
+    let received = |node| Up::Received { from: 0, at: node, packet: PacketId(7) };
+    let done = Up::Done { by: 0, packet: PacketId(7), outcome: Outcome::Delivered };
     assert_eq!(
         up,
         [(end, received(1)), (at(20_000.0), received(2)), (at(45_000.0), received(3)), (at(45_000.0), done)]
@@ -193,8 +194,8 @@ fn a_packet_given_up_while_it_travels_is_received_for_all_that() {
     bench.run_to(us(5_000));
     let landed = DIFS + data_a_ns() + flight_ns(50_000.0);
     let up: Vec<(u64, Up)> = bench.up.iter().map(|(at, up)| (at.as_nanos(), *up)).collect();
-    let done = Up::Done { by: 0, outcome: Outcome::Unacknowledged };
-    assert_eq!(up, [(landed, Up::Received { from: 0, at: 1 }), (landed, done)]);
+    let done = Up::Done { by: 0, packet: PacketId(7), outcome: Outcome::Unacknowledged };
+    assert_eq!(up, [(landed, Up::Received { from: 0, at: 1, packet: PacketId(7) }), (landed, done)]);
 }
 
 #[test]

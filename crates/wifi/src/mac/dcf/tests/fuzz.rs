@@ -147,6 +147,23 @@ impl Case {
         bench
     }
 
+    /// News of a contender's packets come packet by packet, in the order of the offers, and end with `Done`.
+    fn news_name_their_packets(&self, bench: &Bench, c: u32) -> Result<(), TestCaseError> {
+        let mut current = 0;
+        for (_, up) in &bench.up {
+            match *up {
+                Up::Received { from, packet, .. } if from == c => prop_assert_eq!(packet, PacketId(current)),
+                Up::Attempt { by, packet, .. } if by == c => prop_assert_eq!(packet, PacketId(current)),
+                Up::Done { by, packet, .. } if by == c => {
+                    prop_assert_eq!(packet, PacketId(current));
+                    current += 1;
+                }
+                _ => (),
+            }
+        }
+        Ok(())
+    }
+
     /// Every offer ends in one outcome, nothing is received twice, all wakes lie ahead (the bench asserts it), and at the end
     /// the air is idle and every nanosecond booked.
     fn holds(&self) -> Result<(), TestCaseError> {
@@ -162,7 +179,10 @@ impl Case {
             if from as u32 == to || queue.head.is_some() || queue.held.is_some() {
                 continue;
             }
-            let head = Head { to, size: Bytes::new(bytes), rate: Rate::from_kbps(mbps * 1000) };
+            let mode = Mode::at(Rate::from_kbps(mbps * 1000));
+            let packet = PacketId(offered[from] as u32);
+            let head = Head { to, size: Bytes::new(bytes), mode, packet };
+            bench.air.report_attempts(from as u32, true);
             bench.air.offer(bench.now, from as u32, head, &mut bench.out);
             bench.collect();
             offered[from] += 1;
@@ -180,6 +200,17 @@ impl Case {
             // A broadcast is received by several, or none.
             prop_assert!(received.abs_diff(delivered) <= broadcasts[c] * n, "{received} {delivered}");
             prop_assert!(broadcasts[c] > 0 || received == delivered, "{received} {delivered}");
+            self.news_name_their_packets(&bench, c as u32)?;
+            let reported = |of_data| {
+                let up = bench.up.iter().map(|(_, up)| *up);
+                up.filter(
+                    |up| matches!(up, &Up::Attempt { by, data, .. } if (by, data) == (c as u32, of_data)),
+                )
+                .count() as u64
+            };
+            let counters = bench.air.counters(c as u32);
+            prop_assert_eq!(reported(true), counters.attempts - broadcasts[c] as u64);
+            prop_assert_eq!(reported(false), counters.requests_failed);
             let node = &bench.air.nodes[c];
             prop_assert!(node.heard.is_empty() && node.carriers == 0 && node.sending.is_none());
             prop_assert!(node.awaiting.is_none() && node.locked.is_none() && node.reply.is_none());

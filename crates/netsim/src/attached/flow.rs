@@ -1,5 +1,6 @@
 //! Flows and their connections.
 
+use crate::core::FlowHops;
 use crate::spec::{FlowSpec, Source, TcpSpec, Traffic};
 use evenair_des::Stream;
 use evenair_laws::Parameters;
@@ -7,16 +8,8 @@ use evenair_laws::backoff::Volume;
 use evenair_laws::connections::AnyConnections;
 use evenair_laws::flow::{FlowRole, FlowView};
 use evenair_tcp::{Receiver, Sender, SenderStats};
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant};
 use std::collections::VecDeque;
-
-/// One hop of a flow: the queue that a packet waits in, and the node that it goes to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hop {
-    pub(crate) queue: u32,
-    pub(crate) to: u32,
-    pub(crate) rate: Rate,
-}
 
 /// Times measured over an interval: round trips, or delays.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,10 +69,8 @@ pub(crate) struct Flow {
     pub(crate) active: VecDeque<(Instant, Instant)>,
     /// Gaps between datagrams.
     pub(crate) stream: Stream,
-    /// Hops of data, from source to destination.
-    pub(crate) forward: Vec<Hop>,
-    /// Hops of acknowledgements, back to the source.
-    pub(crate) backward: Vec<Hop>,
+    /// Where its data and its acknowledgements enter the network.
+    pub(crate) hops: FlowHops,
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
     pub(crate) law: Option<AnyConnections>,
@@ -95,10 +86,6 @@ pub(crate) struct Flow {
     pub(crate) last_delivery: Instant,
     /// The longest time without any, since the warm-up.
     pub(crate) silence: Duration,
-    /// Packets dropped on their way: data.
-    pub(crate) lost: u64,
-    /// The same: acknowledgements.
-    pub(crate) acks_lost: u64,
     /// Datagrams handed down.
     pub(crate) next_datagram: u32,
     /// One-way delays of datagrams since the warm-up.
@@ -115,7 +102,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(spec: &FlowSpec, seed: u64, forward: Vec<Hop>, backward: Vec<Hop>) -> Self {
+    pub(crate) fn new(spec: &FlowSpec, seed: u64, hops: FlowHops) -> Self {
         let law = match &spec.traffic {
             Traffic::Tcp(TcpSpec { connections: Some(params), payload, .. }) => {
                 Some(params.begin(&FlowRole { payload: *payload }))
@@ -132,8 +119,7 @@ impl Flow {
             datagram_due: Instant::NEVER,
             active: spec.active.iter().copied().collect(),
             stream: Stream::named(seed, &spec.name, "traffic"),
-            forward,
-            backward,
+            hops,
             connections: Vec::new(),
             law,
             interval: Interval::default(),
@@ -142,8 +128,6 @@ impl Flow {
             delivered: 0,
             last_delivery: Instant::ZERO,
             silence: Duration::ZERO,
-            lost: 0,
-            acks_lost: 0,
             next_datagram: 0,
             delays: Samples::default(),
             jitter: Samples::default(),
@@ -200,12 +184,12 @@ impl Flow {
     }
 
     /// What the connection law sees, and the next interval begins.
-    pub(crate) fn take_interval(&mut self, now: Instant, first_backlog: Volume) -> FlowView {
+    pub(crate) fn take_interval(&mut self, now: Instant, first_backlog: Volume, lost: u64) -> FlowView {
         let begun = Interval {
             began: now,
             least: self.interval.least,
             delivered: self.delivered,
-            lost: self.lost,
+            lost,
             ..Interval::default()
         };
         let past = std::mem::replace(&mut self.interval, begun);
@@ -217,7 +201,7 @@ impl Flow {
             round_trip_of_windows: past.of_windows.mean(),
             least_round_trip: past.least,
             delivered: Volume { packets, bytes: packets * u64::from(self.unit_bytes()) },
-            lost: self.lost - past.lost,
+            lost: lost - past.lost,
             first_backlog: Some(first_backlog),
         }
     }

@@ -1,18 +1,15 @@
 //! From a specification to a network at its start.
 
-use super::{Event, Network};
-use crate::flow::{Flow, Hop};
-use crate::measure::{Counts, FlowSeries, LinkSeries, Means, Meter, Packets, Series};
-use crate::queue::{Dropped, Service, TransmitQueue, WireEnd};
-use crate::spec::{FlowSpec, MacSpec, NetworkSpec, RunSpec, Wire};
+use super::{Core, Forwarding, Passage};
+use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, LinkRole, Volume};
+use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
-use evenair_units::{Instant, Rate};
-use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Contention, DcfAir, Effects, IdealAir, LossProcess, Timeline,
-};
+use evenair_units::{Bytes, Instant, Rate};
+use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, DcfAir, Effects, IdealAir, LossProcess};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What queues of one node are told apart by.
@@ -39,97 +36,85 @@ fn scope(spec: &NetworkSpec, category: Category, next_hop: u32) -> Scope {
     }
 }
 
-impl Network {
-    pub(super) fn new(spec: NetworkSpec, run: RunSpec, traced: bool) -> Self {
+/// Where the packets of a flow enter the network: its first hop there, and back; [`END`](super::END) if nothing goes back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowHops {
+    pub(crate) forward: u32,
+    pub(crate) backward: u32,
+}
+
+impl<T: Copy> Core<T> {
+    /// A network at its start, and where each flow enters it.
+    pub(crate) fn new(spec: &NetworkSpec, seed: u64) -> (Self, Vec<FlowHops>) {
         let wires: BTreeMap<(u32, u32), &Wire> = spec.wires.iter().map(|w| ((w.from, w.to), w)).collect();
         let rates: BTreeMap<(u32, u32), Rate> = spec.rates.iter().map(|r| ((r.from, r.to), r.rate)).collect();
-        let keys = queue_keys(&spec, &wires);
+        let keys = queue_keys(spec, &wires);
         let index: BTreeMap<Key, u32> = (0..).zip(&keys).map(|(i, (&key, _))| (key, i)).collect();
         let wire_index: BTreeMap<(u32, u32), u32> =
             (keys.len() as u32..).zip(wires.keys()).map(|(i, &ends)| (ends, i)).collect();
         let rate = |from: u32, to: u32| rates.get(&(from, to)).copied().unwrap_or(spec.data_rate);
+        let full = full_packet(spec);
         let mut queues: Vec<TransmitQueue> = keys
             .iter()
             .map(|(&key, &carries)| {
-                transmit_queue(&spec, run.seed, key, carries, rate(key.0, carries.next_hop))
+                let rate = rate(key.0, carries.next_hop);
+                transmit_queue(spec, seed, key, carries, full, rate)
             })
             .collect();
-        let air = air(&spec, run.seed, &queues);
-        queues.extend(wires.values().map(|wire| wire_queue(&spec, run.seed, wire)));
-        let hop = |flow: &FlowSpec, from: u32, to: u32| match wire_index.get(&(from, to)) {
-            Some(&queue) => Hop { queue, to, rate: wires[&(from, to)].rate },
-            None => Hop { queue: index[&(from, scope(&spec, flow.category, to))], to, rate: rate(from, to) },
+        let air = air(spec, seed, &queues);
+        // Each node has a buffer, then each wire.
+        let room = |limit| Buffer { waiting: 0, limit };
+        let mut buffers = vec![room(spec.queue.limit_packets); spec.nodes.len()];
+        for wire in wires.values() {
+            queues.push(wire_queue(spec, seed, wire, full, buffers.len() as u32));
+            buffers.push(room(wire.queue.limit_packets));
+        }
+        let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
+            Some(&queue) => (queue, to, wires[&(from, to)].rate),
+            None => (index[&(from, scope(spec, category, to))], to, rate(from, to)),
         };
-        let flows: Vec<Flow> = spec
-            .flows
-            .iter()
-            .map(|flow| {
-                let forward = flow.path.windows(2).map(|w| hop(flow, w[0], w[1])).collect();
-                let replies = !flow.path.contains(&BROADCAST);
-                let back = flow.path.windows(2).rev().filter(|_| replies);
-                let backward = back.map(|w| hop(flow, w[1], w[0])).collect();
-                Flow::new(flow, run.seed, forward, backward)
-            })
-            .collect();
-        let meter = Meter {
-            warm_at: Instant::ZERO + run.warmup,
-            at_warmup: Counts::new(flows.len(), queues.len()),
-            delivered_at_sample: vec![0; flows.len()],
-            means: Means::new(flows.len(), queues.len()),
-            series: Series {
-                time_s: Vec::new(),
-                flows: vec![FlowSeries::default(); flows.len()],
-                links: vec![LinkSeries::default(); queues.len()],
-            },
+        let mut hops = Forwarding::default();
+        let flow_hops = |flow: &FlowSpec| {
+            let replies = !flow.path.contains(&BROADCAST);
+            let there = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1]));
+            let back = flow.path.windows(2).rev().filter(|_| replies);
+            let forward = hops.add_chain(there);
+            let backward = hops.add_chain(back.map(|w| hop(flow.category, w[1], w[0])));
+            FlowHops { forward, backward }
         };
-        let waiting = vec![0; spec.nodes.len()];
-        let mut network = Self {
-            spec,
-            run,
+        let flows = spec.flows.iter().map(flow_hops).collect();
+        for path in &spec.routes {
+            let back: Vec<u32> = path.iter().rev().copied().collect();
+            for path in [path, &back] {
+                hops.add_path(path, |from, to| hop(Category::BestEffort, from, to));
+            }
+        }
+        let core = Self {
             now: Instant::ZERO,
             events: Queue::new(),
             air,
             effects: Effects::default(),
+            handled: 0,
+            news: VecDeque::new(),
             queues,
-            waiting,
-            flows,
-            connections: Vec::new(),
-            free: Vec::new(),
-            packets: Packets::default(),
+            buffers,
+            hops,
+            pool: super::Pool::default(),
+            passages: vec![Passage::default(); 2 * spec.flows.len() + 1],
             between_layers: VecDeque::new(),
-            meter,
-            frames: Vec::new(),
+            layer_delay: spec.link_layer_delay,
+            rounds: Vec::new(),
+            culled: Vec::new(),
+            trace: None,
         };
-        network.schedule_start(traced);
-        network
+        (core, flows)
     }
 
-    fn schedule_start(&mut self, traced: bool) {
-        self.host(self.meter.warm_at, Event::Warm);
-        for flow in 0..self.flows.len() as u32 {
-            if let Some(&(from, _)) = self.flows[flow as usize].active.front() {
-                self.host(from, Event::Start(flow));
-            }
-        }
-        let law = self.spec.backoff.begin(&LinkRole::data(self.spec.surroundings));
-        if let Some(interval) = law.update_interval() {
-            self.host(Instant::ZERO + interval, Event::Backoff);
-        }
-        if let Some(every) = self.run.sample_every {
-            self.host(Instant::ZERO + every, Event::Sample);
-        }
-        if traced {
-            self.air.record(Timeline::new(Instant::ZERO, Instant::NEVER));
-        } else if let Some((from, to)) = self.run.timeline {
-            self.air.record(Timeline::new(from, to));
-        }
-        // Dummy packets flow from the start.
+    /// Dummy packets flow from the start.
+    pub(crate) fn start_dummies(&mut self) {
         for by in 0..self.queues.len() as u32 {
-            if self.queues[by as usize].wire.is_none() {
-                self.serve(by);
-            }
+            self.serve(by);
         }
-        self.settle();
     }
 }
 
@@ -143,13 +128,15 @@ struct Carries {
 /// The queues of the air that the flows need.
 fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
-    for flow in &spec.flows {
-        for hop in flow.path.windows(2) {
+    let flows = spec.flows.iter().map(|flow| (&flow.path, flow.category));
+    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort));
+    for (path, category) in flows.chain(routes) {
+        for hop in path.windows(2) {
             for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], false)] {
                 if wires.contains_key(&(from, to)) || from == BROADCAST {
                     continue;
                 }
-                let key = (from, scope(spec, flow.category, to));
+                let key = (from, scope(spec, category, to));
                 keys.entry(key).or_insert(Carries { next_hop: to, data: false }).data |= data;
             }
         }
@@ -162,6 +149,7 @@ fn transmit_queue(
     seed: u64,
     (node, scope): Key,
     carries: Carries,
+    full: QueueRole,
     rate: Rate,
 ) -> TransmitQueue {
     let node_name = &spec.nodes[node as usize];
@@ -173,49 +161,64 @@ fn transmit_queue(
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
     let surroundings = spec.surroundings;
     let role = LinkRole { surroundings, category, acknowledgements_only: !carries.data };
-    TransmitQueue {
-        stream: Stream::named(seed, &name, "drop"),
-        name,
-        node,
-        next_hop: carries.next_hop,
-        rate,
-        packets: VecDeque::new(),
-        bytes: 0,
-        service: Service::Nothing,
-        law: Some(spec.backoff.begin(&role)),
-        arrivals: Volume::default(),
-        served: Volume::default(),
-        updated: Instant::ZERO,
-        wire: None,
-        dropped: Dropped::default(),
-    }
+    let mut queue = TransmitQueue {
+        law: Some(BackoffHost::new(spec.backoff.begin(&role))),
+        ..bare_queue(&spec.queue, full, seed, name, rate)
+    };
+    (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);
+    queue.ask_law();
+    queue
 }
 
-fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire) -> TransmitQueue {
+fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
     let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
     let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
+    let end = WireEnd { delay: wire.delay, loss, in_flight: VecDeque::new() };
     TransmitQueue {
-        stream: Stream::named(seed, &name, "drop"),
-        name,
+        outlet: Outlet::Wire(Box::new(end)),
         node: wire.from,
+        buffer,
         next_hop: wire.to,
-        rate: wire.rate,
-        packets: VecDeque::new(),
-        bytes: 0,
-        service: Service::Nothing,
-        law: None,
-        arrivals: Volume::default(),
-        served: Volume::default(),
-        updated: Instant::ZERO,
-        wire: Some(WireEnd { delay: wire.delay, buffer: wire.buffer, loss, in_flight: VecDeque::new() }),
-        dropped: Dropped::default(),
+        ..bare_queue(&wire.queue, full, seed, name, wire.rate)
     }
+}
+
+/// The parts of a queue that do not depend on its outlet.
+fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate: Rate) -> TransmitQueue {
+    TransmitQueue {
+        service: Service::Nothing,
+        discipline: parts.discipline.begin(&full),
+        outlet: Outlet::Air,
+        buffer: 0,
+        marking: parts.marking.as_ref().map(|marking| marking.begin(&full)),
+        law_drops: None,
+        dummy: None,
+        arrived: Volume::default(),
+        given_up: Volume::default(),
+        dropped: Dropped::default(),
+        ready_at: Instant::NEVER,
+        stream: Stream::named(seed, &name, "drop"),
+        law: None,
+        name,
+        node: 0,
+        next_hop: 0,
+        rate,
+    }
+}
+
+/// The largest packet of the network's own; an Ethernet's, where there is none.
+fn full_packet(spec: &NetworkSpec) -> QueueRole {
+    let size = |flow: &FlowSpec| match &flow.traffic {
+        Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
+        Traffic::Datagrams { size, .. } => *size,
+    };
+    QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
 }
 
 fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
     fn law(queue: &TransmitQueue) -> &AnyBackoff {
-        queue.law.as_ref().expect("queues of the air have one")
+        &queue.law.as_ref().expect("queues of the air have one").law
     }
     let stream = |queue: &TransmitQueue| Stream::named(seed, &queue.name, "backoff");
     match spec.mac {

@@ -1,17 +1,16 @@
 //! Connections in the network: opening, draining, timers, and the law that says how many there are.
 
-use super::{Event, Network};
-use crate::flow::{Connection, Flow};
-use crate::packet::{Body, Packet};
+use super::{Attached, Connection, Due, Flow};
+use crate::core::Core;
+use crate::packet::{Body, TcpPacket, Way};
 use crate::spec::{Sampling, Source};
-use evenair_laws::backoff::Volume;
 use evenair_laws::connections::ConnectionLaw;
 use evenair_tcp::{Receiver, Segment, SegmentKind, Sender};
 use evenair_units::{Duration, Instant};
 
-impl Network {
+impl Attached {
     /// Opens one more connection of a flow.
-    pub(super) fn open_connection(&mut self, flow: u32) {
+    pub(super) fn open_connection(&mut self, core: &mut Core<Due>, flow: u32) {
         let Some(spec) = self.flows[flow as usize].tcp() else { return };
         let connection = |epoch| Connection {
             flow,
@@ -42,22 +41,22 @@ impl Network {
             }
         }
         self.flows[flow as usize].connections.push(id);
-        self.pump(id);
+        self.pump(core, id);
     }
 
     /// Sends what a connection may send, and keeps its one timer entry in the event queue.
-    pub(super) fn pump(&mut self, id: u32) {
+    pub(super) fn pump(&mut self, core: &mut Core<Due>, id: u32) {
         loop {
             self.hand_out(id);
             let Connection { flow, epoch, ref mut sender, .. } = self.connections[id as usize];
-            let Some(segment) = sender.poll_transmit(self.now) else { break };
-            self.originate_segment(flow, id, epoch, segment);
+            let Some(segment) = sender.poll_transmit(core.now()) else { break };
+            self.originate_segment(core, flow, id, epoch, segment);
         }
         let place = &mut self.connections[id as usize];
         let due = place.sender.poll_timeout();
         if due < place.timer_queued {
             place.timer_queued = due;
-            self.host(due, Event::Retransmission(id));
+            core.call_at(due, Due::Retransmission(id));
         }
         self.retire(id);
     }
@@ -77,7 +76,7 @@ impl Network {
     }
 
     /// A connection is to end; what it has not sent of a transfer is left to the others.
-    pub(super) fn drain(&mut self, id: u32) {
+    pub(super) fn drain(&mut self, core: &mut Core<Due>, id: u32) {
         let Connection { flow, ref mut sender, .. } = self.connections[id as usize];
         if let Some(remaining) = &mut self.flows[flow as usize].remaining
             && sender.is_open()
@@ -85,7 +84,7 @@ impl Network {
             *remaining += sender.unsent();
         }
         sender.drain();
-        self.pump(id);
+        self.pump(core, id);
     }
 
     /// Frees the place of a connection that is over.
@@ -105,35 +104,46 @@ impl Network {
         }
     }
 
-    fn originate_segment(&mut self, flow: u32, connection: u32, epoch: u32, segment: Segment) {
+    fn originate_segment(
+        &mut self,
+        core: &mut Core<Due>,
+        flow: u32,
+        connection: u32,
+        epoch: u32,
+        segment: Segment,
+    ) {
         let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
         let size = match segment.kind {
             SegmentKind::Data => spec.payload + spec.headers,
             _ => spec.headers,
         };
         let answers = self.connections[connection as usize].arrived;
-        let body = Body::Tcp(segment);
-        self.originate(Packet { flow, connection, epoch, size: size.count() as u16, hop: 0, answers, body });
+        let hops = self.flows[flow as usize].hops;
+        let (way, hop) = if segment.kind.is_reply() {
+            (Way::backward(flow), hops.backward)
+        } else {
+            (Way::forward(flow), hops.forward)
+        };
+        let body = Body::Tcp(TcpPacket { connection, epoch, answers, segment });
+        core.inject(way, hop, size.count(), body);
     }
 
-    /// A packet has reached the end of its way.
-    pub(super) fn deliver(&mut self, packet: Packet) {
-        let segment = match packet.body {
-            Body::Tcp(segment) => segment,
-            Body::Datagram { sent, .. } => return self.deliver_datagram(packet.flow, sent),
-        };
-        let id = packet.connection;
+    /// A segment has reached the end of its way.
+    pub(super) fn deliver_segment(&mut self, core: &mut Core<Due>, flow: u32, carried: &TcpPacket) {
+        let &TcpPacket { connection: id, epoch, answers, segment } = carried;
         let place = &mut self.connections[id as usize];
-        if place.epoch != packet.epoch {
+        if place.epoch != epoch {
             return; // a late repetition of a connection that is over
         }
+        debug_assert_eq!(place.flow, flow, "a segment came to another flow");
+        let now = core.now();
         if segment.kind.is_reply() {
-            place.sender.handle_reply(self.now, segment);
+            place.sender.handle_reply(now, segment);
             let timed = place.sender.take_round_trip();
             let open = place.sender.is_open();
-            let flow = &mut self.flows[packet.flow as usize];
+            let flow = &mut self.flows[flow as usize];
             let sampling = flow.tcp().expect("it has a connection").sampling;
-            let of_segment = since_stamp(self.now, packet.answers);
+            let of_segment = since_stamp(now, answers);
             if open {
                 flow.interval.add(of_segment, timed);
             }
@@ -142,60 +152,59 @@ impl Network {
                 Sampling::OnePerWindow => timed,
             };
             if let Some(round_trip) = measured {
-                flow.add_round_trip(round_trip, self.now >= self.meter.warm_at);
+                flow.add_round_trip(round_trip, now >= self.warm_at);
             }
-            self.pump(id);
+            self.pump(core, id);
         } else {
             place.arrived = segment.stamp;
             let before = place.receiver.in_order();
-            let reply = place.receiver.handle_segment(self.now, segment);
+            let reply = place.receiver.handle_segment(now, segment);
             let delivered = place.receiver.in_order() - before;
-            self.flows[packet.flow as usize].hand_over(self.now, delivered);
-            self.reply(id, reply);
+            self.flows[flow as usize].hand_over(now, delivered);
+            self.reply(core, id, reply);
         }
     }
 
     /// Sends a receiver's answer, and keeps its timer entry.
-    fn reply(&mut self, id: u32, reply: Option<Segment>) {
+    fn reply(&mut self, core: &mut Core<Due>, id: u32, reply: Option<Segment>) {
         let place = &mut self.connections[id as usize];
         let (flow, epoch, due) = (place.flow, place.epoch, place.receiver.poll_timeout());
         if due < place.ack_timer_queued {
             place.ack_timer_queued = due;
-            self.host(due, Event::DelayedAck(id));
+            core.call_at(due, Due::DelayedAck(id));
         }
         if let Some(segment) = reply {
-            self.originate_segment(flow, id, epoch, segment);
+            self.originate_segment(core, flow, id, epoch, segment);
         }
     }
 
-    pub(super) fn on_retransmission(&mut self, id: u32) {
+    pub(super) fn on_retransmission(&mut self, core: &mut Core<Due>, id: u32) {
         let place = &mut self.connections[id as usize];
-        if place.timer_queued == self.now {
+        if place.timer_queued == core.now() {
             place.timer_queued = Instant::NEVER;
         }
         // Not due means that the timer was restarted since: `pump` queues it again where it is due now.
-        place.sender.handle_timeout(self.now);
-        self.pump(id);
+        place.sender.handle_timeout(core.now());
+        self.pump(core, id);
     }
 
-    pub(super) fn on_delayed_ack(&mut self, id: u32) {
+    pub(super) fn on_delayed_ack(&mut self, core: &mut Core<Due>, id: u32) {
         let place = &mut self.connections[id as usize];
-        if place.ack_timer_queued == self.now {
+        if place.ack_timer_queued == core.now() {
             place.ack_timer_queued = Instant::NEVER;
         }
-        let reply = place.receiver.handle_timeout(self.now);
-        self.reply(id, reply);
+        let reply = place.receiver.handle_timeout(core.now());
+        self.reply(core, id, reply);
     }
 
     /// A flow's connection law runs: open what is missing, drain what is too many, the youngest first.
-    pub(super) fn update_connections(&mut self, flow: u32, run: u32) {
+    pub(super) fn update_connections(&mut self, core: &mut Core<Due>, flow: u32, run: u32) {
         if !self.is_current(flow, run) {
             return;
         }
         let state = &mut self.flows[flow as usize];
-        let first = &self.queues[state.forward[0].queue as usize];
-        let backlog = Volume { packets: first.packets.len() as u64, bytes: first.bytes };
-        let view = state.take_interval(self.now, backlog);
+        let lost = core.passages()[Way::forward(flow).0 as usize].dropped.packets;
+        let view = state.take_interval(core.now(), core.backlog_at(state.hops.forward), lost);
         let law = state.law.as_mut().expect("only flows with a law are asked");
         let wanted = law.on_interval(&view).max(1) as usize;
         let open: Vec<u32> = state
@@ -205,21 +214,21 @@ impl Network {
             .filter(|&id| self.connections[id as usize].sender.is_open())
             .collect();
         for &id in open.iter().skip(wanted) {
-            self.drain(id);
+            self.drain(core, id);
         }
         for _ in open.len()..wanted {
             if self.flows[flow as usize].remaining != Some(0) {
-                self.open_connection(flow);
+                self.open_connection(core, flow);
             }
         }
-        self.schedule_connections(flow);
+        self.schedule_connections(core, flow);
     }
 
     /// A flow's connection law, if it has one, runs again after its interval.
-    pub(super) fn schedule_connections(&mut self, flow: u32) {
+    pub(super) fn schedule_connections(&mut self, core: &mut Core<Due>, flow: u32) {
         let Flow { law: Some(law), run, .. } = &self.flows[flow as usize] else { return };
-        let event = Event::Connections(flow, *run);
-        self.host(self.now + law.interval(), event);
+        let event = Due::Connections(flow, *run);
+        core.call_at(core.now() + law.interval(), event);
     }
 }
 

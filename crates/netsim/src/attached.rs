@@ -1,0 +1,103 @@
+//! What is attached to the core: sources, TCP endpoints, sinks. They answer its news with packets and calls, and keep what they
+//! count themselves.
+
+mod flow;
+mod sources;
+mod tcp;
+
+pub(crate) use flow::{Connection, Flow};
+
+use crate::core::{Core, FlowHops};
+use crate::packet::{Body, Foreign, Packet};
+use crate::spec::{NetworkSpec, Pattern, Traffic};
+use evenair_units::Instant;
+
+/// What the core calls back for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// A connection's retransmission timer may have expired.
+    Retransmission(u32),
+    /// A connection's delayed acknowledgement may be due.
+    DelayedAck(u32),
+    /// A flow starts, or starts again.
+    Start(u32),
+    /// A flow stops.
+    Stop(u32),
+    /// A source's next datagram is due.
+    Datagram(u32),
+    /// An on-off source changes its state; of this run of the flow.
+    Toggle(u32, u32),
+    /// An application produces a segment; of this run of the flow.
+    Produce(u32, u32),
+    /// A flow's connection law runs; of this run of the flow.
+    Connections(u32, u32),
+    /// The warm-up is over.
+    Warm,
+    /// A point of the time series.
+    Sample,
+}
+
+/// All flows of a network, with both their ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Attached {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) connections: Vec<Connection>,
+    /// Places of connections that are over.
+    free: Vec<u32>,
+    /// When measurement begins.
+    pub(crate) warm_at: Instant,
+}
+
+impl Attached {
+    /// The flows of a network, which enter it here, before any has begun.
+    pub(crate) fn new(spec: &NetworkSpec, seed: u64, hops: &[FlowHops], warm_at: Instant) -> Self {
+        let flows = spec.flows.iter().zip(hops).map(|(flow, &hops)| Flow::new(flow, seed, hops));
+        Self { flows: flows.collect(), connections: Vec::new(), free: Vec::new(), warm_at }
+    }
+
+    /// Asks for the beginning of every flow.
+    pub(crate) fn schedule_starts(&mut self, core: &mut Core<Due>) {
+        for (index, flow) in (0..).zip(&self.flows) {
+            if let Some(&(from, _)) = flow.active.front() {
+                core.call_at(from, Due::Start(index));
+            }
+            if matches!(flow.traffic, Traffic::Datagrams { pattern: Pattern::Saturated, .. }) {
+                core.watch(flow.hops.forward);
+            }
+        }
+    }
+
+    /// Something that was asked for is due.
+    pub(crate) fn on_due(&mut self, core: &mut Core<Due>, due: Due) {
+        match due {
+            Due::Retransmission(connection) => self.on_retransmission(core, connection),
+            Due::DelayedAck(connection) => self.on_delayed_ack(core, connection),
+            Due::Start(flow) => self.start(core, flow),
+            Due::Stop(flow) => self.stop(core, flow),
+            Due::Datagram(flow) => self.on_datagram(core, flow),
+            Due::Toggle(flow, run) => self.on_toggle(core, flow, run),
+            Due::Produce(flow, run) => self.on_produce(core, flow, run),
+            Due::Connections(flow, run) => self.update_connections(core, flow, run),
+            Due::Warm | Due::Sample => unreachable!("the measurement's own"),
+        }
+    }
+
+    /// A packet has reached the end of its way; given back if it is not of these flows.
+    pub(crate) fn deliver(&mut self, core: &mut Core<Due>, packet: &Packet) -> Option<Foreign> {
+        match &packet.body {
+            Body::Tcp(carried) => self.deliver_segment(core, packet.way.flow(), carried),
+            Body::Datagram { sent, .. } => self.deliver_datagram(core.now(), packet.way.flow(), *sent),
+            &Body::Foreign(foreign) => return Some(foreign),
+        }
+        None
+    }
+
+    /// A packet has left a queue that is watched.
+    pub(crate) fn on_left(&mut self, core: &mut Core<Due>, flow: u32) {
+        let state = &self.flows[flow as usize];
+        debug_assert!(matches!(state.traffic, Traffic::Datagrams { pattern: Pattern::Saturated, .. }));
+        if state.is_active {
+            self.send_datagram(core, flow); // a saturated source's queue is never empty
+        }
+    }
+}

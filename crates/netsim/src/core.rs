@@ -1,0 +1,332 @@
+//! The core of a network: events, the air, queues, wires, forwarding. It moves packets from where they are injected to where they
+//! leave, and knows neither flows nor TCP.
+//!
+//! # Contract
+//! What is attached talks to the core by data: [`News`] out, calls in. [`Core::advance`] goes on until there is a piece of news,
+//! and gives it; whatever is attached answers it, by [`Core::inject`] and [`Core::call`], before it advances again. So the
+//! order of all that happens at one instant is the order of these calls, whoever drives the loop.
+//!
+//! Wake instants are exact. Before [`Core::next_at`] nothing happens of itself, at it something may. A packet may be injected at any instant
+//! between the last event and that one ([`Core::move_to`] asserts it); nothing is handled late.
+
+mod air;
+mod backoff;
+mod build;
+mod forwarding;
+mod pool;
+mod trace;
+mod wires;
+
+pub(crate) use build::FlowHops;
+pub(crate) use forwarding::{Forwarding, Hop, Passed};
+pub(crate) use trace::Traced;
+
+use crate::packet::{Body, Packet, Way};
+use crate::queue::{Buffer, Discipline, Queued, Service, TransmitQueue};
+use backoff::Round;
+use evenair_des::{Phase, Place, Queue};
+use evenair_laws::backoff::Volume;
+use evenair_units::{Duration, Instant};
+use evenair_wifi::{Air, Effects, PacketId, Wake};
+use pool::Pool;
+use std::collections::VecDeque;
+use trace::Trace;
+
+/// The hop of a packet that is at the end of its way.
+pub(crate) const END: u32 = u32::MAX;
+
+/// What can be due.
+#[derive(Clone, Copy, Debug)]
+enum Event<T> {
+    Air(Wake),
+    /// The last bit of a packet is on a wire.
+    WireSent(u32),
+    /// A packet reaches the end of a wire.
+    WireArrival(u32),
+    /// A queue has a packet to send that it kept back.
+    Ready(u32),
+    /// Back-off laws run.
+    Backoff(u32),
+    /// What was asked for by whoever is attached.
+    Attached(T),
+}
+
+/// Which way a packet goes between the network layer and a transmit queue.
+#[derive(Clone, Copy, Debug)]
+enum Direction {
+    Down,
+    Up,
+}
+
+/// What whoever is attached learns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum News<T> {
+    /// A packet has reached the end of its way, and has left the network.
+    Arrived(Packet),
+    /// A node has received a broadcast.
+    Heard {
+        /// Which node.
+        at: u32,
+        packet: Packet,
+    },
+    /// A packet has left the first queue of a way that is watched.
+    Left(Way),
+    /// An instant that was asked for has come.
+    Due(T),
+    /// Frames have ended, if they are recorded: [`Core::take_frames`].
+    Frames,
+}
+
+/// What has become of the packets of one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Passage {
+    pub(crate) originated: Volume,
+    pub(crate) delivered: Volume,
+    pub(crate) dropped: Volume,
+}
+
+/// A network without what is attached to it. `T` is what those attached are called back with.
+#[derive(Clone, Debug)]
+pub(crate) struct Core<T> {
+    now: Instant,
+    events: Queue<Event<T>>,
+    pub(crate) air: Air,
+    effects: Effects,
+    /// How much of the air's news has been handled.
+    handled: usize,
+    news: VecDeque<News<T>>,
+    pub(crate) queues: Vec<TransmitQueue>,
+    buffers: Vec<Buffer>,
+    pub(crate) hops: Forwarding,
+    pool: Pool,
+    /// By way; the last is that of all packets from outside.
+    passages: Vec<Passage>,
+    /// Packets between layers. The delay is one for all, so they stay in order and need no place in the event queue.
+    between_layers: VecDeque<(Place, Direction, PacketId)>,
+    layer_delay: Duration,
+    rounds: Vec<Round>,
+    /// Packets that a discipline has just given up.
+    culled: Vec<Queued>,
+    trace: Option<Box<Trace>>,
+}
+
+impl<T: Copy> Core<T> {
+    /// The instant of what was handled last, or was injected since.
+    #[inline]
+    pub(crate) const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// When something happens next, if nothing is injected before; never, if nothing will.
+    pub(crate) fn next_at(&self) -> Instant {
+        if !self.news.is_empty() || self.handled < self.effects.up.len() {
+            return self.now;
+        }
+        let wakes = self.effects.wakes.iter().map(|&(at, _)| at);
+        let between = self.between_layers.front().map(|(place, ..)| place.at());
+        wakes.chain(between).chain(self.events.next_at()).fold(Instant::NEVER, Instant::min)
+    }
+
+    /// Goes on to the next piece of news, through all that happens at `until` and before; none, if there is none by then.
+    pub(crate) fn advance(&mut self, until: Instant) -> Option<News<T>> {
+        loop {
+            if !self.news.is_empty() {
+                return self.news.pop_front();
+            }
+            if let Some(&up) = self.effects.up.get(self.handled) {
+                self.handled += 1;
+                self.on_up(up);
+                continue;
+            }
+            if self.handled > 0 {
+                self.effects.up.clear();
+                self.handled = 0;
+            }
+            if !self.effects.wakes.is_empty() {
+                for &(at, wake) in &self.effects.wakes {
+                    debug_assert!(at >= self.now, "a wake in the past");
+                    self.events.push(at, wake.phase(), Event::Air(wake));
+                }
+                self.effects.wakes.clear();
+            }
+            if !self.step(until) {
+                return None;
+            }
+        }
+    }
+
+    /// Handles the next event, unless it lies beyond `until`.
+    #[inline]
+    fn step(&mut self, until: Instant) -> bool {
+        let queued = self.events.next_place();
+        if let Some(&(place, direction, id)) = self.between_layers.front()
+            && queued.is_none_or(|queued| place < queued)
+        {
+            if place.at() > until {
+                return false;
+            }
+            self.between_layers.pop_front();
+            self.turn_to(place.at());
+            match direction {
+                Direction::Down => self.enqueue(id),
+                Direction::Up => self.arrive(id),
+            }
+            return true;
+        }
+        if queued.is_none_or(|queued| queued.at() > until) {
+            return false;
+        }
+        let (now, event) = self.events.pop().expect("there is a next event");
+        self.turn_to(now);
+        match event {
+            Event::Air(wake) => {
+                self.air.wake(now, wake, &mut self.effects);
+                if self.trace.is_some() {
+                    self.trace();
+                }
+            }
+            Event::WireSent(by) => self.on_wire_sent(by),
+            Event::WireArrival(by) => self.on_wire_arrival(by),
+            Event::Ready(by) => self.on_ready(by),
+            Event::Backoff(round) => self.update_laws(round),
+            Event::Attached(due) => self.news.push_back(News::Due(due)),
+        }
+        true
+    }
+
+    #[inline]
+    fn turn_to(&mut self, now: Instant) {
+        debug_assert!(now >= self.now, "time runs backwards");
+        self.now = now;
+    }
+
+    /// It is later now, though nothing has happened.
+    pub(crate) fn move_to(&mut self, now: Instant) {
+        assert!(self.now <= now, "time runs backwards");
+        assert!(now <= self.next_at(), "what was due before has not been handled");
+        self.now = now;
+    }
+
+    /// Asks to be called at an instant, with what was said then.
+    #[inline]
+    pub(crate) fn call_at(&mut self, at: Instant, due: T) {
+        self.call(at, Event::Attached(due));
+    }
+
+    #[inline]
+    fn call(&mut self, at: Instant, event: Event<T>) {
+        debug_assert!(at >= self.now, "an event in the past");
+        self.events.push(at, Phase::Host, event);
+    }
+
+    /// A new packet enters the network at the queue of this hop.
+    pub(crate) fn inject(&mut self, way: Way, hop: u32, size: u32, body: Body) {
+        debug_assert!(hop != END, "a packet goes nowhere");
+        self.passage(way).originated.add(size.into());
+        let id = self.pool.insert(Packet { way, hop, size, body });
+        self.send_down(id);
+    }
+
+    /// Has whoever is attached told when packets leave the queue of this hop.
+    pub(crate) fn watch(&mut self, hop: u32) {
+        self.hops.get_mut(hop).watched = true;
+    }
+
+    /// Events handled.
+    pub(crate) fn handled(&self) -> u64 {
+        self.events.inserted() - self.events.len() as u64
+    }
+
+    /// Events asked for.
+    pub(crate) fn inserted(&self) -> u64 {
+        self.events.inserted()
+    }
+
+    /// By way; the last is that of all packets from outside.
+    pub(crate) fn passages(&self) -> &[Passage] {
+        &self.passages
+    }
+
+    /// What waits, or is in service, in the queue of a hop.
+    pub(crate) fn backlog_at(&self, hop: u32) -> Volume {
+        self.queues[self.hops.get(hop).queue as usize].backlog()
+    }
+
+    /// Packets in the network.
+    pub(crate) fn under_way(&self) -> u64 {
+        self.pool.len() as u64
+    }
+
+    #[inline]
+    fn passage(&mut self, way: Way) -> &mut Passage {
+        let last = self.passages.len() - 1;
+        &mut self.passages[(way.0 as usize).min(last)]
+    }
+
+    #[inline]
+    fn send_down(&mut self, id: PacketId) {
+        if self.layer_delay.is_zero() || self.is_wired(self.pool.get(id).hop) {
+            self.enqueue(id);
+        } else {
+            self.delay(id, Direction::Down);
+        }
+    }
+
+    fn is_wired(&self, hop: u32) -> bool {
+        let queue = &self.queues[self.hops.get(hop).queue as usize];
+        matches!(queue.outlet, crate::queue::Outlet::Wire(_))
+    }
+
+    fn delay(&mut self, id: PacketId, direction: Direction) {
+        let place = self.events.place(self.now + self.layer_delay, Phase::Host);
+        self.between_layers.push_back((place, direction, id));
+    }
+
+    /// A packet reaches a transmit queue, which may refuse it.
+    fn enqueue(&mut self, id: PacketId) {
+        let packet = self.pool.get(id);
+        let by = self.hops.get(packet.hop).queue;
+        let arrival = Queued { packet: id, flow: packet.way.0, size: packet.size, enqueued: self.now };
+        let queue = &mut self.queues[by as usize];
+        let refusal = queue.refusal(self.now, &arrival);
+        if refusal.value() > 0.0 && queue.stream.chance(refusal) {
+            queue.dropped.by_law += 1;
+            self.lose(id);
+            return;
+        }
+        let buffer = &mut self.buffers[queue.buffer as usize];
+        if buffer.waiting >= buffer.limit && matches!(queue.service, Service::Packet(..)) {
+            queue.dropped.queue_full += 1;
+            let Some(evicted) = queue.discipline.evict() else {
+                self.lose(id);
+                return;
+            };
+            queue.given_up.add(evicted.size.into());
+            queue.arrived.add(arrival.size.into());
+            queue.discipline.enqueue(self.now, arrival);
+            return self.give_up(evicted.packet); // its place in the buffer is the arrival's
+        }
+        queue.arrived.add(arrival.size.into());
+        queue.discipline.enqueue(self.now, arrival);
+        buffer.waiting += 1;
+        self.serve(by);
+    }
+
+    /// A packet is dropped on its way; its queue has counted why.
+    fn lose(&mut self, id: PacketId) -> Packet {
+        let packet = self.pool.take(id);
+        self.passage(packet.way).dropped.add(packet.size.into());
+        packet
+    }
+
+    /// A packet reaches the network layer of a node: forward it, or hand it up.
+    #[inline]
+    fn arrive(&mut self, id: PacketId) {
+        if self.pool.get(id).hop != END {
+            return self.send_down(id);
+        }
+        let packet = self.pool.take(id);
+        self.passage(packet.way).delivered.add(packet.size.into());
+        self.news.push_back(News::Arrived(packet));
+    }
+}

@@ -1,0 +1,165 @@
+//! Between queues and the air: what the air is given, and what it tells.
+
+use super::{Core, Direction, Event, News};
+use crate::queue::{Discipline, Outlet, Queued, Service};
+use evenair_units::Bytes;
+use evenair_wifi::{BROADCAST, Head, Outcome, PacketId, Up};
+
+impl<T: Copy> Core<T> {
+    /// One piece of the air's news.
+    pub(super) fn on_up(&mut self, up: Up) {
+        match up {
+            Up::Received { at, packet, .. } => self.on_received(at, packet),
+            Up::Done { by, packet, outcome } => self.on_done(by, packet, outcome),
+            Up::Attempt { .. } => (), // of no contender so far: rate adaptation will ask
+        }
+    }
+
+    /// A packet reached its next hop, or one of those that hear a broadcast.
+    fn on_received(&mut self, at: u32, id: PacketId) {
+        if id == PacketId::NONE {
+            return; // a dummy
+        }
+        let packet = self.pool.get_mut(id);
+        let hop = self.hops.get(packet.hop);
+        debug_assert!(hop.to == at || hop.to == BROADCAST, "a packet came to the wrong node");
+        if hop.to == BROADCAST {
+            self.news.push_back(News::Heard { at, packet: *packet });
+            return;
+        }
+        packet.hop = hop.next();
+        if self.layer_delay.is_zero() {
+            self.arrive(id);
+        } else {
+            self.delay(id, Direction::Up);
+        }
+    }
+
+    /// The MAC is done with the head of a queue.
+    fn on_done(&mut self, by: u32, id: PacketId, outcome: Outcome) {
+        let Some((served, hop)) = self.end_service(by) else {
+            debug_assert_eq!(id, PacketId::NONE, "a packet is done that was not in service");
+            return self.serve(by);
+        };
+        debug_assert_eq!(served.packet, id, "another packet is done than was in service");
+        if let Some(trace) = &mut self.trace {
+            trace.heads[by as usize] = None;
+        }
+        let &super::Hop { to, watched, .. } = self.hops.get(hop);
+        let way = served.flow;
+        if outcome == Outcome::Dropped {
+            let queue = &mut self.queues[by as usize];
+            queue.dropped.retries += 1;
+            queue.given_up.add(served.size.into());
+            self.lose(id);
+        } else if to == BROADCAST {
+            // Whoever received a broadcast, it is at the end of its way.
+            let packet = self.pool.take(id);
+            self.passage(packet.way).delivered.add(packet.size.into());
+        }
+        self.serve(by);
+        if watched {
+            self.news.push_back(News::Left(crate::packet::Way(way)));
+        }
+    }
+
+    /// What was in service has left; gives it and the hop that it made, if it was a packet.
+    #[inline]
+    pub(super) fn end_service(&mut self, by: u32) -> Option<(Queued, u32)> {
+        let queue = &mut self.queues[by as usize];
+        debug_assert!(queue.service != Service::Nothing, "nothing was in service");
+        let service = queue.service;
+        queue.service = Service::Nothing;
+        let Service::Packet(served, hop) = service else { return None };
+        let passed = &mut self.hops.get_mut(hop).passed;
+        passed.sojourn.add(self.now - served.enqueued);
+        passed.bytes += u64::from(served.size);
+        Some((served, hop))
+    }
+
+    /// Gives a queue's outlet its next packet, if it is free and there is one.
+    pub(super) fn serve(&mut self, by: u32) {
+        if self.queues[by as usize].service != Service::Nothing {
+            return;
+        }
+        let Some(next) = self.dequeue(by) else { return self.serve_nothing(by) };
+        let packet = self.pool.get(next.packet);
+        let hop = self.hops.get_mut(packet.hop);
+        debug_assert_eq!(hop.queue, by, "a packet waited in the wrong queue");
+        hop.passed.waiting.add(self.now - next.enqueued);
+        let (to, mode, size) = (hop.to, hop.mode, Bytes::new(next.size));
+        let queue = &mut self.queues[by as usize];
+        queue.service = Service::Packet(next, packet.hop);
+        if matches!(queue.outlet, Outlet::Wire(_)) {
+            self.call(self.now + mode.rate().time_for(size), Event::WireSent(by));
+            return;
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.heads[by as usize] = Some((*packet, mode.rate()));
+        }
+        let head = Head { to, size, mode, packet: next.packet };
+        self.air.offer(self.now, by, head, &mut self.effects);
+    }
+
+    /// The next packet to be sent; those given up on the way to it are counted.
+    #[inline]
+    fn dequeue(&mut self, by: u32) -> Option<Queued> {
+        let queue = &mut self.queues[by as usize];
+        let next = queue.next(self.now, &mut self.culled);
+        let buffer = &mut self.buffers[queue.buffer as usize];
+        buffer.waiting -= u32::from(next.is_some());
+        if !self.culled.is_empty() {
+            self.cull(by);
+        }
+        next
+    }
+
+    /// Packets that the discipline or the marking gave up.
+    #[cold]
+    fn cull(&mut self, by: u32) {
+        let mut culled = std::mem::take(&mut self.culled);
+        for dropped in culled.drain(..) {
+            let queue = &mut self.queues[by as usize];
+            queue.dropped.by_law += 1;
+            queue.given_up.add(dropped.size.into());
+            self.buffers[queue.buffer as usize].waiting -= 1;
+            self.give_up(dropped.packet);
+        }
+        self.culled = culled;
+    }
+
+    /// A packet that had been accepted is dropped: its source may fill the gap.
+    pub(super) fn give_up(&mut self, id: PacketId) {
+        let packet = self.lose(id);
+        if self.hops.get(packet.hop).watched {
+            self.news.push_back(News::Left(packet.way));
+        }
+    }
+
+    /// There is no packet to be sent now: perhaps a dummy, perhaps one later.
+    fn serve_nothing(&mut self, by: u32) {
+        let queue = &mut self.queues[by as usize];
+        if let Some(size) = queue.dummy {
+            queue.service = Service::Dummy;
+            let mode = evenair_wifi::Mode::at(queue.rate);
+            let head = Head { to: queue.next_hop, size, mode, packet: PacketId::NONE };
+            self.air.offer(self.now, by, head, &mut self.effects);
+        } else if queue.discipline.packets() > 0 {
+            let ready = queue.discipline.next_ready(self.now);
+            debug_assert!(ready > self.now, "{} gives no packet though one is ready", queue.name);
+            if ready < queue.ready_at {
+                queue.ready_at = ready;
+                self.call(ready, Event::Ready(by));
+            }
+        }
+    }
+
+    /// A queue that kept its packets back has one to send now, unless it has been asked again since.
+    pub(super) fn on_ready(&mut self, by: u32) {
+        let queue = &mut self.queues[by as usize];
+        if queue.ready_at == self.now {
+            queue.ready_at = evenair_units::Instant::NEVER;
+            self.serve(by);
+        }
+    }
+}

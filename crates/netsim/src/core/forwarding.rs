@@ -1,0 +1,130 @@
+//! Forwarding: a packet is at a hop, and a hop knows the next. The hops of one flow in one direction are a chain of their own;
+//! those of packets from outside form a tree for each destination.
+
+use super::END;
+use crate::queue::Delays;
+use evenair_laws::backoff::Volume;
+use evenair_units::Rate;
+use evenair_wifi::Mode;
+use std::collections::BTreeMap;
+
+/// One hop: the queue that a packet waits in, the node that it goes to, and what has passed: one line of the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    pub(crate) queue: u32,
+    pub(crate) to: u32,
+    pub(crate) mode: Mode,
+    /// The hop after it, or [`END`].
+    next: u32,
+    /// Whoever is attached wants to know when a packet has left its queue.
+    pub(crate) watched: bool,
+    pub(crate) passed: Passed,
+}
+
+/// What has passed a hop since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// From entering the queue until service began: queueing delays.
+    pub(crate) waiting: Delays,
+    /// From entering the queue until service ended, well or not: sojourn times.
+    pub(crate) sojourn: Delays,
+    /// Bytes whose service ended.
+    pub(crate) bytes: u64,
+}
+
+impl Passed {
+    pub(crate) fn since(self, then: Self) -> Self {
+        Self {
+            waiting: self.waiting.since(then.waiting),
+            sojourn: self.sojourn.since(then.sojourn),
+            bytes: self.bytes - then.bytes,
+        }
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            waiting: self.waiting.plus(other.waiting),
+            sojourn: self.sojourn.plus(other.sojourn),
+            bytes: self.bytes + other.bytes,
+        }
+    }
+
+    /// Packets whose service ended, and their bytes.
+    pub(crate) fn served(self) -> Volume {
+        Volume { packets: self.sojourn.count, bytes: self.bytes }
+    }
+}
+
+/// All hops of a network.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Forwarding {
+    hops: Vec<Hop>,
+    /// Of packets from outside: the hop at this node towards this destination.
+    toward: BTreeMap<(u32, u32), u32>,
+}
+
+impl Forwarding {
+    /// Adds a chain of (queue, next node, rate); gives its first hop, [`END`] if there is none.
+    pub(crate) fn add_chain(&mut self, chain: impl IntoIterator<Item = (u32, u32, Rate)>) -> u32 {
+        let first = self.hops.len() as u32;
+        self.hops.extend((first + 1..).zip(chain).map(|(next, hop)| Hop::new(hop, next)));
+        if self.hops.len() as u32 == first {
+            return END;
+        }
+        self.hops.last_mut().expect("it has one").next = END;
+        first
+    }
+
+    /// Lets packets from outside go along a path of nodes, from each of them to each after it. Where a node knows a way to a
+    /// destination already, that stays.
+    pub(crate) fn add_path(&mut self, path: &[u32], hop: impl Fn(u32, u32) -> (u32, u32, Rate)) {
+        for (end, &destination) in path.iter().enumerate() {
+            let mut next = END;
+            for pair in path[..=end].windows(2).rev() {
+                let place = *self.toward.entry((pair[0], destination)).or_insert_with(|| {
+                    self.hops.push(Hop::new(hop(pair[0], pair[1]), next));
+                    self.hops.len() as u32 - 1
+                });
+                next = place;
+            }
+        }
+    }
+
+    /// The first hop of a packet from outside.
+    pub(crate) fn toward(&self, node: u32, destination: u32) -> Option<u32> {
+        self.toward.get(&(node, destination)).copied()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, hop: u32) -> &Hop {
+        &self.hops[hop as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, hop: u32) -> &mut Hop {
+        &mut self.hops[hop as usize]
+    }
+
+    /// All hops, in order.
+    pub(crate) fn all(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    /// A hop and those after it.
+    pub(crate) fn chain(&self, first: u32) -> impl Iterator<Item = usize> {
+        let present = |hop: u32| (hop != END).then_some(hop);
+        std::iter::successors(present(first), move |&hop| present(self.get(hop).next)).map(|hop| hop as usize)
+    }
+}
+
+impl Hop {
+    fn new((queue, to, rate): (u32, u32, Rate), next: u32) -> Self {
+        Self { queue, to, mode: Mode::at(rate), next, watched: false, passed: Passed::default() }
+    }
+
+    /// The hop after it, or [`END`].
+    #[inline]
+    pub(crate) const fn next(&self) -> u32 {
+        self.next
+    }
+}

@@ -1,0 +1,41 @@
+//! Frames and the packets in them, for whoever watches.
+
+use super::{Core, News};
+use crate::packet::Packet;
+use evenair_units::{Instant, Rate};
+use evenair_wifi::{FrameRecord, Timeline};
+
+/// A packet in a frame, and the rate of its DATA frame.
+pub(crate) type Traced = Option<(Packet, Rate)>;
+
+/// What is kept of the air while it is watched.
+#[derive(Clone, Debug)]
+pub(super) struct Trace {
+    /// Of each queue, the packet in service: it may have reached its next hop, and left the network, before its acknowledgement ends.
+    pub(super) heads: Vec<Traced>,
+    frames: Vec<(FrameRecord, Traced)>,
+}
+
+impl<T: Copy> Core<T> {
+    /// Records the frames that overlap a window from now on.
+    pub(crate) fn record(&mut self, (from, to): (Instant, Instant)) {
+        debug_assert!(self.trace.is_none(), "frames are recorded already");
+        self.air.record(Timeline::new(from, to));
+        self.trace = Some(Box::new(Trace { heads: vec![None; self.queues.len()], frames: Vec::new() }));
+    }
+
+    /// The frames that have ended since this was last asked, in order, with the packets whose exchanges they belong to.
+    pub(crate) fn take_frames(&mut self) -> Vec<(FrameRecord, Traced)> {
+        self.trace.as_mut().map(|trace| std::mem::take(&mut trace.frames)).unwrap_or_default()
+    }
+
+    /// Keeps the frames that have just ended, with their packets as they are before the air's news is handled.
+    #[cold]
+    pub(super) fn trace(&mut self) {
+        let (Some(trace), Some(frames)) = (&mut self.trace, self.air.take_frames()) else { return };
+        trace.frames.extend(frames.map(|frame| (frame, trace.heads[frame.by as usize])));
+        if !trace.frames.is_empty() {
+            self.news.push_back(News::Frames);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Wired links: one packet at a time at the link's rate, then its delay.
+
+use super::{Core, Event, News};
+use crate::packet::Way;
+use crate::queue::Outlet;
+use evenair_units::Bytes;
+
+impl<T: Copy> Core<T> {
+    /// The last bit of a packet is on the wire.
+    pub(super) fn on_wire_sent(&mut self, by: u32) {
+        let (served, hop) = self.end_service(by).expect("it was being sent");
+        let now = self.now;
+        let queue = &mut self.queues[by as usize];
+        let Outlet::Wire(wire) = &mut queue.outlet else { unreachable!("a wire's queue") };
+        if wire.loss.as_mut().is_some_and(|loss| loss.loses(now, Bytes::new(served.size))) {
+            queue.dropped.on_wire += 1;
+            queue.given_up.add(served.size.into());
+            self.lose(served.packet);
+        } else {
+            wire.in_flight.push_back(served.packet);
+            let arrives = now + wire.delay;
+            self.call(arrives, Event::WireArrival(by));
+        }
+        self.serve(by);
+        if self.hops.get(hop).watched {
+            self.news.push_back(News::Left(Way(served.flow)));
+        }
+    }
+
+    /// The oldest packet on a wire has arrived.
+    pub(super) fn on_wire_arrival(&mut self, by: u32) {
+        let Outlet::Wire(wire) = &mut self.queues[by as usize].outlet else { unreachable!("a wire's queue") };
+        let id = wire.in_flight.pop_front().expect("it is under way");
+        let packet = self.pool.get_mut(id);
+        debug_assert_eq!(self.hops.get(packet.hop).queue, by, "a packet was on the wrong wire");
+        packet.hop = self.hops.get(packet.hop).next();
+        self.arrive(id);
+    }
+}

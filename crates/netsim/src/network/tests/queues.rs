@@ -1,0 +1,198 @@
+//! Queues in networks: what disciplines and markings do to delays and shares.
+
+use super::*;
+use crate::queue::tests::every_discipline;
+use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
+
+/// A queue of any discipline, with any marking.
+pub(super) fn any_queue(discipline: usize, marking: usize, limit_packets: u32) -> QueueSpec {
+    let marking = match marking {
+        0 => None,
+        1 => Some(MarkingParams::Proportional(Proportional { per_packet: 0.01 })),
+        2 => Some(MarkingParams::DropTail(DropTail { limit_packets: 7 })),
+        _ => Some(MarkingParams::Codel(CodelParams::rfc8289())),
+    };
+    QueueSpec { discipline: every_discipline()[discipline].clone(), marking, limit_packets }
+}
+
+/// Flows over one wire of 10 Mb/s and 10 ms each way.
+fn bottleneck(queue: QueueSpec, flows: &[Traffic]) -> NetworkSpec {
+    let mut spec = wired(10_000, 10, 1_000, flows[0].clone());
+    spec.wires[0].queue = queue;
+    let flow = |(index, traffic): (usize, &Traffic)| FlowSpec {
+        name: index.to_string(),
+        traffic: traffic.clone(),
+        ..spec.flows[0].clone()
+    };
+    spec.flows = flows.iter().enumerate().map(flow).collect();
+    spec
+}
+
+/// A TCP flow whose receiver's window does not bind.
+fn greedy() -> Traffic {
+    let mut tcp = tcp(None);
+    tcp.sender.receiver_window = 2_000;
+    Traffic::Tcp(tcp)
+}
+
+fn every_ms(ms: u64, bytes: u32) -> Traffic {
+    let pattern = Pattern::Constant { interval: Duration::from_millis(ms), jitter: 0.0 };
+    Traffic::Datagrams { size: Bytes::new(bytes), pattern }
+}
+
+fn codel() -> QueueSpec {
+    QueueSpec { marking: Some(CodelParams::rfc8289().into()), ..QueueSpec::fifo(1_000) }
+}
+
+fn fair(params: FairParams) -> QueueSpec {
+    QueueSpec { discipline: DisciplineParams::Fair(params), ..QueueSpec::fifo(1_000) }
+}
+
+#[test]
+fn codel_keeps_a_standing_queue_near_its_target() {
+    let delay_s = |queue| {
+        let result = Network::run(&bottleneck(queue, &[greedy()]), seconds(1, 30, 60));
+        assert_conserved(&result);
+        let used = result.flows[0].goodput_bps / 10e6;
+        assert!(used > 0.75, "{used} of the wire is used");
+        (result.links[0].queueing_delay_s.unwrap(), result.links[0].dropped_by_law)
+    };
+    // 1000 packets of 1040 bytes are 0.83 s; a target of 5 ms, with round trips of 20 ms, oscillates below twice that.
+    let ((full, none), (short, dropped)) = (delay_s(QueueSpec::fifo(1_000)), delay_s(codel()));
+    assert!(full > 0.1 && none == 0, "without CoDel {full} s");
+    assert!(short < 0.010 && dropped > 0, "with CoDel {short} s");
+}
+
+#[test]
+fn fq_codel_isolates_a_sparse_flow() {
+    // A greedy flow, and 100 bytes every 20 ms beside it.
+    let delay_s = |queue| {
+        let result = Network::run(&bottleneck(queue, &[greedy(), every_ms(20, 100)]), seconds(1, 10, 30));
+        assert_conserved(&result);
+        assert!(result.flows[0].goodput_bps > 7e6, "{:?}", goodputs(&result));
+        (result.flows[1].queueing_delay_s.unwrap(), result.flows[1].lost)
+    };
+    let (shared, _) = delay_s(QueueSpec::fifo(1_000));
+    let (own, lost) = delay_s(fair(FairParams::fq_codel()));
+    // It waits for the packet in service alone: 0.83 ms at most.
+    assert!(own < 0.00084 && lost == 0, "{own} s, {lost} lost");
+    assert!(shared > 20.0 * own, "{shared} s in one line");
+}
+
+#[test]
+fn fair_queueing_shares_bytes_between_packets_of_unequal_sizes() {
+    // 12 Mb/s each of 1500 and of 300 bytes over 10 Mb/s.
+    let flows = [every_ms(1, 1500), {
+        let pattern = Pattern::Constant { interval: Duration::from_micros(200), jitter: 0.0 };
+        Traffic::Datagrams { size: Bytes::new(300), pattern }
+    }];
+    let bits = |queue| {
+        let result = Network::run(&bottleneck(queue, &flows), seconds(1, 5, 20));
+        assert_conserved(&result);
+        [result.flows[0].goodput_bps, result.flows[1].goodput_bps]
+    };
+    let [large, small] = bits(fair(FairParams::round_robin()));
+    assert!((large / small - 1.0).abs() < 0.01 && large + small > 9.9e6, "{large} {small}");
+}
+
+#[test]
+fn fair_queueing_works_over_the_air_too() {
+    // Two flows of one node, one that fills its queue and one of 40 packets/s.
+    let mut spec = four_links(false);
+    let greedy = datagrams(Pattern::Saturated);
+    let flow = |name: &str, traffic: &Traffic| FlowSpec {
+        name: name.into(),
+        traffic: traffic.clone(),
+        ..four_links(false).flows[0].clone()
+    };
+    let flood = Traffic::Datagrams {
+        size: Bytes::new(1250),
+        pattern: Pattern::Constant { interval: Duration::from_micros(500), jitter: 0.0 },
+    };
+    spec.flows = vec![flow("flood", &flood), flow("calm", &every_ms(25, 200))];
+    let run = |queue: QueueSpec| Network::run(&NetworkSpec { queue, ..spec.clone() }, seconds(1, 1, 10));
+    let (fifo, fq) =
+        (run(QueueSpec::fifo(50)), run(QueueSpec { limit_packets: 50, ..fair(FairParams::fq_codel()) }));
+    assert!(fifo.flows[1].lost > 50 && fq.flows[1].lost == 0, "{} {}", fifo.flows[1].lost, fq.flows[1].lost);
+    assert!(fq.flows[1].delay_s.unwrap() < 0.005, "{:?}", fq.flows[1].delay_s);
+    assert!(fifo.flows[1].delay_s.unwrap() > 0.050, "{:?}", fifo.flows[1].delay_s);
+    // A saturated source whose packets are given up fills the gap.
+    let codel = Network::run(
+        &NetworkSpec { queue: codel(), flows: vec![flow("greedy", &greedy)], ..spec.clone() },
+        seconds(1, 1, 10),
+    );
+    assert!(codel.flows[0].goodput_pps > 500.0);
+    assert_conserved(&codel);
+}
+
+#[test]
+fn a_discipline_may_keep_packets_back_until_an_instant() {
+    // The stack opens every 10 ms: one packet at a time, none before.
+    let stack = every_discipline().pop().unwrap();
+    let queue = QueueSpec { discipline: stack, ..QueueSpec::fifo(1_000) };
+    let result = Network::run(&bottleneck(queue, &[every_ms(25, 100)]), seconds(1, 0, 10));
+    assert_conserved(&result);
+    // Packets come at 0, 25, 50, 75 ms and leave at 0, 30, 50, 80.
+    let delay_s = result.links[0].queueing_delay_s.unwrap();
+    assert!((delay_s - 0.0025).abs() < 0.0001, "{delay_s}");
+    assert!((result.flows[0].goodput_pps - 40.0).abs() < 0.2);
+}
+
+#[test]
+fn back_off_laws_see_complete_links() {
+    use evenair_laws::OwnLaw;
+    use evenair_laws::backoff::{Access, BackoffLaw, Dcf, LinkRole, LinkView, OwnBackoff, Scope};
+    use std::sync::{Arc, Mutex};
+
+    /// DCF that writes down what it is shown every 100 ms.
+    #[derive(Clone, Debug)]
+    struct Watch(Dcf, Arc<Mutex<Vec<LinkView>>>);
+    impl OwnLaw for Watch {
+        fn identity(&self) -> String {
+            "watch".into()
+        }
+    }
+    impl BackoffLaw for Watch {
+        fn begin(&mut self, role: &LinkRole) {
+            self.0.begin(role);
+        }
+        fn scope(&self) -> Scope {
+            self.0.scope()
+        }
+        fn update_interval(&self) -> Option<Duration> {
+            Some(Duration::from_millis(100))
+        }
+        fn on_update(&mut self, link: &LinkView) {
+            self.1.lock().unwrap().push(*link);
+        }
+        fn access(&self) -> Access {
+            self.0.access()
+        }
+    }
+
+    let mut spec = four_links(false);
+    let views = Arc::new(Mutex::new(Vec::new()));
+    let role = LinkRole::data(spec.surroundings);
+    spec.backoff =
+        OwnBackoff::new(Watch(evenair_laws::Parameters::begin(&DcfParams::default(), &role), views.clone()))
+            .into();
+    spec.flows.truncate(1);
+    spec.flows[0].traffic = every_ms(1, 1000); // more than the link carries
+    let result = Network::run(&spec, seconds(1, 0, 10));
+    let views = views.lock().unwrap();
+    let data: Vec<&LinkView> = views.iter().filter(|view| view.arrivals.packets > 0).collect();
+    assert_eq!(data.len(), 100, "once in each interval");
+    for pair in data.windows(2) {
+        let [before, view] = pair else { unreachable!() };
+        assert_eq!(view.interval, Duration::from_millis(100));
+        // What came is what left and what is there more: nothing else happens to packets here.
+        let more = view.backlog.packets.cast_signed() - before.backlog.packets.cast_signed();
+        assert_eq!(view.arrivals.packets.cast_signed(), view.service.packets.cast_signed() + more);
+        assert_eq!(view.service.bytes, 1000 * view.service.packets);
+    }
+    let head = data[99].head_of_line_delay.unwrap();
+    // The head waited behind 50 others, at about 1.6 ms each.
+    assert!((0.05..0.15).contains(&head.as_secs_f64()), "{head:?}");
+    let served: u64 = data.iter().map(|view| view.service.packets).sum();
+    assert!(served.abs_diff(result.links[0].served_packets) < 60, "{served}");
+}

@@ -1,0 +1,175 @@
+//! A network that is stepped from outside takes the path that it takes in one run; packets from outside pass through it.
+
+use super::*;
+
+/// The same run, instant by instant. Before `next_at` nothing happens, and at it something does.
+fn instant_by_instant(spec: &NetworkSpec, run: RunSpec) -> RunResult {
+    let mut network = Network::new(spec, run);
+    let end = network.end();
+    while network.next_at() <= end {
+        let (now, at) = (network.now(), network.next_at());
+        assert!(at >= now, "time runs backwards");
+        if at > now {
+            assert_eq!(network.advance(Instant::from_nanos(at.as_nanos() - 1)), None);
+            assert_eq!((network.now(), network.next_at()), (now, at), "something happened too early");
+        }
+        assert_eq!(network.advance(at), None);
+        assert_eq!(network.now(), at, "nothing happened when something was due");
+        assert!(network.next_at() > at, "something was left over");
+    }
+    network.finish()
+}
+
+/// The same run in strides of this length.
+fn in_strides(spec: &NetworkSpec, run: RunSpec, stride: Duration) -> RunResult {
+    let mut network = Network::new(spec, run);
+    let end = network.end();
+    let mut until = Instant::ZERO;
+    while until < end {
+        until = (until + stride).min(end);
+        assert_eq!(network.advance(until), None);
+    }
+    network.finish()
+}
+
+#[test]
+fn steps_from_outside_make_the_same_run() {
+    let jittered = datagrams(Pattern::Constant { interval: Duration::from_millis(5), jitter: 0.5 });
+    let lossy_wire = {
+        let mut spec = wired(1_000, 20, 10, jittered);
+        let model = LossModel::Frames(Probability::clamped(0.1));
+        spec.losses = vec![LinkLoss { from: 0, to: 1, schedule: vec![(Instant::ZERO, model)] }];
+        spec
+    };
+    for spec in
+        [four_links(true), four_links(false), adaptive(), lossy_wire, chain(datagrams(Pattern::Saturated))]
+    {
+        let run = RunSpec { timeline: None, ..seconds(1, 1, 4) };
+        let whole = Network::run(&spec, run);
+        assert_eq!(instant_by_instant(&spec, run), whole);
+        assert_eq!(in_strides(&spec, run, Duration::from_micros(777)), whole);
+    }
+}
+
+/// Four nodes in a row, their hops in range of each other.
+fn chain(traffic: Traffic) -> NetworkSpec {
+    let at: Vec<Position> = (0..4).map(|i| Position::new(f64::from(i) * 200.0, 0.0)).collect();
+    let radio = ThresholdRadio {
+        transmission_range_m: 250.0,
+        carrier_sense_range_m: 550.0,
+        interference_range_m: 550.0,
+        propagation: Propagation::default(),
+    };
+    let mut spec = four_links(false);
+    spec.medium = Medium::from_positions(&at, &radio);
+    spec.nodes = (0..4).map(|i| format!("n{i}")).collect();
+    spec.flows = vec![FlowSpec {
+        name: "up".into(),
+        path: vec![3, 2, 1, 0],
+        active: vec![(Instant::ZERO, Instant::NEVER)],
+        category: Category::BestEffort,
+        traffic,
+    }];
+    spec.routes = vec![vec![0, 1, 2, 3]];
+    spec
+}
+
+fn foreign(from: u32, to: u32, content: u64) -> Foreign {
+    Foreign { from, to, size: Bytes::new(700), flow: 1, content }
+}
+
+/// Injects a packet every 3 ms, from each end in turn, and gives what comes out.
+fn exchange(network: &mut Network, end: Instant) -> Vec<Emerged> {
+    let mut out = Vec::new();
+    let mut next = Instant::ZERO + Duration::from_millis(1);
+    for content in 0.. {
+        while let Some(emerged) = network.advance(next.min(end)) {
+            out.push(emerged);
+        }
+        if next > end {
+            return out;
+        }
+        let (from, to) = if content % 2 == 0 { (0, 3) } else { (3, 1) };
+        network.inject(next, foreign(from, to, content)).unwrap();
+        next += Duration::from_millis(3);
+    }
+    out
+}
+
+#[test]
+fn packets_from_outside_go_in_and_come_out_in_order() {
+    let mut spec = chain(Traffic::Tcp(tcp(None)));
+    spec.flows.clear();
+    let mut network = Network::new(&spec, seconds(1, 0, 3));
+    let end = Instant::ZERO + Duration::from_secs(2);
+    let out = exchange(&mut network, end);
+    // What is still under way at the end comes out after it.
+    let rest = std::iter::from_fn(|| network.advance(network.end()));
+    let out: Vec<Emerged> = out.into_iter().chain(rest).collect();
+    for (parity, node) in [(0, 3), (1, 1)] {
+        let there: Vec<u64> = out.iter().filter(|e| e.node == node).map(|e| e.packet.content).collect();
+        assert!(there.is_sorted() && there.iter().all(|content| content % 2 == parity));
+    }
+    let result = network.finish();
+    let packets = result.packets;
+    assert_eq!((packets.originated, packets.under_way), (667, 0), "one every 3 ms for 2 s");
+    assert_eq!(packets.delivered, out.len() as u64);
+    // Node 0 and node 3 do not hear each other: some packets collide until they are given up.
+    assert!(packets.dropped < 20, "{packets:?}");
+}
+
+#[test]
+fn packets_from_outside_share_queues_with_the_networks_own() {
+    let spec = chain(Traffic::Tcp(tcp(None)));
+    let mut network = Network::new(&spec, seconds(1, 0, 5));
+    let end = network.end();
+    let out = exchange(&mut network, end);
+    let result = network.finish();
+    assert_conserved(&result);
+    assert!(out.len() > 500 && result.flows[0].goodput_pps > 5.0, "{} {:?}", out.len(), goodputs(&result));
+    assert!(result.packets.delivered > out.len() as u64);
+    let alone = Network::run(&spec, seconds(1, 0, 5));
+    assert!(result.flows[0].goodput_pps < alone.flows[0].goodput_pps);
+}
+
+#[test]
+fn where_no_route_leads_a_packet_is_refused() {
+    let mut network = Network::new(&chain(Traffic::Tcp(tcp(None))), seconds(1, 0, 1));
+    let refused = network.inject(Instant::ZERO, foreign(0, 7, 0));
+    assert_eq!(refused, Err(NoRoute { from: 0, to: 7 }));
+    assert_eq!(refused.unwrap_err().to_string(), "no route leads from node 0 to node 7");
+}
+
+#[test]
+#[should_panic(expected = "what was due before has not been handled")]
+fn a_packet_cannot_be_injected_past_what_is_due() {
+    let mut network = Network::new(&four_links(false), seconds(1, 0, 5));
+    let late = network.next_at() + Duration::from_nanos(1);
+    let _ = network.inject(late, foreign(0, 1, 0));
+}
+
+#[test]
+#[should_panic(expected = "time runs backwards")]
+fn nor_into_the_past() {
+    let mut network = Network::new(&four_links(false), seconds(1, 0, 5));
+    network.advance(network.end());
+    let _ = network.inject(Instant::ZERO, foreign(0, 1, 0));
+}
+
+#[test]
+fn delays_in_a_queue_are_what_the_arithmetic_says() {
+    // Two datagrams of 10 ms each enter at once, every 50 ms: the first waits for nothing, the second 10 ms.
+    let every = Pattern::Constant { interval: Duration::from_millis(50), jitter: 0.0 };
+    let mut spec = wired(1_000, 20, 10, datagrams(every));
+    spec.flows.push(FlowSpec { name: "g".into(), ..spec.flows[0].clone() });
+    let run = RunSpec { warmup: Duration::from_millis(1_040), ..seconds(1, 0, 10) };
+    let result = Network::run(&spec, run);
+    let link = &result.links[0];
+    assert!((link.queueing_delay_s.unwrap() - 0.005).abs() < 1e-12, "{:?}", link.queueing_delay_s);
+    assert!((link.sojourn_s.unwrap() - 0.015).abs() < 1e-12, "{:?}", link.sojourn_s);
+    assert_eq!((link.served_packets, link.served_bytes), (400, 400 * 1250));
+    let waits: Vec<f64> = result.flows.iter().map(|flow| flow.queueing_delay_s.unwrap()).collect();
+    assert!(waits[0].abs() < 1e-12 && (waits[1] - 0.010).abs() < 1e-12, "{waits:?}");
+    assert_eq!(result.flows[0].ack_queueing_delay_s, None);
+    assert_eq!(result.links[1].queueing_delay_s, None, "nothing goes back");
+}

@@ -1,0 +1,213 @@
+//! In which order the packets of a queue leave.
+
+use super::{Fair, FairParams, Fifo};
+use evenair_laws::OwnLaw;
+use evenair_laws::marking::QueueRole;
+use evenair_units::{Instant, Probability};
+use evenair_wifi::PacketId;
+use std::fmt;
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Which one.
+    pub packet: PacketId,
+    /// What disciplines tell flows apart by: one number for each flow and direction.
+    pub flow: u32,
+    /// Network-layer size \[bytes\].
+    pub size: u32,
+    /// When it came into the queue.
+    pub enqueued: Instant,
+}
+
+/// A queueing discipline: keeps the packets that wait, and says which is next. A machine without clock or chance: time comes in
+/// as an argument, the host draws.
+///
+/// The packet in service is the host's. Whatever was enqueued leaves once: by [`dequeue`](Self::dequeue), among what that
+/// dropped, or by [`evict`](Self::evict).
+pub trait Discipline {
+    /// With what probability this arrival is to be refused, which the host draws.
+    fn refusal(&mut self, _now: Instant, _arrival: &Queued) -> Probability {
+        Probability::ZERO
+    }
+
+    /// A packet comes in.
+    fn enqueue(&mut self, now: Instant, arrival: Queued);
+
+    /// The next packet to be sent, if one may leave now; packets given up on the way to it are put into `dropped`.
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued>;
+
+    /// From when on [`dequeue`](Self::dequeue) gives a packet, or has dropped all, if nothing else comes in: exactly then, and
+    /// not before. [`Instant::NEVER`] while there is none. A discipline that keeps nothing back need not say more.
+    fn next_ready(&self, now: Instant) -> Instant {
+        if self.packets() > 0 { now } else { Instant::NEVER }
+    }
+
+    /// Gives up a packet for the sake of one that finds the buffer full; if none, the arrival is refused.
+    fn evict(&mut self) -> Option<Queued> {
+        None
+    }
+
+    /// Packets that wait.
+    fn packets(&self) -> u32;
+
+    /// Their bytes.
+    fn bytes(&self) -> u64;
+}
+
+/// Which discipline, with its parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum DisciplineParams {
+    /// First in, first out.
+    #[default]
+    Fifo,
+    /// One turn for each flow.
+    Fair(FairParams),
+    /// A user's own, empty.
+    Own(OwnDiscipline),
+}
+
+impl DisciplineParams {
+    /// An empty queue of this discipline.
+    pub fn begin(&self, role: &QueueRole) -> AnyDiscipline {
+        match self {
+            Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
+            Self::Fair(params) => AnyDiscipline::Fair(Box::new(Fair::new(params.clone(), role))),
+            Self::Own(own) => AnyDiscipline::Own(own.clone()),
+        }
+    }
+
+    /// What tells a discipline of a user's own from others, in words; none of a built-in one, which its parameters tell apart.
+    pub fn identity(&self) -> Option<String> {
+        if let Self::Own(own) = self { Some(own.identity()) } else { None }
+    }
+}
+
+/// A discipline at work.
+#[derive(Clone, Debug)]
+pub enum AnyDiscipline {
+    /// First in, first out.
+    Fifo(Fifo),
+    /// One turn for each flow.
+    Fair(Box<Fair>),
+    /// A user's own.
+    Own(OwnDiscipline),
+}
+
+/// A match, not a call through a table, for those that we know: they are asked twice or more per packet.
+impl Discipline for AnyDiscipline {
+    #[inline]
+    fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
+        match self {
+            Self::Fifo(_) => Probability::ZERO,
+            Self::Fair(fair) => fair.refusal(now, arrival),
+            Self::Own(own) => own.0.refusal(now, arrival),
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, now: Instant, arrival: Queued) {
+        match self {
+            Self::Fifo(fifo) => fifo.enqueue(now, arrival),
+            Self::Fair(fair) => fair.enqueue(now, arrival),
+            Self::Own(own) => own.0.enqueue(now, arrival),
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
+        match self {
+            Self::Fifo(fifo) => fifo.dequeue(now, dropped),
+            Self::Fair(fair) => fair.dequeue(now, dropped),
+            Self::Own(own) => own.0.dequeue(now, dropped),
+        }
+    }
+
+    fn next_ready(&self, now: Instant) -> Instant {
+        match self {
+            Self::Fifo(fifo) => fifo.next_ready(now),
+            Self::Fair(fair) => fair.next_ready(now),
+            Self::Own(own) => own.0.next_ready(now),
+        }
+    }
+
+    fn evict(&mut self) -> Option<Queued> {
+        match self {
+            Self::Fifo(fifo) => fifo.evict(),
+            Self::Fair(fair) => fair.evict(),
+            Self::Own(own) => own.0.evict(),
+        }
+    }
+
+    #[inline]
+    fn packets(&self) -> u32 {
+        match self {
+            Self::Fifo(fifo) => fifo.packets(),
+            Self::Fair(fair) => fair.packets(),
+            Self::Own(own) => own.0.packets(),
+        }
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Fifo(fifo) => fifo.bytes(),
+            Self::Fair(fair) => fair.bytes(),
+            Self::Own(own) => own.0.bytes(),
+        }
+    }
+}
+
+/// What a box needs beside the discipline; every [`Discipline`] of a user's own that is an [`OwnLaw`] has it.
+trait Boxed: Discipline + fmt::Debug + Send + Sync {
+    fn boxed(&self) -> Box<dyn Boxed>;
+    fn words(&self) -> String;
+}
+
+impl<D: Discipline + OwnLaw> Boxed for D {
+    fn boxed(&self) -> Box<dyn Boxed> {
+        Box::new(self.clone())
+    }
+
+    fn words(&self) -> String {
+        self.identity()
+    }
+}
+
+/// A discipline of a user's own.
+pub struct OwnDiscipline(Box<dyn Boxed>);
+
+impl OwnDiscipline {
+    /// A discipline as it is before any packet has come.
+    ///
+    /// # Panics
+    /// If it is not empty.
+    pub fn new(discipline: impl Discipline + OwnLaw) -> Self {
+        assert!(discipline.packets() == 0 && discipline.bytes() == 0, "a queue begins empty");
+        Self(Box::new(discipline))
+    }
+
+    /// Its name and its parameters, in words: kept runs are told apart by it.
+    pub fn identity(&self) -> String {
+        self.0.words()
+    }
+}
+
+impl Clone for OwnDiscipline {
+    fn clone(&self) -> Self {
+        Self(self.0.boxed())
+    }
+}
+
+impl fmt::Debug for OwnDiscipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PartialEq for OwnDiscipline {
+    /// By identity: what waits does not count.
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}

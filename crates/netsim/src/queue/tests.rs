@@ -1,0 +1,182 @@
+//! Disciplines one by one, and what holds of all of them.
+
+use super::*;
+use evenair_laws::OwnLaw;
+use evenair_laws::marking::{MarkingParams, QueueRole};
+use evenair_units::{Bytes, Duration, Instant};
+use evenair_wifi::PacketId;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+const ROLE: QueueRole = QueueRole { full_packet: Bytes::new(1500) };
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn packet(id: u32, flow: u32, size: u32, at: Instant) -> Queued {
+    Queued { packet: PacketId(id), flow, size, enqueued: at }
+}
+
+/// The last comes first, but nothing leaves except on whole tens of milliseconds: what a user's own may be.
+#[derive(Clone, Debug, Default)]
+struct Stack(Vec<Queued>);
+
+impl OwnLaw for Stack {
+    fn identity(&self) -> String {
+        "a stack that opens every 10 ms".into()
+    }
+}
+
+impl Discipline for Stack {
+    fn enqueue(&mut self, _: Instant, arrival: Queued) {
+        self.0.push(arrival);
+    }
+    fn dequeue(&mut self, now: Instant, _: &mut Vec<Queued>) -> Option<Queued> {
+        if self.next_ready(now) == now { self.0.pop() } else { None }
+    }
+    fn next_ready(&self, now: Instant) -> Instant {
+        let opens = now.as_nanos().next_multiple_of(10_000_000);
+        if self.0.is_empty() { Instant::NEVER } else { Instant::from_nanos(opens) }
+    }
+    fn packets(&self) -> u32 {
+        self.0.len() as u32
+    }
+    fn bytes(&self) -> u64 {
+        self.0.iter().map(|queued| u64::from(queued.size)).sum()
+    }
+}
+
+/// One of each kind.
+pub(crate) fn every_discipline() -> Vec<DisciplineParams> {
+    let codel = MarkingParams::Codel(evenair_laws::marking::CodelParams::rfc8289());
+    vec![
+        DisciplineParams::Fifo,
+        DisciplineParams::Fair(FairParams::round_robin()),
+        DisciplineParams::Fair(FairParams::fq_codel()),
+        DisciplineParams::Fair(FairParams {
+            quantum: Bytes::new(1),
+            marking: Some(codel),
+            ..FairParams::round_robin()
+        }),
+        DisciplineParams::Own(OwnDiscipline::new(Stack::default())),
+    ]
+}
+
+#[test]
+fn flows_with_packets_of_unequal_sizes_get_the_same_bytes() {
+    let mut fair = DisciplineParams::Fair(FairParams::round_robin()).begin(&ROLE);
+    let sizes = [1500, 300, 40];
+    let mut id = 0;
+    let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
+    for flow in 0..3 {
+        for _ in 0..3 {
+            fair.enqueue(ms(0), packet(id, flow, sizes[flow as usize], ms(0)));
+            id += 1;
+        }
+    }
+    let mut total = 0;
+    while total < 1_500_000 {
+        let next = fair.dequeue(ms(1), &mut Vec::new()).expect("every flow always has packets");
+        *sent.entry(next.flow).or_default() += u64::from(next.size);
+        total += u64::from(next.size);
+        fair.enqueue(ms(1), packet(id, next.flow, next.size, ms(1)));
+        id += 1;
+        // As many as it may send in a turn wait of each.
+        if next.flow == 2 && fair.packets() < 200 {
+            fair.enqueue(ms(1), packet(id, 2, 40, ms(1)));
+            id += 1;
+        }
+    }
+    // DRR's bound: no flow is more than a quantum and a packet from its share.
+    for (flow, bytes) in sent {
+        assert!(bytes.abs_diff(500_000) < 2 * 1514 + 1500, "flow {flow}: {bytes} of 500000");
+    }
+}
+
+#[test]
+fn a_sparse_flow_goes_before_the_round_and_only_while_it_is_sparse() {
+    let order = |params: FairParams| {
+        let mut fair = DisciplineParams::Fair(params).begin(&ROLE);
+        for id in 0..6 {
+            fair.enqueue(ms(0), packet(id, id % 2, 1500, ms(0)));
+        }
+        let mut out = Vec::new();
+        let mut leave =
+            |fair: &mut AnyDiscipline| out.push(fair.dequeue(ms(1), &mut Vec::new()).unwrap().flow);
+        // Both use up the quantum with which they began, and are in the round.
+        (0..4).for_each(|_| leave(&mut fair));
+        (10..14).for_each(|id| fair.enqueue(ms(1), packet(id, 9, 1000, ms(1))));
+        (0..4).for_each(|_| leave(&mut fair));
+        out
+    };
+    assert_eq!(order(FairParams { marking: None, ..FairParams::fq_codel() })[4..], [9, 9, 0, 1]);
+    assert_eq!(order(FairParams::round_robin())[4..], [0, 9, 9, 1]);
+}
+
+#[test]
+fn a_full_buffer_costs_the_longest_line_its_first_packet() {
+    let mut fair = DisciplineParams::Fair(FairParams::fq_codel()).begin(&ROLE);
+    for id in 0..5 {
+        fair.enqueue(ms(0), packet(id, u32::from(id == 2), 1000, ms(0)));
+    }
+    assert_eq!(fair.evict().unwrap().packet, PacketId(0));
+    assert_eq!((fair.packets(), fair.bytes()), (4, 4000));
+    let mut fifo = DisciplineParams::Fifo.begin(&ROLE);
+    fifo.enqueue(ms(0), packet(0, 0, 100, ms(0)));
+    assert_eq!(fifo.evict(), None, "the arrival is refused");
+}
+
+#[test]
+fn a_discipline_of_ones_own_is_told_apart_by_its_identity() {
+    let [own, again] = [0, 0].map(|_| DisciplineParams::Own(OwnDiscipline::new(Stack::default())));
+    assert_eq!(own, again);
+    assert_ne!(own, DisciplineParams::Fifo);
+    assert_eq!(own.identity().unwrap(), "a stack that opens every 10 ms");
+    assert_eq!(DisciplineParams::Fifo.identity(), None);
+}
+
+proptest! {
+    /// Whatever comes and goes: every packet leaves once, counts are right, and one is ready exactly when the discipline says.
+    #[test]
+    fn every_discipline_keeps_what_it_is_given(
+        which in 0usize..5,
+        steps in prop::collection::vec((0u8..10, 0u32..4, 1u32..1600, 0u64..30), 1..300),
+    ) {
+        let mut discipline = every_discipline()[which].begin(&ROLE);
+        let mut inside: BTreeMap<PacketId, u32> = BTreeMap::new();
+        let mut lines: BTreeMap<u32, VecDeque<PacketId>> = BTreeMap::new();
+        let mut now = ms(1);
+        for (id, (what, flow, size, wait)) in (0u32..).zip(steps) {
+            now += Duration::from_millis(wait);
+            let mut gone = Vec::new();
+            match what {
+                0..5 => {
+                    let arrival = packet(id, flow, size, now);
+                    prop_assert!(discipline.refusal(now, &arrival).value() <= 1.0);
+                    discipline.enqueue(now, arrival);
+                    inside.insert(PacketId(id), size);
+                    lines.entry(flow).or_default().push_back(PacketId(id));
+                }
+                5 => gone.extend(discipline.evict()),
+                _ => {
+                    let ready = discipline.next_ready(now);
+                    prop_assert!(ready >= now && ready.is_never() == inside.is_empty());
+                    let next = discipline.dequeue(now, &mut gone);
+                    prop_assert!(next.is_some() == (ready == now) || gone.len() == inside.len());
+                    gone.extend(next);
+                }
+            }
+            for queued in gone {
+                prop_assert_eq!(inside.remove(&queued.packet), Some(queued.size), "left twice, or was never there");
+                let line = lines.get_mut(&queued.flow).expect("a flow that was seen");
+                // Within a flow the order stays, except in the stack.
+                prop_assert!(which == 4 || line.front() == Some(&queued.packet));
+                line.retain(|&id| id != queued.packet);
+            }
+            let left: BTreeSet<PacketId> = inside.keys().copied().collect();
+            prop_assert_eq!(discipline.packets() as usize, left.len());
+            prop_assert_eq!(discipline.bytes(), inside.values().map(|&size| u64::from(size)).sum::<u64>());
+        }
+    }
+}
