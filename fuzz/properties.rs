@@ -5,9 +5,9 @@
 /// # Panics
 /// If that does not hold.
 pub(crate) fn scenario(text: &str) {
-    let Ok(scenario) = evenair_scenario::Scenario::parse("fuzz.toml", text, &[]) else { return };
+    let Ok(scenario) = evenair_scenario::Resolved::parse("fuzz.toml", text, &[]) else { return };
     let written = scenario.to_toml().expect("what was read can be written");
-    let again = evenair_scenario::Scenario::parse("written.toml", &written, &[])
+    let again = evenair_scenario::Resolved::parse("written.toml", &written, &[])
         .unwrap_or_else(|error| panic!("what was written out is refused: {error}\n{written}"));
     assert_eq!(again.to_toml().expect("as before"), written, "written out twice");
 }

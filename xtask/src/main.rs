@@ -6,8 +6,10 @@
 mod citations;
 mod dependencies;
 mod docs;
+mod labels;
 mod minimum;
 mod python;
+mod recipe;
 mod run;
 mod tidy;
 
@@ -27,8 +29,8 @@ enum Outcome {
 type Part = (&'static str, &'static str, fn() -> Result<Outcome>);
 
 /// The parts of `test`, in the order in which they fail fastest.
-const PARTS: [Part; 8] = [
-    ("tidy", "floors, long functions, equations cited by paper, paths", tidy::run),
+const PARTS: [Part; 9] = [
+    ("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     ("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
     ("python", "ruff over validation/", python::run),
     ("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
@@ -39,6 +41,7 @@ const PARTS: [Part; 8] = [
     ("tests", "unit, property, golden, agreement and end-to-end tests", || {
         cargo(&["test", "--locked", "--workspace", "--no-fail-fast"])
     }),
+    ("recipe", "CONTRIBUTING's recipe for a law, done on a copy of the tree", recipe::run),
     ("docs", "rustdoc and its links, with warnings as errors", docs::run),
 ];
 

@@ -1,6 +1,6 @@
 //! Rules that the compiler does not know.
 
-use crate::{Outcome, PARTS, citations};
+use crate::{Outcome, PARTS, citations, labels};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeSet;
@@ -43,6 +43,7 @@ pub(crate) fn run() -> Result<Outcome> {
         }
     }
     findings.extend(citations::findings(&root)?);
+    findings.extend(labels::unexplained(&root, &files(&root.join("crates"), &["rs"])?)?);
     findings.extend(studies(&root)?);
     findings.extend(parts(&root)?);
     for finding in &findings {

@@ -5,16 +5,16 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use evenair_agreement::cell;
 use evenair_netsim::Network;
 use evenair_optimum::{Flow, Problem, Utility};
-use evenair_scenario::{Objective, Scenario};
+use evenair_scenario::{Objective, Resolved};
 use std::hint::black_box;
 
-fn builtin(id: &str, changes: &[&str]) -> Scenario {
+fn builtin(id: &str, changes: &[&str]) -> Resolved {
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    Scenario::parse(id, evenair_study::builtin_scenario(id).expect("built in"), &changes)
+    Resolved::parse(id, evenair_study::builtin_scenario(id).expect("built in"), &changes)
         .expect("it is right")
 }
 
-fn bench_run(criterion: &mut Criterion, name: &str, scenario: &Scenario) {
+fn bench_run(criterion: &mut Criterion, name: &str, scenario: &Resolved) {
     let (network, run) = (scenario.network(), scenario.run_spec(1));
     criterion.bench_function(name, |bencher| bencher.iter(|| Network::run(black_box(&network), run)));
 }

@@ -6,7 +6,7 @@ use evenair_agreement::ideal::Shape;
 use evenair_agreement::{bianchi, cell, ideal, kernel, ns2, slots};
 use evenair_netsim::Network;
 use evenair_optimum::ProductForm;
-use evenair_scenario::Scenario;
+use evenair_scenario::Resolved;
 use evenair_topology::ConflictGraph;
 use evenair_units::{Bytes, Duration, Rate};
 
@@ -144,10 +144,10 @@ fn four_links() {
         let Some(text) = evenair_study::builtin_scenario(&format!("chen10/{topology}")) else { continue };
         let run = |changes: &[&str]| -> Vec<f64> {
             let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-            let scenario = Scenario::parse(&topology, text, &changes).expect("built in");
+            let scenario = Resolved::parse(&topology, text, &changes).expect("built in");
             let mut sums = vec![0.0; 4];
             for seed in 1..=5 {
-                let result = Network::run(&scenario.network(), scenario.run_spec(seed));
+                let result = Network::run(scenario.network(), scenario.run_spec(seed));
                 for (sum, flow) in sums.iter_mut().zip(&result.flows) {
                     *sum += flow.goodput_pps / 5.0;
                 }

@@ -1,7 +1,7 @@
 //! One cell of saturated stations in the packet world.
 
 use evenair_netsim::Network;
-use evenair_scenario::Scenario;
+use evenair_scenario::Resolved;
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::{ControlRate, MacTiming, Preamble};
 use std::fmt::Write;
@@ -77,7 +77,7 @@ pub fn exchange_throughput_pps(
 }
 
 /// The scenario of `stations` stations evenly on a circle of 50 m around their receiver.
-pub fn scenario(stations: u32, changes: &[&str]) -> Scenario {
+pub fn scenario(stations: u32, changes: &[&str]) -> Resolved {
     let mut text = String::from(
         "[radio]\ntransmission_range = \"250 m\"\ncarrier_sense_range = \"550 m\"\n[[nodes]]\nid = \"ap\"\nat = [0, 0]\n",
     );
@@ -90,7 +90,7 @@ pub fn scenario(stations: u32, changes: &[&str]) -> Scenario {
         );
     }
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    Scenario::parse("cell", &text, &changes).expect("the scenario is right")
+    Resolved::parse("cell", &text, &changes).expect("the scenario is right")
 }
 
 /// Its throughput \[packets/s\] over `seconds` after 2 s of warm-up.
@@ -99,6 +99,6 @@ pub fn throughput_pps(stations: u32, changes: &[&str], seconds: u32, seed: u64) 
     let mut all = vec!["warmup=\"2 s\"", &duration];
     all.extend(changes);
     let scenario = scenario(stations, &all);
-    let result = Network::run(&scenario.network(), scenario.run_spec(seed));
+    let result = Network::run(scenario.network(), scenario.run_spec(seed));
     result.flows.iter().map(|f| f.goodput_pps).sum()
 }

@@ -2,7 +2,7 @@
 
 use crate::recorded::mean_and_error;
 use evenair_netsim::{Network, RunResult};
-use evenair_scenario::Scenario;
+use evenair_scenario::Resolved;
 
 /// One path and the sender over it.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,8 +120,8 @@ pub fn simulated(recorded: &Recorded, seconds: u32, seeds: u64) -> Outcome {
         case.probes,
         1000.0 + case.round_trip_ms,
     );
-    let scenario = Scenario::parse("lossy", &text, &[]).expect("the scenario is right");
-    let row = |seed| seen(&Network::run(&scenario.network(), scenario.run_spec(seed)));
+    let scenario = Resolved::parse("lossy", &text, &[]).expect("the scenario is right");
+    let row = |seed| seen(&Network::run(scenario.network(), scenario.run_spec(seed)));
     Outcome::of(&(1..=seeds).map(row).collect::<Vec<_>>())
 }
 

@@ -1,7 +1,7 @@
 //! What is known of TCP's throughput and windows: closed forms, and traces of a real Linux kernel.
 
 use evenair_netsim::{FlowResult, Network, RunSpec};
-use evenair_scenario::Scenario;
+use evenair_scenario::Resolved;
 use evenair_units::Duration;
 
 /// The square-root law of congestion avoidance, `√(3/(2bp))/T` \[segments/s\]: M. Mathis et al., CCR 1997; `b` segments per
@@ -23,8 +23,8 @@ pub fn pftk_pps(round_trip_s: f64, timeout_s: f64, loss: f64, per_ack: f64) -> f
     1.0 / (avoidance + timeout_s * timeouts)
 }
 
-fn parse(text: &str, changes: &[String]) -> Scenario {
-    Scenario::parse("wire", text, changes).expect("the scenario is right")
+fn parse(text: &str, changes: &[String]) -> Resolved {
+    Resolved::parse("wire", text, changes).expect("the scenario is right")
 }
 
 /// One flow over a wire that is never full, 50 ms each way, losing data; Reno's window. `loss` is a key of the language with
@@ -44,7 +44,7 @@ pub fn over_a_lossy_wire(loss: &str, sack: bool, seconds: u32, seed: u64) -> Flo
         "warmup=\"60 s\"".into(),
     ];
     let scenario = parse(text, &changes);
-    let result = Network::run(&scenario.network(), scenario.run_spec(seed));
+    let result = Network::run(scenario.network(), scenario.run_spec(seed));
     result.flows[0].clone()
 }
 
@@ -88,7 +88,7 @@ pub fn simulated_trace(law: &str) -> Trace {
     ";
     let scenario = parse(text, &[format!("tcp.window={law}")]);
     let run = RunSpec { sample_every: Some(Duration::from_millis(2)), ..scenario.run_spec(1) };
-    let series = Network::run(&scenario.network(), run).series.expect("sampling is on");
+    let series = Network::run(scenario.network(), run).series.expect("sampling is on");
     series.time_s.iter().copied().zip(series.flows[0].congestion_window.iter().copied()).collect()
 }
 

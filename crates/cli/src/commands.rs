@@ -6,7 +6,7 @@ use crate::text;
 use anyhow::{Context, Result, bail};
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{MacSpec, Network};
-use evenair_scenario::{Objective, Scenario};
+use evenair_scenario::{Objective, Resolved};
 use evenair_study::{Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, Sweep, Tally, html, tables};
 use serde_json::json;
 use std::io::Write;
@@ -34,18 +34,18 @@ fn write_file(path: &Path, contents: &str) -> Result<()> {
 }
 
 /// Reads a scenario from a file, or from those that are built in.
-pub(crate) fn scenario(name: &str, set: &[String]) -> Result<Scenario> {
+pub(crate) fn scenario(name: &str, set: &[String]) -> Result<Resolved> {
     let path = Path::new(name);
     if !path.exists()
         && let Some(text) = evenair_study::builtin_scenario(name)
     {
-        return Ok(Scenario::parse(&format!("{name}.toml"), text, set)?);
+        return Ok(Resolved::parse(&format!("{name}.toml"), text, set)?);
     }
     if !path.exists() {
         let known = evenair_study::scenario_ids().collect::<Vec<_>>().join(", ");
         bail!("there is no file \"{name}\", and no built-in scenario of that id; built in are {known}");
     }
-    Ok(Scenario::load(path, set)?)
+    Ok(Resolved::load(path, set)?)
 }
 
 pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
@@ -174,7 +174,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
 }
 
 /// To the terminal, not into what is read by programs.
-fn warn(scenario: &Scenario) {
+fn warn(scenario: &Resolved) {
     for warning in scenario.warnings() {
         let _ = writeln!(std::io::stderr().lock(), "warning: {warning}");
     }
@@ -194,7 +194,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     if let Some(precision) = options.precision {
         sweep.set_precision(precision, SEEDS_MAX);
     }
-    let bar = Bar::new(&scenario.name);
+    let bar = Bar::new(&scenario.settings().name);
     let runs = sweep.run_in_memory(&STOP, &bar);
     bar.clear();
     let runs = runs?;
@@ -215,25 +215,26 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     if options.json {
         return print(&lines);
     }
-    let name = if scenario.name.is_empty() { &options.scenario } else { &scenario.name };
+    let settings = scenario.settings();
+    let name = if settings.name.is_empty() { &options.scenario } else { &settings.name };
     let seeds = if runs.len() == 1 {
         format!("seed {}", runs[0].seed)
     } else {
         format!("means over {} seeds", runs.len())
     };
-    let head = format!("{name}: {} after {} of warm-up, {seeds}\n\n", scenario.duration, scenario.warmup);
+    let head = format!("{name}: {} after {} of warm-up, {seeds}\n\n", settings.duration, settings.warmup);
     print(&(head + &text::runs(&runs, options.ledger)))
 }
 
 /// Runs the first seed once more and writes its frames down.
-fn capture(scenario: &Scenario, path: &Path) -> Result<()> {
+fn capture(scenario: &Resolved, path: &Path) -> Result<()> {
     let network = scenario.network();
     let MacSpec::Dcf { timing, .. } = network.mac else {
         bail!("the ideal MAC has no frames; captures are of 802.11");
     };
     let file = std::io::BufWriter::new(std::fs::File::create(path)?);
     let mut writer = PcapWriter::new(file, network.nodes.len(), timing)?;
-    Network::run_traced(&network, scenario.run_spec(scenario.seed), &mut writer);
+    Network::run_traced(network, scenario.run_spec(scenario.settings().seed), &mut writer);
     writer.finish()?;
     Ok(())
 }
@@ -260,7 +261,7 @@ fn frames_csv(runs: &[RunRecord]) -> String {
     text
 }
 
-fn resolved(scenario: &Scenario) -> Result<String> {
+fn resolved(scenario: &Resolved) -> Result<String> {
     scenario.to_toml().context("the scenario cannot be written as TOML")
 }
 
@@ -270,46 +271,44 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         return print(&resolved(&scenario)?);
     }
     warn(&scenario);
-    let world = scenario.describe();
-    let names = &world.network.nodes;
-    let mut out = format!("{}\n", if scenario.name.is_empty() { &options.scenario } else { &scenario.name });
-    if !scenario.description.is_empty() {
-        out += &format!("{}\n", scenario.description);
+    let (settings, layout, network) = (scenario.settings(), scenario.layout(), scenario.network());
+    let names = &network.nodes;
+    let mut out = format!("{}\n", if settings.name.is_empty() { &options.scenario } else { &settings.name });
+    if !settings.description.is_empty() {
+        out += &format!("{}\n", settings.description);
     }
-    if let (Some(at), Some((transmission_m, sense_m))) = (&world.positions, world.ranges_m) {
+    if let (Some(at), Some((transmission_m, sense_m))) = (&layout.positions, layout.ranges_m) {
         out += &format!("\nmap\n{}", text::map(names, at));
         out += &format!("  transmission range {transmission_m:.0} m, carrier-sense range {sense_m:.0} m\n");
     }
     out += "\nflows\n";
-    for flow in &world.network.flows {
-        let way: Vec<&str> = flow.path.iter().map(|&n| world.network.name(n)).collect();
+    for flow in &network.flows {
+        let way: Vec<&str> = flow.path.iter().map(|&n| network.name(n)).collect();
         out += &format!("  {}: {}\n", flow.name, way.join(" > "));
     }
     out += "\nconflict graph: links that may not transmit at once\n";
-    for (l, (name, _)) in world.links.iter().enumerate() {
+    for (l, (name, _)) in layout.links.iter().enumerate() {
         let others: Vec<&str> =
-            world.conflicts.neighbours(l).iter().map(|&m| world.links[m as usize].0.as_str()).collect();
+            layout.conflicts.neighbours(l).iter().map(|&m| layout.links[m as usize].0.as_str()).collect();
         out += &format!("  {name}: {}\n", if others.is_empty() { "none".into() } else { others.join(", ") });
     }
-    if let MacSpec::Dcf { timing, .. } = world.network.mac {
-        let rate = world.network.data_rate;
+    if let MacSpec::Dcf { timing, .. } = network.mac {
+        let rate = network.data_rate;
         let mut rows = vec![vec!["airtime".to_string(), "DATA".into(), "exchange".into()]];
-        let (payload, headers) = (scenario.tcp.payload.map(|s| s.0), scenario.tcp.headers.map(|s| s.0));
-        if let (Some(payload), Some(headers)) = (payload, headers) {
-            for (what, size) in [("data packet", payload + headers), ("TCP acknowledgement", headers)] {
-                let (data, exchange) = (timing.data(size, rate), timing.exchange(size, rate));
-                rows.push(vec![
-                    format!("{what}, {size}"),
-                    text::microseconds(data),
-                    text::microseconds(exchange),
-                ]);
-            }
+        let (payload, headers) = (settings.tcp.payload.0, settings.tcp.headers.0);
+        for (what, size) in [("data packet", payload + headers), ("TCP acknowledgement", headers)] {
+            let (data, exchange) = (timing.data(size, rate), timing.exchange(size, rate));
+            rows.push(vec![
+                format!("{what}, {size}"),
+                text::microseconds(data),
+                text::microseconds(exchange),
+            ]);
         }
         out += &format!("\n{}", text::columns(&rows));
     }
     if let Some(optimum) = scenario.optimum_in_passing(Objective::Fair) {
         out += "\nfair optimum\n";
-        for (flow, rate) in world.network.flows.iter().zip(&optimum.rates_pps) {
+        for (flow, rate) in network.flows.iter().zip(&optimum.rates_pps) {
             out += &format!("  {}: {} packets/s\n", flow.name, text::number(*rate));
         }
     }

@@ -168,6 +168,7 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     let mut rows = vec![row(&[
         "queue",
         "backlog",
+        "waits [ms]",
         "r",
         "frames",
         "collided",
@@ -182,6 +183,10 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
         rows.push(vec![
             link.queue.clone(),
             number(mean(&|r| r.links[i].backlog)),
+            link.queueing_delay_s.map_or_else(
+                || "–".into(),
+                |_| number(mean(&|r| r.links[i].queueing_delay_s.unwrap_or(0.0)) * 1e3),
+            ),
             link.aggressiveness
                 .map_or_else(|| "–".into(), |_| number(mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0)))),
             count(&|r| r.links[i].attempts),

@@ -1,4 +1,4 @@
-//! From a resolved scenario to the packet world.
+//! From a scenario's settings to the packet world.
 
 mod flows;
 mod mac;
@@ -6,17 +6,17 @@ mod mac;
 pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 
 use crate::error::Mistake;
-use crate::language::{MacKind, Radio, Scenario};
-use evenair_laws::marking::Proportional;
-use evenair_netsim::{LinkLoss, LinkRate, NetworkSpec, QueueSpec, RunSpec, Wire};
+use crate::language::LossTable;
+use crate::resolved::{Resolved, ResolvedDiscipline, ResolvedRadio, Settings};
+use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, Wire};
 use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a scenario describes, ready to run: nodes, who hears whom, and the network of the packet world.
+/// Where a scenario's nodes stand, which links carry data, and what conflicts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct World {
+pub struct Layout {
     /// Positions, where any were given; of some nodes there may be none.
     pub positions: Option<Vec<Option<Position>>>,
     /// Transmission and carrier-sense range [m], where there is a radio.
@@ -25,56 +25,24 @@ pub struct World {
     pub links: Vec<(String, Link)>,
     /// Which of those conflict.
     pub conflicts: ConflictGraph,
-    /// The packet world.
-    pub network: NetworkSpec,
 }
 
-/// Everything in the scenario is resolved before a world is built.
-pub(crate) const RESOLVED: &str = "defaults are resolved when a scenario is read";
-
-impl Scenario {
-    /// Builds the packet world.
-    pub fn network(&self) -> NetworkSpec {
-        self.world().expect("a scenario that was read is consistent").network
-    }
-
-    /// One run of it, without any measurement that costs.
-    pub fn run_spec(&self, seed: u64) -> RunSpec {
-        RunSpec {
-            seed,
-            warmup: self.warmup.0,
-            duration: self.duration.0,
-            sample_every: None,
-            ledger: false,
-            timeline: None,
-        }
-    }
-
-    /// Builds all that the scenario describes.
-    pub(crate) fn world(&self) -> Result<World, Mistake> {
+impl Settings {
+    /// Builds all that the settings describe.
+    pub(crate) fn build(mut self) -> Result<Resolved, Mistake> {
         let nodes = self.node_names();
-        let medium = self.medium(&nodes)?;
+        let ranges_m = self.radio.map(|radio| radio.ranges_m()).transpose()?;
+        let medium = self.medium(&nodes, ranges_m)?;
         let wires = self.wire_specs(&nodes)?;
         let flows = self.flow_specs(&nodes, &medium)?;
-        let mut links: Vec<(String, Link)> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for flow in &flows {
-            for hop in flow.path.windows(2) {
-                let link = Link { from: hop[0], to: hop[1] };
-                let on_air =
-                    hop[1] != BROADCAST && medium.hearing(hop[0] as usize, hop[1] as usize).is_some();
-                if on_air && seen.insert(link) {
-                    links.push((format!("{}>{}", nodes[hop[0] as usize], nodes[hop[1] as usize]), link));
-                }
-            }
-        }
+        let links = links_in_use(&nodes, &medium, &flows);
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
         let delay = |link: &Link| medium.hearing(link.from as usize, link.to as usize).map(|ear| ear.delay);
         let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
         let mac = self.mac_spec(longest)?;
-        let backoff = self.backoff_spec()?;
         let surroundings = self.surroundings(&mac);
+        self.backoff = self.backoff(&surroundings)?;
         let network = NetworkSpec {
             rates: self.link_rates(&nodes)?,
             losses: self.link_losses(&nodes)?,
@@ -82,24 +50,19 @@ impl Scenario {
             nodes,
             medium,
             mac,
-            data_rate: self.mac.data_rate.expect(RESOLVED).0,
-            backoff,
+            data_rate: self.mac.data_rate.0,
+            backoff: self.backoff.clone(),
             surroundings,
-            queue: self.queue_spec(self.mac.queue.expect(RESOLVED).0),
-            link_layer_delay: self.mac.link_layer_delay.expect(RESOLVED).0,
+            queue: self.queue.unwrap_or(ResolvedDiscipline::Fifo).spec(self.mac.queue, self.drop.clone()),
+            link_layer_delay: self.mac.link_layer_delay.0,
             flows,
             routes: Vec::new(),
         };
-        let radio = self.radio.filter(|_| self.signals.is_empty());
-        let ranges_m = radio.map(|radio| radio.ranges_m()).transpose()?;
         let places = self.places();
         let positions = places.iter().any(Option::is_some).then_some(places);
-        Ok(World { positions, ranges_m, links, conflicts, network })
-    }
-
-    /// All that the scenario describes, for maps and reports.
-    pub fn describe(&self) -> World {
-        self.world().expect("a scenario that was read is consistent")
+        let ranges_m = ranges_m.filter(|_| self.signals.is_empty());
+        let layout = Layout { positions, ranges_m, links, conflicts };
+        Ok(Resolved { settings: self, layout, network })
     }
 
     fn node_names(&self) -> Vec<String> {
@@ -119,18 +82,18 @@ impl Scenario {
         self.nodes.iter().map(|n| n.at.map(|[x_m, y_m]| Position::new(x_m, y_m))).collect()
     }
 
-    fn medium(&self, names: &[String]) -> Result<Medium, Mistake> {
+    fn medium(&self, names: &[String], ranges_m: Option<(f64, f64)>) -> Result<Medium, Mistake> {
         if !self.links.is_empty() {
             return Ok(self.medium_of_links(names));
         }
-        let Some(radio) = &self.radio else {
+        let (Some(radio), Some((transmission_range_m, carrier_sense_range_m))) = (&self.radio, ranges_m)
+        else {
             return Ok(Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0))); // wires alone
         };
         if !self.signals.is_empty() {
             return self.medium_of_signals(names, radio);
         }
-        let (transmission_range_m, carrier_sense_range_m) = radio.ranges_m()?;
-        let propagation = radio.propagation()?;
+        let propagation = radio.propagation();
         let interference_range_m =
             radio.interference_threshold.map_or(0.0, |threshold| propagation.range_m(threshold.0));
         let radio = ThresholdRadio {
@@ -151,7 +114,7 @@ impl Scenario {
         Medium::from_conflicts(names.len(), &links, &ConflictGraph::from_edges(links.len(), &edges))
     }
 
-    fn medium_of_signals(&self, names: &[String], radio: &Radio) -> Result<Medium, Mistake> {
+    fn medium_of_signals(&self, names: &[String], radio: &ResolvedRadio) -> Result<Medium, Mistake> {
         let (Some(receive), Some(sense)) = (radio.receive_threshold, radio.carrier_sense_threshold) else {
             let why = "signals are powers: give receive_threshold and carrier_sense_threshold";
             return Err(Mistake::at("radio", why));
@@ -191,17 +154,15 @@ impl Scenario {
         Ok((from, to))
     }
 
-    fn queue_spec(&self, limit_packets: u32) -> QueueSpec {
-        let marking = self.drop.map(|drop| Proportional { per_packet: drop.per_packet }.into());
-        QueueSpec { marking, ..QueueSpec::fifo(limit_packets) }
-    }
-
     fn wire_specs(&self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
         let mut wires = Vec::new();
         for (index, wire) in self.wires.iter().enumerate() {
             let (a, b) = Self::ends("wires", index, &wire.from, &wire.to, names)?;
+            let queue =
+                wire.queue.resolve().map_err(|(key, why)| Mistake::entry("wires", index, key, why))?;
+            let queue = queue.discipline.spec(queue.limit, wire.drop.clone().or_else(|| self.drop.clone()));
             for (from, to) in [(a, b), (b, a)] {
-                let queue = self.queue_spec(wire.queue.0);
+                let queue = queue.clone();
                 wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, queue });
             }
         }
@@ -212,7 +173,7 @@ impl Scenario {
         let mut rates = Vec::new();
         for (index, entry) in self.rates.iter().enumerate() {
             let (from, to) = Self::ends("rates", index, &entry.from, &entry.to, names)?;
-            if let Some(phy) = self.phy() {
+            if let Some(phy) = self.mac.phy() {
                 phy.checked(entry.rate.0)
                     .map_err(|e| Mistake::entry("rates", index, "rate", e.to_string()))?;
             }
@@ -230,7 +191,8 @@ impl Scenario {
             let (a, b) = Self::ends("losses", index, &entry.from, &entry.to, names)?;
             for (from, to) in [(a, b), (b, a)].into_iter().take(if entry.one_way { 1 } else { 2 }) {
                 let link = losses.entry((from, to)).or_insert(LinkLoss { from, to, schedule: Vec::new() });
-                link.schedule.push((Instant::ZERO + entry.start.0, entry.model()));
+                let model = entry.model().map_err(|(key, why)| Mistake::entry("losses", index, key, why))?;
+                link.schedule.push((Instant::ZERO + entry.start.0, model));
             }
         }
         let on_air = |loss: &LinkLoss| {
@@ -239,7 +201,7 @@ impl Scenario {
                 ends.contains(&&names[loss.from as usize]) && ends.contains(&&names[loss.to as usize])
             })
         };
-        if self.mac.kind == MacKind::Ideal && losses.values().any(on_air) {
+        if self.mac.is_ideal() && losses.values().any(on_air) {
             return Err(Mistake::at("losses", "links of the ideal MAC lose nothing"));
         }
         Ok(losses.into_values().collect())
@@ -254,22 +216,58 @@ fn no_node(id: &str, names: &[String]) -> String {
     format!("there is no node \"{id}\"; nodes are {known}")
 }
 
-impl crate::language::LinkLoss {
-    /// The model of a checked entry.
-    fn model(&self) -> LossModel {
-        let p = |value: Option<f64>| Probability::clamped(value.unwrap_or(0.0));
-        if let Some(count) = self.every {
-            return LossModel::Every(count);
+/// The links of the air that flows take, in the order in which they take them, and their names.
+fn links_in_use(nodes: &[String], medium: &Medium, flows: &[FlowSpec]) -> Vec<(String, Link)> {
+    let mut links: Vec<(String, Link)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for hop in flows.iter().flat_map(|flow| flow.path.windows(2)) {
+        let link = Link { from: hop[0], to: hop[1] };
+        let on_air = hop[1] != BROADCAST && medium.hearing(hop[0] as usize, hop[1] as usize).is_some();
+        if on_air && seen.insert(link) {
+            links.push((format!("{}>{}", nodes[hop[0] as usize], nodes[hop[1] as usize]), link));
         }
-        match (self.bit_error_rate, self.good, self.bad) {
-            (Some(rate), ..) => LossModel::Bits(rate),
-            (None, Some(good), Some(bad)) => LossModel::Bursts {
+    }
+    links
+}
+
+impl LossTable {
+    /// The model that the keys describe; else a key and what is wrong with it.
+    fn model(&self) -> Result<LossModel, (&'static str, String)> {
+        let share = |key: &'static str, value: Option<f64>| match value.map(Probability::new) {
+            Some(Ok(probability)) => Ok(Some(probability)),
+            Some(Err(error)) => Err((key, error.to_string())),
+            None => Ok(None),
+        };
+        let loss = share("loss", self.loss)?;
+        let loss_bad = share("loss_bad", self.loss_bad)?;
+        share("bit_error_rate", self.bit_error_rate)?;
+        let bursts = match (loss_bad, self.good, self.bad) {
+            (None, None, None) => None,
+            (Some(_), Some(good), Some(bad)) if good.0.is_zero() || bad.0.is_zero() => {
+                return Err(("good", "good and bad must be longer than no time".into()));
+            }
+            (Some(loss_bad), Some(good), Some(bad)) => Some(LossModel::Bursts {
                 good: good.0,
                 bad: bad.0,
-                loss_good: p(self.loss),
-                loss_bad: p(self.loss_bad),
-            },
-            _ => LossModel::Frames(p(self.loss)),
+                loss_good: loss.unwrap_or(Probability::ZERO),
+                loss_bad,
+            }),
+            _ => {
+                let why = "a bursty link needs loss_bad, good and bad, and may have loss";
+                return Err(("loss_bad", why.into()));
+            }
+        };
+        if self.every == Some(0) {
+            return Err(("every", "must be at least 1".into()));
+        }
+        let plain = loss.filter(|_| bursts.is_none()).map(LossModel::Frames);
+        let given =
+            [plain, bursts, self.every.map(LossModel::Every), self.bit_error_rate.map(LossModel::Bits)];
+        match given.into_iter().flatten().collect::<Vec<_>>()[..] {
+            [model] => Ok(model),
+            _ => {
+                Err(("loss", "give one of loss, every, bit_error_rate, and the keys of a bursty link".into()))
+            }
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The fluid model of a scenario, and where it goes.
 
-use crate::language::{BackoffLaw, Fluid, FluidModel, QueueKind, RoundTripKind, Scenario};
+use crate::language::{
+    DualDescentKeys, FluidModel, LossyPathKeys, OptimalCsmaKeys, QueueKind, RenoCsmaKeys, RoundTripKind,
+};
+use crate::resolved::{Resolved, ResolvedFluid};
 use crate::theory::{Theory, TheoryFlow};
 use evenair_fluid::models::{
     Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue, RenoOverCsma,
     RoundTrip, Way,
 };
 use evenair_fluid::{Component, Corner, Equilibrium, Method, Model, Options, Trajectory, View, integrate};
-use evenair_laws::Parameters;
-use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
-use evenair_laws::connections::IimdParams;
+use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
+use evenair_laws::connections::ConnectionParams;
 use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Failure, ProductForm};
 use evenair_units::Instant;
@@ -46,14 +48,15 @@ const CROWDING: f64 = 2.5;
 /// Flows that start earlier than this do so together: there are no packets that would have to be kept apart \[s\].
 const TOGETHER_S: f64 = 1.0;
 
-impl Scenario {
+impl Resolved {
     /// Follows the scenario's fluid model.
     ///
     /// # Errors
     /// If the scenario has no fluid model, a parameter is out of range, or the integration gets stuck.
     pub fn fluid(&self) -> Result<FluidRun, Failure> {
         let theory = self.theory()?;
-        let settings = self.fluid.clone().unwrap_or_default();
+        let settings =
+            self.settings.fluid.clone().unwrap_or_else(|| ResolvedFluid::of_laws(self.is_adaptive()));
         let all: Vec<usize> = (0..theory.flows.len()).collect();
         let model = self.fluid_model(&theory, &all, &settings)?;
         let until = settings.duration.map_or_else(|| model.horizon_s(), |d| d.0.as_secs_f64());
@@ -96,7 +99,7 @@ impl Scenario {
     fn follow(
         &self,
         run: &mut FluidRun,
-        settings: &Fluid,
+        settings: &ResolvedFluid,
         whole: &mut [f64],
         (from, to): (f64, f64),
         active: &[usize],
@@ -128,7 +131,7 @@ impl Scenario {
             .collect();
         let options = Options {
             method: if settings.implicit { Method::Implicit } else { Method::Explicit },
-            tolerance: settings.tolerance.unwrap_or(1e-8),
+            tolerance: settings.tolerance,
             samples: ((SAMPLES as f64 * (to - from) / until) as usize).max(5),
             crowding: CROWDING,
             fixed_step: None,
@@ -163,9 +166,12 @@ impl Scenario {
             if s < TOGETHER_S { 0.0 } else { s.min(until) }
         };
         let active: Vec<Vec<(f64, f64)>> = self
+            .settings
             .flows
             .iter()
-            .map(|flow| flow.stretches().into_iter().map(|(a, b)| (seconds(a), seconds(b))).collect())
+            .map(|flow| {
+                flow.activity.stretches().into_iter().map(|(a, b)| (seconds(a), seconds(b))).collect()
+            })
             .collect();
         let mut changes: Vec<f64> =
             active.iter().flatten().flat_map(|&(a, b)| [a, b]).chain([0.0, until]).collect();
@@ -183,50 +189,59 @@ impl Scenario {
         &self,
         theory: &Theory,
         active: &[usize],
-        settings: &Fluid,
+        settings: &ResolvedFluid,
     ) -> Result<Box<dyn Model>, Failure> {
-        let adaptive = matches!(self.backoff, BackoffLaw::Adaptive { .. });
-        let model = match (settings.model, adaptive) {
-            (Some(model), _) => model,
-            (None, true) => FluidModel::RenoCsma,
-            (None, false) => {
-                let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or say which in [fluid] model";
-                return Err(Failure::Malformed(what.into()));
-            }
+        let Some(model) = &settings.model else {
+            let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or say which in [fluid] model";
+            return Err(Failure::Malformed(what.into()));
         };
-        settings.check(model)?;
         let flows: Vec<&TheoryFlow> = active.iter().map(|&s| &theory.flows[s]).collect();
         match model {
-            FluidModel::RenoCsma => self.reno_csma(theory, &flows, settings),
-            FluidModel::EMultcp => Ok(Box::new(lossy_path(theory, &flows, settings)?)),
-            FluidModel::EMultcpReduced => Ok(Box::new(lossy_path(theory, &flows, settings)?.reduced())),
-            FluidModel::QuicTcp | FluidModel::DualDescent => delay(theory, &flows, settings, model),
-            FluidModel::OptimalCsma => optimal_csma(theory, &flows, settings),
+            FluidModel::RenoCsma(keys) => self.reno_csma(theory, &flows, *keys),
+            FluidModel::EMultcp(keys) => Ok(Box::new(lossy_path(theory, &flows, *keys)?)),
+            FluidModel::EMultcpReduced(keys) => Ok(Box::new(lossy_path(theory, &flows, *keys)?.reduced())),
+            FluidModel::QuicTcp(law) => quic_tcp(theory, &flows, *law),
+            FluidModel::DualDescent(keys) => dual_descent(theory, &flows, *keys),
+            FluidModel::OptimalCsma(keys) => optimal_csma(theory, &flows, *keys),
         }
+    }
+
+    /// Whether the model reno-csma is that of the scenario's laws.
+    fn is_adaptive(&self) -> bool {
+        matches!(self.settings.backoff, BackoffParams::Adaptive(_))
     }
 
     fn reno_csma(
         &self,
         theory: &Theory,
         flows: &[&TheoryFlow],
-        settings: &Fluid,
+        keys: RenoCsmaKeys,
     ) -> Result<Box<dyn Model>, Failure> {
-        let BackoffLaw::Adaptive { alpha, beta, r_max, drop, .. } = self.backoff else {
+        let BackoffParams::Adaptive(AdaptiveParams { alpha, beta, r_max, drop, .. }) = self.settings.backoff
+        else {
             return Err(Failure::Malformed("the model reno-csma needs an adaptive [backoff]".into()));
         };
-        let queueing = match settings.round_trip {
+        let connections = match &self.settings.connections {
+            None => Connections::One,
+            Some(ConnectionParams::RttProportional(law)) => Connections::PerRoundTrip(law.per_second),
+            Some(_) => {
+                let what = "the model reno-csma knows no [connections] but those of rtt-proportional";
+                return Err(Failure::Malformed(what.into()));
+            }
+        };
+        let queueing = match keys.round_trip {
             Some(kind) => kind == RoundTripKind::Queueing,
             // What T is does not matter where n = kT; without connections it is what goes wrong.
-            None => self.connections.is_none(),
+            None => self.settings.connections.is_none(),
         };
         let mut ways: Vec<Way> = flows.iter().map(|flow| way(theory, flow)).collect();
-        if let Some(base) = settings.base_round_trip {
+        if let Some(base) = keys.base_round_trip {
             ways.iter_mut().for_each(|way| way.round_trip_s = base.0.as_secs_f64());
         }
         // The backlog is counted in time at the data rate ([Chen10] Alg. 1 line 3), the load in airtime: the step follows.
         let cost =
             flows.iter().flat_map(|f| &f.loads).find(|(l, _)| *l < theory.air()).map_or(1.0, |(_, a)| *a);
-        let rate = self.mac.data_rate.map_or(1.0, |r| r.0.as_bps() as f64);
+        let rate = self.settings.mac.data_rate.0.as_bps() as f64;
         let data_s = flows[0].payload_bits / rate;
         Ok(Box::new(RenoOverCsma {
             form: ProductForm::new(&theory.conflicts)?,
@@ -235,7 +250,7 @@ impl Scenario {
             step: alpha * data_s / cost,
             beta,
             aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
-            connections: self.connections.map_or(Connections::One, |c| Connections::PerRoundTrip(c.k)),
+            connections,
             round_trip: if queueing { RoundTrip::Queueing } else { RoundTrip::Fixed },
             loss: if drop { Loss::Aqm } else { Loss::DropTail },
         }))
@@ -297,14 +312,13 @@ fn wires(theory: &Theory) -> Vec<f64> {
     (theory.air()..theory.links.len()).map(|l| 1.0 / cost(l)).collect()
 }
 
-fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Result<LossyPath, Failure> {
+fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], keys: LossyPathKeys) -> Result<LossyPath, Failure> {
     if theory.air() > 0 {
         return Err(Failure::Malformed(
             "the model e-multcp knows wires only: give lossy [[wires]], no air".into(),
         ));
     }
-    let ways: Vec<Way> =
-        flows.iter().map(|flow| Way { round_trip_s: flow.propagation_s, ..way(theory, flow) }).collect();
+    let ways = over_propagation(theory, flows);
     if ways.iter().any(|way| way.round_trip_s <= 0.0) {
         return Err(Failure::Malformed(
             "the model e-multcp needs wires with a delay: it is the round trip".into(),
@@ -313,104 +327,54 @@ fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Resul
     Ok(LossyPath {
         capacities: wires(theory),
         losses: flows.iter().map(|f| f.loss).collect(),
-        gain: settings.gain.unwrap_or_else(|| IimdParams::cz06().gain()),
-        connections: vec![settings.connections.unwrap_or(1.0); ways.len()],
-        congestion: settings.smoothing.map_or(Congestion::Bit, Congestion::Smoothed),
+        gain: keys.gain,
+        connections: vec![keys.connections; ways.len()],
+        congestion: keys.smoothing.map_or(Congestion::Bit, Congestion::Smoothed),
         ways,
     })
 }
 
-fn delay(
-    theory: &Theory,
-    flows: &[&TheoryFlow],
-    settings: &Fluid,
-    model: FluidModel,
-) -> Result<Box<dyn Model>, Failure> {
-    let ways: Vec<Way> =
-        flows.iter().map(|flow| Way { round_trip_s: flow.propagation_s, ..way(theory, flow) }).collect();
-    let (air, wires) = (theory.conflicts.clone(), wires(theory));
-    let p = settings.p.unwrap_or(2.0);
-    if model == FluidModel::DualDescent {
-        return Ok(Box::new(DualDescent::new(air, &wires, ways, p, settings.step.unwrap_or(1.0))?));
-    }
+/// The flows' ways, whose round trips are propagation alone.
+fn over_propagation(theory: &Theory, flows: &[&TheoryFlow]) -> Vec<Way> {
+    flows.iter().map(|flow| Way { round_trip_s: flow.propagation_s, ..way(theory, flow) }).collect()
+}
+
+fn quic_tcp(theory: &Theory, flows: &[&TheoryFlow], law: QuicTcpParams) -> Result<Box<dyn Model>, Failure> {
+    let ways = over_propagation(theory, flows);
     if ways.iter().any(|way| way.round_trip_s <= 0.0) {
         return Err(Failure::Malformed(
             "the model quic-tcp needs a propagation delay on every way: a wire's".into(),
         ));
     }
-    let law =
-        QuicTcpParams { target: p, gain: settings.kappa.unwrap_or(1.5), shape: settings.rho.unwrap_or(0.5) };
-    let law = law.validated().map_err(|e| Failure::Malformed(format!("fluid.{e}")))?;
-    Ok(Box::new(DelayWindow::new(air, &wires, ways, law)?))
+    Ok(Box::new(DelayWindow::new(theory.conflicts.clone(), &wires(theory), ways, law)?))
 }
 
-fn optimal_csma(theory: &Theory, flows: &[&TheoryFlow], settings: &Fluid) -> Result<Box<dyn Model>, Failure> {
+fn dual_descent(
+    theory: &Theory,
+    flows: &[&TheoryFlow],
+    keys: DualDescentKeys,
+) -> Result<Box<dyn Model>, Failure> {
+    let ways = over_propagation(theory, flows);
+    Ok(Box::new(DualDescent::new(theory.conflicts.clone(), &wires(theory), ways, keys.p, keys.step)?))
+}
+
+fn optimal_csma(
+    theory: &Theory,
+    flows: &[&TheoryFlow],
+    keys: OptimalCsmaKeys,
+) -> Result<Box<dyn Model>, Failure> {
     if theory.links.len() > theory.air() {
         return Err(Failure::Malformed("the model optimal-csma knows links of the air only".into()));
     }
-    let standard = VirtualQueueParams::lee12();
-    let law = VirtualQueueParams {
-        weight: settings.b.unwrap_or(standard.weight),
-        utility: settings.v.unwrap_or(standard.utility),
-        ..standard
-    };
     Ok(Box::new(OptimalCsma {
         form: ProductForm::new(&theory.conflicts)?,
         ways: flows.iter().map(|flow| way(theory, flow)).collect(),
-        law: law.validated().map_err(|e| Failure::Malformed(format!("fluid.{e}")))?,
-        capacity: settings.capacity.unwrap_or(1.0),
-        queue: match settings.queue.unwrap_or(QueueKind::Virtual) {
+        law: keys.law,
+        capacity: keys.capacity,
+        queue: match keys.queue {
             QueueKind::FirstLink => Queue::FirstLink,
             QueueKind::PathSum => Queue::PathSum,
             QueueKind::Virtual => Queue::Virtual,
         },
     }))
-}
-
-impl Fluid {
-    /// Keys that the model does not know, and values that make no sense.
-    fn check(&self, model: FluidModel) -> Result<(), Failure> {
-        use FluidModel::{DualDescent, EMultcp, EMultcpReduced, OptimalCsma, QuicTcp, RenoCsma};
-        let given: [(&str, bool, &[FluidModel]); 12] = [
-            ("round_trip", self.round_trip.is_some(), &[RenoCsma]),
-            ("base_round_trip", self.base_round_trip.is_some(), &[RenoCsma]),
-            ("smoothing", self.smoothing.is_some(), &[EMultcp, EMultcpReduced]),
-            ("gain", self.gain.is_some(), &[EMultcp, EMultcpReduced]),
-            ("connections", self.connections.is_some(), &[EMultcp, EMultcpReduced]),
-            ("p", self.p.is_some(), &[QuicTcp, DualDescent]),
-            ("kappa", self.kappa.is_some(), &[QuicTcp]),
-            ("rho", self.rho.is_some(), &[QuicTcp]),
-            ("step", self.step.is_some(), &[DualDescent]),
-            ("b", self.b.is_some(), &[OptimalCsma]),
-            ("v", self.v.is_some(), &[OptimalCsma]),
-            ("queue", self.queue.is_some() || self.capacity.is_some(), &[OptimalCsma]),
-        ];
-        for (key, is_given, models) in given {
-            if is_given && !models.contains(&model) {
-                return Err(Failure::Malformed(format!(
-                    "fluid.{key} means nothing to the model that is followed"
-                )));
-            }
-        }
-        let positive = [
-            ("smoothing", self.smoothing),
-            ("connections", self.connections),
-            ("p", self.p),
-            ("step", self.step),
-            ("capacity", self.capacity),
-            ("tolerance", self.tolerance),
-            ("duration", self.duration.map(|d| d.0.as_secs_f64())),
-        ];
-        for (key, value) in positive {
-            if let Some(x) = value.filter(|x| !(*x > 0.0 && x.is_finite())) {
-                return Err(Failure::Malformed(format!("fluid.{key} = {x} must be above 0")));
-            }
-        }
-        match self.gain {
-            Some(gain) if !(gain >= 0.0 && gain.is_finite()) => {
-                Err(Failure::Malformed(format!("fluid.gain = {gain} must be 0 or more")))
-            }
-            _ => Ok(()),
-        }
-    }
 }

@@ -1,7 +1,8 @@
 //! Placements and flows made by rule, written out as nodes and flows.
 
 use crate::error::Mistake;
-use crate::language::{Flow, FlowPattern, Generate, GeneratedFlows, Node, Scenario};
+use crate::language::{FlowPattern, FlowTable, Generate, GeneratedFlows, NodeTable, Scenario};
+use crate::resolved::ResolvedRadio;
 use evenair_des::Stream;
 use evenair_topology::{Medium, Position, Router, ThresholdRadio, generate};
 
@@ -12,7 +13,7 @@ const DRAWS: u32 = 1_000;
 
 impl Scenario {
     /// Writes out what `generate` asks for.
-    pub(crate) fn generate(&mut self) -> Result<(), Mistake> {
+    pub(crate) fn generate(&mut self, radio: Option<&ResolvedRadio>) -> Result<(), Mistake> {
         let Some(rule) = self.generate else { return Ok(()) };
         if !self.nodes.is_empty() || !self.links.is_empty() {
             return Err(Mistake::at(
@@ -20,11 +21,11 @@ impl Scenario {
                 "places the nodes; give no [[nodes]] or [[links]] beside it",
             ));
         }
-        let (positions, flows, seed) = self.place(rule)?;
+        let (positions, flows, seed) = place(rule, radio)?;
         self.nodes = positions
             .iter()
             .enumerate()
-            .map(|(i, p)| Node { id: i.to_string(), at: Some([p.x_m, p.y_m]) })
+            .map(|(i, p)| NodeTable { id: i.to_string(), at: Some([p.x_m, p.y_m]) })
             .collect();
         if let Some(flows) = flows {
             if !self.flows.is_empty() {
@@ -35,66 +36,68 @@ impl Scenario {
         self.generate = None;
         Ok(())
     }
-
-    fn place(&self, rule: Generate) -> Result<(Vec<Position>, Option<GeneratedFlows>, u64), Mistake> {
-        let counted = |key: &str, count: u32| {
-            if (1..=MOST).contains(&count) {
-                Ok(count as usize)
-            } else {
-                Err(Mistake::at(&format!("generate.{key}"), format!("must lie between 1 and {MOST}")))
-            }
-        };
-        Ok(match rule {
-            Generate::Chain { nodes, spacing, flows } => {
-                (generate::chain(counted("nodes", nodes)?, spacing.0), flows, 0)
-            }
-            Generate::Grid { columns, rows, spacing, flows } => {
-                counted("columns", columns.saturating_mul(rows))?;
-                (generate::grid(columns as usize, rows as usize, spacing.0), flows, 0)
-            }
-            Generate::Ring { nodes, spacing, flows } => {
-                (generate::ring(counted("nodes", nodes)?, spacing.0), flows, 0)
-            }
-            Generate::Random { nodes, width, height, seed, flows } => {
-                let count = counted("nodes", nodes)?;
-                (self.connected(count, width.0, height.0, seed)?, flows, seed)
-            }
-        })
-    }
-
-    /// Draws placements until one is connected.
-    fn connected(
-        &self,
-        nodes: usize,
-        width_m: f64,
-        height_m: f64,
-        seed: u64,
-    ) -> Result<Vec<Position>, Mistake> {
-        let radio = self.radio.ok_or_else(|| Mistake::at("radio", "random nodes need a [radio]"))?;
-        let (transmission_range_m, _) = radio.ranges_m()?;
-        let radio = ThresholdRadio {
-            transmission_range_m,
-            carrier_sense_range_m: transmission_range_m,
-            interference_range_m: transmission_range_m,
-            propagation: radio.propagation()?,
-        };
-        let mut stream = Stream::named(seed, "nodes", "placement");
-        for _ in 0..DRAWS {
-            let positions = generate::random(nodes, width_m, height_m, || stream.unit());
-            let medium = Medium::from_positions(&positions, &radio);
-            let router = Router::new(&medium);
-            if router.reachable(0) == nodes {
-                return Ok(positions);
-            }
-        }
-        let message = format!(
-            "none of {DRAWS} random placements connects {nodes} nodes on {width_m} m by {height_m} m; give more nodes or a smaller area"
-        );
-        Err(Mistake::at("generate", message))
-    }
 }
 
-fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<Flow>, Mistake> {
+fn place(
+    rule: Generate,
+    radio: Option<&ResolvedRadio>,
+) -> Result<(Vec<Position>, Option<GeneratedFlows>, u64), Mistake> {
+    let counted = |key: &str, count: u32| {
+        if (1..=MOST).contains(&count) {
+            Ok(count as usize)
+        } else {
+            Err(Mistake::at(&format!("generate.{key}"), format!("must lie between 1 and {MOST}")))
+        }
+    };
+    Ok(match rule {
+        Generate::Chain { nodes, spacing, flows } => {
+            (generate::chain(counted("nodes", nodes)?, spacing.0), flows, 0)
+        }
+        Generate::Grid { columns, rows, spacing, flows } => {
+            counted("columns", columns.saturating_mul(rows))?;
+            (generate::grid(columns as usize, rows as usize, spacing.0), flows, 0)
+        }
+        Generate::Ring { nodes, spacing, flows } => {
+            (generate::ring(counted("nodes", nodes)?, spacing.0), flows, 0)
+        }
+        Generate::Random { nodes, width, height, seed, flows } => {
+            let count = counted("nodes", nodes)?;
+            (connected(radio, count, width.0, height.0, seed)?, flows, seed)
+        }
+    })
+}
+
+/// Draws placements until one is connected.
+fn connected(
+    radio: Option<&ResolvedRadio>,
+    nodes: usize,
+    width_m: f64,
+    height_m: f64,
+    seed: u64,
+) -> Result<Vec<Position>, Mistake> {
+    let radio = radio.ok_or_else(|| Mistake::at("radio", "random nodes need a [radio]"))?;
+    let (transmission_range_m, _) = radio.ranges_m()?;
+    let radio = ThresholdRadio {
+        transmission_range_m,
+        carrier_sense_range_m: transmission_range_m,
+        interference_range_m: transmission_range_m,
+        propagation: radio.propagation(),
+    };
+    let mut stream = Stream::named(seed, "nodes", "placement");
+    for _ in 0..DRAWS {
+        let positions = generate::random(nodes, width_m, height_m, || stream.unit());
+        let medium = Medium::from_positions(&positions, &radio);
+        let router = Router::new(&medium);
+        if router.reachable(0) == nodes {
+            return Ok(positions);
+        }
+    }
+    let message = format!(
+        "none of {DRAWS} random placements connects {nodes} nodes on {width_m} m by {height_m} m; give more nodes or a smaller area"
+    );
+    Err(Mistake::at("generate", message))
+}
+fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<FlowTable>, Mistake> {
     let pairs: Vec<(u32, u32)> = match rule.pattern {
         FlowPattern::ToGateway => (1..nodes).map(|n| (n, 0)).collect(),
         FlowPattern::FromGateway => (1..nodes).map(|n| (0, n)).collect(),
@@ -110,7 +113,7 @@ fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<Flow>, 
             random_pairs(count, nodes, &mut Stream::named(seed, "flows", "placement"))
         }
     };
-    Ok(pairs.into_iter().enumerate().map(|(i, (from, to))| Flow::generated(i, from, to, rule)).collect())
+    Ok(pairs.into_iter().enumerate().map(|(i, (from, to))| FlowTable::generated(i, from, to, rule)).collect())
 }
 
 /// Sources in random order, again from the start when all had their turn; any other node as destination.
@@ -131,7 +134,7 @@ fn random_pairs(count: u32, nodes: u32, stream: &mut Stream) -> Vec<(u32, u32)> 
         .collect()
 }
 
-impl Flow {
+impl FlowTable {
     fn generated(index: usize, from: u32, to: u32, rule: GeneratedFlows) -> Self {
         Self {
             id: (index + 1).to_string(),

@@ -1,22 +1,26 @@
-//! The words of the language. Every optional key has its default in `resolve.rs`.
+//! The words of the language. Every optional key has its default in `resolved/`, or in its law.
 
-mod backoff;
 mod flow;
 mod fluid;
 mod generate;
 mod mac;
+mod queue;
 mod radio;
 mod tcp;
 
-pub use backoff::*;
 pub use flow::*;
 pub use fluid::*;
 pub use generate::*;
 pub use mac::*;
+pub use queue::*;
 pub use radio::*;
 pub use tcp::*;
 
-use crate::quantity::{PacketCount, RateQuantity, Time};
+use crate::law;
+use crate::quantity::{RateQuantity, Time};
+use evenair_laws::backoff::BackoffParams;
+use evenair_laws::connections::ConnectionParams;
+use evenair_laws::marking::MarkingParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,52 +50,58 @@ pub struct Scenario {
     pub seed: u64,
     /// How the radio reaches, for nodes with positions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub radio: Option<Radio>,
+    pub radio: Option<RadioTable>,
     /// Medium access.
     #[serde(default)]
-    pub mac: Mac,
+    pub mac: MacTable,
     /// How long transmitters back off.
     #[serde(default)]
-    pub backoff: BackoffLaw,
+    #[schemars(schema_with = "law::schema::<BackoffParams>")]
+    pub backoff: BackoffParams,
+    /// The transmit queues of the air; those of one node share the room. First in, first out, if there is no such table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueTable>,
     /// What queues drop beside what does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop: Option<Drop>,
+    #[schemars(schema_with = "law::schema::<MarkingParams>")]
+    pub drop: Option<MarkingParams>,
     /// TCP endpoints.
     #[serde(default)]
-    pub tcp: Tcp,
+    pub tcp: TcpTable,
     /// How many connections each flow keeps; one, if there is no such table.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub connections: Option<Connections>,
+    #[schemars(schema_with = "law::schema::<ConnectionParams>")]
+    pub connections: Option<ConnectionParams>,
     /// The fluid model of it all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fluid: Option<Fluid>,
+    pub fluid: Option<FluidTable>,
     /// Nodes placed by rule, instead of `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
     /// Nodes, in an order that matters to nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NodeTable>,
     /// How strongly nodes without positions receive each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signals: Vec<Signal>,
+    pub signals: Vec<SignalTable>,
     /// Links, where they are given outright; their ends are the nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Link>,
+    pub links: Vec<LinkTable>,
     /// Pairs of links that may not transmit at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<[String; 2]>,
     /// Wired links between nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub wires: Vec<Wire>,
+    pub wires: Vec<WireTable>,
     /// Links of the air with a rate of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rates: Vec<LinkRate>,
+    pub rates: Vec<RateTable>,
     /// Links that lose what nothing else spoils.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub losses: Vec<LinkLoss>,
+    pub losses: Vec<LossTable>,
     /// Flows.
     #[serde(default)]
-    pub flows: Vec<Flow>,
+    pub flows: Vec<FlowTable>,
 }
 
 fn two_hundred_seconds() -> Time {
@@ -120,7 +130,7 @@ pub enum Preset {
 /// A node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Node {
+pub struct NodeTable {
     /// Its name.
     pub id: String,
     /// Where it stands: east and north [m]. A node without a place is reached by wires or signals only.
@@ -131,7 +141,7 @@ pub struct Node {
 /// A link, given outright.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Link {
+pub struct LinkTable {
     /// Its name.
     pub id: String,
     /// The node that transmits.
@@ -143,7 +153,7 @@ pub struct Link {
 /// A wired link, both ways.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Wire {
+pub struct WireTable {
     /// One end.
     pub from: String,
     /// The other.
@@ -152,29 +162,11 @@ pub struct Wire {
     pub rate: RateQuantity,
     /// How long they are under way.
     pub delay: Time,
-    /// Packets that wait at each end, the one in transmission not counted.
-    #[serde(default = "fifty")]
-    pub queue: PacketCount,
-}
-
-const fn fifty() -> PacketCount {
-    PacketCount(50)
-}
-
-/// What queues drop beside what does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Drop {
-    /// Which law.
-    pub law: AqmLaw,
-    /// Drop probability per packet that waits.
-    pub per_packet: f64,
-}
-
-/// Which law drops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AqmLaw {
-    /// With a probability in proportion to the queue.
-    Proportional,
+    /// The queue at each end: how many packets wait, the one in transmission not counted, or a table.
+    #[serde(default)]
+    pub queue: WireQueue,
+    /// What its queues drop beside what does not fit; what [drop] says, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<MarkingParams>")]
+    pub drop: Option<MarkingParams>,
 }

@@ -1,8 +1,9 @@
 //! The scenario language: one TOML file says what there is, and any world is built from it.
 //!
-//! [`Scenario::load`] reads a file with its overrides, checks everything (unknown keys are errors, each error names
-//! file, line, key and what is allowed) and resolves all defaults, so that what runs is written out in full. Then
-//! [`Scenario::network`] builds the packet world and [`Scenario::optimum`] the problem of its best allocation.
+//! A [`Scenario`] is what is written, a [`Resolved`] what is meant: [`Resolved::load`] reads a file with its overrides,
+//! checks everything (unknown keys are errors, each error names file, line, key and what is allowed) and writes all
+//! defaults out. It has the packet world ([`Resolved::network`]), answers what the best allocation is
+//! ([`Resolved::optimum`]) and where the fluid model goes ([`Resolved::fluid`]).
 #![forbid(unsafe_code)]
 
 mod build;
@@ -11,28 +12,34 @@ mod error;
 mod fluid;
 mod generate;
 mod language;
+mod law;
 mod optimum;
 mod quantity;
 mod read;
-mod resolve;
+mod resolved;
 #[cfg(test)]
 mod tests;
 mod theory;
 mod warn;
 
-pub use build::World;
+pub use build::Layout;
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::FluidRun;
 pub use language::{
-    AckPriority, AckTimeout, AqmLaw, BackoffLaw, BackoffUnitName, CategoryName, CategoryTable, Connections,
-    Drop, Flow, FlowPattern, Fluid, FluidModel, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link,
-    LinkLoss, LinkRate, Mac, MacKind, Measure, Node, PreambleKind, Preset, PropagationName, QueueKind, Radio,
-    RoundTripKind, RoundTripSamples, Scenario, Signal, Tcp, TrafficKind, UnsampledRule, WeakSignals,
-    WindowName, Wire,
+    AckTimeout, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable, Generate,
+    GeneratedFlows, HoldingLaw, InterferenceRule, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable,
+    NodeTable, OptimalCsmaKeys, PreambleKind, Preset, PropagationName, QueueKind, QueueTable, RadioTable,
+    RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, SignalTable, TcpTable, TrafficKind,
+    WeakSignals, Window, WireQueue, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
+pub use resolved::{
+    Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
+    ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedMac, ResolvedQueue, ResolvedRadio, Sends,
+    Settings,
+};
 pub use theory::{Theory, TheoryFlow};
 
 /// The JSON Schema of the scenario language, for editors.

@@ -1,7 +1,9 @@
 //! The best allocation of a scenario.
 
-use crate::language::{BackoffLaw, Scenario};
+use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
+use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
+use evenair_laws::connections::ConnectionParams;
 use evenair_optimum::max_min::{self, Fair};
 use evenair_optimum::{Failure, Flow, Problem, ProductForm, Residuals, Solution, Utility, Wire};
 use evenair_topology::{ConflictGraph, maximal_cliques};
@@ -108,7 +110,7 @@ const LINKS_IN_PASSING: usize = 150;
 /// The most cliques that are listed.
 const CLIQUES_MAX: usize = 200_000;
 
-impl Scenario {
+impl Resolved {
     /// Solves for the best allocation over the exact region.
     ///
     /// The capacity `C` counts DIFS, DATA, SIFS and ACK of a segment and of its TCP acknowledgement, and no back-off:
@@ -123,7 +125,7 @@ impl Scenario {
 
     /// The same, if it is a matter of moments: for maps and tables, where nobody waits for it.
     pub fn optimum_in_passing(&self, objective: Objective) -> Option<Optimum> {
-        let links = self.describe().links.len();
+        let links = self.layout().links.len();
         if links <= LINKS_IN_PASSING { self.optimum(objective).ok() } else { None }
     }
 
@@ -206,7 +208,11 @@ impl Scenario {
         capacity_pps: Vec<f64>,
     ) -> Result<Optimum, Failure> {
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
-        let (Some(connections), BackoffLaw::Adaptive { beta, .. }) = (self.connections, self.backoff) else {
+        let (
+            Some(ConnectionParams::RttProportional(law)),
+            &BackoffParams::Adaptive(AdaptiveParams { beta, .. }),
+        ) = (&self.settings.connections, &self.settings.backoff)
+        else {
             return fail("the fixed point needs [connections] and an adaptive [backoff]");
         };
         if question.region != Region::Exact {
@@ -237,7 +243,7 @@ impl Scenario {
         };
         let wires = (air..theory.links.len()).map(|l| Wire::DropTail(any / on_wire(l))).collect();
         let flow = |(flow, cost): (&TheoryFlow, &f64)| Flow {
-            utility: Utility::inverse(2.0 * (connections.k * cost) * (connections.k * cost)),
+            utility: Utility::inverse(2.0 * (law.per_second * cost) * (law.per_second * cost)),
             fixed_price: 0.0,
             loads: flow.loads.iter().map(|&(l, _)| (l, 1.0)).collect(),
         };

@@ -1,15 +1,17 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
-use crate::language::{Mac, MacKind, Scenario};
+use crate::language::{MacKind, MacTable, Scenario, TcpTable, Window};
+use crate::resolved::{Resolved, Settings};
+use evenair_laws::backoff::BackoffParams;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, Value};
 
-impl Scenario {
-    /// Reads a scenario file, with `overrides` of the form `key=value` applied.
+impl Resolved {
+    /// Reads a scenario file, with `overrides` of the form `key=value` applied, and resolves it.
     ///
     /// # Errors
-    /// If the file cannot be read, or as [`Scenario::parse`].
+    /// If the file cannot be read, or as [`Resolved::parse`].
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let file = path.display().to_string();
         let text = std::fs::read(path).map_err(|e| error(&file, format!("cannot be read: {e}")))?;
@@ -17,30 +19,7 @@ impl Scenario {
         Self::parse(&file, &text, overrides)
     }
 
-    /// Writes the scenario as TOML, all defaults spelt out.
-    ///
-    /// # Errors
-    /// None that is known: every scenario can be written.
-    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
-        toml::to_string(self)
-    }
-
-    /// The same scenario over ideal CSMA: what only 802.11 knows is left out.
-    ///
-    /// # Errors
-    /// If something of the scenario needs 802.11, such as EDCA, channel errors or broadcasts.
-    pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
-        let mac = Mac {
-            kind: MacKind::Ideal,
-            data_rate: self.mac.data_rate,
-            queue: self.mac.queue,
-            ..Mac::default()
-        };
-        let text = Self { mac, ..self.clone() }.to_toml().map_err(|e| error(&self.name, e.to_string()))?;
-        read(&self.name, &text)
-    }
-
-    /// Reads a scenario from its text; `file` names it in errors. All defaults are resolved.
+    /// Reads a scenario from its text and resolves it; `file` names it in errors.
     ///
     /// # Errors
     /// Names file, line, key and what is allowed.
@@ -55,21 +34,72 @@ impl Scenario {
         }
         read(file, &document.to_string()).map_err(|e| ScenarioError { overridden: true, ..e })
     }
+
+    /// Writes the scenario as TOML, all defaults spelt out.
+    ///
+    /// # Errors
+    /// None that is known: every scenario can be written.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(self)
+    }
+
+    /// The scenario as if every default had been written: to be changed and resolved again.
+    pub fn written_out(&self) -> Scenario {
+        let Settings { backoff, drop, connections, tcp, .. } = &self.settings;
+        // Laws of a user's own have no words: laws are taken as they are.
+        let mut plain = Settings { backoff: BackoffParams::default(), drop: None, ..self.settings.clone() };
+        plain.connections = None;
+        plain.wires.iter_mut().for_each(|wire| wire.drop = None);
+        plain.tcp.window = Window::Newreno;
+        let written = toml::Value::try_from(&plain).expect("every scenario can be written");
+        let read: Scenario = written.try_into().expect("what is written out can be read");
+        Scenario {
+            backoff: backoff.clone(),
+            drop: drop.clone(),
+            connections: connections.clone(),
+            wires: self.settings.wires.clone(),
+            tcp: TcpTable { window: Some(tcp.window.clone()), ..read.tcp },
+            ..read
+        }
+    }
+
+    /// The same scenario over ideal CSMA: what only 802.11 knows is left out.
+    ///
+    /// # Errors
+    /// If something of the scenario needs 802.11, such as EDCA, channel errors or broadcasts.
+    pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
+        let mac = MacTable {
+            kind: MacKind::Ideal,
+            data_rate: Some(self.settings.mac.data_rate),
+            queue: Some(self.settings.mac.queue),
+            ..MacTable::default()
+        };
+        Scenario { mac, ..self.written_out() }.resolve()
+    }
+}
+
+impl Scenario {
+    /// Writes every default out, checks everything and builds the packet world.
+    ///
+    /// # Errors
+    /// Names the key and what is allowed, and the scenario in the place of a file.
+    pub fn resolve(self) -> Result<Resolved, ScenarioError> {
+        let name = self.name.clone();
+        self.complete()
+            .map_err(|mistake| ScenarioError { key: Some(mistake.key), ..error(&name, mistake.message) })
+    }
 }
 
 fn error(file: &str, message: String) -> ScenarioError {
     ScenarioError { file: file.into(), at: None, key: None, message, overridden: false }
 }
 
-fn read(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
-    let mut scenario: Scenario = toml::from_str(text).map_err(|e| ScenarioError {
+fn read(file: &str, text: &str) -> Result<Resolved, ScenarioError> {
+    let scenario: Scenario = toml::from_str(text).map_err(|e| ScenarioError {
         at: e.span().map(|span| line_and_column(text, span.start)),
         ..error(file, e.message().trim().replace('\n', "; "))
     })?;
-    scenario.generate().map_err(|mistake| locate(file, text, mistake))?;
-    scenario.resolve();
-    scenario.check().map_err(|mistake| locate(file, text, mistake))?;
-    Ok(scenario)
+    scenario.complete().map_err(|mistake| locate(file, text, mistake))
 }
 
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {

@@ -1,8 +1,11 @@
 //! What the language accepts, what it says to bad input, and what comes out.
 
+mod laws;
 mod limits;
 
 use super::*;
+use evenair_laws::backoff::BackoffParams;
+use evenair_laws::window::CubicParams;
 use evenair_netsim::Network;
 use proptest::prelude::*;
 
@@ -25,22 +28,22 @@ from = "a"
 to = "b"
 "#;
 
-fn parse(text: &str) -> Result<Scenario, ScenarioError> {
-    Scenario::parse("x.toml", text, &[])
+fn parse(text: &str) -> Result<Resolved, ScenarioError> {
+    Resolved::parse("x.toml", text, &[])
 }
 
 fn message(text: &str) -> String {
     parse(text).expect_err("should be refused").to_string()
 }
 
-fn set(changes: &[&str]) -> Result<Scenario, ScenarioError> {
-    Scenario::parse("x.toml", TWO, &changes.iter().map(ToString::to_string).collect::<Vec<_>>())
+fn set(changes: &[&str]) -> Result<Resolved, ScenarioError> {
+    Resolved::parse("x.toml", TWO, &changes.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
 #[test]
 fn a_dozen_lines_run() {
     let scenario = set(&["duration=5 s", "warmup=5 s", "tcp.receiver_window=\"20 packets\""]).unwrap();
-    let result = Network::run(&scenario.network(), scenario.run_spec(1));
+    let result = Network::run(scenario.network(), scenario.run_spec(1));
     assert!(result.flows[0].goodput_pps > 400.0, "{}", result.flows[0].goodput_pps);
 }
 
@@ -103,10 +106,10 @@ fn values_are_checked_by_the_law_that_uses_them() {
 
 #[test]
 fn overrides_reach_entries_by_number_and_by_id() {
-    let east = |change: &str| set(&[change]).unwrap().nodes[1].at.unwrap()[0];
+    let east = |change: &str| set(&[change]).unwrap().settings.nodes[1].at.unwrap()[0];
     assert!((east("nodes.b.at=[200, 0]") - 200.0).abs() < 1e-12);
     assert!((east("nodes.1.at=[150, 0]") - 150.0).abs() < 1e-12);
-    assert_eq!(set(&["seed=7"]).unwrap().seed, 7);
+    assert_eq!(set(&["seed=7"]).unwrap().settings.seed, 7);
 }
 
 #[test]
@@ -118,18 +121,21 @@ fn overrides_reach_inline_entries_too() {
         backoff = { law = \"adaptive\", beta = 100 }
     ";
     let changes = ["nodes.b.at=[0, 50]", "flows.0.start=3 s", "backoff.law=dcf"].map(String::from);
-    let scenario = Scenario::parse("x.toml", text, &changes).unwrap();
-    assert!((scenario.nodes[1].at.unwrap()[1] - 50.0).abs() < 1e-12);
-    assert_eq!(scenario.flows[0].start.unwrap().to_string(), "3 s");
-    assert!(matches!(scenario.backoff, BackoffLaw::Dcf { .. }));
+    let scenario = Resolved::parse("x.toml", text, &changes).unwrap();
+    assert!((scenario.settings.nodes[1].at.unwrap()[1] - 50.0).abs() < 1e-12);
+    assert_eq!(
+        scenario.settings.flows[0].activity,
+        Activity::Since { start: "3 s".parse().unwrap(), stop: None }
+    );
+    assert!(matches!(scenario.settings.backoff, BackoffParams::Dcf(_)));
 }
 
 #[test]
 fn a_law_is_replaced_whole() {
     let text = format!("{TWO}\n[backoff]\nlaw = \"dcf\"\nwindow_min = 15\n");
     let changes = ["backoff.law=adaptive".to_string()];
-    let scenario = Scenario::parse("x.toml", &text, &changes).unwrap();
-    assert!(matches!(scenario.backoff, BackoffLaw::Adaptive { .. }));
+    let scenario = Resolved::parse("x.toml", &text, &changes).unwrap();
+    assert!(matches!(scenario.settings.backoff, BackoffParams::Adaptive(_)));
 }
 
 #[test]
@@ -141,8 +147,8 @@ fn links_and_conflicts_describe_a_network_too() {
         [[flows]]\nid = \"x\"\nfrom = \"a\"\nto = \"b\"
         [[flows]]\nid = \"y\"\nfrom = \"c\"\nto = \"d\"
     ";
-    let world = parse(text).unwrap().describe();
-    assert!(world.conflicts.conflict(0, 1));
+    let scenario = parse(text).unwrap();
+    assert!(scenario.layout().conflicts.conflict(0, 1));
     assert!(
         message(&text.replace("[\"1\", \"2\"]", "[\"1\", \"9\"]"))
             .contains("there is no link \"9\"; links are 1, 2")
@@ -157,7 +163,7 @@ fn thresholds_are_ranges_or_powers() {
     let powers = TWO
         .replace("transmission_range = \"250 m\"", "receive_threshold = \"-64.37 dBm\"")
         .replace("carrier_sense_range = \"800 m\"", "carrier_sense_threshold = \"-78 dBm\"");
-    let (transmission, sense) = parse(&powers).unwrap().describe().ranges_m.unwrap();
+    let (transmission, sense) = parse(&powers).unwrap().layout().ranges_m.unwrap();
     assert!((transmission - 250.0).abs() < 1.0 && (sense - 548.0).abs() < 3.0, "{transmission} {sense}");
     let twice = TWO.replace("[radio]", "[radio]\nreceive_threshold = \"-64 dBm\"");
     assert!(message(&twice).contains("gives the transmission range twice"), "{}", message(&twice));
@@ -173,10 +179,10 @@ fn nodes_and_flows_are_placed_by_rule() {
         )
     };
     let chain = parse(&text("kind = \"chain\"\nnodes = 4\nspacing = \"200 m\"")).unwrap();
-    assert_eq!((chain.nodes.len(), chain.flows.len()), (4, 3));
+    assert_eq!((chain.settings.nodes.len(), chain.settings.flows.len()), (4, 3));
     assert_eq!(chain.network().flows[2].path, [3, 2, 1, 0]);
     let grid = parse(&text("kind = \"grid\"\ncolumns = 3\nrows = 2\nspacing = \"200 m\"")).unwrap();
-    assert_eq!(grid.nodes[5].at, Some([400.0, 200.0]));
+    assert_eq!(grid.settings.nodes[5].at, Some([400.0, 200.0]));
     let random = |seed: u32| {
         parse(&text(&format!(
             "kind = \"random\"\nnodes = 30\nwidth = \"700 m\"\nheight = \"700 m\"\nseed = {seed}"
@@ -184,7 +190,7 @@ fn nodes_and_flows_are_placed_by_rule() {
         .unwrap()
     };
     assert_eq!(random(1), random(1));
-    assert_ne!(random(1).nodes, random(2).nodes);
+    assert_ne!(random(1).settings.nodes, random(2).settings.nodes);
     // What is written out is read back as it stands.
     assert_eq!(parse(&toml::to_string(&chain).unwrap()).unwrap(), chain);
     let sparse = message(&text("kind = \"random\"\nnodes = 3\nwidth = \"90 km\"\nheight = \"90 km\""));
@@ -204,7 +210,7 @@ fn wires_join_the_air_and_carry_flows_without_it() {
     let text = text.replace("from = \"a\"\nto = \"b\"", "from = \"server\"\nto = \"b\"");
     let scenario = parse(&text).unwrap();
     assert_eq!(scenario.network().flows[0].path, [2, 0, 1]);
-    let result = Network::run(&scenario.network(), scenario.run_spec(1));
+    let result = Network::run(scenario.network(), scenario.run_spec(1));
     assert!(result.flows[0].goodput_pps > 300.0, "{}", result.flows[0].goodput_pps);
     assert!(
         message(&text.replace("to = \"a\"\nrate", "to = \"q\"\nrate"))
@@ -255,11 +261,11 @@ fn a_table_of_signals_stands_in_for_places() {
 
 #[test]
 fn todays_endpoints_are_the_default_and_those_of_the_papers_come_by_name() {
-    let today = set(&[]).unwrap().tcp;
-    assert_eq!((today.window, today.sack), (Some(WindowName::Cubic), Some(true)));
-    assert_eq!(today.delayed_ack.unwrap().to_string(), "40 ms");
-    let paper = set(&["tcp.window=newreno"]).unwrap().tcp;
-    assert_eq!((paper.sack, paper.delayed_ack.unwrap().to_string().as_str()), (Some(false), "0 ns"));
+    let today = set(&[]).unwrap().settings.tcp;
+    assert_eq!((&today.window, today.sack), (&Window::Law(CubicParams::default().into()), true));
+    assert_eq!(today.delayed_ack.to_string(), "40 ms");
+    let paper = set(&["tcp.window=newreno"]).unwrap().settings.tcp;
+    assert_eq!((paper.sack, paper.delayed_ack.to_string().as_str()), (false, "0 ns"));
 }
 
 #[test]
@@ -275,6 +281,7 @@ fn a_resolved_scenario_says_all_and_reads_back_the_same() {
         let scenario = set(changes).unwrap();
         let written = toml::to_string(&scenario).unwrap();
         assert_eq!(parse(&written).unwrap(), scenario, "{written}");
+        assert_eq!(scenario.written_out().resolve().unwrap(), scenario, "{written}");
         assert!(written.contains("min_rto"), "defaults are written out");
     }
 }
@@ -282,10 +289,26 @@ fn a_resolved_scenario_says_all_and_reads_back_the_same() {
 #[test]
 fn the_ns2_preset_changes_defaults_and_nothing_that_is_written() {
     let scenario = set(&["preset=ns2", "tcp.receiver_window=\"40 packets\""]).unwrap();
-    assert_eq!(scenario.tcp.receiver_window, Some(PacketCount(40)));
-    assert_eq!(scenario.tcp.initial_ssthresh, Some(PacketCount(20)), "whatever the window");
-    assert_eq!(scenario.tcp.min_rto.unwrap().to_string(), "200 ms");
-    assert_eq!(scenario.mac.sensing_delay.unwrap().to_string(), "0 ns");
+    assert_eq!(scenario.settings.tcp.receiver_window, PacketCount(40));
+    assert_eq!(scenario.settings.tcp.initial_ssthresh, PacketCount(20), "whatever the window");
+    assert_eq!(scenario.settings.tcp.min_rto.to_string(), "200 ms");
+    let MacRules::B { common, .. } = scenario.settings.mac.rules else { panic!("ns-2 has 802.11b") };
+    assert_eq!((common.sensing_delay.to_string().as_str(), common.distance), ("0 ns", None));
+}
+
+#[test]
+fn noise_that_nobody_adds_up_is_refused() {
+    let refused = set(&["radio.noise=\"-90 dBm\""]).unwrap_err().to_string();
+    assert!(refused.contains("radio.noise: has a meaning only where interference is summed"), "{refused}");
+    assert!(set(&["radio.noise=\"-90 dBm\"", "radio.interference=sum"]).is_ok());
+}
+
+#[test]
+fn what_is_changed_is_checked_again() {
+    let mut scenario = set(&[]).unwrap().written_out();
+    scenario.flows[0].to = "nowhere".into();
+    let refused = scenario.resolve().unwrap_err().to_string();
+    assert!(refused.contains("flows[0].to: there is no node \"nowhere\""), "{refused}");
 }
 
 #[test]
@@ -327,7 +350,7 @@ proptest! {
 
     #[test]
     fn nothing_panics_on_any_override(change in "[a-z._0-9]{0,12}=?[\\[\\]a-z0-9\". -]{0,12}") {
-        let _ = Scenario::parse("x.toml", TWO, &[change]);
+        let _ = Resolved::parse("x.toml", TWO, &[change]);
     }
 }
 
@@ -349,7 +372,7 @@ mod theory {
 
     #[test]
     fn loads_know_rates_wires_and_limits() {
-        let theory = Scenario::parse("two.toml", TWO, &[]).unwrap().theory().unwrap();
+        let theory = Resolved::parse("two.toml", TWO, &[]).unwrap().theory().unwrap();
         assert_eq!(theory.links, ["a>b", "b>c", "c=d"]);
         let far = &theory.flows[0];
         // 8000 bits at 2, 1 and 4 Mb/s
@@ -363,7 +386,7 @@ mod theory {
 
     #[test]
     fn a_flow_takes_no_more_than_it_offers() {
-        let scenario = Scenario::parse("two.toml", TWO, &[]).unwrap();
+        let scenario = Resolved::parse("two.toml", TWO, &[]).unwrap();
         // 4 ms of 10 packets a second leave 0.96 of the air for 12 ms a packet: 80 packets/s.
         for objective in [Objective::Proportional, Objective::Fair, Objective::MaxMin] {
             let optimum = scenario.optimum(objective).unwrap();
@@ -379,7 +402,7 @@ mod theory {
     fn weights_and_an_entropy_count() {
         let one = ["flows.near.traffic=saturated", "flows.near.weight=3.0"].map(String::from);
         let text = TWO.replace(", rate = \"80 kbps\"", "");
-        let scenario = Scenario::parse("two.toml", &text, &one).unwrap();
+        let scenario = Resolved::parse("two.toml", &text, &one).unwrap();
         // log x over one domain: airtime in proportion to weights, a quarter for 12 ms a packet, three for 4.
         let rates = scenario.optimum(Objective::Proportional).unwrap().rates_pps;
         assert!((rates[0] - 250.0 / 12.0).abs() < 1e-4 && (rates[1] - 187.5).abs() < 1e-3, "{rates:?}");
@@ -400,7 +423,7 @@ mod theory {
         let laws =
             ["backoff.law=adaptive", "connections.k=10", "flows.near.traffic=saturated"].map(String::from);
         let text = TWO.replace(", rate = \"80 kbps\"", "");
-        let scenario = Scenario::parse("two.toml", &text, &laws).unwrap();
+        let scenario = Resolved::parse("two.toml", &text, &laws).unwrap();
         let refused = scenario.optimum(Objective::FixedPoint).unwrap_err().to_string();
         assert!(refused.contains("one rate"), "{refused}");
     }
@@ -412,7 +435,7 @@ mod theory {
             .replace("traffic = \"cbr\", rate = \"80 kbps\"", "traffic = \"saturated\", stop = \"50 s\"");
         let changes =
             ["backoff.law=adaptive", "connections.k=10", "fluid.duration='100 s'"].map(String::from);
-        let scenario = Scenario::parse("two.toml", &text, &changes).unwrap();
+        let scenario = Resolved::parse("two.toml", &text, &changes).unwrap();
         let run = scenario.fluid().unwrap();
         let at = |time: f64| run.times.iter().position(|t| *t >= time).unwrap();
         let (before, after) = (&run.views[at(49.0)].rates, &run.views[at(99.0)].rates);
@@ -420,7 +443,7 @@ mod theory {
         assert!(run.has_settled);
         // Alone it rests where the scenario without the other does.
         let alone = text.split("{ id = \"near\"").next().unwrap().to_string() + "]";
-        let alone = Scenario::parse("one.toml", &alone, &changes).unwrap();
+        let alone = Resolved::parse("one.toml", &alone, &changes).unwrap();
         let rest = alone.fluid().unwrap().rest.unwrap().1.rates[0];
         assert!((after[0] / rest - 1.0).abs() < 1e-4, "{} {rest}", after[0]);
     }
@@ -433,10 +456,10 @@ mod theory {
             nodes = [{ id = "a", at = [0, 0] }, { id = "b", at = [200, 0] }]
             flows = [{ id = "1", from = "a", to = "b" }]
         "#;
-        let ideal = Scenario::parse("one.toml", text, &[]).unwrap().over_ideal_csma().unwrap();
-        assert_eq!(ideal.mac.kind, MacKind::Ideal);
-        assert!(ideal.mac.rts_threshold.is_none() && ideal.mac.data_rate.is_some());
-        let edca = Scenario::parse("one.toml", text, &["backoff.law=edca".to_string()]).unwrap();
+        let ideal = Resolved::parse("one.toml", text, &[]).unwrap().over_ideal_csma().unwrap();
+        assert_eq!(ideal.settings.mac.rules, MacRules::Ideal { holding: HoldingLaw::Packet });
+        assert_eq!(ideal.settings.mac.data_rate.to_string(), "11 Mbps");
+        let edca = Resolved::parse("one.toml", text, &["backoff.law=edca".to_string()]).unwrap();
         assert!(edca.over_ideal_csma().is_err());
     }
 }

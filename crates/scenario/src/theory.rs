@@ -1,8 +1,8 @@
 //! What the theory sees of a scenario: which flow loads which link with how much, and what conflicts.
 
-use crate::build::{World, airtime};
-use crate::language::Scenario;
-use evenair_netsim::{Pattern, Source, Traffic};
+use crate::build::airtime;
+use crate::resolved::Resolved;
+use evenair_netsim::{NetworkSpec, Pattern, Source, Traffic};
 use evenair_optimum::Failure;
 use evenair_optimum::max_min::Demand;
 use evenair_tcp::AckPolicy;
@@ -13,7 +13,7 @@ use evenair_wifi::{BROADCAST, LossModel};
 /// A scenario as the theory sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Theory {
-    /// Names of the links that carry data: those of the air, in the order of [`World::links`](crate::World::links), then
+    /// Names of the links that carry data: those of the air, in the order of [`Layout::links`](crate::Layout::links), then
     /// wires.
     pub links: Vec<String>,
     /// Which links of the air may not transmit at once.
@@ -63,19 +63,18 @@ impl Theory {
     }
 }
 
-impl Scenario {
+impl Resolved {
     /// What the theory sees of the scenario.
     ///
     /// # Errors
     /// If a flow is a broadcast: it has no receiver whose link it could load.
     pub fn theory(&self) -> Result<Theory, Failure> {
-        let world = self.describe();
-        let network = &world.network;
-        let mut links: Vec<String> = world.links.iter().map(|(name, _)| name.clone()).collect();
+        let (layout, network) = (self.layout(), self.network());
+        let mut links: Vec<String> = layout.links.iter().map(|(name, _)| name.clone()).collect();
         let mut wires: Vec<Link> = Vec::new();
-        let bare: Vec<Link> = world.links.iter().map(|&(_, link)| link).collect();
+        let bare: Vec<Link> = layout.links.iter().map(|&(_, link)| link).collect();
         let mut flows = Vec::new();
-        for (flow, given) in network.flows.iter().zip(&self.flows) {
+        for (flow, given) in network.flows.iter().zip(&self.settings.flows) {
             if flow.path.contains(&BROADCAST) {
                 let what = format!(
                     "flow {} is a broadcast, and the theory knows flows with one receiver only",
@@ -95,7 +94,7 @@ impl Scenario {
             };
             for hop in flow.path.windows(2) {
                 let link = Link { from: hop[0], to: hop[1] };
-                seen.loss += loss(&world, link);
+                seen.loss += loss(network, link);
                 let wire = network.wires.iter().find(|w| (w.from, w.to) == (link.from, link.to));
                 let (place, load) = if let Some(wire) = wire {
                     seen.propagation_s += 2.0 * wire.delay.as_secs_f64();
@@ -107,7 +106,7 @@ impl Scenario {
                     (bare.len() + place, wire.rate.time_for(size(&flow.traffic)))
                 } else {
                     let place = bare.iter().position(|&l| l == link).expect("links come from the flows");
-                    (place, airtime_of(&world, link, &flow.traffic))
+                    (place, airtime_of(network, link, &flow.traffic))
                 };
                 seen.round_trip_s += load.as_secs_f64();
                 // A way that crosses a link twice loads it twice.
@@ -120,7 +119,7 @@ impl Scenario {
             flows.push(seen);
         }
         let domains = network.medium.collision_domains(&bare);
-        Ok(Theory { links, conflicts: world.conflicts, domains, flows })
+        Ok(Theory { links, conflicts: layout.conflicts.clone(), domains, flows })
     }
 }
 
@@ -157,8 +156,7 @@ fn limit_pps(traffic: &Traffic) -> f64 {
 }
 
 /// The airtime that one packet costs on a link, with its TCP acknowledgement.
-fn airtime_of(world: &World, link: Link, traffic: &Traffic) -> Duration {
-    let network = &world.network;
+fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration {
     let rate = |link: Link| -> Rate {
         let own = network.rates.iter().find(|r| (r.from, r.to) == (link.from, link.to));
         own.map_or(network.data_rate, |r| r.rate)
@@ -171,8 +169,8 @@ fn airtime_of(world: &World, link: Link, traffic: &Traffic) -> Duration {
 }
 
 /// The probability with which a link loses a packet from the start, where it is one number.
-fn loss(world: &World, link: Link) -> f64 {
-    let own = world.network.losses.iter().find(|l| (l.from, l.to) == (link.from, link.to));
+fn loss(network: &NetworkSpec, link: Link) -> f64 {
+    let own = network.losses.iter().find(|l| (l.from, l.to) == (link.from, link.to));
     match own.and_then(|l| l.schedule.first()) {
         Some((_, LossModel::Frames(p))) => p.value(),
         _ => 0.0,

@@ -1,7 +1,6 @@
 //! What is allowed and hardly meant.
 
-use crate::build::World;
-use crate::language::Scenario;
+use crate::resolved::Resolved;
 use evenair_netsim::MacSpec;
 use evenair_units::{Bytes, Duration};
 use evenair_wifi::MacTiming;
@@ -12,63 +11,58 @@ const LLC_BYTES: u32 = 8;
 /// What ns-2's time-out leaves for propagation there and back.
 const NS2_ROUND_TRIP: Duration = Duration::from_micros(4);
 
-impl Scenario {
+impl Resolved {
     /// What runs as it is described, and is hardly meant so: each with its remedy.
     pub fn warnings(&self) -> Vec<String> {
-        let world = self.describe();
-        let MacSpec::Dcf { timing, rules } = world.network.mac else { return Vec::new() };
+        let MacSpec::Dcf { timing, rules } = self.network().mac else { return Vec::new() };
         let allowed = if rules.hears_out_answers { timing.round_trip_max() } else { NS2_ROUND_TRIP };
-        [
-            too_far(&world, &timing, allowed, rules.hears_out_answers),
-            self.too_large(&world, rules.hears_out_answers),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        [self.too_far(&timing, allowed, rules.hears_out_answers), self.too_large(rules.hears_out_answers)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// IEEE 802.11 carries no packet that large; ns-2 does.
-    fn too_large(&self, world: &World, is_standard: bool) -> Option<String> {
-        let size = self.packet_size();
+    fn too_large(&self, is_standard: bool) -> Option<String> {
+        let size = self.settings.packet_size();
         let most = Bytes::new(MSDU_BYTES_MAX - LLC_BYTES);
-        (is_standard && !world.links.is_empty() && size > most).then(|| {
+        (is_standard && !self.layout().links.is_empty() && size > most).then(|| {
             format!(
                 "packets of {size} are larger than the {most} that an 802.11 frame carries (MSDU of {MSDU_BYTES_MAX} bytes); they are sent all the same, as ns-2 would: make tcp.payload or the flows' size smaller"
             )
         })
     }
-}
 
-/// Links whose acknowledgements come after the time-out.
-fn too_far(world: &World, timing: &MacTiming, allowed: Duration, is_standard: bool) -> Option<String> {
-    let delay = |link: evenair_topology::Link| {
-        world
-            .network
-            .medium
-            .hearing(link.from as usize, link.to as usize)
-            .map_or(Duration::ZERO, |ear| ear.delay)
-    };
-    let far = world.links.iter().filter(|(_, link)| delay(*link) * 2 > allowed);
-    let (name, link) = far.clone().max_by_key(|(_, link)| delay(*link))?;
-    let round_trip = delay(*link) * 2;
-    let others = match far.count() {
-        1 => String::new(),
-        n => format!(" (and {} more)", n - 1),
-    };
-    let late = round_trip - allowed;
-    let what = format!(
-        "link {name}{others} is too long for the ACK time-out of {}: there and back its signals take {round_trip}, {late} too long, so that every frame is repeated until it is given up",
-        timing.answer_timeout
-    );
-    if !is_standard {
-        return Some(format!("{what}, as in ns-2; the standard preset has mac.ack_timeout"));
+    /// Links whose acknowledgements come after the time-out.
+    fn too_far(&self, timing: &MacTiming, allowed: Duration, is_standard: bool) -> Option<String> {
+        let delay = |link: evenair_topology::Link| {
+            self.network()
+                .medium
+                .hearing(link.from as usize, link.to as usize)
+                .map_or(Duration::ZERO, |ear| ear.delay)
+        };
+        let far = self.layout().links.iter().filter(|(_, link)| delay(*link) * 2 > allowed);
+        let (name, link) = far.clone().max_by_key(|(_, link)| delay(*link))?;
+        let round_trip = delay(*link) * 2;
+        let others = match far.count() {
+            1 => String::new(),
+            n => format!(" (and {} more)", n - 1),
+        };
+        let late = round_trip - allowed;
+        let what = format!(
+            "link {name}{others} is too long for the ACK time-out of {}: there and back its signals take {round_trip}, {late} too long, so that every frame is repeated until it is given up",
+            timing.answer_timeout
+        );
+        if !is_standard {
+            return Some(format!("{what}, as in ns-2; the standard preset has mac.ack_timeout"));
+        }
+        // A class is 3 µs there and back.
+        let class = round_trip.as_nanos().div_ceil(3_000);
+        let remedy = if class <= u64::from(crate::build::COVERAGE_CLASS_MAX) {
+            format!("set mac.ack_timeout = \"distance\", or mac.coverage_class = {class}")
+        } else {
+            "set mac.ack_timeout = \"distance\"".into()
+        };
+        Some(format!("{what}; {remedy}"))
     }
-    // A class is 3 µs there and back.
-    let class = round_trip.as_nanos().div_ceil(3_000);
-    let remedy = if class <= u64::from(crate::build::COVERAGE_CLASS_MAX) {
-        format!("set mac.ack_timeout = \"distance\", or mac.coverage_class = {class}")
-    } else {
-        "set mac.ack_timeout = \"distance\"".into()
-    };
-    Some(format!("{what}; {remedy}"))
 }

@@ -285,25 +285,28 @@ fn phase(variants: &[&VariantOutcome], quantity: Quantity, against: Option<Quant
     })
 }
 
+fn name_of(variant: &VariantOutcome) -> &str {
+    &variant.scenario.settings().name
+}
+
 fn conflict_graph(variants: &[&VariantOutcome]) -> Value {
     let mut panels = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
     for variant in variants {
-        if seen.contains(&variant.scenario.name.as_str()) {
+        if seen.contains(&name_of(variant)) {
             continue;
         }
-        seen.push(&variant.scenario.name);
-        let world = variant.scenario.describe();
-        let count = world.links.len() as f64;
+        seen.push(name_of(variant));
+        let (layout, network) = (variant.scenario.layout(), variant.scenario.network());
+        let count = layout.links.len() as f64;
         let place = |l: usize| {
             let angle = std::f64::consts::TAU * l as f64 / count - std::f64::consts::FRAC_PI_2;
             (angle.cos(), -angle.sin())
         };
         // A link is called by the flow that alone uses it, if there is one.
         let name = |l: usize| {
-            let (name, link) = &world.links[l];
-            let mut users = world
-                .network
+            let (name, link) = &layout.links[l];
+            let mut users = network
                 .flows
                 .iter()
                 .filter(|f| f.path.windows(2).any(|w| [w[0], w[1]] == [link.from, link.to]));
@@ -312,10 +315,10 @@ fn conflict_graph(variants: &[&VariantOutcome]) -> Value {
                 _ => name.clone(),
             }
         };
-        let nodes: Vec<Value> = (0..world.links.len())
+        let nodes: Vec<Value> = (0..layout.links.len())
             .map(|l| json!({"x": place(l).0, "y": place(l).1, "link": name(l)}))
             .collect();
-        let edges: Vec<Value> = world
+        let edges: Vec<Value> = layout
             .conflicts
             .edges()
             .map(|(l, m)| {
@@ -325,7 +328,7 @@ fn conflict_graph(variants: &[&VariantOutcome]) -> Value {
             .collect();
         let axis = |field: &str| json!({"field": field, "type": "quantitative", "axis": null, "scale": {"domain": [-1.4, 1.4]}});
         panels.push(json!({
-            "title": variant.scenario.name, "width": 220, "height": 220,
+            "title": name_of(variant), "width": 220, "height": 220,
             "layer": [
                 {"data": {"values": edges}, "mark": {"type": "rule", "strokeWidth": 2, "color": "#888"},
                  "encoding": {"x": axis("x"), "y": axis("y"), "x2": {"field": "x2"}, "y2": {"field": "y2"}}},
@@ -456,8 +459,7 @@ fn timeline(variants: &[&VariantOutcome]) -> Value {
         }
     }
     let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
-    let nodes: Vec<String> =
-        variants.first().map(|v| v.scenario.describe().network.nodes).unwrap_or_default();
+    let nodes: Vec<String> = variants.first().map(|v| v.scenario.network().nodes.clone()).unwrap_or_default();
     json!({
         "data": {"values": rows},
         "facet": {"row": {"field": "system", "sort": order, "header": {"labelAngle": 0, "labelAnchor": "start", "labelOrient": "top"}}},

@@ -7,6 +7,7 @@
 
 mod claim;
 mod each;
+mod experiment;
 mod figure;
 pub mod html;
 mod language;
@@ -23,6 +24,7 @@ mod tests;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
+pub use experiment::{FairShare, ModelError};
 pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
     StudyError, Value, Variant,

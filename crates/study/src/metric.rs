@@ -1,5 +1,6 @@
 //! What can be measured, compared and drawn.
 
+use crate::experiment::{ModelError, with_the_words_of};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
 use evenair_scenario::Optimum;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A metric of a variant, of one flow or of all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum Metric {
     /// Data handed to the application [packets/s]; of all flows, the sum.
     Goodput,
@@ -39,6 +40,8 @@ pub enum Metric {
     Aggressiveness,
     /// Mean round-trip time [s].
     RoundTrip,
+    /// Mean time for which the flow's data waited in queues, all on the way together [s].
+    QueueingDelay,
     /// Mean backlog at the flow's source [packets].
     Backlog,
     /// Packets dropped by the queue at the flow's source, for whatever cause, whosever they are [packets/s].
@@ -63,11 +66,12 @@ pub enum Metric {
     LyapunovGrowth,
     /// How far a fluid model's rates are from rest at the end, relatively.
     OffRest,
-    /// The clique model's share less the simulated fair-share point, over the point.
-    CliqueError,
-    /// The same of the collision-domain model.
-    DomainError,
+    /// What an experiment found.
+    #[serde(skip)]
+    Experiment(ModelError),
 }
+
+with_the_words_of!(ModelError, Metric);
 
 /// What the column for all flows together holds, by metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +119,7 @@ impl Metric {
             Self::Connections => "connections n",
             Self::Aggressiveness => "aggressiveness r",
             Self::RoundTrip => "round-trip time [s]",
+            Self::QueueingDelay => "queueing delay [s]",
             Self::Backlog => "backlog [packets]",
             Self::Drops => "drops [packets/s]",
             Self::Lost => "lost [packets/s]",
@@ -127,8 +132,7 @@ impl Metric {
             Self::Eigenvalue => "greatest real part of the eigenvalues [1/s]",
             Self::LyapunovGrowth => "greatest growth of the Lyapunov function",
             Self::OffRest => "distance from rest",
-            Self::CliqueError => "clique model's error",
-            Self::DomainError => "collision-domain model's error",
+            Self::Experiment(finding) => finding.label(),
         }
     }
 
@@ -160,6 +164,7 @@ impl Metric {
             | Self::CongestionWindow
             | Self::Connections
             | Self::RoundTrip
+            | Self::QueueingDelay
             | Self::Backlog
             | Self::FrameLoss => OverFlows::Mean,
             Self::Silence => OverFlows::Greatest,
@@ -170,8 +175,7 @@ impl Metric {
             | Self::Eigenvalue
             | Self::LyapunovGrowth
             | Self::OffRest
-            | Self::CliqueError
-            | Self::DomainError => OverFlows::Network,
+            | Self::Experiment(_) => OverFlows::Network,
         }
     }
 
@@ -199,7 +203,7 @@ impl Metric {
         match self {
             Self::FrameLoss | Self::Jain | Self::Fairness => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
-            Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::CliqueError | Self::DomainError => {
+            Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
             }
             _ => (0.0, f64::INFINITY),
@@ -251,6 +255,8 @@ impl Subject<'_> {
             Metric::Connections => Some(flow.connections),
             Metric::Aggressiveness => link()?.aggressiveness,
             Metric::RoundTrip => flow.round_trip_s,
+            Metric::QueueingDelay if quantity.of == Of::Acks => flow.ack_queueing_delay_s,
+            Metric::QueueingDelay => flow.queueing_delay_s,
             Metric::Backlog => Some(link()?.backlog),
             Metric::Drops => {
                 let link = link()?;
@@ -272,8 +278,7 @@ impl Subject<'_> {
             | Metric::Eigenvalue
             | Metric::LyapunovGrowth
             | Metric::OffRest
-            | Metric::CliqueError
-            | Metric::DomainError => None,
+            | Metric::Experiment(_) => None,
         }
     }
 
@@ -290,6 +295,10 @@ impl Subject<'_> {
                 let shares = flows.iter().zip(&optimum.rates_pps).map(|(f, x)| f.goodput_pps / x);
                 return evenair_topology::jain_index(&shares.collect::<Vec<_>>());
             }
+            Metric::Experiment(finding) => {
+                let found = self.run.findings.iter().find(|(of, _)| *of == finding);
+                return found.map(|(_, value)| *value);
+            }
             _ => (),
         }
         let theory = self.run.theory?;
@@ -298,8 +307,6 @@ impl Subject<'_> {
             Metric::Eigenvalue => theory.eigenvalue_per_s,
             Metric::LyapunovGrowth => theory.lyapunov_growth,
             Metric::OffRest => theory.off_rest,
-            Metric::CliqueError => theory.clique_error,
-            Metric::DomainError => theory.domain_error,
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use crate::record::RunRecord;
 use crate::statistics::Estimate;
 use crate::sweep::{Case, Sweep};
-use evenair_scenario::{Objective, Optimum, Scenario};
+use evenair_scenario::{Objective, Optimum, Resolved};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -21,7 +21,7 @@ pub(crate) struct VariantOutcome {
     pub(crate) point: Option<Point>,
     /// Whether runs depend on their seed.
     pub(crate) is_random: bool,
-    pub(crate) scenario: Scenario,
+    pub(crate) scenario: Resolved,
     pub(crate) optimum: Option<Optimum>,
     pub(crate) fixed_point: Option<Optimum>,
     pub(crate) runs: Vec<RunRecord>,
@@ -159,7 +159,7 @@ impl Outcome {
             optimum: variant.optimum.as_ref(),
             fixed_point: variant.fixed_point.as_ref(),
             utility_unit: self.study.utility_unit,
-            warmup: variant.scenario.warmup.0,
+            warmup: variant.scenario.settings().warmup.0,
         };
         variant.runs.iter().map(|run| subject(run).take(quantity, flow)).collect()
     }
@@ -260,7 +260,7 @@ impl Outcome {
     }
 
     /// The scenario of each variant, all defaults written out.
-    pub fn scenarios(&self) -> impl Iterator<Item = (&str, &Scenario)> {
+    pub fn scenarios(&self) -> impl Iterator<Item = (&str, &Resolved)> {
         self.variants.iter().map(|v| (v.id.as_str(), &v.scenario))
     }
 

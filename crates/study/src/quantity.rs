@@ -67,7 +67,12 @@ impl Quantity {
     pub(crate) fn mistake(&self, flow: Option<&str>) -> Option<String> {
         let of_acks = matches!(
             self.metric,
-            Metric::Aggressiveness | Metric::Backlog | Metric::Drops | Metric::FrameLoss | Metric::Lost
+            Metric::Aggressiveness
+                | Metric::Backlog
+                | Metric::Drops
+                | Metric::FrameLoss
+                | Metric::Lost
+                | Metric::QueueingDelay
         );
         if self.of == Of::Acks && !of_acks {
             return Some(format!("{} has nothing to do with acknowledgements", self.metric.name()));

@@ -1,7 +1,8 @@
 //! What is kept of a run: the result as a serialisable table.
 
+use crate::experiment::ModelError;
 use evenair_netsim::{FlowResult, Network, RunResult, RunSpec};
-use evenair_scenario::Scenario;
+use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,9 @@ pub struct RunRecord {
     /// What the theory found beside rates, in its worlds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theory: Option<TheoryRecord>,
+    /// What an experiment found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<(ModelError, f64)>,
 }
 
 /// What the theory found beside rates.
@@ -72,10 +76,6 @@ pub struct TheoryRecord {
     pub lyapunov_growth: Option<f64>,
     /// How far rates are from rest at the end, relatively.
     pub off_rest: Option<f64>,
-    /// The clique model's share less the simulated fair-share point, over the point.
-    pub clique_error: Option<f64>,
-    /// The same of the collision-domain model.
-    pub domain_error: Option<f64>,
 }
 
 /// What one transmit queue did.
@@ -191,7 +191,7 @@ pub struct FrameRow {
 
 impl RunRecord {
     /// Runs a scenario with a seed and keeps what was asked for.
-    pub fn run(scenario: &Scenario, seed: u64, options: Options) -> Self {
+    pub fn run(scenario: &Resolved, seed: u64, options: Options) -> Self {
         let spec = RunSpec {
             sample_every: Some(options.every.unwrap_or(Duration::from_secs(1))),
             ledger: options.ledger,
@@ -199,8 +199,8 @@ impl RunRecord {
             ..scenario.run_spec(seed)
         };
         let network = scenario.network();
-        let result = Network::run(&network, spec);
-        Self::new(&scenario.name, result, options)
+        let result = Network::run(network, spec);
+        Self::new(&scenario.settings().name, result, options)
     }
 
     fn new(scenario: &str, result: RunResult, options: Options) -> Self {
@@ -249,6 +249,7 @@ impl RunRecord {
             series,
             frames: frames.collect(),
             theory: None,
+            findings: Vec::new(),
         }
     }
 }

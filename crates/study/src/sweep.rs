@@ -4,7 +4,7 @@ use crate::language::Study;
 use crate::record::{Options, RunRecord};
 use crate::statistics::Estimate;
 use crate::world::World;
-use evenair_scenario::Scenario;
+use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -57,7 +57,7 @@ pub struct Case {
     /// The variant's id.
     pub variant: String,
     /// The scenario, overrides applied and defaults written out.
-    pub scenario: Scenario,
+    pub scenario: Resolved,
     /// Where its numbers come from.
     pub world: World,
     /// Keep the time series of every seed, not of the first alone.
@@ -118,7 +118,7 @@ impl Sweep {
             if quick {
                 changes.extend(study.quick.set.iter().cloned());
             }
-            let scenario = Scenario::parse(&format!("{}.toml", variant.scenario), text, &changes)
+            let scenario = Resolved::parse(&format!("{}.toml", variant.scenario), text, &changes)
                 .map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))?;
             let every_series = study.needs_series(variant);
             Ok(Case { variant: variant.id.clone(), scenario, world: variant.world, every_series })
@@ -130,7 +130,7 @@ impl Sweep {
     }
 
     /// Runs of one scenario with several seeds.
-    pub fn of_scenario(scenario: Scenario, seeds: u32, options: Options) -> Self {
+    pub fn of_scenario(scenario: Resolved, seeds: u32, options: Options) -> Self {
         let cases =
             vec![Case { variant: "run".into(), scenario, world: World::Packets, every_series: false }];
         Self { cases, seeds, precision: None, options, timeline: false }
@@ -306,13 +306,13 @@ impl Sweep {
 
     /// The scenario's own seed shifts all: seed 1 of the sweep is the scenario's seed.
     fn seed(&self, case: usize, seed: u64) -> u64 {
-        self.cases[case].scenario.seed + seed - 1
+        self.cases[case].scenario.settings().seed + seed - 1
     }
 
     /// Series and timeline are drawn for the first seed only, series kept of all where a claim is about them; the ledger
     /// is cheap and kept for all.
     fn options_for(&self, case: usize, seed: u64) -> Options {
-        let warm = Instant::ZERO + self.cases[case].scenario.warmup.0;
+        let warm = Instant::ZERO + self.cases[case].scenario.settings().warmup.0;
         let timeline = (self.timeline && seed == 1).then(|| (warm, warm + WINDOW));
         let series = self.cases[case].every_series || (self.options.series && seed == 1);
         Options { series, timeline, ..self.options }

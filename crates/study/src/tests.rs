@@ -1,6 +1,8 @@
 //! Study files, the sweep, and what comes out.
 
 use super::*;
+use evenair_laws::backoff::{Access, BackoffLaw, Draw, Holding, OnFailure, OwnBackoff, Scope, When};
+use evenair_scenario::Resolved;
 use std::sync::atomic::AtomicBool;
 
 struct Silent;
@@ -345,4 +347,46 @@ fn every_number_of_a_paper_says_where_it_is_printed() {
         }
     }
     assert!(silent.is_empty(), "no `where` beside `paper`:\n{}", silent.join("\n"));
+}
+
+/// Waits so many airtimes, whatever happens.
+#[derive(Clone, Debug)]
+struct Steady(f64);
+
+impl evenair_laws::OwnLaw for Steady {
+    fn identity(&self) -> String {
+        format!("steady, {} airtimes", self.0)
+    }
+}
+
+impl BackoffLaw for Steady {
+    fn scope(&self) -> Scope {
+        Scope::NextHop
+    }
+    fn access(&self) -> Access {
+        Access {
+            draw: Draw::ExponentialOfFrame { factor: self.0, slotted: false },
+            on_failure: OnFailure::Redraw,
+            when: When::BeforeFrame,
+            holding: Holding::Packet,
+        }
+    }
+}
+
+#[test]
+fn runs_of_a_law_of_ones_own_are_kept_under_its_identity() {
+    let text = builtin_scenario("chen10/a").unwrap();
+    let changes = ["duration=2 s", "warmup=1 s"].map(String::from);
+    let sweep = |airtimes: f64| {
+        let mut scenario = Resolved::parse("a.toml", text, &changes).unwrap().written_out();
+        scenario.backoff = OwnBackoff::new(Steady(airtimes)).into();
+        Sweep::of_scenario(scenario.resolve().unwrap(), 1, RecordOptions::default())
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));
+    let first = sweep(0.5).run(folder.path(), &go, &Silent).unwrap();
+    assert_eq!(sweep(0.5).run(folder.path(), &stop, &Silent).unwrap(), first, "found again");
+    assert!(sweep(8.0).run(folder.path(), &stop, &Silent).is_err(), "another law's runs are not there");
+    let second = sweep(8.0).run(folder.path(), &go, &Silent).unwrap();
+    assert_ne!(first[0][0].fingerprint, second[0][0].fingerprint);
 }

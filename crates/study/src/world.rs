@@ -1,15 +1,14 @@
 //! The worlds that a variant can live in, and a run in each.
 
-mod fair_share;
-
+use crate::experiment::{FairShare, with_the_words_of};
 use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord};
 use evenair_netsim::FlowResult;
-use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Scenario, Theory};
+use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
 use serde::{Deserialize, Serialize};
 
 /// Where a variant's numbers come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum World {
     /// The packet world, once per seed.
     #[default]
@@ -28,16 +27,17 @@ pub enum World {
     MaxMinCliques,
     /// Max-min fairness over the collision domains.
     MaxMinCollisionDomains,
-    /// The experiment of [Jam10] section 4.1.4 on a random placement of the scenario's nodes, one per seed.
-    FairSharePoint,
-    /// The same on the scenario's own placement, with all of its streams.
-    FairSharePointHere,
+    /// The experiment of [Jam10] section 4.1.4.
+    #[serde(skip)]
+    Experiment(FairShare),
 }
+
+with_the_words_of!(FairShare, World);
 
 impl World {
     /// Whether a run depends on its seed.
     pub const fn is_random(self) -> bool {
-        matches!(self, Self::Packets | Self::FairSharePoint | Self::FairSharePointHere)
+        matches!(self, Self::Packets | Self::Experiment(_))
     }
 
     fn optimum(self) -> Option<(Objective, Region)> {
@@ -48,7 +48,7 @@ impl World {
             Self::MaxMin => (Objective::MaxMin, Region::Exact),
             Self::MaxMinCliques => (Objective::MaxMin, Region::Cliques),
             Self::MaxMinCollisionDomains => (Objective::MaxMin, Region::CollisionDomains),
-            Self::Packets | Self::Fluid | Self::FairSharePoint | Self::FairSharePointHere => return None,
+            Self::Packets | Self::Fluid | Self::Experiment(_) => return None,
         })
     }
 
@@ -56,7 +56,7 @@ impl World {
     ///
     /// # Errors
     /// If the scenario has no such world: the theory's message.
-    pub(crate) fn run(self, scenario: &Scenario, seed: u64, options: Options) -> Result<RunRecord, String> {
+    pub(crate) fn run(self, scenario: &Resolved, seed: u64, options: Options) -> Result<RunRecord, String> {
         if let Some((objective, region)) = self.optimum() {
             let optimum = scenario
                 .answer(Question { region, ..Question::new(objective) })
@@ -65,15 +65,14 @@ impl World {
         }
         match self {
             Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
-            Self::FairSharePoint => fair_share::on_a_random_placement(scenario, seed),
-            Self::FairSharePointHere => fair_share::here(scenario, seed),
+            Self::Experiment(experiment) => experiment.run(scenario, seed),
             _ => Ok(RunRecord::run(scenario, seed, options)),
         }
     }
 }
 
 /// A record with nothing in it but what each flow and link is called.
-fn blank(scenario: &Scenario, theory: &Theory) -> RunRecord {
+pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
     let network = scenario.network();
     let flows = network.flows.iter().zip(&theory.flows).map(|(flow, seen)| FlowResult {
         flow: flow.name.clone(),
@@ -100,9 +99,9 @@ fn blank(scenario: &Scenario, theory: &Theory) -> RunRecord {
         silence_s: 0.0,
     });
     RunRecord {
-        scenario: scenario.name.clone(),
-        seed: scenario.seed,
-        measured_s: scenario.duration.0.as_secs_f64(),
+        scenario: scenario.settings().name.clone(),
+        seed: scenario.settings().seed,
+        measured_s: scenario.settings().duration.0.as_secs_f64(),
         fingerprint: String::new(),
         events: 0,
         flows: flows.collect(),
@@ -114,6 +113,7 @@ fn blank(scenario: &Scenario, theory: &Theory) -> RunRecord {
         series: None,
         frames: Vec::new(),
         theory: None,
+        findings: Vec::new(),
     }
 }
 
@@ -124,7 +124,7 @@ fn set_rates(record: &mut RunRecord, theory: &Theory, rates: &[f64]) {
     }
 }
 
-fn of_optimum(scenario: &Scenario, optimum: &Optimum) -> RunRecord {
+fn of_optimum(scenario: &Resolved, optimum: &Optimum) -> RunRecord {
     let mut record = blank(scenario, &optimum.theory);
     set_rates(&mut record, &optimum.theory, &optimum.rates_pps);
     for (link, price) in record.links.iter_mut().zip(&optimum.prices) {
@@ -135,7 +135,7 @@ fn of_optimum(scenario: &Scenario, optimum: &Optimum) -> RunRecord {
     record
 }
 
-fn of_fluid(scenario: &Scenario, run: &FluidRun, options: Options) -> RunRecord {
+fn of_fluid(scenario: &Resolved, run: &FluidRun, options: Options) -> RunRecord {
     let mut record = blank(scenario, &run.theory);
     let end = run.views.last().expect("a run has an end");
     set_rates(&mut record, &run.theory, &end.rates);

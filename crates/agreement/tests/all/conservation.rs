@@ -5,7 +5,7 @@
 //! every pattern, broadcasts.
 
 use evenair_netsim::{Network, RunResult};
-use evenair_scenario::Scenario;
+use evenair_scenario::Resolved;
 use proptest::prelude::*;
 use std::fmt::Write;
 
@@ -193,15 +193,15 @@ proptest! {
     #[test]
     fn any_scenario_conserves_its_packets_and_repeats_itself(text in scenario(), seed in 0u64..1000) {
         let text = fitting(&text);
-        let scenario = match Scenario::parse("fuzz.toml", &text, &[]) {
+        let scenario = match Resolved::parse("fuzz.toml", &text, &[]) {
             Ok(scenario) => scenario,
             // A side step may have left a node out of reach; anything else is a mistake of this file's.
             Err(error) if error.to_string().contains("no route") => return Err(TestCaseError::reject("no route")),
             Err(error) => panic!("{error}\n{text}"),
         };
-        let result = Network::run(&scenario.network(), scenario.run_spec(seed));
+        let result = Network::run(scenario.network(), scenario.run_spec(seed));
         assert_conserved(&result, &text);
-        let again = Network::run(&scenario.network(), scenario.run_spec(seed));
+        let again = Network::run(scenario.network(), scenario.run_spec(seed));
         prop_assert_eq!(result.fingerprint, again.fingerprint);
     }
 }

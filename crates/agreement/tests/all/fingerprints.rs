@@ -4,7 +4,7 @@
 //! CHANGELOG under "Changed results".
 
 use evenair_netsim::Network;
-use evenair_scenario::Scenario;
+use evenair_scenario::Resolved;
 use evenair_study::{builtin_scenario, scenario_ids};
 use std::fmt::Write;
 use std::path::Path;
@@ -22,8 +22,8 @@ fn line(id: &str, way: &str, changes: &[&str]) -> Option<String> {
     let mut all = vec!["duration=\"9 s\"".to_string(), "warmup=\"1 s\"".into()];
     all.extend(changes.iter().map(ToString::to_string));
     // Not every way fits every scenario: the ideal MAC has neither RTS nor categories.
-    let scenario = Scenario::parse(id, builtin_scenario(id)?, &all).ok()?;
-    let result = Network::run(&scenario.network(), scenario.run_spec(1));
+    let scenario = Resolved::parse(id, builtin_scenario(id)?, &all).ok()?;
+    let result = Network::run(scenario.network(), scenario.run_spec(1));
     let goodputs: Vec<String> = result.flows.iter().map(|f| format!("{:.1}", f.goodput_pps)).collect();
     Some(format!("{id} ({way}): {} [{}]", result.fingerprint, goodputs.join(", ")))
 }

@@ -7,20 +7,20 @@ use evenair_agreement::recorded::mean_and_error;
 use evenair_agreement::{bianchi, cell, ideal, ns2, ns3, slots, tcp};
 use evenair_netsim::{Network, RunResult};
 use evenair_optimum::ProductForm;
-use evenair_scenario::{Objective, Scenario};
+use evenair_scenario::{Objective, Resolved};
 use evenair_topology::ConflictGraph;
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::{MacTiming, Preamble};
 use proptest::prelude::*;
 
-fn builtin(id: &str, changes: &[&str]) -> Scenario {
+fn builtin(id: &str, changes: &[&str]) -> Resolved {
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    Scenario::parse(id, evenair_study::builtin_scenario(id).expect("built in"), &changes)
+    Resolved::parse(id, evenair_study::builtin_scenario(id).expect("built in"), &changes)
         .expect("it is right")
 }
 
-fn run(scenario: &Scenario, seed: u64) -> RunResult {
-    Network::run(&scenario.network(), scenario.run_spec(seed))
+fn run(scenario: &Resolved, seed: u64) -> RunResult {
+    Network::run(scenario.network(), scenario.run_spec(seed))
 }
 
 fn goodputs(result: &RunResult) -> Vec<f64> {
@@ -56,7 +56,7 @@ fn one_exchange_is_the_formula_of_the_standard() {
                 timeline: Some((evenair_units::Instant::ZERO, evenair_units::Instant::NEVER)),
                 ..scenario.run_spec(1)
             };
-            let result = Network::run(&scenario.network(), spec);
+            let result = Network::run(scenario.network(), spec);
             let starts: Vec<u64> = result
                 .timeline
                 .iter()
@@ -141,7 +141,7 @@ const SHAPES: [(Shape, Shape); 5] = [
 #[test]
 fn ideal_csma_follows_the_product_form_on_the_topologies_of_chen10() {
     for id in ["chen10/a-graph", "chen10/b-graph", "chen10/c-graph"] {
-        let graph = builtin(id, &[]).describe().conflicts;
+        let graph = builtin(id, &[]).layout().conflicts.clone();
         for (backoff, holding) in SHAPES {
             assert_product_form(&graph, &[0.5, 1.5, 1.0, 0.8], backoff, holding, 1);
         }
@@ -167,7 +167,7 @@ proptest! {
 fn both_forms_of_a_topology_have_one_conflict_graph() {
     for id in ["chen10/a", "chen10/b", "chen10/c"] {
         let (geometry, graph) = (builtin(id, &[]), builtin(&format!("{id}-graph"), &[]));
-        assert_eq!(geometry.describe().conflicts, graph.describe().conflicts, "{id}");
+        assert_eq!(geometry.layout().conflicts, graph.layout().conflicts, "{id}");
     }
 }
 
@@ -205,8 +205,8 @@ fn the_ns2_preset_agrees_with_ns2_in_one_cell() {
     }
 }
 
-fn mean_kbps(scenario: &Scenario, seeds: u64) -> Vec<f64> {
-    let mut sums = vec![0.0; scenario.flows.len()];
+fn mean_kbps(scenario: &Resolved, seeds: u64) -> Vec<f64> {
+    let mut sums = vec![0.0; scenario.network().flows.len()];
     for seed in 1..=seeds {
         for (sum, flow) in sums.iter_mut().zip(run(scenario, seed).flows) {
             *sum += flow.goodput_bps / 1e3 / seeds as f64;
@@ -237,7 +237,7 @@ fn the_ns2_preset_agrees_with_ns2_on_the_chain_with_three_flows() {
 
 /// A receiver's window of 1000 segments, so that queues overflow and NewReno recovers; the first threshold that of ns-2's
 /// agents (20), and one that makes slow start lose a hundred segments at once. ns-2's routing adds 20 bytes.
-fn with_a_wide_window(id: &str, first: u32, changes: &[&str]) -> Scenario {
+fn with_a_wide_window(id: &str, first: u32, changes: &[&str]) -> Resolved {
     let first = format!("tcp.initial_ssthresh=\"{first} packets\"");
     let window = "tcp.receiver_window=\"1000 packets\"";
     let common =
@@ -304,7 +304,7 @@ fn the_ns2_preset_agrees_with_ns2_where_terminals_are_hidden() {
 }
 
 /// The nodes, flows and radio of a case of validation/ns2/rts.sh.
-fn handshake(name: &str) -> Scenario {
+fn handshake(name: &str) -> Resolved {
     let (places, flows): (Vec<String>, &[(u32, u32)]) = match name.rsplit_once('-') {
         Some(("rts-asymmetry", metres)) => (
             ["0, 0", &format!("{metres}, 0"), "560, 0", "760, 0"].map(String::from).into(),
@@ -340,7 +340,7 @@ fn handshake(name: &str) -> Scenario {
     for (flow, (from, to)) in flows.iter().enumerate() {
         text += &format!("[[flows]]\nid = \"{flow}\"\nfrom = \"{from}\"\nto = \"{to}\"\n{traffic}");
     }
-    Scenario::parse(name, &text, &[]).expect("the scenario is right")
+    Resolved::parse(name, &text, &[]).expect("the scenario is right")
 }
 
 /// RTS and CTS where terminals are hidden and over three hops: each flow within 1 % or, as most starve or share by chance, three

@@ -6,7 +6,8 @@ use crate::progress::Bar;
 use crate::text;
 use crate::theory::row;
 use anyhow::Result;
-use evenair_scenario::{AckPriority, BackoffLaw, MacKind, Objective, Scenario};
+use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
+use evenair_scenario::{Objective, Resolved};
 use evenair_study::{RecordOptions, RunRecord, Sweep};
 use serde_json::json;
 
@@ -41,7 +42,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
 }
 
 /// The stages that need no simulation.
-fn theory_stages(base: &Scenario) -> Result<Vec<Stage>> {
+fn theory_stages(base: &Resolved) -> Result<Vec<Stage>> {
     let fair = base.optimum(Objective::Fair)?;
     let capacity = fair.capacity_pps.clone();
     let stage = |name, gap, rates: Vec<f64>| {
@@ -72,28 +73,30 @@ fn theory_stages(base: &Scenario) -> Result<Vec<Stage>> {
 /// The stages that are simulated; and where the senders' time goes in the last.
 fn simulated_stages(
     options: &CompareOptions,
-    base: &Scenario,
+    base: &Resolved,
     stages: &mut Vec<Stage>,
 ) -> Result<Vec<(&'static str, f64)>> {
-    let mut worlds: Vec<(&'static str, &'static str, Scenario)> = Vec::new();
+    let mut worlds: Vec<(&'static str, &'static str, Resolved)> = Vec::new();
     // What the ideal MAC does not have, such as channel errors, leaves its stages out.
     if let Ok(ideal) = base.over_ideal_csma() {
         // Acknowledgements go first at r_max, which must then be a bound.
-        if let BackoffLaw::Adaptive { acks, r_max, .. } = &ideal.backoff
-            && *acks != AckPriority::High
-            && r_max.is_some_and(f64::is_finite)
+        if let BackoffParams::Adaptive(law) = ideal.settings().backoff
+            && law.acks != AckPriority::High
+            && law.r_max.is_some_and(f64::is_finite)
         {
-            let mut first = ideal.clone();
-            if let BackoffLaw::Adaptive { acks, .. } = &mut first.backoff {
-                *acks = AckPriority::High;
-            }
-            worlds.push(("ideal CSMA, ACKs first", "TCP: windows, queues, whole connections", first));
+            let mut first = ideal.written_out();
+            first.backoff = AdaptiveParams { acks: AckPriority::High, ..law }.into();
+            worlds.push((
+                "ideal CSMA, ACKs first",
+                "TCP: windows, queues, whole connections",
+                first.resolve()?,
+            ));
             worlds.push(("ideal CSMA", "ACK traffic that contends", ideal));
         } else {
             worlds.push(("ideal CSMA", "TCP: windows and queues", ideal));
         }
     }
-    if base.mac.kind != MacKind::Ideal {
+    if !base.settings().mac.is_ideal() {
         worlds.push((
             "802.11",
             "collisions, spaces, back-offs that are short beside an exchange",

@@ -5,7 +5,7 @@ use crate::commands::{print, scenario};
 use crate::text;
 use crate::theory::row;
 use anyhow::Result;
-use evenair_scenario::{Objective, Optimum, Question, Region, Scenario, Solver};
+use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
 use serde_json::{Value, json};
 
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
@@ -37,7 +37,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
 }
 
 /// Shares of time from exponents, or exponents from rates.
-fn product_form(options: &SolveOptions, scenario: &Scenario) -> Result<()> {
+fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     let exponents = if options.wanted.is_empty() {
         options.exponents.clone()
     } else {

@@ -1,21 +1,18 @@
 //! From the scenario's flows to those of the packet world.
 
-use super::{RESOLVED, no_node};
+use super::no_node;
 use crate::error::Mistake;
-use crate::language::{
-    CategoryName, Flow, Preset, RoundTripSamples, Scenario, TrafficKind, UnsampledRule, WindowName,
-};
-use evenair_laws::Parameters;
-use evenair_laws::backoff::Category;
-use evenair_laws::connections::{self, RttProportionalParams, Unsampled};
-use evenair_laws::window::{CubicParams, RenoParams, WindowStart};
+use crate::language::Preset;
+use crate::resolved::{ResolvedFlow, Sends, Settings};
+use evenair_laws::connections::{ConnectionParams, RoundTripSamples};
+use evenair_laws::window::WindowStart;
 use evenair_netsim::{FlowSpec, Pattern, Sampling, Source, TcpSpec, Traffic};
-use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
+use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
 use evenair_units::Bytes;
 use evenair_wifi::BROADCAST;
 
-impl Scenario {
+impl Settings {
     pub(super) fn flow_specs(&self, nodes: &[String], medium: &Medium) -> Result<Vec<FlowSpec>, Mistake> {
         let number = |id: &String| nodes.iter().position(|n| n == id).map(|i| i as u32);
         let wires: Vec<(u32, u32)> =
@@ -27,16 +24,21 @@ impl Scenario {
             specs.push(FlowSpec {
                 name: flow.id.clone(),
                 path,
-                active: flow.stretches(),
-                traffic: self.traffic(flow)?,
-                category: flow.category.map_or(Category::BestEffort, CategoryName::category),
+                active: flow.activity.stretches(),
+                traffic: self.traffic(flow.sends),
+                category: flow.category.unwrap_or_default(),
             });
         }
         Ok(specs)
     }
 
     /// The nodes on a flow's way.
-    fn path(index: usize, flow: &Flow, nodes: &[String], router: &Router<'_>) -> Result<Vec<u32>, Mistake> {
+    fn path(
+        index: usize,
+        flow: &ResolvedFlow,
+        nodes: &[String],
+        router: &Router<'_>,
+    ) -> Result<Vec<u32>, Mistake> {
         let wrong = |key: &str, why: String| Mistake::entry("flows", index, key, why);
         let number = |key: &str, id: &String| {
             let place = nodes.iter().position(|n| n == id).map(|i| i as u32);
@@ -74,126 +76,86 @@ impl Scenario {
         Ok(path)
     }
 
-    fn traffic(&self, flow: &Flow) -> Result<Traffic, Mistake> {
-        if flow.traffic == TrafficKind::Tcp {
-            let spec = self.tcp_spec()?;
-            let source = match (flow.transfer, flow.application_rate) {
-                (Some(segments), _) => Source::Segments(segments.0),
-                (None, Some(rate)) => Source::Paced(rate.0.time_for(spec.payload)),
-                (None, None) => Source::Endless,
-            };
-            return Ok(Traffic::Tcp(TcpSpec { source, ..spec }));
-        }
-        let size = flow.size.expect(RESOLVED).0;
-        let interval = || match (flow.interval, flow.rate) {
-            (Some(interval), _) => interval.0,
-            (None, rate) => rate.expect("checked").0.time_for(size),
-        };
-        let pattern = match flow.traffic {
-            TrafficKind::Saturated | TrafficKind::Tcp => Pattern::Saturated,
-            TrafficKind::Cbr => {
-                Pattern::Constant { interval: interval(), jitter: flow.jitter.unwrap_or(0.0) }
+    fn traffic(&self, sends: Sends) -> Traffic {
+        let (size, pattern) = match sends {
+            Sends::Tcp { transfer, application_rate } => {
+                let spec = self.tcp_spec();
+                let source = match (transfer, application_rate) {
+                    (Some(segments), _) => Source::Segments(segments.0),
+                    (None, Some(rate)) => Source::Paced(rate.0.time_for(spec.payload)),
+                    (None, None) => Source::Endless,
+                };
+                return Traffic::Tcp(TcpSpec { source, ..spec });
             }
-            TrafficKind::OnOff => Pattern::OnOff {
-                interval: interval(),
-                on: flow.on.expect("checked").0,
-                off: flow.off.expect("checked").0,
-            },
+            Sends::Saturated { size } => (size, Pattern::Saturated),
+            Sends::Cbr { size, pace, jitter } => {
+                let interval = pace.interval(size);
+                (size, Pattern::Constant { interval, jitter: jitter.unwrap_or(0.0) })
+            }
+            Sends::OnOff { size, pace, on, off } => {
+                (size, Pattern::OnOff { interval: pace.interval(size), on: on.0, off: off.0 })
+            }
         };
-        Ok(Traffic::Datagrams { size, pattern })
+        Traffic::Datagrams { size: size.0, pattern }
     }
 
-    fn tcp_spec(&self) -> Result<TcpSpec, Mistake> {
+    fn tcp_spec(&self) -> TcpSpec {
         let tcp = &self.tcp;
-        let segments = |count: Option<crate::PacketCount>| f64::from(count.expect(RESOLVED).0);
         let sender = SenderParams {
-            recovery: match (tcp.sack.expect(RESOLVED), tcp.window.expect(RESOLVED)) {
-                (true, _) => Recovery::Sack,
-                (false, WindowName::Reno) => Recovery::Reno,
-                (false, WindowName::Newreno | WindowName::Cubic) => Recovery::NewReno,
-            },
+            recovery: tcp.recovery(),
             start: WindowStart {
-                initial_window: segments(tcp.initial_window),
-                initial_ssthresh: segments(tcp.initial_ssthresh),
+                initial_window: f64::from(tcp.initial_window.0),
+                initial_ssthresh: f64::from(tcp.initial_ssthresh.0),
                 byte_counting: self.preset == Preset::Standard,
             },
-            receiver_window: tcp.receiver_window.expect(RESOLVED).0,
+            receiver_window: tcp.receiver_window.0,
             rto: RtoParams {
-                initial: tcp.initial_rto.expect(RESOLVED).0,
-                min: tcp.min_rto.expect(RESOLVED).0,
-                granularity: tcp.clock.expect(RESOLVED).0,
+                initial: tcp.initial_rto.0,
+                min: tcp.min_rto.0,
+                granularity: tcp.clock.0,
                 ..RtoParams::rfc6298()
             },
-            limited_transmit: tcp.limited_transmit.expect(RESOLVED),
-            rack: tcp.rack.expect(RESOLVED),
-            tail_loss_probe: tcp.tail_loss_probe.expect(RESOLVED),
+            limited_transmit: tcp.limited_transmit,
+            rack: tcp.rack,
+            tail_loss_probe: tcp.tail_loss_probe,
             loss_measure: match self.preset {
                 Preset::Standard => LossMeasure::Outstanding,
                 Preset::Ns2 => LossMeasure::Window,
             },
             grows_unused: self.preset == Preset::Ns2,
-            handshake: tcp.handshake.expect(RESOLVED),
-            timestamps: tcp.timestamps.expect(RESOLVED),
+            handshake: tcp.handshake,
+            timestamps: tcp.timestamps,
         };
-        let delay = tcp.delayed_ack.expect(RESOLVED).0;
-        let connections = self.connections.map(|c| {
-            let params = RttProportionalParams {
-                per_second: c.k,
-                interval: c.interval.0,
-                hysteresis: c.hysteresis,
-                smoothed: c.smoothed,
-                connections_max: c.max,
-                samples: match c.samples {
-                    RoundTripSamples::Segments => connections::RoundTripSamples::Segments,
-                    RoundTripSamples::Windows => connections::RoundTripSamples::Windows,
-                },
-                unsampled: match c.unsampled {
-                    UnsampledRule::Hold => Unsampled::Hold,
-                    UnsampledRule::Halve => Unsampled::Halve,
-                    UnsampledRule::Grow => Unsampled::Grow,
-                },
-            };
-            params.validated().map(Into::into).map_err(|e| super::mac::law_mistake("connections", e))
-        });
-        Ok(TcpSpec {
+        let delay = tcp.delayed_ack.0;
+        let samples = match &self.connections {
+            Some(ConnectionParams::RttProportional(law)) => law.samples,
+            _ => RoundTripSamples::default(),
+        };
+        TcpSpec {
             sender,
-            window: match tcp.window.expect(RESOLVED) {
-                WindowName::Reno | WindowName::Newreno => RenoParams {}.into(),
-                WindowName::Cubic => CubicParams::rfc9438().into(),
-            },
+            window: tcp.law(),
             acknowledge: if delay.is_zero() {
                 AckPolicy::EachSegment
             } else {
-                AckPolicy::Delayed { delay, quick: tcp.quick_acks.expect(RESOLVED).0 }
+                AckPolicy::Delayed { delay, quick: tcp.quick_acks.0 }
             },
-            payload: tcp.payload.expect(RESOLVED).0,
-            headers: tcp.headers.expect(RESOLVED).0,
+            payload: tcp.payload.0,
+            headers: tcp.headers.0,
             source: Source::Endless,
-            connections: connections.transpose()?,
-            sampling: match self.connections.map(|c| c.samples).unwrap_or_default() {
+            connections: self.connections.clone(),
+            sampling: match samples {
                 RoundTripSamples::Segments => Sampling::EverySegment,
                 RoundTripSamples::Windows => Sampling::OnePerWindow,
             },
-        })
+        }
     }
 
     /// A full data packet, network-layer size: the largest that any flow sends.
     pub(crate) fn packet_size(&self) -> Bytes {
-        let of = |flow: &Flow| match flow.traffic {
-            TrafficKind::Tcp => self.tcp.payload.expect(RESOLVED).0 + self.tcp.headers.expect(RESOLVED).0,
-            TrafficKind::Saturated | TrafficKind::Cbr | TrafficKind::OnOff => flow.size.expect(RESOLVED).0,
+        let of = |flow: &ResolvedFlow| match flow.sends {
+            Sends::Tcp { .. } => self.tcp.segment(),
+            Sends::Saturated { size } | Sends::Cbr { size, .. } | Sends::OnOff { size, .. } => size.0,
         };
         self.flows.iter().map(of).max().expect("there is a flow")
-    }
-}
-
-impl CategoryName {
-    pub(super) const fn category(self) -> Category {
-        match self {
-            Self::Voice => Category::Voice,
-            Self::Video => Category::Video,
-            Self::BestEffort => Category::BestEffort,
-            Self::Background => Category::Background,
-        }
     }
 }

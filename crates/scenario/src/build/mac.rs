@@ -1,87 +1,104 @@
 //! From the scenario's MAC and back-off law to those of the packet world.
 
-use super::RESOLVED;
 use crate::error::Mistake;
-use crate::language::{
-    AckPriority, AckTimeout, BackoffLaw, BackoffUnitName, CategoryTable, HoldingLaw, InterferenceRule,
-    MacKind, Measure, PreambleKind, Preset, Scenario, WeakSignals,
-};
-use crate::quantity::Time;
-use evenair_laws::BadParameter;
+use crate::language::{AckTimeout, HoldingLaw, PreambleKind, Preset};
+use crate::law;
+use crate::quantity::{RateQuantity, Time};
+use crate::resolved::{Distance, MacRules, Settings};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
-    self, AdaptiveParams, BackoffParams, BackoffUnit, CategoryParams, DcfParams, EdcaParams, FullPacket,
-    Holding, PhysicalLayer, QueueMeasure, Rendering, Surroundings,
+    BackoffLaw, BackoffParams, DcfParams, FullPacket, Holding, LinkRole, PhysicalLayer, Rendering, Scope,
+    Surroundings,
 };
 use evenair_netsim::{MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
-use evenair_wifi::{Capture, ControlRate, MacTiming, Phy, PhyStandard, Preamble, Rules};
+use evenair_wifi::{ControlRate, MacTiming, Preamble, Rules};
 
 /// The greatest coverage class (IEEE 802.11-2016 clause 9.4.2.9).
 pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
-const NS2_HAS_NONE: &str = "is for the standard preset: ns-2's slot and time-out are fixed, and cover 600 m";
 
-impl Scenario {
-    /// The physical layer; none, if the MAC is ideal.
-    pub(super) fn phy(&self) -> Option<Phy> {
-        let preamble = match self.mac.preamble {
-            Some(PreambleKind::Short) => Preamble::Short,
-            Some(PreambleKind::Long) | None => Preamble::Long,
-        };
-        Some(match self.mac.kind.phy()? {
-            PhyStandard::B => Phy::b(preamble),
-            PhyStandard::A => Phy::a(),
-            PhyStandard::G => Phy::g(),
-        })
-    }
-
+impl Settings {
     /// `longest` is the propagation over the longest hop in use.
     pub(super) fn mac_spec(&self, longest: Duration) -> Result<MacSpec, Mistake> {
-        let Some(phy) = self.phy() else { return self.ideal_spec() };
-        let mac = &self.mac;
-        if mac.holding.is_some() {
-            return Err(Mistake::at("mac.holding", "is for the ideal MAC; 802.11 holds a packet's airtime"));
-        }
-        if mac.preamble.is_some() && phy.standard != PhyStandard::B {
-            return Err(Mistake::at("mac.preamble", "is for 802.11b"));
-        }
-        for (key, rate) in [("mac.data_rate", mac.data_rate), ("mac.basic_rate", mac.basic_rate)] {
-            if let Some(rate) = rate {
-                phy.checked(rate.0).map_err(|e| Mistake::at(key, e.to_string()))?;
-            }
-        }
-        let control = mac.basic_rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Fixed(rate.0));
-        let timing = match phy.standard {
-            PhyStandard::B => MacTiming::b(phy.preamble, mac.basic_rate.expect(RESOLVED).0),
-            PhyStandard::A => MacTiming::a(control),
-            PhyStandard::G => MacTiming::g(control),
+        let control = |rate: Option<RateQuantity>| {
+            rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Fixed(rate.0))
         };
-        let (timing, rules) = match self.preset {
-            Preset::Standard => (self.over_distance(timing, longest)?, Rules::standard()),
-            Preset::Ns2 if mac.coverage_class.is_some() => {
-                return Err(Mistake::at("mac.coverage_class", NS2_HAS_NONE));
+        let (timing, common) = match self.mac.rules {
+            MacRules::Ideal { .. } => return Ok(MacSpec::Ideal),
+            MacRules::B { preamble: PreambleKind::Long, basic_rate, common } => {
+                (MacTiming::b(Preamble::Long, basic_rate.0), common)
             }
-            Preset::Ns2 if mac.ack_timeout.is_some() => {
-                return Err(Mistake::at("mac.ack_timeout", NS2_HAS_NONE));
+            MacRules::B { preamble: PreambleKind::Short, basic_rate, common } => {
+                (MacTiming::b(Preamble::Short, basic_rate.0), common)
             }
-            Preset::Ns2 if phy.standard == PhyStandard::B => (timing.ns2(), Rules::ns2()),
-            Preset::Ns2 => return Err(Mistake::at("preset", "ns-2's 802.11 is 802.11b")),
+            MacRules::A { basic_rate, common } => (MacTiming::a(control(basic_rate)), common),
+            MacRules::G { basic_rate, common } => (MacTiming::g(control(basic_rate)), common),
         };
-        let edca = matches!(self.backoff, BackoffLaw::Edca { .. });
-        let timing = if edca { timing.qos() } else { timing };
-        let timing = MacTiming { sensing_delay: mac.sensing_delay.expect(RESOLVED).0, ..timing };
+        let (timing, rules) = match common.distance {
+            Some(distance) => (distance.lengthen(timing, longest)?, Rules::standard()),
+            None => (timing.ns2(), Rules::ns2()),
+        };
+        let timing = if self.contends_by_category() { timing.qos() } else { timing };
+        let timing = MacTiming { sensing_delay: common.sensing_delay.0, ..timing };
         let rules = Rules {
-            rts_threshold: mac.rts_threshold.map(|size| size.0),
-            short_retry_limit: mac.short_retry_limit.expect(RESOLVED),
-            long_retry_limit: mac.long_retry_limit.expect(RESOLVED),
+            rts_threshold: common.rts_threshold.map(|size| size.0),
+            short_retry_limit: common.short_retry_limit,
+            long_retry_limit: common.long_retry_limit,
             ..rules
         };
-        Ok(MacSpec::Dcf { timing, rules: self.capture(rules) })
+        Ok(MacSpec::Dcf { timing, rules: self.radio.map_or(rules, |radio| radio.capture(rules)) })
     }
 
-    /// What the operator has set for long links.
-    fn over_distance(&self, timing: MacTiming, longest: Duration) -> Result<MacTiming, Mistake> {
-        let class = self.mac.coverage_class.expect(RESOLVED);
+    /// What a back-off law may depend on.
+    pub(super) fn surroundings(&self, mac: &MacSpec) -> Surroundings {
+        let (size, rate) = (self.packet_size(), self.mac.data_rate.0);
+        let bits = rate.time_for(size);
+        let (frame, slot) = match mac {
+            MacSpec::Dcf { timing, .. } => (timing.data(size, rate), timing.slot),
+            MacSpec::Ideal => (bits, Surroundings::default().slot),
+        };
+        let holding = match self.mac.rules {
+            MacRules::Ideal { holding: HoldingLaw::Exponential } => Holding::Exponential(bits),
+            MacRules::Ideal { holding: HoldingLaw::Uniform } => Holding::Uniform(bits),
+            _ => Holding::Packet,
+        };
+        Surroundings {
+            physical_layer: self.mac.phy().map_or(PhysicalLayer::Dsss, |phy| phy.standard.layer()),
+            rendering: match self.preset {
+                Preset::Standard => Rendering::Standard,
+                Preset::Ns2 => Rendering::Ns2,
+            },
+            slot,
+            packet: FullPacket { payload: self.tcp.payload.0, frame, bits },
+            holding,
+        }
+    }
+
+    /// The back-off law, complete, where its MAC is.
+    pub(super) fn backoff(&self, surroundings: &Surroundings) -> Result<BackoffParams, Mistake> {
+        if self.contends_by_category() && (self.mac.is_ideal() || self.preset == Preset::Ns2) {
+            return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
+        }
+        if let BackoffParams::Dcf(DcfParams { window_min: Some(0), .. }) = self.backoff
+            && self.preset == Preset::Ns2
+        {
+            let why = "0 is not allowed: at least 1 slot, since ns-2's draw excludes the window's end";
+            return Err(Mistake::at("backoff.window_min", why));
+        }
+        law::complete("backoff", self.backoff.clone(), surroundings)
+    }
+
+    /// Whether the back-off law has a queue per access category.
+    fn contends_by_category(&self) -> bool {
+        let anywhere = LinkRole::data(Surroundings::default());
+        self.backoff.begin(&anywhere).scope() == Scope::Category
+    }
+}
+
+impl Distance {
+    /// The times of a network whose longest hop in use takes so long.
+    fn lengthen(self, timing: MacTiming, longest: Duration) -> Result<MacTiming, Mistake> {
+        let class = self.coverage_class;
         let Some(class) = u8::try_from(class).ok().filter(|&class| class <= COVERAGE_CLASS_MAX) else {
             let why = format!(
                 "{class} must lie between 0 and {COVERAGE_CLASS_MAX}, which is for 13.9 km; beyond it mac.ack_timeout = \"distance\" lengthens the time-out alone"
@@ -89,7 +106,7 @@ impl Scenario {
             return Err(Mistake::at("mac.coverage_class", why));
         };
         let timing = timing.with_coverage_class(class);
-        match self.mac.ack_timeout.expect(RESOLVED) {
+        match self.ack_timeout {
             AckTimeout::Standard => Ok(timing),
             AckTimeout::Distance => Ok(timing.with_round_trip(longest * 2)),
             AckTimeout::After(time) if time.0 < timing.answer_timeout => {
@@ -101,137 +118,6 @@ impl Scenario {
             AckTimeout::After(time) => Ok(timing.with_round_trip(time.0 - timing.answer_timeout)),
         }
     }
-
-    fn capture(&self, rules: Rules) -> Rules {
-        let Some(radio) = &self.radio else { return rules };
-        let capture = match radio.interference.expect(RESOLVED) {
-            InterferenceRule::Strongest => Capture::Strongest,
-            InterferenceRule::First => Capture::First,
-            InterferenceRule::Sum => Capture::Sinr { noise: radio.noise.expect(RESOLVED).0 },
-        };
-        let weak_is_error = radio.weak_signals.expect(RESOLVED) == WeakSignals::Errors;
-        Rules { capture, capture_db: radio.capture.expect(RESOLVED).0, weak_is_error, ..rules }
-    }
-
-    fn ideal_spec(&self) -> Result<MacSpec, Mistake> {
-        let mac = &self.mac;
-        let unused = [
-            ("basic_rate", mac.basic_rate.is_some()),
-            ("preamble", mac.preamble.is_some()),
-            ("short_retry_limit", mac.short_retry_limit.is_some()),
-            ("long_retry_limit", mac.long_retry_limit.is_some()),
-            ("rts_threshold", mac.rts_threshold.is_some()),
-            ("sensing_delay", mac.sensing_delay.is_some()),
-            ("coverage_class", mac.coverage_class.is_some()),
-            ("ack_timeout", mac.ack_timeout.is_some()),
-        ];
-        if let Some((key, _)) = unused.iter().find(|(_, given)| *given) {
-            return Err(Mistake::at(&format!("mac.{key}"), "has no meaning for the ideal MAC"));
-        }
-        Ok(MacSpec::Ideal)
-    }
-
-    /// What a back-off law may depend on.
-    pub(super) fn surroundings(&self, mac: &MacSpec) -> Surroundings {
-        let (size, rate) = (self.packet_size(), self.mac.data_rate.expect(RESOLVED).0);
-        let bits = rate.time_for(size);
-        let (frame, slot) = match mac {
-            MacSpec::Dcf { timing, .. } => (timing.data(size, rate), timing.slot),
-            MacSpec::Ideal => (bits, Surroundings::default().slot),
-        };
-        let holding = match self.mac.holding {
-            None | Some(HoldingLaw::Packet) => Holding::Packet,
-            Some(HoldingLaw::Exponential) => Holding::Exponential(bits),
-            Some(HoldingLaw::Uniform) => Holding::Uniform(bits),
-        };
-        Surroundings {
-            physical_layer: self.mac.kind.phy().map_or(PhysicalLayer::Dsss, PhyStandard::layer),
-            rendering: match self.preset {
-                Preset::Standard => Rendering::Standard,
-                Preset::Ns2 => Rendering::Ns2,
-            },
-            slot,
-            packet: FullPacket { payload: self.tcp.payload.expect(RESOLVED).0, frame, bits },
-            holding,
-        }
-    }
-
-    pub(super) fn backoff_spec(&self) -> Result<BackoffParams, Mistake> {
-        let params: BackoffParams = match self.backoff {
-            BackoffLaw::Dcf { window_min, window_max } => {
-                if self.preset == Preset::Ns2 && window_min == Some(0) {
-                    let why =
-                        "0 is not allowed: at least 1 slot, since ns-2's draw excludes the window's end";
-                    return Err(Mistake::at("backoff.window_min", why));
-                }
-                DcfParams { window_min, window_max }.into()
-            }
-            BackoffLaw::Edca { voice, video, best_effort, background } => {
-                if self.mac.kind == MacKind::Ideal || self.preset == Preset::Ns2 {
-                    return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
-                }
-                EdcaParams {
-                    voice: voice.params(),
-                    video: video.params(),
-                    best_effort: best_effort.params(),
-                    background: background.params(),
-                }
-                .into()
-            }
-            BackoffLaw::Adaptive {
-                alpha,
-                beta,
-                r_max,
-                interval,
-                measure,
-                unit,
-                acks,
-                drop,
-                dummies,
-                slotted,
-                redraw,
-            } => AdaptiveParams {
-                alpha,
-                beta,
-                r_max,
-                interval: interval.0,
-                measure: match measure {
-                    Measure::Packets => QueueMeasure::Packets,
-                    Measure::Bytes => QueueMeasure::Bytes,
-                },
-                unit: match unit {
-                    BackoffUnitName::OwnPacket => BackoffUnit::OwnPacket,
-                    BackoffUnitName::DataPacket => BackoffUnit::DataPacket,
-                    BackoffUnitName::OwnBits => BackoffUnit::OwnBits,
-                    BackoffUnitName::DataBits => BackoffUnit::DataBits,
-                },
-                acks: match acks {
-                    AckPriority::Normal => backoff::AckPriority::Normal,
-                    AckPriority::High => backoff::AckPriority::High,
-                },
-                drop,
-                dummies,
-                slotted,
-                redraw,
-            }
-            .into(),
-        };
-        params.validated().map_err(|e| law_mistake("backoff", e))
-    }
-}
-
-impl CategoryTable {
-    fn params(self) -> CategoryParams {
-        let Self { window_min, window_max, aifsn, txop } = self;
-        CategoryParams { window_min, window_max, aifsn, txop: txop.map(|txop| txop.0) }
-    }
-}
-
-pub(super) fn law_mistake(table: &str, error: BadParameter) -> Mistake {
-    Mistake::at(
-        &format!("{table}.{}", error.name),
-        format!("{} is not allowed: {}", error.value, error.allowed),
-    )
 }
 
 /// Airtime of one packet and its link-layer acknowledgement at a rate, inter-frame spaces counted, back-off not.

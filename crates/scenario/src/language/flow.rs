@@ -1,13 +1,14 @@
 //! Flows and what they send.
 
 use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use evenair_laws::backoff::Category;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Flow {
+pub struct FlowTable {
     /// Its name.
     pub id: String,
     /// Where its data come from.
@@ -56,7 +57,7 @@ pub struct Flow {
     pub application_rate: Option<RateQuantity>,
     /// Its access category, under EDCA.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub category: Option<CategoryName>,
+    pub category: Option<Category>,
     /// How much it counts in the best allocation: the weight of its utility, or its share under max-min fairness; 1, if it is
     /// not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,18 +77,4 @@ pub enum TrafficKind {
     Cbr,
     /// Datagrams at a constant rate for exponential times, with exponential pauses.
     OnOff,
-}
-
-/// An access category.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CategoryName {
-    /// `AC_VO`.
-    Voice,
-    /// `AC_VI`.
-    Video,
-    /// `AC_BE`.
-    BestEffort,
-    /// `AC_BK`.
-    Background,
 }

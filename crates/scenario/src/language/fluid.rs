@@ -1,6 +1,8 @@
 //! What the fluid models want to know beside the scenario.
 
 use crate::quantity::Time;
+use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
+use evenair_laws::window::QuicTcpParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Every key has a default, from the scenario's laws or from the paper; a key that the model does not know is an error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Fluid {
-    /// Which model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<FluidModel>,
+pub struct FluidTable {
     /// How long it is followed; by default until it should have settled. In frames, for optimal-csma.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
@@ -25,64 +23,96 @@ pub struct Fluid {
     /// Error of a step that is allowed, relative to the state; 1e-8 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-    /// reno-csma: what a round trip is made of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub round_trip: Option<RoundTripKind>,
-    /// reno-csma: the fixed part of a round trip; by default that of an empty network.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base_round_trip: Option<Time>,
-    /// e-multcp: β of the smoothed congestion bit; the bare bit, if it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub smoothing: Option<f64>,
-    /// e-multcp: α/τ of the law of connections [1/s]; 0 keeps their number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gain: Option<f64>,
-    /// e-multcp: how many connections there are in the beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connections: Option<f64>,
-    /// quic-tcp, dual-descent: how many packets of a flow wait at the equilibrium, its weight.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p: Option<f64>,
-    /// quic-tcp: the gain κ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kappa: Option<f64>,
-    /// quic-tcp: the shape ρ, from 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rho: Option<f64>,
-    /// dual-descent: the step size.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<f64>,
-    /// optimal-csma: aggressiveness per unit of queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub b: Option<f64>,
-    /// optimal-csma: how much the utility counts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub v: Option<f64>,
-    /// optimal-csma: what a link serves in a frame, in the queue's unit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<f64>,
-    /// optimal-csma: which queue makes a link aggressive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueKind>,
+    /// Which model, and what it wants to know.
+    #[serde(flatten)]
+    #[schemars(with = "Option<FluidModel>")]
+    pub model: toml::Table,
 }
 
-/// Which fluid model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+/// Which fluid model, with what it wants to know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "model", rename_all = "kebab-case")]
 pub enum FluidModel {
     /// TCP Reno over adaptive CSMA ([Chen10] (5.1) to (5.4), (5.30) to (5.34), (A.1) to (A.4), (B.1) to (B.4)): one connection
     /// without `[connections]`, no AQM with `backoff.drop = false`.
-    RenoCsma,
+    RenoCsma(RenoCsmaKeys),
     /// TCP over lossy links with as many connections as E-MULTCP keeps ([CZ06] (3), (7), (9) to (15)).
-    EMultcp,
+    EMultcp(LossyPathKeys),
     /// The same with rates that have settled ([CZ06] (16)).
-    EMultcpReduced,
+    EMultcpReduced(LossyPathKeys),
     /// QUIC-TCP over queueing-delay CSMA ([QCSMA] (10) to (15)).
-    QuicTcp,
+    QuicTcp(QuicTcpParams),
     /// The classic dual scheme with message passing ([QCSMA] (9)).
-    DualDescent,
+    DualDescent(DualDescentKeys),
     /// Optimal CSMA with utility-based sources or virtual queues ([Lee12] (1), (2)).
-    OptimalCsma,
+    OptimalCsma(OptimalCsmaKeys),
+}
+
+/// Keys of reno-csma.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RenoCsmaKeys {
+    /// What a round trip is made of; by default with queues only where there are no [connections].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trip: Option<RoundTripKind>,
+    /// The fixed part of a round trip; by default that of an empty network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_round_trip: Option<Time>,
+}
+
+/// Keys of e-multcp.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossyPathKeys {
+    /// β of the smoothed congestion bit; the bare bit, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smoothing: Option<f64>,
+    /// α/τ of the law of connections [1/s]; 0 keeps their number.
+    pub gain: f64,
+    /// How many connections there are in the beginning.
+    pub connections: f64,
+}
+
+impl Default for LossyPathKeys {
+    fn default() -> Self {
+        let gain = evenair_laws::connections::IimdParams::cz06().gain();
+        Self { smoothing: None, gain, connections: 1.0 }
+    }
+}
+
+/// Keys of dual-descent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DualDescentKeys {
+    /// A flow's weight, which is what QUIC-TCP's `p` is.
+    pub p: f64,
+    /// The step size.
+    pub step: f64,
+}
+
+impl Default for DualDescentKeys {
+    fn default() -> Self {
+        Self { p: QuicTcpParams::default().target, step: 1.0 }
+    }
+}
+
+/// Keys of optimal-csma.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OptimalCsmaKeys {
+    /// The law.
+    #[serde(flatten)]
+    pub law: VirtualQueueParams,
+    /// What a link serves in a frame, in the queue's unit.
+    pub capacity: f64,
+    /// Which queue makes a link aggressive.
+    pub queue: QueueKind,
+}
+
+impl Default for OptimalCsmaKeys {
+    fn default() -> Self {
+        Self { law: VirtualQueueParams::lee12(), capacity: 1.0, queue: QueueKind::Virtual }
+    }
 }
 
 /// What a round trip is made of.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Medium access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Mac {
+pub struct MacTable {
     /// Which MAC.
     #[serde(default)]
     pub kind: MacKind,
@@ -132,7 +132,7 @@ pub enum HoldingLaw {
 /// The rate of one link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LinkRate {
+pub struct RateTable {
     /// The node that transmits.
     pub from: String,
     /// The node that receives.
@@ -147,7 +147,7 @@ pub struct LinkRate {
 /// The error model of one link: give `loss`, `every`, `bit_error_rate`, or the keys of a bursty link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LinkLoss {
+pub struct LossTable {
     /// The node that transmits.
     pub from: String,
     /// The node that receives.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A radio. Each threshold is a range or a power, one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Radio {
+pub struct RadioTable {
     /// Frames from nearer than this are decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmission_range: Option<Length>,
@@ -92,7 +92,7 @@ pub enum InterferenceRule {
 /// How strongly one node receives another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Signal {
+pub struct SignalTable {
     /// The node that transmits.
     pub from: String,
     /// The node that receives.

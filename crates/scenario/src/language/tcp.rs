@@ -1,136 +1,133 @@
-//! TCP endpoints and connections.
+//! TCP endpoints.
 
+use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use evenair_laws::window::WindowParams;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
-/// TCP endpoints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Tcp {
-    /// Which window law.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<WindowName>,
-    /// Payload of a segment.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub payload: Option<Size>,
-    /// IP and TCP headers; also the size of an acknowledgement.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub headers: Option<Size>,
-    /// The receiver's window.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receiver_window: Option<PacketCount>,
-    /// Congestion window at the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_window: Option<PacketCount>,
-    /// Slow-start threshold at the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_ssthresh: Option<PacketCount>,
-    /// Least retransmission time-out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_rto: Option<Time>,
-    /// Retransmission time-out before the first sample.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_rto: Option<Time>,
-    /// Clock that round trips are measured with; "0 s" is exact.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clock: Option<Time>,
-    /// New segments for the first two duplicate acknowledgements.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limited_transmit: Option<bool>,
-    /// Acknowledge every second segment, or after this long; every segment, if "0 s".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delayed_ack: Option<Time>,
-    /// With delayed acknowledgements: acknowledge each of so many segments at the start and after each gap, as Linux does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quick_acks: Option<PacketCount>,
-    /// Selective acknowledgements.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sack: Option<bool>,
-    /// Find losses by time (RACK, RFC 8985), as today's hosts do; needs `sack`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rack: Option<bool>,
-    /// Probe the end of the data before the retransmission timer expires (TLP, RFC 8985); needs `rack`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tail_loss_probe: Option<bool>,
-    /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timestamps: Option<bool>,
-    /// Open with a SYN and close with a FIN.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub handshake: Option<bool>,
+/// One list of keys, two tables: as it is written, where any key may be left out, and complete.
+macro_rules! tables {
+    (
+        $(#[$doc:meta])*
+        $written:ident, $complete:ident { $($(#[$key_doc:meta])* $key:ident: $value:ty,)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $written {
+            $($(#[$key_doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$value>,)*
+        }
+
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        pub struct $complete {
+            $($(#[$key_doc])* pub $key: $value,)*
+        }
+    };
 }
 
-/// Which window law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowName {
-    /// TCP Reno.
-    Reno,
-    /// TCP Reno's window with NewReno's recovery.
-    Newreno,
-    /// TCP CUBIC.
-    Cubic,
-}
-
-/// How many connections each flow keeps: n = max(1, int(k·T)).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Connections {
-    /// Connections per second of round-trip time.
-    pub k: f64,
-    /// How often the number is evaluated.
-    #[serde(default = "connections::interval")]
-    pub interval: Time,
-    /// How far k·T must move beyond its whole number before n follows.
-    #[serde(default)]
-    pub hysteresis: f64,
-    /// Whether n is the mean of its new and its last value.
-    #[serde(default)]
-    pub smoothed: bool,
-    /// The most connections that are kept.
-    #[serde(default = "connections::max")]
-    pub max: u32,
-    /// Which round trips make T.
-    #[serde(default)]
-    pub samples: RoundTripSamples,
-    /// What an interval without any does to n.
-    #[serde(default)]
-    pub unsampled: UnsampledRule,
-}
-
-/// Which round trips make T.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RoundTripSamples {
-    /// Those of all segments that are acknowledged.
-    #[default]
-    Segments,
-    /// Those that the retransmission timer samples, one a window.
-    Windows,
-}
-
-/// What an interval without a round trip does to the number of connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnsampledRule {
-    /// It is held.
-    #[default]
-    Hold,
-    /// It is halved.
-    Halve,
-    /// T grows by the interval: n runs away.
-    Grow,
-}
-
-mod connections {
-    use crate::quantity::Time;
-    use evenair_laws::connections::RttProportionalParams;
-
-    pub(super) const fn interval() -> Time {
-        Time(RttProportionalParams::chen10().interval)
+tables! {
+    /// TCP endpoints.
+    TcpTable, ResolvedTcp {
+        /// Which window law.
+        window: Window,
+        /// Payload of a segment.
+        payload: Size,
+        /// IP and TCP headers; also the size of an acknowledgement.
+        headers: Size,
+        /// The receiver's window.
+        receiver_window: PacketCount,
+        /// Congestion window at the start.
+        initial_window: PacketCount,
+        /// Slow-start threshold at the start.
+        initial_ssthresh: PacketCount,
+        /// Least retransmission time-out.
+        min_rto: Time,
+        /// Retransmission time-out before the first sample.
+        initial_rto: Time,
+        /// Clock that round trips are measured with; "0 s" is exact.
+        clock: Time,
+        /// New segments for the first two duplicate acknowledgements.
+        limited_transmit: bool,
+        /// Acknowledge every second segment, or after this long; every segment, if "0 s".
+        delayed_ack: Time,
+        /// With delayed acknowledgements: acknowledge each of so many segments at the start and after each gap, as Linux does.
+        quick_acks: PacketCount,
+        /// Selective acknowledgements.
+        sack: bool,
+        /// Find losses by time (RACK, RFC 8985), as today's hosts do; needs `sack`.
+        rack: bool,
+        /// Probe the end of the data before the retransmission timer expires (TLP, RFC 8985); needs `rack`.
+        tail_loss_probe: bool,
+        /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count.
+        timestamps: bool,
+        /// Open with a SYN and close with a FIN.
+        handshake: bool,
     }
-    pub(super) const fn max() -> u32 {
-        RttProportionalParams::chen10().connections_max
+}
+
+/// Which window law: its name, or a table with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Window {
+    /// TCP Reno's window with NewReno's recovery: a word of the language, not a law.
+    Newreno,
+    /// A law.
+    Law(WindowParams),
+}
+
+const NEWRENO: &str = "newreno";
+
+impl Serialize for Window {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Newreno => serializer.serialize_str(NEWRENO),
+            Self::Law(law) => law::write(law, serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameOrTable;
+        impl<'de> Visitor<'de> for NameOrTable {
+            type Value = Window;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a window law such as \"cubic\", or a table with its parameters")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<Window, E> {
+                if name == NEWRENO {
+                    return Ok(Window::Newreno);
+                }
+                let known = law::names::<WindowParams>(&[NEWRENO]);
+                if !known.iter().any(|known| known == name) {
+                    let known = known.join(", ");
+                    return Err(E::custom(format!("there is no window law `{name}`; there are {known}")));
+                }
+                <WindowParams as Deserialize>::deserialize(name.into_deserializer()).map(Window::Law)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Window, A::Error> {
+                <WindowParams as Deserialize>::deserialize(MapAccessDeserializer::new(table)).map(Window::Law)
+            }
+        }
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+impl JsonSchema for Window {
+    fn schema_name() -> Cow<'static, str> {
+        "Window".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<WindowParams>();
+        let names = law::names::<WindowParams>(&[NEWRENO]);
+        json_schema!({
+            "description": "A window law: its name, or a table with its parameters; newreno is Reno's with NewReno's recovery.",
+            "anyOf": [{ "type": "string", "enum": names }, table],
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Two nodes of 802.11a so far apart.
-fn far(distance_m: f64, changes: &[&str]) -> Result<Scenario, ScenarioError> {
+fn far(distance_m: f64, changes: &[&str]) -> Result<Resolved, ScenarioError> {
     let place = format!("nodes.b.at=[{distance_m}, 0]");
     let given = [
         "mac.kind=\"802.11a\"",
@@ -18,8 +18,8 @@ fn far(distance_m: f64, changes: &[&str]) -> Result<Scenario, ScenarioError> {
     set(&[&given[..], changes].concat())
 }
 
-fn throughput_pps(scenario: &Scenario) -> f64 {
-    Network::run(&scenario.network(), scenario.run_spec(1)).flows[0].goodput_pps
+fn throughput_pps(scenario: &Resolved) -> f64 {
+    Network::run(scenario.network(), scenario.run_spec(1)).flows[0].goodput_pps
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn every_packet_over_fifty_kilometres_is_accounted_for() {
                 more,
                 retries,
             ];
-            let scenario = Scenario::parse("x.toml", &text, &changes.map(String::from)).unwrap();
+            let scenario = Resolved::parse("x.toml", &text, &changes.map(String::from)).unwrap();
             for seed in 1..5 {
-                let result = Network::run(&scenario.network(), scenario.run_spec(seed));
+                let result = Network::run(scenario.network(), scenario.run_spec(seed));
                 let packets = result.packets;
                 assert_eq!(
                     packets.originated,

@@ -6,13 +6,16 @@
 //! throughput is more than 5 % below its rate at four successive rates, at the first of these; the fair-share point is the
 //! rate at which more than a third of the constrained streams are lost.
 
-use crate::record::{RunRecord, TheoryRecord};
+use crate::record::RunRecord;
+use crate::world::blank;
 use evenair_des::Stream;
+use evenair_laws::backoff::{BackoffParams, DcfParams};
 use evenair_netsim::{MacSpec, Network};
 use evenair_optimum::max_min::{Demand, domains, fill, grouped};
-use evenair_scenario::{BackoffLaw, RateQuantity, Scenario};
+use evenair_scenario::{RateQuantity, Resolved, Scenario, Size};
 use evenair_topology::{Medium, Position, Router, generate, maximal_cliques};
 use evenair_units::{Duration, Rate};
+use serde::{Deserialize, Serialize};
 
 /// Between a half and one and a half of the computed share, so many rates.
 const RATES: u32 = 41;
@@ -21,17 +24,48 @@ const SEEDS: u64 = 5;
 /// A placement is drawn at most so often until it is connected.
 const DRAWS: u32 = 10_000;
 
-/// On a random placement, drawn with the seed; simulated with the seeds 1 to 5.
-pub(super) fn on_a_random_placement(base: &Scenario, seed: u64) -> Result<RunRecord, String> {
-    experiment(&placed(base, seed)?, seed, 1)
+/// The experiment, as a world of a study's variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FairShare {
+    /// On a random placement of the scenario's nodes, drawn with the seed; simulated with the seeds 1 to 5.
+    #[serde(rename = "fair-share-point")]
+    RandomPlacement,
+    /// On the scenario's own placement, with all of its streams; simulated with five seeds of its own for each seed.
+    #[serde(rename = "fair-share-point-here")]
+    OwnPlacement,
 }
 
-/// On the scenario's own placement; simulated with five seeds of its own for each seed.
-pub(super) fn here(scenario: &Scenario, seed: u64) -> Result<RunRecord, String> {
-    experiment(scenario, seed, seed * SEEDS + 1)
+impl FairShare {
+    /// One run.
+    pub(crate) fn run(self, scenario: &Resolved, seed: u64) -> Result<RunRecord, String> {
+        match self {
+            Self::RandomPlacement => experiment(&placed(scenario, seed)?, seed, 1),
+            Self::OwnPlacement => experiment(scenario, seed, seed * SEEDS + 1),
+        }
+    }
 }
 
-fn experiment(scenario: &Scenario, seed: u64, first_seed: u64) -> Result<RunRecord, String> {
+/// What the experiment finds: a model's share less the simulated fair-share point, over the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelError {
+    /// The clique model's.
+    CliqueError,
+    /// The collision-domain model's.
+    DomainError,
+}
+
+impl ModelError {
+    /// A label.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::CliqueError => "clique model's error",
+            Self::DomainError => "collision-domain model's error",
+        }
+    }
+}
+
+fn experiment(scenario: &Resolved, seed: u64, first_seed: u64) -> Result<RunRecord, String> {
     let theory = scenario.theory().map_err(|e| e.to_string())?;
     // B, the throughput of one hop: the mean back-off belongs to each packet's time.
     let backoff_s = mean_backoff(scenario)?.as_secs_f64();
@@ -53,27 +87,27 @@ fn experiment(scenario: &Scenario, seed: u64, first_seed: u64) -> Result<RunReco
     let (low, high) = (shares[0].0.min(shares[1].0) * 0.5, shares[0].0.max(shares[1].0) * 1.5);
     let rates: Vec<f64> =
         (0..RATES).map(|i| low + (high - low) * f64::from(i) / f64::from(RATES - 1)).collect();
-    let delivered: Vec<Vec<f64>> = rates.iter().map(|&rate| delivered(scenario, rate, first_seed)).collect();
-    let mut errors = [None; 2];
-    for ((share, held), error) in shares.iter().zip(&mut errors) {
-        *error = fair_share_point(&rates, &delivered, held).map(|point| (share - point) / point);
-    }
-    let mut record = super::blank(scenario, &theory);
+    let delivered: Vec<Vec<f64>> =
+        rates.iter().map(|&rate| delivered(scenario, rate, first_seed)).collect::<Result<_, _>>()?;
+    let mut record = blank(scenario, &theory);
     record.seed = seed;
     for (s, flow) in record.flows.iter_mut().enumerate() {
         flow.goodput_pps = delivered[RATES as usize / 2][s];
         flow.goodput_bps = flow.goodput_pps * theory.flows[s].payload_bits;
     }
-    record.theory =
-        Some(TheoryRecord { clique_error: errors[0], domain_error: errors[1], ..TheoryRecord::default() });
+    for ((share, held), model) in shares.iter().zip([ModelError::CliqueError, ModelError::DomainError]) {
+        if let Some(point) = fair_share_point(&rates, &delivered, held) {
+            record.findings.push((model, (share - point) / point));
+        }
+    }
     Ok(record)
 }
 
 /// The scenario's nodes at random places, connected, and some of its streams.
-fn placed(base: &Scenario, seed: u64) -> Result<Scenario, String> {
-    let mut scenario = base.clone();
-    let world = base.describe();
-    let (Some(places), Some((transmission_m, _))) = (&world.positions, world.ranges_m) else {
+fn placed(base: &Resolved, seed: u64) -> Result<Resolved, String> {
+    let mut scenario = base.written_out();
+    let layout = base.layout();
+    let (Some(places), Some((transmission_m, _))) = (&layout.positions, layout.ranges_m) else {
         return Err("the fair-share point needs nodes with positions and a radio".into());
     };
     let bound = |of: fn(&Position) -> f64| places.iter().flatten().map(of).fold(0.0, f64::max);
@@ -101,13 +135,13 @@ fn placed(base: &Scenario, seed: u64) -> Result<Scenario, String> {
         let gone = (stream.unit() * scenario.flows.len() as f64) as usize;
         scenario.flows.remove(gone.min(scenario.flows.len() - 1));
     }
-    Ok(scenario)
+    scenario.resolve().map_err(|e| e.to_string())
 }
 
-fn mean_backoff(scenario: &Scenario) -> Result<Duration, String> {
+fn mean_backoff(scenario: &Resolved) -> Result<Duration, String> {
     let network = scenario.network();
-    match (network.mac, scenario.backoff) {
-        (MacSpec::Dcf { timing, .. }, BackoffLaw::Dcf { window_min: Some(window), .. }) => {
+    match (network.mac, &scenario.settings().backoff) {
+        (MacSpec::Dcf { timing, .. }, &BackoffParams::Dcf(DcfParams { window_min: Some(window), .. })) => {
             Ok(timing.slot.mul_f64(f64::from(window) / 2.0))
         }
         _ => Err("the fair-share point is one of 802.11's DCF".into()),
@@ -115,23 +149,28 @@ fn mean_backoff(scenario: &Scenario) -> Result<Duration, String> {
 }
 
 /// What each stream delivers at a source rate \[packets/s\], the mean over seeds.
-fn delivered(scenario: &Scenario, rate_pps: f64, first_seed: u64) -> Vec<f64> {
-    let mut scenario = scenario.clone();
-    for flow in &mut scenario.flows {
-        let bits = flow.size.map_or(12_000, |size| size.0.bits());
-        flow.rate = Some(RateQuantity(Rate::from_bps((rate_pps * bits as f64) as u64)));
-        flow.interval = None;
-    }
+fn delivered(scenario: &Resolved, rate_pps: f64, first_seed: u64) -> Result<Vec<f64>, String> {
+    let scenario = at_rate(scenario.written_out(), rate_pps).resolve().map_err(|e| e.to_string())?;
     let network = scenario.network();
-    let mut sums = vec![0.0; scenario.flows.len()];
+    let mut sums = vec![0.0; network.flows.len()];
     for seed in first_seed..first_seed + SEEDS {
-        let result = Network::run(&network, scenario.run_spec(seed));
+        let result = Network::run(network, scenario.run_spec(seed));
         for (sum, flow) in sums.iter_mut().zip(&result.flows) {
             // Against what was really offered: intervals are whole nanoseconds, and the window cuts some off.
             *sum += flow.goodput_pps / flow.offered_pps.unwrap_or(rate_pps).max(1e-9) / SEEDS as f64;
         }
     }
-    sums.iter().map(|share| share * rate_pps).collect()
+    Ok(sums.iter().map(|share| share * rate_pps).collect())
+}
+
+/// The scenario with all streams at one rate.
+fn at_rate(mut scenario: Scenario, rate_pps: f64) -> Scenario {
+    for flow in &mut scenario.flows {
+        let bits = flow.size.map_or(12_000, |Size(size)| size.bits());
+        flow.rate = Some(RateQuantity(Rate::from_bps((rate_pps * bits as f64) as u64)));
+        flow.interval = None;
+    }
+    scenario
 }
 
 /// The first rate at which more than a third of some streams are lost.

@@ -1,0 +1,97 @@
+//! Transmit queues.
+
+use crate::quantity::{PacketCount, Size, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A transmit queue: in which order packets leave it, and how many wait at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueTable {
+    /// In which order packets leave.
+    #[serde(default)]
+    pub discipline: DisciplineName,
+    /// Packets that wait at most, the one in service not counted: 50, and 10240 for fq-codel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<PacketCount>,
+    /// What a flow may send in one turn, of drr and fq-codel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+    /// The delay that each flow's line may keep, of fq-codel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Time>,
+    /// How long it may be exceeded, of fq-codel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Time>,
+}
+
+/// In which order packets leave a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DisciplineName {
+    /// First in, first out.
+    #[default]
+    Fifo,
+    /// One turn for each flow (deficit round robin).
+    Drr,
+    /// That, with flows that send little first, and CoDel for each (RFC 8290).
+    FqCodel,
+}
+
+/// A wire's queue: how many packets wait, or a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WireQueue {
+    /// First in, first out; so many wait.
+    Count(PacketCount),
+    /// Any queue.
+    Table(QueueTable),
+}
+
+impl Default for WireQueue {
+    fn default() -> Self {
+        Self::Count(PacketCount(50))
+    }
+}
+
+impl Serialize for WireQueue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => count.serialize(serializer),
+            Self::Table(table) => table.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WireQueue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountOrTable;
+        impl<'de> Visitor<'de> for CountOrTable {
+            type Value = WireQueue;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of packets such as \"50 packets\", or a table with a discipline")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<WireQueue, E> {
+                text.parse().map(WireQueue::Count).map_err(E::custom)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<WireQueue, A::Error> {
+                QueueTable::deserialize(MapAccessDeserializer::new(table)).map(WireQueue::Table)
+            }
+        }
+        deserializer.deserialize_any(CountOrTable)
+    }
+}
+
+impl JsonSchema for WireQueue {
+    fn schema_name() -> Cow<'static, str> {
+        "WireQueue".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let count = generator.subschema_for::<PacketCount>();
+        let table = generator.subschema_for::<QueueTable>();
+        json_schema!({ "anyOf": [count, table] })
+    }
+}

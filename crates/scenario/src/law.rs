@@ -1,0 +1,83 @@
+//! Laws in scenarios: their parameters are those of `evenair-laws`, read, checked and written alike for every family.
+
+use crate::error::Mistake;
+use evenair_laws::backoff::BackoffParams;
+use evenair_laws::connections::ConnectionParams;
+use evenair_laws::marking::MarkingParams;
+use evenair_laws::window::WindowParams;
+use evenair_laws::{BadParameter, Parameters};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+
+/// The schema of a law: its name, where its defaults will do, or a table with its name and its parameters.
+pub(crate) fn schema<P: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    let table = generator.subschema_for::<P>();
+    json_schema!({ "anyOf": [{ "type": "string", "enum": names::<P>(&[]) }, table] })
+}
+
+/// The names of a family's laws, and others.
+pub(crate) fn names<P: JsonSchema>(others: &[&str]) -> Vec<String> {
+    let schema = SchemaGenerator::default().into_root_schema_for::<P>().to_value();
+    let laws = schema["oneOf"].as_array().into_iter().flatten();
+    let names = laws.filter_map(|law| law["properties"]["law"]["const"].as_str());
+    names.chain(others.iter().copied()).map(Into::into).collect()
+}
+
+/// The parameters, complete and checked; `table` is where they stand.
+pub(crate) fn complete<P: Parameters>(
+    table: &str,
+    mut params: P,
+    surroundings: &P::Surroundings,
+) -> Result<P, Mistake> {
+    params.resolve(surroundings);
+    params.validated().map_err(|error| mistake(table, error))
+}
+
+/// What a law has against a parameter.
+pub(crate) fn mistake(table: &str, error: BadParameter) -> Mistake {
+    let why = format!("{} is not allowed: {}", error.value, error.allowed);
+    Mistake::at(&format!("{table}.{}", error.name), why)
+}
+
+/// A law that may be a user's own: no file can name that, and its identity stands for it.
+pub(crate) trait Identified: Serialize {
+    /// Name and parameters of a law of a user's own.
+    fn identity(&self) -> Option<String>;
+}
+
+macro_rules! identified {
+    ($($Params:ty),+) => {
+        $(impl Identified for $Params {
+            fn identity(&self) -> Option<String> {
+                self.identity()
+            }
+        })+
+    };
+}
+identified!(BackoffParams, ConnectionParams, MarkingParams, WindowParams);
+
+#[derive(Serialize)]
+#[serde(tag = "law", rename = "own")]
+struct Own {
+    identity: String,
+}
+
+/// Writes a law; one of a user's own by its identity.
+pub(crate) fn write<P: Identified, S: Serializer>(law: &P, serializer: S) -> Result<S::Ok, S::Error> {
+    match law.identity() {
+        Some(identity) => Own { identity }.serialize(serializer),
+        None => law.serialize(serializer),
+    }
+}
+
+/// The same, where there may be none.
+#[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
+pub(crate) fn write_any<P: Identified, S: Serializer>(
+    law: &Option<P>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match law {
+        Some(law) => write(law, serializer),
+        None => serializer.serialize_none(),
+    }
+}

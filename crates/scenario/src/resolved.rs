@@ -1,0 +1,219 @@
+//! A scenario with nothing left open.
+
+mod flow;
+mod fluid;
+mod mac;
+mod queue;
+mod radio;
+mod tcp;
+
+pub use flow::{Activity, Pace, ResolvedFlow, Sends};
+pub use fluid::ResolvedFluid;
+pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
+pub use queue::{ResolvedDiscipline, ResolvedQueue};
+pub use radio::{Interference, PropagationLaw, ResolvedRadio};
+
+use crate::build::Layout;
+use crate::error::Mistake;
+use crate::language::{
+    LinkTable, LossTable, MacTable, NodeTable, Preset, RateTable, ResolvedTcp, Scenario, SignalTable,
+    WireQueue, WireTable,
+};
+use crate::law;
+use crate::quantity::Time;
+use evenair_laws::backoff::BackoffParams;
+use evenair_laws::connections::ConnectionParams;
+use evenair_laws::marking::MarkingParams;
+use evenair_netsim::{NetworkSpec, RunSpec};
+use serde::{Serialize, Serializer};
+
+/// A scenario that says all that it depends on, and is consistent: every default is written out, every name is that of
+/// something, the packet world is built.
+///
+/// It is written with the keys of [`Scenario`], and reads back as the same. It is not changed: change
+/// [`Resolved::written_out`] and resolve that.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    pub(crate) settings: Settings,
+    pub(crate) layout: Layout,
+    pub(crate) network: NetworkSpec,
+}
+
+/// Every setting of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// What it is called.
+    pub name: String,
+    /// What it shows.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Where defaults came from.
+    pub preset: Preset,
+    /// How long is measured.
+    pub duration: Time,
+    /// What happens before this counts for nothing.
+    pub warmup: Time,
+    /// Seed of the random streams.
+    pub seed: u64,
+    /// The radio, where nodes stand somewhere or receive each other with powers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radio: Option<ResolvedRadio>,
+    /// Medium access.
+    pub mac: ResolvedMac,
+    /// How long transmitters back off.
+    #[serde(serialize_with = "law::write")]
+    pub backoff: BackoffParams,
+    /// The transmit queues of the air; they have room for `mac.queue`. First in, first out, if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<ResolvedDiscipline>,
+    /// What queues drop beside what does not fit.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    pub drop: Option<MarkingParams>,
+    /// TCP endpoints.
+    pub tcp: ResolvedTcp,
+    /// How many connections each flow keeps; one, if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    pub connections: Option<ConnectionParams>,
+    /// The fluid model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fluid: Option<ResolvedFluid>,
+    /// Nodes, those placed by rule too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeTable>,
+    /// How strongly nodes without positions receive each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<SignalTable>,
+    /// Links, where they are given outright.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkTable>,
+    /// Pairs of links that may not transmit at once, where they are given outright.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<[String; 2]>,
+    /// Wired links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wires: Vec<WireTable>,
+    /// Links of the air with a rate of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<RateTable>,
+    /// Links that lose what nothing else spoils.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<LossTable>,
+    /// Flows, those made by rule too.
+    pub flows: Vec<ResolvedFlow>,
+}
+
+impl Scenario {
+    /// Writes every default out, checks everything and builds the packet world.
+    pub(crate) fn complete(mut self) -> Result<Resolved, Mistake> {
+        let preset = self.preset;
+        let radio = self.radio.map(|radio| radio.resolve(preset)).transpose()?;
+        self.generate(radio.as_ref())?;
+        self.check()?;
+        let queue = self.queue()?;
+        let mac = MacTable { queue: self.mac.queue.or(queue.map(|queue| queue.limit)), ..self.mac };
+        let mac = mac.resolve(preset)?;
+        self.complete_wires()?;
+        let tcp = self.tcp.resolve(preset, self.connections.is_some())?;
+        let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
+        let mut flows = Vec::new();
+        for (index, flow) in self.flows.into_iter().enumerate() {
+            if flow.application_rate.is_some() && self.connections.is_some() {
+                let why = "paces one connection; several share their data in no way that is defined here";
+                return Err(Mistake::entry("flows", index, "application_rate", why));
+            }
+            let flow = flow.resolve(index, mac.is_ideal());
+            flows.push(flow.map_err(|(key, why)| Mistake::entry("flows", index, key, why))?);
+        }
+        Settings {
+            name: self.name,
+            description: self.description,
+            preset,
+            duration: self.duration,
+            warmup: self.warmup,
+            seed: self.seed,
+            radio,
+            backoff: self.backoff,
+            mac,
+            queue: queue.map(|queue| queue.discipline),
+            drop: self.drop.map(|law| law::complete("drop", law, &())).transpose()?,
+            tcp,
+            connections: self.connections.map(|law| law::complete("connections", law, &())).transpose()?,
+            fluid: self.fluid.map(|fluid| fluid.resolve(adaptive)).transpose()?,
+            nodes: self.nodes,
+            signals: self.signals,
+            links: self.links,
+            conflicts: self.conflicts,
+            wires: self.wires,
+            rates: self.rates,
+            losses: self.losses,
+            flows,
+        }
+        .build()
+    }
+}
+
+impl Scenario {
+    fn queue(&self) -> Result<Option<ResolvedQueue>, Mistake> {
+        let Some(table) = self.queue else { return Ok(None) };
+        if table.limit.is_some() && self.mac.queue.is_some() {
+            return Err(Mistake::at("queue.limit", "mac.queue says it already; keep one of them"));
+        }
+        let wrong = |(key, why): (&str, String)| Mistake::at(&format!("queue.{key}"), why);
+        table.resolve().map(Some).map_err(wrong)
+    }
+
+    fn complete_wires(&mut self) -> Result<(), Mistake> {
+        for (index, wire) in self.wires.iter_mut().enumerate() {
+            if let WireQueue::Table(table) = &mut wire.queue {
+                let queue = table.resolve();
+                *table = queue.map_err(|(key, why)| Mistake::entry("wires", index, key, why))?.into();
+            }
+            if let Some(law) = wire.drop.take() {
+                wire.drop = Some(law::complete(&format!("wires.{index}.drop"), law, &())?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Resolved {
+    /// Every setting.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Where nodes stand, which links carry data, and what conflicts.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The packet world.
+    pub fn network(&self) -> &NetworkSpec {
+        &self.network
+    }
+
+    /// One run of the packet world, without any measurement that costs.
+    pub fn run_spec(&self, seed: u64) -> RunSpec {
+        RunSpec {
+            seed,
+            warmup: self.settings.warmup.0,
+            duration: self.settings.duration.0,
+            sample_every: None,
+            ledger: false,
+            timeline: None,
+        }
+    }
+}
+
+impl PartialEq for Resolved {
+    /// Layout and network follow from the settings.
+    fn eq(&self, other: &Self) -> bool {
+        self.settings == other.settings
+    }
+}
+
+impl Serialize for Resolved {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.settings.serialize(serializer)
+    }
+}

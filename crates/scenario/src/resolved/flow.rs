@@ -1,0 +1,238 @@
+//! Flows, complete.
+
+use crate::language::{FlowTable, TrafficKind};
+use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use evenair_laws::backoff::Category;
+use evenair_units::{Bytes, Duration, Instant};
+use serde::Serialize;
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ResolvedFlow {
+    /// Its name.
+    pub id: String,
+    /// Where its data come from.
+    pub from: String,
+    /// Where they go; "*" for a broadcast.
+    pub to: String,
+    /// What it sends.
+    #[serde(flatten)]
+    pub sends: Sends,
+    /// When it is active.
+    #[serde(flatten)]
+    pub activity: Activity,
+    /// The nodes between its ends, where they are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<Vec<String>>,
+    /// Its access category; best effort, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
+    /// How much it counts in the best allocation; 1, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+}
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "traffic", rename_all = "kebab-case")]
+pub enum Sends {
+    /// Data over TCP: so much in all, or as fast as an application produces them, or without end.
+    Tcp {
+        /// How much in all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        transfer: Option<PacketCount>,
+        /// How fast the application produces them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        application_rate: Option<RateQuantity>,
+    },
+    /// Datagrams without end.
+    Saturated {
+        /// Network-layer size.
+        size: Size,
+    },
+    /// Datagrams at a constant rate.
+    Cbr {
+        /// Network-layer size.
+        size: Size,
+        /// How often.
+        #[serde(flatten)]
+        pace: Pace,
+        /// Share of the interval around its mean from which each is drawn.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        jitter: Option<f64>,
+    },
+    /// Datagrams at a constant rate for exponential times, with exponential pauses.
+    OnOff {
+        /// Network-layer size.
+        size: Size,
+        /// How often, while on.
+        #[serde(flatten)]
+        pace: Pace,
+        /// Mean time on.
+        on: Time,
+        /// Mean time off.
+        off: Time,
+    },
+}
+
+/// How often a datagram is sent, as it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// So many bits a second.
+    Rate(RateQuantity),
+    /// One in so much time.
+    Interval(Time),
+}
+
+impl Pace {
+    /// Time between datagrams of a size.
+    pub fn interval(self, size: Size) -> Duration {
+        match self {
+            Self::Rate(rate) => rate.0.time_for(size.0),
+            Self::Interval(interval) => interval.0,
+        }
+    }
+}
+
+/// When a flow is active.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Activity {
+    /// From once on.
+    Since {
+        /// When it starts.
+        start: Time,
+        /// When it stops; never, if it is not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stop: Option<Time>,
+    },
+    /// In stretches.
+    Stretches {
+        /// From when to when.
+        active: Vec<[Time; 2]>,
+    },
+}
+
+/// A key and what is wrong with it.
+type Wrong = (&'static str, String);
+
+impl FlowTable {
+    /// `index` is its place among the flows.
+    pub(crate) fn resolve(self, index: usize, ideal: bool) -> Result<ResolvedFlow, Wrong> {
+        let sends = self.sends()?;
+        if let Some(weight) = self.weight.filter(|w| !(*w > 0.0 && w.is_finite())) {
+            return Err(("weight", format!("{weight} must be above 0")));
+        }
+        if self.to == "*" && (ideal || self.traffic == TrafficKind::Tcp) {
+            return Err(("to", "a broadcast needs datagrams and an 802.11 MAC".into()));
+        }
+        let activity = self.activity(index)?;
+        let Self { id, from, to, via, category, weight, .. } = self;
+        Ok(ResolvedFlow { id, from, to, sends, activity, via, category, weight })
+    }
+
+    fn sends(&self) -> Result<Sends, Wrong> {
+        self.check_kind()?;
+        let size = self.size.unwrap_or(Size(Bytes::new(1000)));
+        if size.0.count() == 0 {
+            return Err(("size", "must be at least 1 byte".into()));
+        }
+        Ok(match self.traffic {
+            TrafficKind::Tcp => {
+                let Self { transfer, application_rate, .. } = *self;
+                if transfer.is_some() && application_rate.is_some() || transfer == Some(PacketCount(0)) {
+                    return Err((
+                        "transfer",
+                        "must be at least 1 segment, and excludes application_rate".into(),
+                    ));
+                }
+                Sends::Tcp { transfer, application_rate }
+            }
+            TrafficKind::Saturated => Sends::Saturated { size },
+            TrafficKind::Cbr => {
+                if self.jitter.is_some_and(|j| !(0.0..=1.0).contains(&j)) {
+                    return Err(("jitter", "must lie between 0 and 1".into()));
+                }
+                Sends::Cbr { size, pace: self.pace()?, jitter: self.jitter }
+            }
+            TrafficKind::OnOff => {
+                let pace = self.pace()?;
+                let (Some(on), Some(off)) = (self.on, self.off) else {
+                    return Err(("traffic", "on-off traffic needs its mean times, on and off".into()));
+                };
+                if on.0.is_zero() || off.0.is_zero() {
+                    return Err(("on", "on and off must be longer than no time".into()));
+                }
+                Sends::OnOff { size, pace, on, off }
+            }
+        })
+    }
+
+    /// Keys that are for another kind of traffic.
+    fn check_kind(&self) -> Result<(), Wrong> {
+        let tcp = self.traffic == TrafficKind::Tcp;
+        let paced = matches!(self.traffic, TrafficKind::Cbr | TrafficKind::OnOff);
+        let on_off = self.traffic == TrafficKind::OnOff;
+        let given = [
+            ("size", self.size.is_some(), !tcp, "is for datagrams; TCP has tcp.payload"),
+            ("rate", self.rate.is_some(), paced, "is for cbr and on-off traffic"),
+            ("interval", self.interval.is_some(), paced, "is for cbr and on-off traffic"),
+            ("jitter", self.jitter.is_some(), self.traffic == TrafficKind::Cbr, "is for cbr traffic"),
+            ("on", self.on.is_some(), on_off, "is for on-off traffic"),
+            ("off", self.off.is_some(), on_off, "is for on-off traffic"),
+            ("transfer", self.transfer.is_some(), tcp, "is for TCP"),
+            ("application_rate", self.application_rate.is_some(), tcp, "is for TCP"),
+        ];
+        match given.iter().find(|(_, given, fits, _)| *given && !fits) {
+            Some((key, .., why)) => Err((key, (*why).into())),
+            None => Ok(()),
+        }
+    }
+
+    fn pace(&self) -> Result<Pace, Wrong> {
+        match (self.rate, self.interval) {
+            (Some(rate), None) => Ok(Pace::Rate(rate)),
+            (None, Some(interval)) if interval.0.is_zero() => {
+                Err(("interval", "must be longer than no time".into()))
+            }
+            (None, Some(interval)) => Ok(Pace::Interval(interval)),
+            _ => {
+                let why = "cbr and on-off traffic need one of rate = \"500 kbps\" and interval = \"5 ms\"";
+                Err(("traffic", why.into()))
+            }
+        }
+    }
+
+    fn activity(&self, index: usize) -> Result<Activity, Wrong> {
+        if !self.active.is_empty() && (self.start.is_some() || self.stop.is_some()) {
+            return Err(("active", "says when the flow starts and stops; leave start and stop out".into()));
+        }
+        let (key, activity) = if self.active.is_empty() {
+            let start = self.start.unwrap_or(Time(Duration::from_millis(100) * index as u64));
+            ("stop", Activity::Since { start, stop: self.stop })
+        } else {
+            ("active", Activity::Stretches { active: self.active.clone() })
+        };
+        let stretches = activity.stretches();
+        let order: Vec<Instant> = stretches.iter().flat_map(|&(from, to)| [from, to]).collect();
+        if !order.is_sorted() || stretches.iter().any(|(from, to)| from == to) {
+            return Err((key, "a stretch must end after it begins, and before the next begins".into()));
+        }
+        Ok(activity)
+    }
+}
+
+impl Activity {
+    /// From when to when.
+    pub(crate) fn stretches(&self) -> Vec<(Instant, Instant)> {
+        match self {
+            Self::Since { start, stop } => {
+                vec![(Instant::ZERO + start.0, stop.map_or(Instant::NEVER, |t| Instant::ZERO + t.0))]
+            }
+            Self::Stretches { active } => {
+                active.iter().map(|[from, to]| (Instant::ZERO + from.0, Instant::ZERO + to.0)).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Laws in scenarios: names, tables, users' own.
+
+use super::*;
+use evenair_laws::OwnLaw;
+use evenair_laws::backoff::{
+    Access, BackoffLaw, Draw, Holding, LinkView, OnFailure, OwnBackoff, Scope, When,
+};
+use evenair_laws::connections::{ConnectionParams, RttProportionalParams};
+use evenair_laws::marking::{CodelParams, MarkingParams};
+use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};
+use evenair_netsim::{DisciplineParams, QueueSpec};
+use evenair_units::Duration;
+
+#[test]
+fn a_window_law_is_a_name_or_a_table() {
+    let window = |changes: &[&str]| set(changes).unwrap().settings.tcp.window;
+    assert_eq!(window(&["tcp.window=reno"]), Window::Law(RenoParams::default().into()));
+    assert_eq!(window(&["tcp.window={law='cubic'}"]), Window::Law(CubicParams::default().into()));
+    assert_eq!(window(&["tcp.window=newreno"]), Window::Newreno);
+    let law = QuicTcpParams { target: 12.0, ..QuicTcpParams::default() };
+    assert_eq!(window(&["tcp.window={law='quic-tcp', p=12.0}"]), Window::Law(law.into()));
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    let unknown = refused(&["tcp.window=vegas"]);
+    assert!(unknown.contains("there is no window law `vegas`; there are reno, cubic"), "{unknown}");
+    assert!(unknown.contains("newreno") && unknown.starts_with("x.toml:"), "{unknown}");
+    let key = refused(&["tcp.window={law='quic-tcp', q=12.0}"]);
+    assert!(key.contains("unknown field `q`, expected one of `p`"), "{key}");
+    assert!(refused(&["tcp.window={law='quic-tcp', p=-1.0}"]).contains("tcp.window.p: -1 is not allowed"));
+}
+
+#[test]
+fn connections_without_a_name_are_those_of_the_thesis() {
+    let law = set(&["connections.k=7"]).unwrap().settings.connections.unwrap();
+    let expected = RttProportionalParams { per_second: 7.0, ..RttProportionalParams::chen10() };
+    assert_eq!(law, ConnectionParams::RttProportional(expected));
+}
+
+#[test]
+fn a_fluid_models_keys_are_its_own() {
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    let other = refused(&["fluid={model='quic-tcp', p=2.0, gain=1.0}"]);
+    assert!(
+        other.contains("fluid.gain: unknown field `gain`, expected one of `p`, `kappa`, `rho`"),
+        "{other}"
+    );
+    assert!(refused(&["fluid={model='quic-tcp', p=-2.0}"]).contains("fluid.p: -2 is not allowed"));
+    let law = refused(&["fluid={model='optimal-csma', b=0.1, p=1.0}"]);
+    assert!(law.contains("unknown field `p`"), "{law}");
+    let none = refused(&["fluid.round_trip=fixed"]);
+    assert!(none.contains("say which in fluid.model"), "{none}");
+    let known = set(&["fluid={model='optimal-csma', b=0.1, queue='path-sum', duration='5 s'}"]).unwrap();
+    let FluidModel::OptimalCsma(keys) = known.settings.fluid.clone().unwrap().model.unwrap() else {
+        panic!()
+    };
+    assert!((keys.law.weight - 0.1).abs() < 1e-12 && keys.queue == QueueKind::PathSum);
+    assert_eq!(parse(&known.to_toml().unwrap()).unwrap(), known);
+    let adaptive = set(&["backoff.law=adaptive", "fluid.round_trip=fixed"]).unwrap();
+    assert!(matches!(adaptive.settings.fluid.unwrap().model, Some(FluidModel::RenoCsma(_))));
+}
+
+#[test]
+fn the_schema_knows_every_law_and_its_keys() {
+    let schema = schema().to_string();
+    for word in [
+        "dcf",
+        "edca",
+        "adaptive",
+        "r_max",
+        "window_min",
+        "txop",
+        "rtt-proportional",
+        "unsampled",
+        "cubic",
+        "newreno",
+        "quic-tcp",
+        "kappa",
+        "proportional",
+        "per_packet",
+        "vq_min",
+        "optimal-csma",
+        "base_round_trip",
+    ] {
+        assert!(schema.contains(&format!("\"{word}\"")), "{word} is missing");
+    }
+}
+
+/// Waits a number of airtimes, whatever happens.
+#[derive(Clone, Debug)]
+struct Steady {
+    airtimes: f64,
+}
+
+impl OwnLaw for Steady {
+    fn identity(&self) -> String {
+        format!("steady, {} airtimes", self.airtimes)
+    }
+}
+
+impl BackoffLaw for Steady {
+    fn scope(&self) -> Scope {
+        Scope::NextHop
+    }
+    fn update_interval(&self) -> Option<Duration> {
+        Some(Duration::from_millis(100))
+    }
+    fn on_update(&mut self, link: &LinkView) {
+        assert!(link.interval > Duration::ZERO);
+    }
+    fn access(&self) -> Access {
+        Access {
+            draw: Draw::ExponentialOfFrame { factor: self.airtimes, slotted: false },
+            on_failure: OnFailure::Redraw,
+            when: When::BeforeFrame,
+            holding: Holding::Packet,
+        }
+    }
+}
+
+#[test]
+fn a_law_of_ones_own_runs_and_is_known_by_its_identity() {
+    let with = |airtimes: f64| {
+        let mut scenario = set(&["duration=4 s", "warmup=1 s"]).unwrap().written_out();
+        scenario.backoff = OwnBackoff::new(Steady { airtimes }).into();
+        scenario.resolve().unwrap()
+    };
+    let goodput =
+        |scenario: &Resolved| Network::run(scenario.network(), scenario.run_spec(1)).flows[0].goodput_pps;
+    let (hasty, patient) = (with(0.1), with(10.0));
+    assert!(goodput(&hasty) > 3.0 * goodput(&patient) && goodput(&patient) > 10.0);
+    let written = |scenario: &Resolved| serde_json::to_string(scenario).unwrap();
+    assert!(written(&hasty).contains(r#""backoff":{"law":"own","identity":"steady, 0.1 airtimes"}"#));
+    assert_ne!(written(&hasty), written(&patient));
+    // It survives what is changed beside it.
+    assert_eq!(hasty.written_out().resolve().unwrap(), hasty);
+    assert!(parse(&hasty.to_toml().unwrap()).is_err(), "no file can name it");
+}
+
+#[test]
+fn queues_have_words() {
+    let queue = |changes: &[&str]| set(changes).unwrap().network().queue.clone();
+    assert_eq!(queue(&[]), QueueSpec::fifo(50));
+    assert_eq!(queue(&["mac.queue='20 packets'", "queue.discipline=drr"]).limit_packets, 20);
+    let fair = queue(&["queue={discipline='fq-codel', target='2 ms'}", "drop={law='codel'}"]);
+    assert_eq!((fair.limit_packets, fair.marking.is_some()), (10_240, true));
+    let DisciplineParams::Fair(params) = fair.discipline else { panic!("fq-codel is fair") };
+    let line = CodelParams { target: Duration::from_millis(2), ..CodelParams::rfc8289() };
+    assert_eq!((params.sparse_first, params.marking), (true, Some(line.into())));
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr and fq-codel"));
+    assert!(
+        refused(&["queue.limit='9 packets'", "mac.queue='9 packets'"])
+            .contains("queue.limit: mac.queue says")
+    );
+    assert!(refused(&["queue={discipline='drr', quantum='0 bytes'}"]).contains("queue.quantum: must be"));
+    assert!(refused(&["queue.discipline=lifo"]).contains("unknown variant `lifo`, expected one of `fifo`"));
+    for changes in [
+        &["queue={discipline='drr', limit='30 packets'}"][..],
+        &["queue.discipline=fq-codel", "drop={law='codel', target='7 ms'}"],
+    ] {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+    }
+}
+
+#[test]
+fn wires_have_queues_of_their_own() {
+    let text = |queue: &str| {
+        format!(
+            "nodes = [{{ id = \"a\" }}, {{ id = \"b\" }}]\nflows = [{{ id = \"1\", from = \"a\", to = \"b\" }}]\ndrop = {{ law = \"proportional\", per_packet = 0.01 }}\n[[wires]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbps\"\ndelay = \"5 ms\"\n{queue}\n"
+        )
+    };
+    let wire = |queue: &str| parse(&text(queue)).unwrap().network().wires[1].queue.clone();
+    assert_eq!((wire("").limit_packets, wire("").discipline), (50, DisciplineParams::Fifo));
+    assert_eq!(wire("queue = \"7 packets\"").limit_packets, 7);
+    assert!(matches!(wire("").marking, Some(MarkingParams::Proportional(_))), "[drop] is for wires too");
+    let own = wire("queue = { discipline = \"fq-codel\" }\ndrop = { law = \"codel\" }");
+    assert!(matches!(own.discipline, DisciplineParams::Fair(_)) && own.limit_packets == 10_240);
+    assert!(matches!(own.marking, Some(MarkingParams::Codel(_))));
+    let scenario = parse(&text("queue = { discipline = \"drr\" }")).unwrap();
+    assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+    let refused = message(&text("queue = { discipline = \"drr\", target = \"1 ms\" }"));
+    assert!(refused.contains("wires[0].target: is for fq-codel"), "{refused}");
+    assert!(message(&text("queue = 7")).contains("a number of packets such as \"50 packets\""));
+}

@@ -1,0 +1,31 @@
+//! Experiments of a paper that are neither one run of the packet world nor an answer of the theory. All that belongs to one
+//! is in its file: its words in study files, what it does, what it finds.
+
+mod fair_share;
+
+pub use fair_share::{FairShare, ModelError};
+
+/// Reads and writes the words of an enum of which one variant, `Experiment`, stands for all words of another.
+macro_rules! with_the_words_of {
+    ($experiments:ident, $of:ident) => {
+        impl serde::Serialize for $of {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    Self::Experiment(experiment) => serde::Serialize::serialize(experiment, serializer),
+                    own => Self::serialize(own, serializer),
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $of {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use serde::de::IntoDeserializer;
+                let word = <String as serde::Deserialize>::deserialize(deserializer)?;
+                let known: Result<$experiments, serde::de::value::Error> =
+                    serde::Deserialize::deserialize(word.as_str().into_deserializer());
+                known.map(Self::Experiment).or_else(|_| Self::deserialize(word.into_deserializer()))
+            }
+        }
+    };
+}
+pub(crate) use with_the_words_of;
