@@ -7,7 +7,7 @@ use crate::language::{
 };
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Category;
-use evenair_laws::connections::{self, RttProportionalParams, Unsampled};
+use evenair_laws::connections::{self, ConnectionParams, RttProportionalParams, Unsampled};
 use evenair_laws::window::{CubicParams, RenoParams, WindowStart};
 use evenair_netsim::{FlowSpec, Pattern, Sampling, Source, TcpSpec, Traffic};
 use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
@@ -136,7 +136,30 @@ impl Scenario {
             timestamps: tcp.timestamps.expect(RESOLVED),
         };
         let delay = tcp.delayed_ack.expect(RESOLVED).0;
-        let connections = self.connections.map(|c| {
+        Ok(TcpSpec {
+            sender,
+            window: match tcp.window.expect(RESOLVED) {
+                WindowName::Reno | WindowName::Newreno => RenoParams {}.into(),
+                WindowName::Cubic => CubicParams::rfc9438().into(),
+            },
+            acknowledge: if delay.is_zero() {
+                AckPolicy::EachSegment
+            } else {
+                AckPolicy::Delayed { delay, quick: tcp.quick_acks.expect(RESOLVED).0 }
+            },
+            payload: tcp.payload.expect(RESOLVED).0,
+            headers: tcp.headers.expect(RESOLVED).0,
+            source: Source::Endless,
+            connections: self.connection_params()?,
+            sampling: match self.connections.map(|c| c.samples).unwrap_or_default() {
+                RoundTripSamples::Segments => Sampling::EverySegment,
+                RoundTripSamples::Windows => Sampling::OnePerWindow,
+            },
+        })
+    }
+
+    fn connection_params(&self) -> Result<Option<ConnectionParams>, Mistake> {
+        let params = self.connections.map(|c| {
             let params = RttProportionalParams {
                 per_second: c.k,
                 interval: c.interval.0,
@@ -155,26 +178,7 @@ impl Scenario {
             };
             params.validated().map(Into::into).map_err(|e| super::mac::law_mistake("connections", e))
         });
-        Ok(TcpSpec {
-            sender,
-            window: match tcp.window.expect(RESOLVED) {
-                WindowName::Reno | WindowName::Newreno => RenoParams {}.into(),
-                WindowName::Cubic => CubicParams::rfc9438().into(),
-            },
-            acknowledge: if delay.is_zero() {
-                AckPolicy::EachSegment
-            } else {
-                AckPolicy::Delayed { delay, quick: tcp.quick_acks.expect(RESOLVED).0 }
-            },
-            payload: tcp.payload.expect(RESOLVED).0,
-            headers: tcp.headers.expect(RESOLVED).0,
-            source: Source::Endless,
-            connections: connections.transpose()?,
-            sampling: match self.connections.map(|c| c.samples).unwrap_or_default() {
-                RoundTripSamples::Segments => Sampling::EverySegment,
-                RoundTripSamples::Windows => Sampling::OnePerWindow,
-            },
-        })
+        params.transpose()
     }
 
     /// A full data packet, network-layer size: the largest that any flow sends.
