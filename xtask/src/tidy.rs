@@ -97,7 +97,8 @@ fn long_functions(name: &str, text: &str) -> Vec<String> {
         let trimmed = line.trim_start();
         let head = trimmed.split('(').next().unwrap_or("");
         let is_function = head.split_whitespace().any(|word| word == "fn") && !trimmed.starts_with("//");
-        if !is_function || line.trim_end().ends_with(';') {
+        if !is_function || line.trim_end().ends_with([';', '}']) {
+            // A declaration, or a function of one line.
             continue;
         }
         let indent = line.len() - trimmed.len();
