@@ -1,5 +1,5 @@
-//! Fair queueing: deficit round robin, one turn for each flow; with flows that are sparse first and CoDel for each flow it is
-//! fq_codel.
+//! Fair queueing: deficit round robin, one turn for each flow; with flows that are sparse first and `CoDel` for each flow it is
+//! `fq_codel`.
 //!
 //! # Law
 //! Each flow has a line and a deficit. At its turn it sends while its deficit is above zero, each packet costing its bytes;
@@ -39,7 +39,7 @@ impl FairParams {
         Self { quantum: Bytes::new(1514), sparse_first: false, marking: None }
     }
 
-    /// fq_codel with the defaults of RFC 8290 section 5.2.
+    /// `fq_codel` with the defaults of RFC 8290 section 5.2.
     pub const fn fq_codel() -> Self {
         Self {
             quantum: Bytes::new(1514),

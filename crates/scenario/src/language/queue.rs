@@ -38,7 +38,7 @@ pub enum DisciplineName {
     Fifo,
     /// One turn for each flow (deficit round robin).
     Drr,
-    /// That, with flows that send little first, and CoDel for each (RFC 8290).
+    /// That, with flows that send little first, and `CoDel` for each (RFC 8290).
     FqCodel,
 }
 

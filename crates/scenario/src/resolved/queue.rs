@@ -27,7 +27,7 @@ pub enum ResolvedDiscipline {
         /// What a flow may send in one turn.
         quantum: Size,
     },
-    /// That, with flows that send little first, and CoDel for each.
+    /// That, with flows that send little first, and `CoDel` for each.
     FqCodel {
         /// What a flow may send in one turn.
         quantum: Size,
@@ -38,7 +38,7 @@ pub enum ResolvedDiscipline {
     },
 }
 
-/// RFC 8290 section 5.2.3: packets that an fq_codel queue holds.
+/// RFC 8290 section 5.2.3: packets that an `fq_codel` queue holds.
 const FQ_CODEL_LIMIT: u32 = 10_240;
 
 /// A key and what is wrong with it.
