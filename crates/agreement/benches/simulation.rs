@@ -16,7 +16,7 @@ fn builtin(id: &str, changes: &[&str]) -> Resolved {
 
 fn bench_run(criterion: &mut Criterion, name: &str, scenario: &Resolved) {
     let (network, run) = (scenario.network(), scenario.run_spec(1));
-    criterion.bench_function(name, |bencher| bencher.iter(|| Network::run(black_box(&network), run)));
+    criterion.bench_function(name, |bencher| bencher.iter(|| Network::run(black_box(network), run)));
 }
 
 fn simulations(criterion: &mut Criterion) {
