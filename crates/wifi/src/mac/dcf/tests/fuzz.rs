@@ -147,23 +147,6 @@ impl Case {
         bench
     }
 
-    /// News of a contender's packets come packet by packet, in the order of the offers, and end with `Done`.
-    fn news_name_their_packets(&self, bench: &Bench, c: u32) -> Result<(), TestCaseError> {
-        let mut current = 0;
-        for (_, up) in &bench.up {
-            match *up {
-                Up::Received { from, packet, .. } if from == c => prop_assert_eq!(packet, PacketId(current)),
-                Up::Attempt { by, packet, .. } if by == c => prop_assert_eq!(packet, PacketId(current)),
-                Up::Done { by, packet, .. } if by == c => {
-                    prop_assert_eq!(packet, PacketId(current));
-                    current += 1;
-                }
-                _ => (),
-            }
-        }
-        Ok(())
-    }
-
     /// Every offer ends in one outcome, nothing is received twice, all wakes lie ahead (the bench asserts it), and at the end
     /// the air is idle and every nanosecond booked.
     fn holds(&self) -> Result<(), TestCaseError> {
@@ -200,7 +183,7 @@ impl Case {
             // A broadcast is received by several, or none.
             prop_assert!(received.abs_diff(delivered) <= broadcasts[c] * n, "{received} {delivered}");
             prop_assert!(broadcasts[c] > 0 || received == delivered, "{received} {delivered}");
-            self.news_name_their_packets(&bench, c as u32)?;
+            news_name_their_packets(&bench, c as u32)?;
             let reported = |of_data| {
                 let up = bench.up.iter().map(|(_, up)| *up);
                 up.filter(
@@ -221,6 +204,23 @@ impl Case {
         prop_assert_eq!(bench.air.free_flights.len(), bench.air.flights.len(), "a frame never landed");
         Ok(())
     }
+}
+
+/// News of a contender's packets come packet by packet, in the order of the offers, and end with `Done`.
+fn news_name_their_packets(bench: &Bench, c: u32) -> Result<(), TestCaseError> {
+    let mut current = 0;
+    for (_, up) in &bench.up {
+        match *up {
+            Up::Received { from, packet, .. } if from == c => prop_assert_eq!(packet, PacketId(current)),
+            Up::Attempt { by, packet, .. } if by == c => prop_assert_eq!(packet, PacketId(current)),
+            Up::Done { by, packet, .. } if by == c => {
+                prop_assert_eq!(packet, PacketId(current));
+                current += 1;
+            }
+            _ => (),
+        }
+    }
+    Ok(())
 }
 
 proptest! {
