@@ -159,6 +159,7 @@ impl DcfAir {
             };
             if !goes_on || self.is_watched(there) {
                 next = next.min(self.resume(there, ended));
+                self.stations[node].has_watched = goes_on;
             }
         }
         self.ears = ears;
@@ -173,7 +174,9 @@ impl DcfAir {
         if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts) {
             next = next.min(self.resume(node, now));
         }
-        self.schedule_access(node, next, out);
+        if !goes_on {
+            self.schedule_access(node, next, out);
+        }
     }
 
     /// A frame's last energy reaches one of its near hearers: what it makes of it, and when.
@@ -198,8 +201,8 @@ impl DcfAir {
             })
     }
 
-    /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer.
-    fn resume_hearers(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer, if there is one.
+    fn resume_hearers(&mut self, now: Instant, node: usize, is_answered: bool, out: &mut Effects) {
         let mut next = Instant::NEVER;
         for i in self.ears_of(node) {
             let there = self.ears[i].node as usize;
@@ -207,7 +210,11 @@ impl DcfAir {
                 next = next.min(self.resume(there, now));
             }
         }
-        self.schedule_access(node, next, out);
+        if std::mem::take(&mut self.stations[node].has_watched) || !is_answered {
+            self.schedule_least(node, out);
+        } else {
+            self.schedule_access(node, next, out);
+        }
     }
 
     /// The sender of an RTS or a DATA frame waits for its answer.
@@ -350,7 +357,7 @@ impl DcfAir {
             if !self.far_ears_of(node).any(|i| self.ears[i].node == reply.to) {
                 self.expect_no_answer(now, to, out);
             }
-            return self.resume_hearers(now, to, out);
+            return self.resume_hearers(now, to, false, out);
         }
         for c in self.contenders(node) {
             self.interrupt(node, c, now, by);
@@ -362,7 +369,7 @@ impl DcfAir {
         }
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
-        self.resume_hearers(now, to, out);
+        self.resume_hearers(now, to, true, out);
     }
 
     /// ns-2's DATA frame finds the medium busy after its CTS: another RTS, after a longer back-off.
@@ -380,7 +387,7 @@ impl DcfAir {
         }
         let next = self.resume(node, now);
         self.schedule_access(node, next, out);
-        self.resume_hearers(now, to, out);
+        self.resume_hearers(now, to, false, out);
         self.book(c, now);
     }
 
