@@ -23,7 +23,7 @@ mod warn;
 pub use build::World;
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
-pub use fluid::FluidRun;
+pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckPriority, AckTimeout, AqmLaw, BackoffLaw, BackoffUnitName, CategoryName, CategoryTable, Connections,
     Drop, Flow, FlowPattern, Fluid, FluidModel, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, Link,

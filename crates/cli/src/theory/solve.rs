@@ -33,7 +33,10 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     if options.json {
         return print(&format!("{:#}\n", as_json(&options.scenario, &optimum)));
     }
-    print(&as_text(&optimum))
+    let given_up = optimum.by_clarabel && solver == Solver::Own;
+    let note =
+        if given_up { "Found by Clarabel: evenair's own method stopped short of the optimum.\n" } else { "" };
+    print(&(as_text(&optimum) + note))
 }
 
 /// Shares of time from exponents, or exponents from rates.
@@ -84,6 +87,7 @@ fn as_json(scenario: &str, optimum: &Optimum) -> Value {
         "independent_sets": sets.collect::<Vec<_>>(),
         "objective": optimum.value.map(|(value, _)| value),
         "bound": optimum.value.map(|(_, bound)| bound),
+        "solver": if optimum.by_clarabel { "clarabel" } else { "own" },
         "residuals": optimum.residuals.map(|r| json!({
             "primal": r.primal, "dual": r.dual, "stationarity": r.stationarity,
             "complementarity": r.complementarity, "gap": r.gap,

@@ -5,7 +5,9 @@ use super::schedule::Pricing;
 use super::{Failure, Problem, Solution, Wire};
 use crate::Utility;
 use clarabel::algebra::CscMatrix;
-use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
+use clarabel::solver::{
+    DefaultSettingsBuilder, DefaultSolution, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
+};
 use evenair_topology::IndependentSets;
 
 /// Rows `a·x + s = b`, `s` in the cone that the row belongs to.
@@ -24,28 +26,104 @@ impl Rows {
     }
 }
 
-/// The most independent sets that are written out.
+/// Up to so many independent sets all are written out; beyond, and without entropy, they are generated.
 const SETS_MAX: usize = 20_000;
+const ROUNDS_MAX: usize = 100;
+/// How many sets a round brings.
+const FOUND_MAX: usize = 8;
+
+/// What Clarabel found.
+struct Point {
+    x: Vec<f64>,
+    multipliers: Vec<f64>,
+    steps: u32,
+}
 
 impl Problem {
-    /// Solves the problem by Clarabel, with every independent set written out; for α of 1 and 2 and wires with a bound.
+    /// Solves the problem by Clarabel, for α-fair utilities and wires with a bound; every independent set is written out where they
+    /// are few, and with entropy, else they are generated.
     ///
-    /// Variables: rates x, then u with utility = weight·u (`u ≤ −1/x` or `u ≤ log x`), shares τ, entropies `h ≤ −τ log τ`.
+    /// Variables: rates x, then u with utility = weight·u (`u ≤ x^(1−α)/(1−α)` or `u ≤ log x`), shares τ, entropies
+    /// `h ≤ −τ log τ`.
     ///
     /// # Errors
     /// As [`Self::solve`], and if the problem is not of this kind or Clarabel does not converge.
     pub fn solve_by_cones(&self) -> Result<Solution, Failure> {
         self.check()?;
-        let sets = IndependentSets::of(&self.air)?;
-        if sets.len() > SETS_MAX {
+        let pricing = self.beta.is_none().then(|| Pricing::new(self));
+        let all = IndependentSets::of(&self.air).map_err(Failure::from).and_then(|sets| {
             let limit = SETS_MAX;
-            return Err(Failure::TooLarge(evenair_topology::TooLarge { links: self.air.links(), limit }));
+            if sets.len() > limit {
+                return Err(Failure::TooLarge(evenair_topology::TooLarge { links: self.air.links(), limit }));
+            }
+            let set = |&mask: &u64| IndependentSets::members(mask).map(|l| l as u32).collect::<Vec<u32>>();
+            Ok(sets.masks().iter().map(set).collect::<Vec<_>>())
+        });
+        let (sets, Point { x, multipliers, steps }) = match (all, &pricing) {
+            (Ok(sets), _) => {
+                let point = self.with_sets(&sets)?;
+                (sets, point)
+            }
+            (Err(_), Some(pricing)) => self.with_generated(pricing)?,
+            (Err(failure), None) => return Err(failure),
+        };
+        let first = 2 * self.flows.len();
+        let mut airtime = vec![0.0; self.air.links()];
+        let mut schedule = Vec::new();
+        for (set, share) in sets.into_iter().zip(&x[first..]).filter(|(_, share)| **share > 0.0) {
+            set.iter().for_each(|&l| airtime[l as usize] += share);
+            schedule.push((set, *share));
         }
+        let entropy = schedule.iter().map(|(_, p)| -p * libm::log(*p)).sum();
+        let prices = multipliers[1..=self.links()].iter().map(|p| p.max(0.0)).collect();
+        let rates = x[..self.flows.len()].to_vec();
+        let found = Found { rates, prices, airtime, schedule, entropy, steps };
+        let solution = self.certified(found, pricing.as_ref())?;
+        Ok(Solution { by_clarabel: true, ..solution })
+    }
+
+    /// Sets that are generated until none is heavier than Clarabel's multipliers allow.
+    fn with_generated(&self, pricing: &Pricing<'_>) -> Result<(Vec<Vec<u32>>, Point), Failure> {
+        let mut sets: Vec<Vec<u32>> = vec![Vec::new()];
+        for component in 0..pricing.components() {
+            // Components are independent: their sets are joined at will.
+            for (i, set) in pricing.first(component).into_iter().enumerate() {
+                if i == sets.len() {
+                    sets.push(Vec::new());
+                }
+                sets[i].extend(set);
+            }
+        }
+        let mut point = self.with_sets(&sets)?;
+        for _ in 0..ROUNDS_MAX {
+            let prices: Vec<f64> = point.multipliers[1..=self.links()].iter().map(|p| p.max(0.0)).collect();
+            let allowed = point.multipliers[0];
+            let mut weights = prices.clone();
+            let known = sets.len();
+            for _ in 0..FOUND_MAX {
+                let set: Vec<u32> =
+                    (0..pricing.components()).flat_map(|c| pricing.heaviest(c, &weights)).collect();
+                let weight: f64 = set.iter().map(|&l| prices[l as usize]).sum();
+                if weight <= allowed * (1.0 + 1e-10) || sets.contains(&set) {
+                    break;
+                }
+                set.iter().for_each(|&l| weights[l as usize] *= 0.7);
+                sets.push(set);
+            }
+            if sets.len() == known {
+                break;
+            }
+            point = self.with_sets(&sets)?;
+        }
+        Ok((sets, point))
+    }
+
+    fn with_sets(&self, sets: &[Vec<u32>]) -> Result<Point, Failure> {
         let (n, m) = (self.flows.len(), sets.len());
         let (u, tau, h) = (n, 2 * n, 2 * n + m);
         let columns = 2 * n + m + if self.beta.is_some() { m } else { 0 };
         let mut objective = vec![0.0; columns];
-        let mut rows = self.link_rows(&sets)?;
+        let mut rows = self.link_rows(sets)?;
         for (s, flow) in self.flows.iter().enumerate() {
             objective[u + s] = -Self::utility_rows(flow, s, u + s, &mut rows)?;
             objective[s] = flow.fixed_price;
@@ -60,41 +138,30 @@ impl Problem {
                 objective[h + i] = -1.0 / beta;
             }
         }
-        let (x, z, steps) = run(&rows, &objective)?;
-        let share = |i: usize| x[tau + i].max(0.0);
-        let mut airtime = vec![0.0; self.air.links()];
-        let mut schedule = Vec::new();
-        for (i, &mask) in sets.masks().iter().enumerate() {
-            IndependentSets::members(mask).for_each(|l| airtime[l] += share(i));
-            schedule.push((IndependentSets::members(mask).map(|l| l as u32).collect::<Vec<u32>>(), share(i)));
-        }
-        let entropy = schedule.iter().filter(|(_, p)| *p > 0.0).map(|(_, p)| -p * libm::log(*p)).sum();
-        let prices = z[1..=self.links()].iter().map(|p| p.max(0.0)).collect();
-        let found = Found { rates: x[..n].to_vec(), prices, airtime, schedule, entropy, steps };
-        let pricing = self.beta.is_none().then(|| Pricing::new(self));
-        self.certified(found, pricing.as_ref())
+        run(&rows, &objective)
     }
 
     /// Shares add up to one, loads fit, shares are not negative.
-    fn link_rows(&self, sets: &IndependentSets) -> Result<Rows, Failure> {
+    fn link_rows(&self, sets: &[Vec<u32>]) -> Result<Rows, Failure> {
         let (n, m) = (self.flows.len(), sets.len());
         let mut rows = Rows::default();
         rows.push(&(0..m).map(|i| (2 * n + i, 1.0)).collect::<Vec<_>>(), 1.0);
-        for l in 0..self.links() {
-            let load =
-                |s: usize| self.flows[s].loads.iter().filter(|(k, _)| *k == l).map(|(_, a)| a).sum::<f64>();
-            let mut row: Vec<(usize, f64)> = (0..n).map(|s| (s, load(s))).filter(|(_, a)| *a > 0.0).collect();
+        let mut links: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.links()];
+        for (s, flow) in self.flows.iter().enumerate() {
+            flow.loads.iter().for_each(|&(l, a)| links[l].push((s, a)));
+        }
+        for (i, set) in sets.iter().enumerate() {
+            set.iter().for_each(|&l| links[l as usize].push((2 * n + i, -1.0)));
+        }
+        for (l, row) in links.iter().enumerate() {
             let right = match l.checked_sub(self.air.links()).map(|w| self.wires[w]) {
                 Some(Wire::Capacity(capacity)) => capacity,
                 Some(_) => {
                     return Err(Failure::Malformed("Clarabel is asked for wires with a bound only".into()));
                 }
-                None => {
-                    row.extend((0..m).filter(|&i| sets.masks()[i] >> l & 1 == 1).map(|i| (2 * n + i, -1.0)));
-                    0.0
-                }
+                None => 0.0,
             };
-            rows.push(&row, right - self.background_of(l));
+            rows.push(row, right - self.background_of(l));
         }
         for i in 0..m {
             rows.push(&[(2 * n + i, -1.0)], 0.0);
@@ -123,13 +190,31 @@ impl Problem {
                 rows.cones.push(SupportedConeT::SecondOrderConeT(3));
                 Ok(weight)
             }
-            _ => Err(Failure::Malformed("Clarabel is asked for α = 1 and α = 2 only".into())),
+            Utility::AlphaFair { weight, alpha } if alpha > 1.0 => {
+                // s = −(α−1)u, s·x^(α−1) ≥ 1: (s, x, 1) in the power cone of 1/α
+                rows.push(&[(u, alpha - 1.0)], 0.0);
+                rows.push(&[(x, -1.0)], 0.0);
+                rows.push(&[], 1.0);
+                rows.cones.push(SupportedConeT::PowerConeT(1.0 / alpha));
+                Ok(weight)
+            }
+            Utility::AlphaFair { weight, alpha } => {
+                // (1−α)u ≤ x^(1−α): (x, 1, (1−α)u) in the power cone of 1−α
+                rows.push(&[(x, -1.0)], 0.0);
+                rows.push(&[], 1.0);
+                rows.push(&[(u, alpha - 1.0)], 0.0);
+                rows.cones.push(SupportedConeT::PowerConeT(1.0 - alpha));
+                Ok(weight)
+            }
+            Utility::LossyConnections { .. } | Utility::Given(_) => {
+                Err(Failure::Malformed("Clarabel is asked for α-fair utilities only".into()))
+            }
         }
     }
 }
 
 /// Clarabel's variables and multipliers, and its iterations.
-fn run(rows: &Rows, objective: &[f64]) -> Result<(Vec<f64>, Vec<f64>, u32), Failure> {
+fn run(rows: &Rows, objective: &[f64]) -> Result<Point, Failure> {
     let (is, (js, xs)): (Vec<usize>, (Vec<usize>, Vec<f64>)) =
         rows.entries.iter().map(|&(i, j, x)| (i, (j, x))).unzip();
     let matrix = CscMatrix::new_from_triplets(rows.right.len(), objective.len(), is, js, xs);
@@ -141,7 +226,8 @@ fn run(rows: &Rows, objective: &[f64]) -> Result<(Vec<f64>, Vec<f64>, u32), Fail
     solver.solve();
     match solver.solution.status {
         SolverStatus::Solved | SolverStatus::AlmostSolved => {
-            Ok((solver.solution.x, solver.solution.z, solver.solution.iterations))
+            let DefaultSolution { x, z, iterations, .. } = solver.solution;
+            Ok(Point { x, multipliers: z, steps: iterations })
         }
         SolverStatus::PrimalInfeasible => Err(Failure::Infeasible("Clarabel finds no allocation".into())),
         status => Err(failed(format!("{status:?}"))),

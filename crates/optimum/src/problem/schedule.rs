@@ -6,17 +6,22 @@
 //! the master allows, the heaviest independent set under the current prices. None left is the certificate of the optimum;
 //! a bound on the heaviest is a bound on how far the optimum can be.
 
+mod ladder;
 mod master;
 mod pricing;
 
-pub(super) use pricing::Pricing;
+pub(crate) use master::side_by_side;
+pub(crate) use pricing::Pricing;
 
 use super::certificate::Found;
 use super::{Failure, Problem, Solution};
+use ladder::Rung;
 use master::Master;
 
 /// Complementarity at which the master counts as solved, relative to the objective's scale.
 const GAP: f64 = 1e-11;
+/// Up to this α prices differ little enough to be found at once.
+const GENTLE: f64 = 2.5;
 const ROUNDS_MAX: u32 = 2_000;
 /// Links beyond which the master's dense matrices would take hours.
 const LINKS_MAX: usize = 2_000;
@@ -32,20 +37,65 @@ pub(super) fn solve(problem: &Problem) -> Result<Solution, Failure> {
     }
     check_background(problem)?;
     let pricing = Pricing::new(problem);
-    let mut master = Master::new(problem, &pricing);
-    generate(&mut master, &pricing, GAP);
-    finish(problem, &pricing, &master)
+    match ladder::alphas(problem) {
+        Some(alphas) if alphas.last().is_some_and(|alpha| *alpha > GENTLE) => {
+            climb(problem, &pricing, &alphas)
+        }
+        rungs => {
+            let mut master = Master::new(problem, &pricing);
+            generate(&mut master, &pricing, GAP);
+            match (finish(problem, &pricing, &master), rungs) {
+                (Err(Failure::NotConverged(_)), Some(alphas)) => climb(problem, &pricing, &alphas),
+                (done, _) => done,
+            }
+        }
+    }
+}
+
+/// Solves for one α after the other, each from where the last one ended.
+fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Solution, Failure> {
+    let share = 1.0 / problem.flows.len() as f64;
+    let even = |flow: &super::Flow| {
+        share / flow.loads.iter().map(|&(l, a)| a / problem.capacity(l)).sum::<f64>().max(1e-300)
+    };
+    let mut rates: Vec<f64> = problem.flows.iter().map(even).collect();
+    let mut sets = Master::new(problem, pricing).into_sets();
+    let mut before: Option<(Rung, Vec<f64>)> = None;
+    let mut steps = 0;
+    // The last α twice: the second time in its own rates.
+    for (i, &alpha) in alphas.iter().chain(alphas.last()).enumerate() {
+        let is_last = i == alphas.len();
+        let mut rung = Rung::new(problem, alpha, &rates);
+        if let Some((before, prices)) = &before {
+            rung.follow(before, prices);
+        }
+        let mut master = Master::again(&rung.problem, pricing, &rung.prices, sets);
+        generate(&mut master, pricing, if is_last { GAP } else { 1e-6 });
+        let prices = master.prices();
+        steps += master.steps;
+        if is_last {
+            let found = Ended { prices: rung.own_prices(&prices), schedule: master.schedule(), steps };
+            return certify(problem, pricing, found);
+        }
+        rates = rung.rates(&prices);
+        sets = master.into_sets();
+        before = Some((rung, prices));
+    }
+    unreachable!("the last rung returns")
 }
 
 /// Generates sets until none is heavier than the master allows, and the master is solved this well.
 fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
     let rounds = if pricing.is_exact() { ROUNDS_MAX } else { ROUNDS_MAX_INEXACT };
+    let mut last = f64::INFINITY;
     for _ in 0..rounds {
         let (columns, worst) = master.priced(pricing, &master.prices());
         let closed = columns.is_empty() || worst < 0.1 * gap;
-        if closed && master.gap() < gap {
+        // Rounding may hold the gap above its goal: where many steps no longer halve it nothing will.
+        if closed && (master.gap() < gap || master.gap() > 0.5 * last) {
             return;
         }
+        last = if closed { master.gap() } else { f64::INFINITY };
         if !closed {
             master.add(columns);
         }
@@ -95,9 +145,20 @@ fn check_background(problem: &Problem) -> Result<(), Failure> {
 }
 
 fn finish(problem: &Problem, pricing: &Pricing<'_>, master: &Master<'_>) -> Result<Solution, Failure> {
-    let prices = master.prices();
+    let found = Ended { prices: master.prices(), schedule: master.schedule(), steps: master.steps };
+    certify(problem, pricing, found)
+}
+
+/// Where a master ended.
+struct Ended {
+    prices: Vec<f64>,
+    schedule: Vec<(Vec<u32>, f64)>,
+    steps: u32,
+}
+
+fn certify(problem: &Problem, pricing: &Pricing<'_>, ended: Ended) -> Result<Solution, Failure> {
+    let Ended { prices, schedule, steps } = ended;
     let mut rates: Vec<f64> = problem.flows.iter().map(|f| f.utility.rate(f.price(&prices))).collect();
-    let schedule = master.schedule();
     let mut airtime = vec![0.0; problem.air.links()];
     for (set, share) in &schedule {
         for &l in set {
@@ -120,7 +181,7 @@ fn finish(problem: &Problem, pricing: &Pricing<'_>, master: &Master<'_>) -> Resu
     }
     rates.iter_mut().for_each(|x| *x *= fits);
     let entropy = schedule.iter().map(|(_, share)| -share * libm::log(*share)).sum();
-    let found = Found { rates, prices, airtime, schedule, entropy, steps: master.steps };
+    let found = Found { rates, prices, airtime, schedule, entropy, steps };
     let solution = problem.certified(found, Some(pricing))?;
     let converged = solution.residuals.primal.max(solution.residuals.dual) < Solution::TOLERANCE;
     let exact = pricing.is_exact() && problem.beta.is_none();
