@@ -22,6 +22,8 @@ use master::Master;
 const GAP: f64 = 1e-11;
 /// Up to this α prices differ little enough to be found at once.
 const GENTLE: f64 = 2.5;
+/// How often the last α is taken.
+const AGAIN: usize = 6;
 const ROUNDS_MAX: u32 = 2_000;
 /// Links beyond which the master's dense matrices would take hours.
 const LINKS_MAX: usize = 2_000;
@@ -62,26 +64,33 @@ fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Sol
     let mut sets = Master::new(problem, pricing).into_sets();
     let mut before: Option<(Rung, Vec<f64>)> = None;
     let mut steps = 0;
-    // The last α twice: the second time in its own rates.
-    for (i, &alpha) in alphas.iter().chain(alphas.last()).enumerate() {
-        let is_last = i == alphas.len();
+    let mut best = Failure::BadlyScaled("prices of the flows differ beyond what the arithmetic holds".into());
+    // The last α is taken again in its own rates until it is exact.
+    let again = alphas.last().into_iter().cycle().take(AGAIN);
+    for (i, &alpha) in alphas.iter().chain(again).enumerate() {
         let mut rung = Rung::new(problem, alpha, &rates);
         if let Some((before, prices)) = &before {
             rung.follow(before, prices);
         }
         let mut master = Master::again(&rung.problem, pricing, &rung.prices, sets);
-        generate(&mut master, pricing, if is_last { GAP } else { 1e-6 });
+        generate(&mut master, pricing, if i < alphas.len() { 1e-6 } else { GAP });
         let prices = master.prices();
         steps += master.steps;
-        if is_last {
+        if i >= alphas.len() {
             let found = Ended { prices: rung.own_prices(&prices), schedule: master.schedule(), steps };
-            return certify(problem, pricing, found);
+            match certify(problem, pricing, found) {
+                Ok(solution) => return Ok(solution),
+                Err(failure) => best = failure,
+            }
         }
-        rates = rung.rates(&prices);
+        let next = rung.rates(&prices);
+        if next.iter().all(|x| x.is_finite() && *x > 0.0) {
+            rates = next;
+        }
         sets = master.into_sets();
         before = Some((rung, prices));
     }
-    unreachable!("the last rung returns")
+    Err(best)
 }
 
 /// Generates sets until none is heavier than the master allows, and the master is solved this well.
