@@ -80,11 +80,10 @@ fn theory_stages(base: &Scenario) -> Result<Theoretical> {
             && let warning = run.warning()
             && let Some((_, view)) = run.rest
         {
-            match run.overloaded.is_empty() {
-                true => {
-                    stages.push(stage("fluid model at rest", "the law, against the fixed point", view.rates))
-                }
-                false => notes.extend(warning.map(|w| format!("The fluid model at rest is left out. {w}"))),
+            if run.overloaded.is_empty() {
+                stages.push(stage("fluid model at rest", "the law, against the fixed point", view.rates));
+            } else {
+                notes.extend(warning.map(|w| format!("The fluid model at rest is left out. {w}")));
             }
         }
         let delivered = point.theory.flows.iter().zip(&point.rates_pps).map(|(flow, x)| {
