@@ -1,6 +1,6 @@
 //! The problem library at the sizes that tests have no time for: `cargo run --release -p evenair-optimum --example library`.
 //!
-//! Arguments: objectives (`max-min` or an α) and numbers of links, such as `max-min 10 30 100 200`; without any, those of
+//! Arguments: objectives (`max-min` or an α), numbers of links and shapes, such as `max-min 10 30 100 200 Chain`; without any, those of
 //! docs/performance.md.
 #![allow(
     clippy::print_stdout,
@@ -49,6 +49,9 @@ fn solved(mesh: &Mesh, objective: &str, beta: Option<f64>) -> Result<f64, String
 fn main() {
     let (sizes, objectives): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|word| word.parse::<usize>().is_ok_and(|n| n >= 10));
+    let (shapes, objectives): (Vec<String>, Vec<String>) =
+        objectives.into_iter().partition(|word| Shape::ALL.iter().any(|shape| format!("{shape:?}") == *word));
+    let is_asked = |shape: &&Shape| shapes.is_empty() || shapes.contains(&format!("{shape:?}"));
     let mut sizes: Vec<usize> = sizes.iter().filter_map(|n| n.parse().ok()).collect();
     let mut objectives = objectives;
     if sizes.is_empty() {
@@ -65,7 +68,8 @@ fn main() {
             objective.split_once('@').map_or((&objective[..], None), |(o, b)| (o, b.parse().ok()));
         for &links in &sizes {
             let (mut times, mut worst, mut count) = (Vec::new(), 0.0f64, 0);
-            for (shape, spread) in Shape::ALL.iter().flat_map(|shape| SPREADS.map(|spread| (*shape, spread)))
+            for (shape, spread) in
+                Shape::ALL.iter().filter(is_asked).flat_map(|shape| SPREADS.map(|spread| (*shape, spread)))
             {
                 for seed in 0..seeds {
                     let problem = mesh(shape, links, spread, seed);

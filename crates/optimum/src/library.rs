@@ -2,7 +2,7 @@
 
 use crate::max_min::{Demand, fill_exactly};
 use crate::meshes::{Mesh, Shape, mesh};
-use crate::{Flow, Problem, Solution, Utility};
+use crate::{Failure, Flow, Problem, Solution, Utility};
 
 /// Rates and weights alike, and each spread over two decades.
 const SPREADS: [(f64, f64); 2] = [(0.0, 0.0), (1.0, 1.0)];
@@ -63,10 +63,12 @@ fn utilities_are_maximised_on_ordinary_meshes() {
     assert_eq!(count, 120);
 }
 
-/// With a large α prices differ by more than numbers hold, here and there: an error says so, and no answer passes for exact that
-/// is not. How many are solved may only grow.
+/// What is not solved, by name: Clarabel and ours both end 6e-6 short in the first, where weights and costs over two decades leave
+/// flows of no account; in the second prices of flows differ by the 50th power of their rates. An error says so.
+const UNSOLVED: [&str; 2] = ["α = 5, Links 20 (1.0, 1.0) 0", "α = 50, Links 10 (1.0, 1.0) 1"];
+
 #[test]
-fn large_alphas_are_solved_or_say_that_they_are_not() {
+fn large_alphas_are_solved_but_for_those_that_are_named() {
     let (mut solved, mut unsolved) = (0, Vec::new());
     for alpha in [5.0, 10.0, 50.0] {
         each(&[10, 20], &SPREADS, 2, |name, mesh| match problem(mesh, alpha, None).solve() {
@@ -74,10 +76,35 @@ fn large_alphas_are_solved_or_say_that_they_are_not() {
                 assert!(solution.is_exact(), "α = {alpha}, {name}: {:?}", solution.residuals);
                 solved += 1;
             }
-            Err(failure) => unsolved.push(format!("α = {alpha}, {name}: {failure}")),
+            Err(Failure::NotConverged(_)) => unsolved.push(format!("α = {alpha}, {name}")),
+            Err(failure) => panic!("α = {alpha}, {name}: {failure}"),
         });
     }
-    assert!(solved >= 114, "{solved} of 120; not: {unsolved:#?}");
+    assert_eq!((solved, unsolved), (118, UNSOLVED.map(String::from).to_vec()));
+}
+
+/// Chains and cells have chordal conflict graphs, and any size and spread of rates is a matter of divisions.
+#[test]
+fn chains_and_cells_of_any_size_are_filled() {
+    for (shape, spread) in [(Shape::Chain, (0.0, 0.0)), (Shape::Chain, (1.5, 3.0)), (Shape::Cell, (3.0, 0.0))]
+    {
+        let mesh = mesh(shape, 120, spread, 1);
+        let demand = |(loads, weight): (&Vec<(usize, f64)>, &f64)| Demand {
+            weight: *weight,
+            ..Demand::new(loads.clone())
+        };
+        let demands: Vec<Demand> = mesh.loads.iter().zip(&mesh.weights).map(demand).collect();
+        let proof = fill_exactly(&mesh.air, &[], &demands).unwrap().proof.unwrap();
+        assert!(proof.residuals.worst() < Solution::TOLERANCE, "{shape:?}: {:?}", proof.residuals);
+        let mut airtime = vec![0.0; mesh.air.links()];
+        for (set, share) in &proof.schedule {
+            assert!(set.iter().all(|&l| set.iter().all(|&m| !mesh.air.conflict(l as usize, m as usize))));
+            set.iter().for_each(|&l| airtime[l as usize] += share);
+        }
+        for (scheduled, told) in airtime.iter().zip(&proof.airtime) {
+            assert!((scheduled - told).abs() < 1e-9, "{shape:?}: {scheduled} of {told}");
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,9 @@
 //! Two regions: constraints that are each a sum of loads ([Jam10] eq. (4.7): wires, cliques, collision domains), where the
 //! next to fill is a division; and the exact capacity region of CSMA, where it is a linear programme over independent sets.
 
+mod chordal;
 mod exact;
+mod interior;
 
 pub use exact::fill_exactly;
 

@@ -14,7 +14,7 @@ mod schedule;
 
 pub(crate) use certificate::{Filled, max_min_residuals};
 pub use entropic::Near;
-pub(crate) use schedule::{Pricing, side_by_side};
+pub(crate) use schedule::{Pricing, Sets, priced, side_by_side};
 
 use crate::{Utility, Wire};
 use evenair_topology::ConflictGraph;
@@ -208,6 +208,13 @@ impl Problem {
             }
         }
         loads
+    }
+
+    /// Rates at which each flow takes an equal share of what it crosses.
+    pub(crate) fn even_rates(&self) -> Vec<f64> {
+        let share = 1.0 / self.flows.len() as f64;
+        let load = |flow: &Flow| flow.loads.iter().map(|&(l, a)| a / self.capacity(l)).sum::<f64>();
+        self.flows.iter().map(|flow| share / load(flow).max(1e-300)).collect()
     }
 
     /// The scale of the objective: `Σ x U'(x)` where each flow has an equal share of what it crosses.

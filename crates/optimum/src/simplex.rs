@@ -42,8 +42,9 @@ pub(crate) struct Simplex {
     shifts: Vec<f64>,
     right: Vec<f64>,
     goal: usize,
-    /// Pivots since the last factorisation.
+    /// Pivots since the last factorisation, and all.
     fresh: u32,
+    pivots: usize,
     lot: u64,
     /// How much each column would raise the goal, and how long its edge is, roughly (devex): the steepest is taken.
     gains: Vec<f64>,
@@ -70,6 +71,7 @@ impl Simplex {
             right,
             goal: rows,
             fresh: 0,
+            pivots: 0,
             lot: 1,
             gains: Vec::new(),
             lengths: Vec::new(),
@@ -87,6 +89,11 @@ impl Simplex {
     /// What a column is worth.
     pub(crate) fn value(&self, column: usize) -> f64 {
         self.basis.iter().position(|&j| j == column).map_or(0.0, |i| self.values[i].max(0.0))
+    }
+
+    /// How many columns have entered so far.
+    pub(crate) const fn pivots(&self) -> usize {
+        self.pivots
     }
 
     /// What the goal is worth.
@@ -246,6 +253,7 @@ impl Simplex {
         self.is_basic[entering] = true;
         self.basis[row] = entering;
         self.fresh += 1;
+        self.pivots += 1;
     }
 
     /// Inverts the basis afresh; false if it has become singular.

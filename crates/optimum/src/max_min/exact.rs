@@ -7,7 +7,7 @@
 //! close the last one came to a corner, and the next goes on from the vertex where it ended. The prices are kept: they are
 //! what the certificate checks.
 
-use super::{Demand, Fair, Proof, check};
+use super::{Demand, Fair, Proof, check, chordal, interior};
 use crate::problem::{Failure, Filled, Flow, Pricing, Problem, Solution, max_min_residuals, side_by_side};
 use crate::simplex::{Column, Simplex, Stop};
 use crate::{Utility, Wire};
@@ -21,6 +21,10 @@ const HELD: f64 = 1e-3;
 /// How many sets one search brings at most, per component.
 const FOUND_MAX: usize = 8;
 const SEARCHES_MAX: u32 = 3_000;
+/// Up to so many links the simplex method comes first, beyond it the interior-point method.
+const LINKS_BY_VERTICES: usize = 80;
+/// Pivots times rows squared, after which the simplex method gives up: a second or two.
+const WORK_MAX: usize = 1_500_000_000;
 
 /// Fills the exact capacity region: links of the air by their conflict graph, then wires.
 ///
@@ -43,9 +47,20 @@ pub fn fill_exactly(air: &ConflictGraph, wires: &[f64], demands: &[Demand]) -> R
     if !pricing.is_exact() {
         return Err(Failure::TooLarge(TooLarge { links: air.links(), limit: crate::ProductForm::SIZE_MAX }));
     }
-    let mut filling = Filling::new(&problem, &pricing, demands);
-    filling.run()?;
-    filling.finish()
+    let by_vertices = || {
+        let mut filling = Filling::new(&problem, &pricing, demands);
+        filling.run()?;
+        filling.finish()
+    };
+    if let Some(fair) = chordal::fill(&problem, &pricing, demands)? {
+        return Ok(fair);
+    }
+    // Vertices are exact to the last digits, whatever the rates; on large meshes there are many on the way.
+    if air.links() <= LINKS_BY_VERTICES {
+        by_vertices().or_else(|why| interior::fill(&problem, &pricing, demands).map_err(|_| why))
+    } else {
+        interior::fill(&problem, &pricing, demands).or_else(|_| by_vertices())
+    }
 }
 
 struct Filling<'a> {
@@ -209,7 +224,8 @@ impl<'a> Filling<'a> {
         for _ in 0..SEARCHES_MAX {
             let tolerance = GAP * (level + self.programme.goal()).max(1e-9);
             let tolerance = tolerance.max(self.programme.rounding());
-            if self.programme.improve(tolerance) == Stop::Failed {
+            let is_lost = self.programme.improve(tolerance) == Stop::Failed;
+            if is_lost || self.programme.pivots() * right.len() * right.len() > WORK_MAX {
                 return None;
             }
             let prices = self.programme.prices();

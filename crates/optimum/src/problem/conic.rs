@@ -1,7 +1,7 @@
 //! The second choice of solver: the same problems as cones, for Clarabel's interior-point method.
 
 use super::certificate::Found;
-use super::schedule::Pricing;
+use super::schedule::{AGAIN, Pricing, Rung, ladder};
 use super::{Failure, Problem, Solution, Wire};
 use crate::Utility;
 use clarabel::algebra::CscMatrix;
@@ -29,6 +29,8 @@ impl Rows {
 /// Up to so many independent sets all are written out; beyond, and without entropy, they are generated.
 const SETS_MAX: usize = 20_000;
 const ROUNDS_MAX: usize = 100;
+/// What is further from its optimality conditions than this is not even a second opinion.
+const OPINION: f64 = 1e-4;
 /// How many sets a round brings.
 const FOUND_MAX: usize = 8;
 
@@ -51,6 +53,63 @@ impl Problem {
     pub fn solve_by_cones(&self) -> Result<Solution, Failure> {
         self.check()?;
         let pricing = self.beta.is_none().then(|| Pricing::new(self));
+        let rungs = ladder::alphas(self).filter(|_| self.beta.is_none());
+        let solution = if let Some(alphas) = rungs {
+            self.by_rungs(&alphas, pricing.as_ref())?
+        } else {
+            let (sets, point) = self.by_cones(pricing.as_ref())?;
+            self.read_off(sets, point, pricing.as_ref())?
+        };
+        // Where the bound is one of a heaviest set that is not known it says nothing against the allocation.
+        let is_sure = pricing.as_ref().is_none_or(Pricing::is_exact);
+        if is_sure && solution.residuals.worst() > OPINION {
+            return Err(Failure::NotConverged(solution.residuals));
+        }
+        Ok(Solution { by_clarabel: true, ..solution })
+    }
+
+    /// One α after the other, each in units in which the last one's rates are one: with a large α the terms of the objective
+    /// differ by `(x/x')^α`, and Clarabel would see the greatest only. The best of the last α's answers.
+    fn by_rungs(&self, alphas: &[f64], pricing: Option<&Pricing<'_>>) -> Result<Solution, Failure> {
+        let mut rates = self.even_rates();
+        let mut best: Option<Solution> = None;
+        let mut failure =
+            Failure::BadlyScaled("prices of the flows differ beyond what the arithmetic holds".into());
+        let again = alphas.last().into_iter().cycle().take(AGAIN);
+        for (i, &alpha) in alphas.iter().chain(again).enumerate() {
+            let rung = Rung::new(self, alpha, &rates);
+            let (sets, mut point) = match rung.problem.by_cones(pricing) {
+                Ok(found) => found,
+                Err(why) if best.is_none() => {
+                    failure = why;
+                    continue;
+                }
+                Err(_) => break,
+            };
+            for (x, unit) in point.x.iter_mut().zip(&rates) {
+                *x = (*x * unit).max(1e-300);
+            }
+            let prices = rung.own_prices(&point.multipliers[1..=self.links()]);
+            point.multipliers[1..=self.links()].copy_from_slice(&prices);
+            rates.copy_from_slice(&point.x[..self.flows.len()]);
+            if i + 1 < alphas.len() {
+                continue;
+            }
+            match self.read_off(sets, point, pricing) {
+                Ok(found) if best.as_ref().is_none_or(|b| found.residuals.worst() < b.residuals.worst()) => {
+                    best = Some(found);
+                }
+                Ok(_) => break, // no longer better: as close as Clarabel comes
+                Err(why) => failure = why,
+            }
+            if best.as_ref().is_some_and(|b| b.residuals.worst() < 1e-2 * Solution::TOLERANCE) {
+                break;
+            }
+        }
+        best.ok_or(failure)
+    }
+
+    fn by_cones(&self, pricing: Option<&Pricing<'_>>) -> Result<(Vec<Vec<u32>>, Point), Failure> {
         let all = IndependentSets::of(&self.air).map_err(Failure::from).and_then(|sets| {
             let limit = SETS_MAX;
             if sets.len() > limit {
@@ -59,14 +118,25 @@ impl Problem {
             let set = |&mask: &u64| IndependentSets::members(mask).map(|l| l as u32).collect::<Vec<u32>>();
             Ok(sets.masks().iter().map(set).collect::<Vec<_>>())
         });
-        let (sets, Point { x, multipliers, steps }) = match (all, &pricing) {
+        match (all, pricing) {
             (Ok(sets), _) => {
                 let point = self.with_sets(&sets)?;
-                (sets, point)
+                Ok((sets, point))
             }
-            (Err(_), Some(pricing)) => self.with_generated(pricing)?,
-            (Err(failure), None) => return Err(failure),
-        };
+            (Err(_), Some(pricing)) => self.with_generated(pricing),
+            (Err(failure), None) => Err(failure),
+        }
+    }
+
+    /// What Clarabel's variables and multipliers mean, checked.
+    fn read_off(
+        &self,
+        sets: Vec<Vec<u32>>,
+        point: Point,
+        pricing: Option<&Pricing<'_>>,
+    ) -> Result<Solution, Failure> {
+        let Point { x, multipliers, steps } = point;
+        debug_assert!(x.len() >= 2 * self.flows.len() + sets.len() && multipliers.len() > self.links());
         let first = 2 * self.flows.len();
         let mut airtime = vec![0.0; self.air.links()];
         let mut schedule = Vec::new();
@@ -78,8 +148,7 @@ impl Problem {
         let prices = multipliers[1..=self.links()].iter().map(|p| p.max(0.0)).collect();
         let rates = x[..self.flows.len()].to_vec();
         let found = Found { rates, prices, airtime, schedule, entropy, steps };
-        let solution = self.certified(found, pricing.as_ref())?;
-        Ok(Solution { by_clarabel: true, ..solution })
+        self.certified(found, pricing)
     }
 
     /// Sets that are generated until none is heavier than Clarabel's multipliers allow.

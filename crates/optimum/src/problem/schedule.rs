@@ -6,7 +6,7 @@
 //! the master allows, the heaviest independent set under the current prices. None left is the certificate of the optimum;
 //! a bound on the heaviest is a bound on how far the optimum can be.
 
-mod ladder;
+pub(super) mod ladder;
 mod master;
 mod pricing;
 
@@ -15,7 +15,7 @@ pub(crate) use pricing::Pricing;
 
 use super::certificate::Found;
 use super::{Failure, Problem, Solution};
-use ladder::Rung;
+pub(super) use ladder::Rung;
 use master::Master;
 
 /// Complementarity at which the master counts as solved, relative to the objective's scale.
@@ -23,7 +23,7 @@ const GAP: f64 = 1e-11;
 /// Up to this α prices differ little enough to be found at once.
 const GENTLE: f64 = 2.5;
 /// How often the last α is taken.
-const AGAIN: usize = 6;
+pub(super) const AGAIN: usize = 6;
 const ROUNDS_MAX: u32 = 2_000;
 /// Links beyond which the master's dense matrices would take hours.
 const LINKS_MAX: usize = 2_000;
@@ -56,11 +56,7 @@ pub(super) fn solve(problem: &Problem) -> Result<Solution, Failure> {
 
 /// Solves for one α after the other, each from where the last one ended.
 fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Solution, Failure> {
-    let share = 1.0 / problem.flows.len() as f64;
-    let even = |flow: &super::Flow| {
-        share / flow.loads.iter().map(|&(l, a)| a / problem.capacity(l)).sum::<f64>().max(1e-300)
-    };
-    let mut rates: Vec<f64> = problem.flows.iter().map(even).collect();
+    let mut rates = problem.even_rates();
     let mut sets = Master::new(problem, pricing).into_sets();
     let mut before: Option<(Rung, Vec<f64>)> = None;
     let mut steps = 0;
@@ -114,6 +110,29 @@ fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
             return;
         }
     }
+}
+
+/// Independent sets that a master came to know.
+#[derive(Default)]
+pub(crate) struct Sets(Vec<master::Column>);
+
+/// Where the prices of a problem end, with shares of time of the sets that carry it; nothing is checked. Sets and prices that are
+/// known from a like problem are gone on from: the same links must carry something.
+pub(crate) fn priced(
+    problem: &Problem,
+    pricing: &Pricing<'_>,
+    from: &[f64],
+    sets: &mut Sets,
+    gap: f64,
+) -> (Vec<f64>, Vec<(Vec<u32>, f64)>) {
+    if sets.0.is_empty() {
+        sets.0 = Master::new(problem, pricing).into_sets();
+    }
+    let mut master = Master::again(problem, pricing, from, std::mem::take(&mut sets.0));
+    generate(&mut master, pricing, gap);
+    let found = (master.prices(), master.schedule());
+    sets.0 = master.into_sets();
+    found
 }
 
 /// Prices close to the best.

@@ -9,21 +9,21 @@ use super::super::{Flow, Problem, Wire};
 use crate::Utility;
 
 /// A problem in units of its own.
-pub(super) struct Rung {
-    pub(super) problem: Problem,
+pub(in crate::problem) struct Rung {
+    pub(in crate::problem) problem: Problem,
     /// What a rate of one is in the problem's own unit.
     rates: Vec<f64>,
     /// Logarithm of what a price of one is.
     log_unit: f64,
     /// Prices to begin with.
-    pub(super) prices: Vec<f64>,
+    pub(in crate::problem) prices: Vec<f64>,
 }
 
 /// Worth less than this, beside the dearest, a flow has no say; but it stays a number.
 const FAINTEST: f64 = -500.0;
 
 /// The α of each rung; none, if the problem is not one of α-fair utilities and bounds alone.
-pub(super) fn alphas(problem: &Problem) -> Option<Vec<f64>> {
+pub(in crate::problem) fn alphas(problem: &Problem) -> Option<Vec<f64>> {
     let alpha = |flow: &Flow| match flow.utility {
         Utility::AlphaFair { alpha, .. } => Some(alpha),
         Utility::LossyConnections { .. } | Utility::Given(_) => None,
@@ -42,7 +42,7 @@ pub(super) fn alphas(problem: &Problem) -> Option<Vec<f64>> {
 
 impl Rung {
     /// The rung of this α at most, in these rates.
-    pub(super) fn new(problem: &Problem, alpha_max: f64, rates: &[f64]) -> Self {
+    pub(in crate::problem) fn new(problem: &Problem, alpha_max: f64, rates: &[f64]) -> Self {
         let own = |flow: &Flow| match flow.utility {
             Utility::AlphaFair { weight, alpha } => (weight, alpha),
             Utility::LossyConnections { .. } | Utility::Given(_) => {
@@ -99,7 +99,7 @@ impl Rung {
     }
 
     /// Takes over which links were dear on the rung before: a link's price changes as those of its flows do.
-    pub(super) fn follow(&mut self, before: &Self, prices: &[f64]) {
+    pub(in crate::problem) fn follow(&mut self, before: &Self, prices: &[f64]) {
         let (mut old, mut new) = (vec![0.0; prices.len()], vec![0.0; prices.len()]);
         for (s, (then, now)) in before.problem.flows.iter().zip(&self.problem.flows).enumerate() {
             // A rate of one was another then, and so was its price.
@@ -114,13 +114,13 @@ impl Rung {
     }
 
     /// Rates in the problem's own unit, from those of the rung.
-    pub(super) fn rates(&self, prices: &[f64]) -> Vec<f64> {
+    pub(in crate::problem) fn rates(&self, prices: &[f64]) -> Vec<f64> {
         let rate = |(flow, unit): (&Flow, &f64)| unit * flow.utility.rate(flow.price(prices));
         self.problem.flows.iter().zip(&self.rates).map(rate).collect()
     }
 
     /// Prices in the problem's own unit.
-    pub(super) fn own_prices(&self, prices: &[f64]) -> Vec<f64> {
+    pub(in crate::problem) fn own_prices(&self, prices: &[f64]) -> Vec<f64> {
         prices.iter().map(|p| p * libm::exp(self.log_unit)).collect()
     }
 }

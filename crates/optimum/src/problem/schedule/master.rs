@@ -6,7 +6,7 @@ use crate::newton;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 /// An independent set that the master knows.
-pub(super) struct Column {
+pub(in crate::problem) struct Column {
     /// Places of its links among the active ones.
     links: Vec<usize>,
     component: usize,
