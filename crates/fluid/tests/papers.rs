@@ -96,7 +96,7 @@ fn trajectories_are_scipys() {
     assert_eq!(compared, 24);
 }
 
-/// A case of validation/fluid/random_cases.txt, with its start.
+/// A case of `validation/fluid/random_cases.txt`, with its start.
 fn random_case(lines: &[Vec<&str>]) -> (RenoOverCsma, Vec<f64>) {
     let numbers = |words: &[&str]| words.iter().map(|w| w.parse::<f64>().unwrap()).collect::<Vec<f64>>();
     let of = |key: &str| numbers(&lines.iter().find(|words| words[0] == key).unwrap()[2..]);
@@ -125,7 +125,7 @@ fn random_case(lines: &[Vec<&str>]) -> (RenoOverCsma, Vec<f64>) {
 }
 
 /// [Chen10] (5.30) to (5.34) with random parameters: wires, queueing round trips, bounds. `SciPy` goes from corner to corner
-/// (validation/fluid/random_cases.py), and so do both methods.
+/// (`validation/fluid/random_cases.py`), and so do both methods.
 #[test]
 fn random_trajectories_are_scipys_through_corners() {
     let lines: Vec<Vec<&str>> = include_str!("../../../validation/fluid/random_cases.txt")

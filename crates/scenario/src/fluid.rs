@@ -59,12 +59,18 @@ impl FluidRun {
     pub fn warning(&self) -> Option<String> {
         let excess = |o: &&Overload| o.load - o.airtime;
         let worst = self.overloaded.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
-        let needed =
-            self.r_max_needed.map_or_else(String::new, |r| format!(" (the fixed point needs {r:.3})"));
+        // A price is the probability of a drop: no r_max above one means anything.
+        let remedy = match self.r_max_needed {
+            Some(r) if r > 1.0 => format!(
+                "No drop probability is high enough (the fixed point would need {r:.2}): lower connections.k or the load."
+            ),
+            Some(r) => format!("Raise backoff.r_max (the fixed point needs {r:.3}) or lower connections.k."),
+            None => "Raise backoff.r_max, to 1 at most, or lower connections.k.".into(),
+        };
         Some(format!(
             "The rates are outside the capacity region: prices of {} of {} links are at their bound, r_max, and do not hold the \
              loads down to what CSMA gives (the worst is {}: load {:.1} %, airtime {:.1} %). What does not fit piles up without \
-             end or is dropped; this is no rest of the network. Raise backoff.r_max{needed} or lower connections.k.",
+             end or is dropped; this is no rest of the network. {remedy}",
             self.overloaded.len(),
             self.theory.air(),
             self.theory.links[worst.link],

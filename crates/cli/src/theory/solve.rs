@@ -2,6 +2,7 @@
 
 use crate::arguments::{ObjectiveName, RegionName, SolveOptions, SolverName};
 use crate::commands::{print, scenario};
+use crate::progress::Waiting;
 use crate::text;
 use crate::theory::row;
 use anyhow::Result;
@@ -29,7 +30,14 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         SolverName::Own => Solver::Own,
         SolverName::Clarabel => Solver::Clarabel,
     };
+    let size = scenario.describe();
+    let waiting = Waiting::new(format!(
+        "solving for {} flows over {} links",
+        size.network.flows.len(),
+        size.links.len()
+    ));
     let optimum = scenario.answer(Question { objective, region, solver, beta: options.beta })?;
+    drop(waiting);
     if options.json {
         return print(&format!("{:#}\n", as_json(&options.scenario, &optimum)));
     }
@@ -134,6 +142,12 @@ fn as_text(optimum: &Optimum) -> String {
     match (&optimum.residuals, &optimum.value) {
         (Some(residuals), _) if residuals.worst() < 1e-6 => {
             out += &format!("\nOptimality conditions hold within {:.0e}.\n", residuals.worst().max(1e-16));
+        }
+        (Some(residuals), Some(_)) if optimum.by_clarabel => {
+            out += &format!(
+                "\nClarabel stopped {:.0e} away from the optimality conditions; exact means 1e-6.\n",
+                residuals.worst()
+            );
         }
         (Some(residuals), Some((value, bound))) => {
             out += &format!(
