@@ -5,8 +5,8 @@
 Lines: "laws NAME k α β r_max queueing", "wires NAME capacities", "start NAME state", "flow NAME cost round-trip air … wires …" say what a
 case is made of, "at NAME TIME STATE" where it goes. evenair-fluid's tests follow the same and compare.
 
-SciPy knows neither bounds nor corners. Integrating the projected drift through them as if it were smooth leaves errors of 1e-5 and
-more, since a step that overshoots r = 0 comes back with a wrong sign of r. So each smooth piece is integrated on its own, from event
+SciPy knows neither bounds nor corners: given the projected drift as if it were smooth its steps overshoot them, or crawl along them.
+So each smooth piece is integrated on its own, from event
 to event: r reaches 0 or r_max, its drift turns there, a wire fills or empties.
 """
 
