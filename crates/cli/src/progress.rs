@@ -27,6 +27,27 @@ impl Bar {
     }
 }
 
+/// How long something of unknown length has taken so far.
+pub(crate) struct Waiting(ProgressBar);
+
+impl Waiting {
+    pub(crate) fn new(what: String) -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {msg}, {elapsed}").expect("the template is right"),
+        );
+        bar.set_message(what);
+        bar.enable_steady_tick(std::time::Duration::from_millis(200));
+        Self(bar)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Progress for Bar {
     fn started(&self, missing: usize, all: usize) {
         self.0.set_length(all as u64);

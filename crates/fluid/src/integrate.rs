@@ -83,6 +83,8 @@ pub enum Stuck {
     StepTooShort(f64),
     /// Corners came without end before this time \[s\]: the system slides along one.
     TooManyCorners(f64),
+    /// Steps came without end before this time \[s\]: they are as short as the fastest part of the system asks.
+    TooManySteps(f64),
 }
 
 impl fmt::Display for Stuck {
@@ -96,6 +98,11 @@ impl fmt::Display for Stuck {
             Self::TooManyCorners(time) => {
                 write!(f, "corners follow each other without end at {time:.6} s: the system slides along one")
             }
+            Self::TooManySteps(time) => write!(
+                f,
+                "steps are so short that it has come to {time:.6} s only: the system is too stiff (try the implicit method, a \
+                 shorter time, or a smaller β)"
+            ),
         }
     }
 }
@@ -104,6 +111,10 @@ impl std::error::Error for Stuck {}
 
 /// Corners after which an integration gives up.
 const CORNERS_MAX: usize = 1_000_000;
+/// Components times steps, refused ones counted, after which an integration gives up; but a system of many components has some
+/// tens of thousands of steps all the same.
+const WORK_MAX: usize = 4_000_000;
+const STEPS_LEAST: usize = 20_000;
 /// A switch that has flipped stays so for this part of the whole time. Where a system slides along a corner it would flip
 /// without end; so it chatters this finely around the corner, as a bit that is measured now and then does.
 const DWELL: f64 = 1e-5;
@@ -155,7 +166,12 @@ impl<S: System + ?Sized> Run<'_, S> {
     fn finish(&mut self) -> Result<(), Stuck> {
         let mut step = self.options.fixed_step.unwrap_or_else(|| self.first_step());
         let least = self.until * 1e-14;
+        let mut attempts_left = (WORK_MAX / self.state.len().max(4)).max(STEPS_LEAST);
         while self.time < self.until - least {
+            if attempts_left == 0 {
+                return Err(Stuck::TooManySteps(self.time));
+            }
+            attempts_left -= 1;
             self.flip_what_is_due()?;
             let h = step.min(self.until - self.time).min(self.longest());
             let attempt = self.attempt(h);

@@ -96,6 +96,66 @@ fn trajectories_are_scipys() {
     assert_eq!(compared, 24);
 }
 
+/// A case of `validation/fluid/random_cases.txt`, with its start.
+fn random_case(lines: &[Vec<&str>]) -> (RenoOverCsma, Vec<f64>) {
+    let numbers = |words: &[&str]| words.iter().map(|w| w.parse::<f64>().unwrap()).collect::<Vec<f64>>();
+    let of = |key: &str| numbers(&lines.iter().find(|words| words[0] == key).unwrap()[2..]);
+    let laws = of("laws");
+    let way = |words: &Vec<&str>| {
+        let wires = words.iter().position(|w| *w == "wires").unwrap();
+        let cost = words[2].parse().unwrap();
+        Way {
+            air: words[5..wires].iter().map(|l| (l.parse().unwrap(), cost)).collect(),
+            wires: words[wires + 1..].iter().map(|w| w.parse().unwrap()).collect(),
+            round_trip_s: words[3].parse().unwrap(),
+        }
+    };
+    let model = RenoOverCsma {
+        form: ProductForm::new(&topology_a()).unwrap(),
+        wires: of("wires"),
+        ways: lines.iter().filter(|words| words[0] == "flow").map(way).collect(),
+        step: laws[1],
+        beta: laws[2],
+        aggressiveness_max: laws[3],
+        connections: Connections::PerRoundTrip(laws[0]),
+        round_trip: if laws[4] > 0.5 { RoundTrip::Queueing } else { RoundTrip::Fixed },
+        loss: Loss::Aqm,
+    };
+    (model, of("start"))
+}
+
+/// [Chen10] (5.30) to (5.34) with random parameters: wires, queueing round trips, bounds. `SciPy` goes from corner to corner
+/// (`validation/fluid/random_cases.py`), and so do both methods.
+#[test]
+fn random_trajectories_are_scipys_through_corners() {
+    let lines: Vec<Vec<&str>> = include_str!("../../../validation/fluid/random_cases.txt")
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let mut compared = 0;
+    for at in lines.iter().filter(|words| words[0] == "at") {
+        let own: Vec<Vec<&str>> = lines.iter().filter(|words| words[1] == at[1]).cloned().collect();
+        let (model, start) = random_case(&own);
+        let numbers: Vec<f64> = at[2..].iter().map(|word| word.parse().unwrap()).collect();
+        for method in [Method::Explicit, Method::Implicit] {
+            let options = Options { method, tolerance: 1e-9, ..Options::default() };
+            let ours = integrate(&model, &start, numbers[0], options).unwrap();
+            for (i, (a, b)) in ours.last().iter().zip(&numbers[1..]).enumerate() {
+                // An aggressiveness of zero is compared in its own size.
+                let off = (a - b).abs() / b.abs().max(if i < 3 { 1.0 } else { 1e-4 });
+                assert!(
+                    off < 1e-6,
+                    "{} at {} s, {method:?}: component {i} is {a}, SciPy's {b}",
+                    at[1],
+                    numbers[0]
+                );
+            }
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 144);
+}
+
 /// [Chen10] Theorem 2: the equilibrium is problem MP's solution, and V of (5.23), without its `(·)⁺`, never grows.
 #[test]
 fn reno_over_adaptive_csma_reaches_the_optimum_of_mp() {

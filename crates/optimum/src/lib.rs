@@ -7,10 +7,15 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "the same bits on every machine")]
 
+#[cfg(test)]
+mod library;
 pub mod max_min;
+#[cfg(test)]
+mod meshes;
 mod newton;
 mod problem;
 mod product_form;
+mod simplex;
 mod utility;
 mod wire;
 

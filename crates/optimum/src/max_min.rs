@@ -4,8 +4,13 @@
 //! Two regions: constraints that are each a sum of loads ([Jam10] eq. (4.7): wires, cliques, collision domains), where the
 //! next to fill is a division; and the exact capacity region of CSMA, where it is a linear programme over independent sets.
 
-use crate::problem::{Failure, Flow, Problem};
-use crate::{Utility, Wire};
+mod chordal;
+mod exact;
+mod interior;
+
+pub use exact::fill_exactly;
+
+use crate::problem::{Failure, Residuals};
 use evenair_topology::ConflictGraph;
 
 /// A flow that wants as much as it can get.
@@ -34,6 +39,23 @@ pub struct Fair {
     /// What holds each flow: its constraint, or, over the exact region, the round of filling in which it stopped; none where
     /// its own limit does.
     pub held_by: Vec<Option<usize>>,
+    /// Over the exact region: why nobody can have more.
+    pub proof: Option<Proof>,
+}
+
+/// Shares of time that carry the rates, and prices that nobody can get round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    /// Share of time in which each link of the air transmits.
+    pub airtime: Vec<f64>,
+    /// Independent sets and their shares of time.
+    pub schedule: Vec<(Vec<u32>, f64)>,
+    /// Each round's prices of the links: those that it holds pay all that the network is worth at them, together with flows that
+    /// have no more, in proportion.
+    pub prices: Vec<Vec<f64>>,
+    /// By how much loads exceed airtimes (`primal`), and by how much a flow could have more without one that has no more getting
+    /// less (`gap`), both relative to the flow's own rate.
+    pub residuals: Residuals,
 }
 
 /// Groups of links of which at most one transmits at a time, as constraints: the load of a flow on a group is the sum of its
@@ -125,73 +147,7 @@ pub fn fill(demands: &[Demand], capacities: &[f64]) -> Result<Fair, Failure> {
             }
         }
     }
-    Ok(Fair { rates: rates.into_iter().flatten().collect(), held_by })
-}
-
-/// So much of a frozen load is taken off, relatively, that the next programme has an inside.
-const ROOM: f64 = 1e-5;
-/// A flow whose share of the prices is greater is held by what is full. The prices are those of the analytic centre, where
-/// every flow that is held by anything has one; a flow that could still grow has one of the solver's accuracy.
-const HELD: f64 = 1e-5;
-
-/// Fills the exact capacity region: links of the air by their conflict graph, then wires.
-///
-/// # Errors
-/// As [`fill`], and if the region has too many independent sets for an exact solution.
-pub fn fill_exactly(air: &ConflictGraph, wires: &[f64], demands: &[Demand]) -> Result<Fair, Failure> {
-    let links = air.links() + wires.len();
-    check(demands, links)?;
-    let mut rates: Vec<Option<f64>> = vec![None; demands.len()];
-    let mut held_by = vec![None; demands.len()];
-    let mut round = 0;
-    while rates.iter().any(Option::is_none) {
-        let (mut growing, mut background) = (vec![0.0; links], vec![0.0; links]);
-        for (demand, rate) in demands.iter().zip(&rates) {
-            for &(l, a) in &demand.loads {
-                match rate {
-                    Some(rate) => background[l] += a * rate * (1.0 - ROOM),
-                    None => growing[l] += a * demand.weight,
-                }
-            }
-        }
-        let loads: Vec<(usize, f64)> = growing.into_iter().enumerate().filter(|(_, a)| *a > 0.0).collect();
-        let waiting: Vec<usize> = (0..demands.len()).filter(|&s| rates[s].is_none()).collect();
-        let content =
-            waiting.iter().map(|&s| demands[s].limit / demands[s].weight).fold(f64::INFINITY, f64::min);
-        let (mut level, mut prices) = (f64::INFINITY, vec![0.0; links]);
-        if !loads.is_empty() {
-            let all = Flow { utility: Utility::log(1.0), fixed_price: 0.0, loads };
-            let wires = wires.iter().map(|&c| Wire::Capacity(c)).collect();
-            let problem = Problem { air: air.clone(), wires, flows: vec![all], beta: None, background };
-            let solution = problem.solve()?;
-            if !solution.is_exact() {
-                return Err(Failure::NotConverged(solution.residuals));
-            }
-            // The prices say what the level is worth when the room is taken back: the bound log(1/q) − 1 + (what the air carries
-            // − the frozen loads) of the dual, linear in the frozen loads, at its minimum over the level.
-            let price: f64 = problem.flows[0].price(&solution.prices);
-            let room: f64 = problem.background.iter().zip(&solution.prices).map(|(e, r)| e * r).sum::<f64>()
-                * (ROOM / (1.0 - ROOM));
-            level = (solution.bound + libm::log(price) + 1.0 - room) / price;
-            prices = solution.prices;
-        }
-        if content <= level {
-            for s in waiting.into_iter().filter(|&s| demands[s].limit / demands[s].weight <= content) {
-                rates[s] = Some(demands[s].limit);
-            }
-            continue;
-        }
-        let price = |s: usize| {
-            let sum: f64 = demands[s].loads.iter().map(|&(l, a)| a * prices[l]).sum();
-            sum * demands[s].weight * level
-        };
-        let greatest = waiting.iter().map(|&s| price(s)).fold(0.0, f64::max);
-        for s in waiting.into_iter().filter(|&s| price(s) > HELD.min(0.5 * greatest)) {
-            (rates[s], held_by[s]) = (Some(level * demands[s].weight), Some(round));
-        }
-        round += 1;
-    }
-    Ok(Fair { rates: rates.into_iter().flatten().collect(), held_by })
+    Ok(Fair { rates: rates.into_iter().flatten().collect(), held_by, proof: None })
 }
 
 #[cfg(test)]

@@ -2,17 +2,17 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-/// The Cholesky factor; a ridge is added if the matrix is singular to working precision.
+/// The Cholesky factor; a ridge is added if the matrix is singular to working precision, to each row in its own scale.
 pub(crate) fn factor(matrix: &DMatrix<f64>) -> Option<Cholesky<f64, Dyn>> {
     let scale = matrix.diagonal().amax().max(1e-300);
     if let Some(factor) = matrix.clone().cholesky() {
         return Some(factor);
     }
-    let ridges = (-16..-3).map(|power| scale * libm::pow(10.0, f64::from(power)));
+    let ridges = (-16..-3).map(|power| libm::pow(10.0, f64::from(power)));
     ridges.into_iter().find_map(|ridge| {
         let mut system = matrix.clone();
         for i in 0..system.nrows() {
-            system[(i, i)] += ridge;
+            system[(i, i)] += ridge * system[(i, i)].abs().max(1e-16 * scale);
         }
         system.cholesky()
     })

@@ -12,7 +12,9 @@ mod conic;
 mod entropic;
 mod schedule;
 
+pub(crate) use certificate::{Filled, max_min_residuals};
 pub use entropic::Near;
+pub(crate) use schedule::{Pricing, Sets, priced, side_by_side};
 
 use crate::{Utility, Wire};
 use evenair_topology::ConflictGraph;
@@ -101,6 +103,8 @@ pub struct Solution {
     pub residuals: Residuals,
     /// Newton steps taken.
     pub steps: u32,
+    /// Whether Clarabel found it: because it was asked, or because ours gave up.
+    pub by_clarabel: bool,
 }
 
 impl Solution {
@@ -163,18 +167,25 @@ impl Problem {
     /// Solves the problem.
     ///
     /// Where it can, exactly: optimality conditions within 1e-6. Where there are too many independent sets, the solution is
-    /// feasible and its bound certified ([`Solution::is_exact`] tells).
+    /// feasible and its bound certified ([`Solution::is_exact`] tells). Where ours stops short of that Clarabel is asked, and what
+    /// it finds is checked as ours is ([`Solution::by_clarabel`] tells).
     ///
     /// # Errors
     /// If the problem is malformed, infeasible, unbounded or badly scaled, or the solver does not converge.
     pub fn solve(&self) -> Result<Solution, Failure> {
         self.check()?;
-        match self.beta {
+        let own = match self.beta {
             Some(_) => match entropic::solve(self) {
                 Err(Failure::TooLarge(_)) => schedule::solve(self),
                 done => done,
             },
             None => schedule::solve(self),
+        };
+        match own {
+            Err(Failure::NotConverged(residuals)) => {
+                self.solve_by_cones().ok().filter(Solution::is_exact).ok_or(Failure::NotConverged(residuals))
+            }
+            done => done,
         }
     }
 
@@ -197,6 +208,13 @@ impl Problem {
             }
         }
         loads
+    }
+
+    /// Rates at which each flow takes an equal share of what it crosses.
+    pub(crate) fn even_rates(&self) -> Vec<f64> {
+        let share = 1.0 / self.flows.len() as f64;
+        let load = |flow: &Flow| flow.loads.iter().map(|&(l, a)| a / self.capacity(l)).sum::<f64>();
+        self.flows.iter().map(|flow| share / load(flow).max(1e-300)).collect()
     }
 
     /// The scale of the objective: `Σ x U'(x)` where each flow has an equal share of what it crosses.

@@ -35,12 +35,56 @@ pub struct FluidRun {
     pub corners: Vec<(f64, Corner)>,
     /// Where it rests, and what that means; none, if it rests nowhere close to its end.
     pub rest: Option<(Equilibrium, View)>,
-    /// Whether the end is that rest, within a thousandth.
+    /// Whether the end is that rest, within a thousandth, and nothing is overloaded there.
     pub has_settled: bool,
+    /// Links whose price is at its bound in the end and yet does not hold their load down to what CSMA gives them: rates that
+    /// load them so are outside the capacity region.
+    pub overloaded: Vec<Overload>,
+    /// What `backoff.r_max` must be for prices to hold all loads down: the greatest price of the fixed point, where that is known.
+    pub r_max_needed: Option<f64>,
     /// Steps that were taken.
     pub steps: u64,
 }
 
+/// A link that is asked for more than it is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overload {
+    /// Its number in [`Theory::links`].
+    pub link: usize,
+    /// The share of time that the flows' rates would take of it.
+    pub load: f64,
+    /// The share of time that it transmits.
+    pub airtime: f64,
+}
+
+impl FluidRun {
+    /// What is wrong with the end, if the rates there cannot be carried, and what helps.
+    pub fn warning(&self) -> Option<String> {
+        let excess = |o: &&Overload| o.load - o.airtime;
+        let worst = self.overloaded.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
+        // A price is the probability of a drop: no r_max above one means anything.
+        let remedy = match self.r_max_needed {
+            Some(r) if r > 1.0 => format!(
+                "No drop probability is high enough (the fixed point would need {r:.2}): lower connections.k or the load."
+            ),
+            Some(r) => format!("Raise backoff.r_max (the fixed point needs {r:.3}) or lower connections.k."),
+            None => "Raise backoff.r_max, to 1 at most, or lower connections.k.".into(),
+        };
+        Some(format!(
+            "The rates are outside the capacity region: prices of {} of {} links are at their bound, r_max, and do not hold the \
+             loads down to what CSMA gives (the worst is {}: load {:.1} %, airtime {:.1} %). What does not fit piles up without \
+             end or is dropped; this is no rest of the network. {remedy}",
+            self.overloaded.len(),
+            self.theory.air(),
+            self.theory.links[worst.link],
+            100.0 * worst.load,
+            100.0 * worst.airtime
+        ))
+    }
+}
+
+/// A load may exceed its airtime by so much, relatively, and count as carried: an integration ends close to a rest, not on it.
+const OVERLOAD: f64 = 1e-3;
 /// How many states are kept.
 const SAMPLES: usize = 401;
 /// Rates move within round trips, prices and connections in minutes: samples crowd where the first still move.
@@ -76,6 +120,8 @@ impl Resolved {
             corners: Vec::new(),
             rest: None,
             has_settled: false,
+            overloaded: Vec::new(),
+            r_max_needed: None,
             steps: 0,
             theory,
         };
@@ -90,6 +136,10 @@ impl Resolved {
         for (i, (from, to, active)) in stretches.iter().enumerate() {
             let is_last = i + 1 == stretches.len();
             self.follow(&mut run, &settings, &mut whole, (*from, *to), active, until, is_last)?;
+        }
+        if !run.overloaded.is_empty() {
+            let fixed = self.optimum_in_passing(crate::Objective::FixedPoint);
+            run.r_max_needed = fixed.map(|o| o.prices[..o.theory.air()].iter().copied().fold(0.0, f64::max));
         }
         Ok(run)
     }
@@ -260,16 +310,33 @@ impl Resolved {
 /// What comes after the last stretch: rest, and the Lyapunov function on the way there.
 fn finish(run: &mut FluidRun, model: &dyn Model, trajectory: &Trajectory, active: &[usize]) {
     let rest = Equilibrium::near(model, trajectory.last());
+    run.overloaded = overloaded(run, model, trajectory.last());
     if let Some(rest) = &rest {
         let off = |(a, b): (&f64, &f64)| (a - b).abs() / b.abs().max(1e-9);
         let far = trajectory.last().iter().zip(&rest.state).map(off).fold(0.0, f64::max);
-        run.has_settled = far < 1e-3;
+        run.has_settled = far < 1e-3 && run.overloaded.is_empty();
         run.lyapunov = trajectory.states.iter().filter_map(|s| model.lyapunov(s, &rest.state)).collect();
     }
     run.rest = rest.map(|rest| {
         let view = spread_view(model.view(&rest.state), active, run.theory.flows.len());
         (rest, view)
     });
+}
+
+/// Links whose price has reached its bound and whose load is more than their airtime all the same.
+fn overloaded(run: &FluidRun, model: &dyn Model, end: &[f64]) -> Vec<Overload> {
+    let view = run.views.last().expect("a stretch has states");
+    let mut load = vec![0.0; run.theory.links.len()];
+    for (flow, x) in run.theory.flows.iter().zip(&view.rates) {
+        flow.loads.iter().for_each(|&(l, a)| load[l] += a * x);
+    }
+    let at_bound = |i: usize| match model.component(i) {
+        Component::Price(l) if end[i] >= model.bounds(i).1 * (1.0 - 1e-9) => Some(l),
+        _ => None,
+    };
+    let links = (0..end.len()).filter_map(at_bound).filter(|l| *l < view.airtime.len());
+    let links = links.map(|link| Overload { link, load: load[link], airtime: view.airtime[link] });
+    links.filter(|o| o.load > o.airtime + OVERLOAD * o.load.max(1e-3)).collect()
 }
 
 /// A view of the active flows as one of all.

@@ -25,7 +25,7 @@ mod warn;
 pub use build::Layout;
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
-pub use fluid::FluidRun;
+pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable, Generate,
     GeneratedFlows, HoldingLaw, InterferenceRule, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable,

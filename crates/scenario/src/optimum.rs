@@ -4,7 +4,7 @@ use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
 use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
 use evenair_laws::connections::ConnectionParams;
-use evenair_optimum::max_min::{self, Fair};
+use evenair_optimum::max_min::{self, Fair, Proof};
 use evenair_optimum::{Failure, Flow, Problem, ProductForm, Residuals, Solution, Utility, Wire};
 use evenair_topology::{ConflictGraph, maximal_cliques};
 
@@ -42,7 +42,7 @@ pub enum Solver {
     /// evenair's own methods.
     #[default]
     Own,
-    /// Clarabel, a conic interior-point solver: a second opinion on small networks.
+    /// Clarabel, a conic interior-point solver: a second opinion, and what is asked by itself where the own methods give up.
     Clarabel,
 }
 
@@ -101,8 +101,10 @@ pub struct Optimum {
     pub schedule: Vec<(Vec<u32>, f64)>,
     /// The objective, and what no allocation exceeds; equal where the solution is exact.
     pub value: Option<(f64, f64)>,
-    /// The optimality conditions, checked; none for max-min, which is checked by its definition in tests.
+    /// The optimality conditions, checked; none for max-min over cliques or collision domains, which is filled in.
     pub residuals: Option<Residuals>,
+    /// Whether Clarabel found it: because it was asked, or because evenair's own method gave up.
+    pub by_clarabel: bool,
 }
 
 /// So many links are solved within a second or two.
@@ -133,7 +135,7 @@ impl Resolved {
     ///
     /// # Errors
     /// As [`Self::optimum`]; if an entropy is asked of max-min fairness or of another region than the exact one; and Clarabel
-    /// knows neither prices of wires nor other α than 1 and 2, nor max-min.
+    /// knows neither prices of wires nor max-min.
     pub fn answer(&self, question: Question) -> Result<Optimum, Failure> {
         let Question { objective, region, solver, beta } = question;
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
@@ -280,6 +282,7 @@ fn finished(
         .as_ref()
         .map(|(s, beta)| (s.utility + if beta.is_finite() { s.entropy / beta } else { 0.0 }, s.bound));
     let residuals = solution.as_ref().map(|(s, _)| s.residuals);
+    let by_clarabel = solution.as_ref().is_some_and(|(s, _)| s.by_clarabel);
     let (prices, airtime, schedule) =
         solution.map_or_else(Default::default, |(s, _)| (s.prices, s.airtime, s.schedule));
     Optimum {
@@ -294,6 +297,7 @@ fn finished(
         schedule,
         value,
         residuals,
+        by_clarabel,
     }
 }
 
@@ -310,14 +314,18 @@ fn groups(theory: &Theory, region: Region) -> Result<Vec<Vec<u32>>, Failure> {
 
 fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<Optimum, Failure> {
     let demands = theory.demands();
-    let Fair { rates, .. } = if region == Region::Exact {
+    let Fair { rates, proof, .. } = if region == Region::Exact {
         let wires = vec![1.0; theory.links.len() - theory.air()];
         max_min::fill_exactly(&theory.conflicts, &wires, &demands)?
     } else {
         let groups = groups(&theory, region)?;
         max_min::fill(&max_min::grouped(&demands, &groups), &vec![1.0; groups.len()])?
     };
-    Ok(finished(Objective::MaxMin, region, theory, capacity_pps, rates, None))
+    let mut optimum = finished(Objective::MaxMin, region, theory, capacity_pps, rates, None);
+    if let Some(Proof { airtime, schedule, residuals, .. }) = proof {
+        (optimum.airtime, optimum.schedule, optimum.residuals) = (airtime, schedule, Some(residuals));
+    }
+    Ok(optimum)
 }
 
 fn maximum(

@@ -16,39 +16,60 @@ struct Stage {
     name: &'static str,
     /// What the difference to the stage before is due to.
     gap: &'static str,
-    rates_pps: Vec<f64>,
     shares: Vec<f64>,
+    /// Packets per second that were counted, in a world that was simulated. An exchange of ideal CSMA has neither preambles nor
+    /// spaces, so that a packet is less there: what is compared are the shares, and these in the scenario's own packets.
+    counted_pps: Option<Vec<f64>>,
+}
+
+impl Stage {
+    /// The shares in packets per second of the scenario's own air: one unit for all worlds.
+    fn rates_pps(&self, capacity_pps: &[f64]) -> Vec<f64> {
+        self.shares.iter().zip(capacity_pps).map(|(share, c)| share * c).collect()
+    }
+}
+
+/// What the theory has to say.
+struct Theoretical {
+    stages: Vec<Stage>,
+    capacity_pps: Vec<f64>,
+    /// Why a stage is missing.
+    notes: Vec<String>,
 }
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = scenario(&options.scenario, &options.set)?;
     watch_for_interrupt();
     let names: Vec<String> = base.theory()?.flows.iter().map(|f| f.name.clone()).collect();
-    let mut stages = theory_stages(&base)?;
+    let Theoretical { mut stages, capacity_pps, notes } = theory_stages(&base)?;
     let ledger = simulated_stages(options, &base, &mut stages)?;
     if options.json {
         let stages = stages.iter().map(|stage| {
-            let flows: Vec<_> = names
-                .iter()
-                .enumerate()
-                .map(|(s, name)| json!({"flow": name, "rate_pps": stage.rates_pps[s], "share": stage.shares[s]}))
-                .collect();
+            let rates = stage.rates_pps(&capacity_pps);
+            let counted = |s: usize| stage.counted_pps.as_ref().map(|counted| counted[s]);
+            let flow = |(s, name): (usize, &String)| {
+                json!({"flow": name, "rate_pps": rates[s], "share": stage.shares[s], "counted_pps": counted(s)})
+            };
+            let flows: Vec<_> = names.iter().enumerate().map(flow).collect();
             json!({"stage": stage.name, "gap": stage.gap, "flows": flows})
         });
-        let document = json!({"scenario": options.scenario, "stages": stages.collect::<Vec<_>>(), "senders_time": ledger});
+        let document = json!({"scenario": options.scenario, "stages": stages.collect::<Vec<_>>(), "senders_time": ledger, "notes": notes});
         return print(&format!("{document:#}\n"));
     }
-    print(&as_text(&names, &stages, &ledger))
+    let mut out = as_text(&names, &stages, &capacity_pps, &ledger);
+    notes.iter().for_each(|note| out += &format!("\n{note}\n"));
+    print(&out)
 }
 
 /// The stages that need no simulation.
-fn theory_stages(base: &Resolved) -> Result<Vec<Stage>> {
+fn theory_stages(base: &Resolved) -> Result<Theoretical> {
     let fair = base.optimum(Objective::Fair)?;
     let capacity = fair.capacity_pps.clone();
     let stage = |name, gap, rates: Vec<f64>| {
         let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
-        Stage { name, gap, rates_pps: rates, shares }
+        Stage { name, gap, shares, counted_pps: None }
     };
+    let mut notes = Vec::new();
     let mut stages = vec![stage("fair optimum", "", fair.rates_pps.clone())];
     if let Ok(point) = base.optimum(Objective::FixedPoint) {
         stages.push(stage(
@@ -57,9 +78,14 @@ fn theory_stages(base: &Resolved) -> Result<Vec<Stage>> {
             point.rates_pps.clone(),
         ));
         if let Ok(run) = base.fluid()
+            && let warning = run.warning()
             && let Some((_, view)) = run.rest
         {
-            stages.push(stage("fluid model at rest", "the law, against the fixed point", view.rates));
+            if run.overloaded.is_empty() {
+                stages.push(stage("fluid model at rest", "the law, against the fixed point", view.rates));
+            } else {
+                notes.extend(warning.map(|w| format!("The fluid model at rest is left out. {w}")));
+            }
         }
         let delivered = point.theory.flows.iter().zip(&point.rates_pps).map(|(flow, x)| {
             let lost: f64 = flow.loads.iter().map(|&(l, _)| point.prices[l]).sum();
@@ -67,7 +93,7 @@ fn theory_stages(base: &Resolved) -> Result<Vec<Stage>> {
         });
         stages.push(stage("… less what is dropped", "dropping by the AQM", delivered.collect()));
     }
-    Ok(stages)
+    Ok(Theoretical { stages, capacity_pps: capacity, notes })
 }
 
 /// The stages that are simulated; and where the senders' time goes in the last.
@@ -116,7 +142,7 @@ fn simulated_stages(
         let rates: Vec<f64> = (0..capacity.len()).map(mean).collect();
         let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
         ledger = senders_time(&runs);
-        stages.push(Stage { name, gap, rates_pps: rates, shares });
+        stages.push(Stage { name, gap, shares, counted_pps: Some(rates) });
     }
     Ok(ledger)
 }
@@ -145,7 +171,7 @@ fn senders_time(runs: &[RunRecord]) -> Vec<(&'static str, f64)> {
         .collect()
 }
 
-fn as_text(names: &[String], stages: &[Stage], ledger: &[(&str, f64)]) -> String {
+fn as_text(names: &[String], stages: &[Stage], capacity_pps: &[f64], ledger: &[(&str, f64)]) -> String {
     let mut head = row(&["share of what a flow gets alone"]);
     head.extend(names.iter().take(8).map(|name| format!("flow {name}")));
     head.extend(row(&["all", "gap", "packets/s"]));
@@ -157,11 +183,13 @@ fn as_text(names: &[String], stages: &[Stage], ledger: &[(&str, f64)]) -> String
         let all: f64 = stage.shares.iter().sum();
         cells.push(format!("{:.1} %", 100.0 * all));
         cells.push(before.map_or(String::new(), |b| format!("{:+.1}", 100.0 * (all - b))));
-        cells.push(text::number(stage.rates_pps.iter().sum()));
+        cells.push(text::number(stage.rates_pps(capacity_pps).iter().sum()));
         before = Some(all);
         rows.push(cells);
     }
     let mut out = text::columns(&rows);
+    out +=
+        "\nPackets/s are the shares of what flows get alone under the scenario's own MAC, in every world.\n";
     out += "\nwhat the gaps are\n";
     for pair in stages.windows(2) {
         out += &format!("  {} → {}: {}\n", pair[0].name, pair[1].name, pair[1].gap);

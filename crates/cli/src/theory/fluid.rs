@@ -37,7 +37,8 @@ fn csv(run: &FluidRun) -> String {
 
 fn as_json(scenario: &str, run: &FluidRun) -> Value {
     let end = run.views.last().expect("a run has an end");
-    let at_rest = |s: usize| run.rest.as_ref().map(|(_, view)| view.rates[s]);
+    let carried = run.overloaded.is_empty();
+    let at_rest = |s: usize| run.rest.as_ref().filter(|_| carried).map(|(_, view)| view.rates[s]);
     let flows = run.theory.flows.iter().enumerate().map(|(s, flow)| {
         json!({
             "flow": flow.name, "rate_pps": end.rates[s], "rest_pps": at_rest(s), "connections": end.connections[s],
@@ -48,13 +49,18 @@ fn as_json(scenario: &str, run: &FluidRun) -> Value {
     let links = links
         .map(|(l, name)| json!({"link": name, "price": end.prices.get(l), "airtime": end.airtime.get(l)}));
     let rest = run.rest.as_ref().map(|(rest, _)| {
-        json!({"state": rest.state, "eigenvalues": rest.eigenvalues, "is_stable": rest.is_stable(), "residual": rest.residual})
+        json!({"state": rest.state, "eigenvalues": rest.eigenvalues, "is_stable": carried && rest.is_stable(), "residual": rest.residual})
     });
+    let overloaded = run.overloaded.iter();
+    let overloaded =
+        overloaded.map(|o| json!({"link": run.theory.links[o.link], "load": o.load, "airtime": o.airtime}));
     json!({
         "scenario": scenario,
         "flows": flows.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
         "has_settled": run.has_settled,
+        "warning": run.warning(),
+        "overloaded": overloaded.collect::<Vec<_>>(),
         "rest": rest,
         "components": run.components,
         "trajectory": {"time_s": run.times, "states": run.states, "lyapunov": run.lyapunov},
@@ -67,7 +73,8 @@ fn as_text(run: &FluidRun) -> String {
     let (end, until) = (run.views.last().expect("a run has an end"), run.times.last().expect("and a time"));
     let mut rows = vec![row(&["flow", "packets/s", "at rest", "connections", "window", "round trip [ms]"])];
     for (s, flow) in run.theory.flows.iter().enumerate() {
-        let rest = run.rest.as_ref().map_or("–".into(), |(_, view)| text::number(view.rates[s]));
+        let rest = run.rest.as_ref().filter(|_| run.overloaded.is_empty());
+        let rest = rest.map_or("–".into(), |(_, view)| text::number(view.rates[s]));
         rows.push(vec![
             flow.name.clone(),
             text::number(end.rates[s]),
@@ -86,8 +93,9 @@ fn as_text(run: &FluidRun) -> String {
         rows.push(vec![name.clone(), price, airtime]);
     }
     out += &format!("\n{}\n", text::columns(&rows));
-    out += &match &run.rest {
-        Some((rest, _)) => {
+    out += &match (run.warning(), &run.rest) {
+        (Some(warning), _) => format!("{warning}\n"),
+        (None, Some((rest, _))) => {
             let slowest = rest.eigenvalues.first().map_or(f64::NEG_INFINITY, |(re, _)| *re);
             let way = if rest.is_stable() {
                 format!("stable: a deviation shrinks by e in {} s", text::number(-1.0 / slowest))
@@ -97,7 +105,7 @@ fn as_text(run: &FluidRun) -> String {
             let settled = if run.has_settled { "It is at rest." } else { "It is not at rest yet." };
             format!("{settled} The rest is {way}.\n")
         }
-        None => "There is no rest close to where it ended.\n".into(),
+        (None, None) => "There is no rest close to where it ended.\n".into(),
     };
     if let (Some(first), Some(last)) = (run.lyapunov.first(), run.lyapunov.last()) {
         let growth = run.lyapunov.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max) / first;

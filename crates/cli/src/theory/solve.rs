@@ -2,6 +2,7 @@
 
 use crate::arguments::{ObjectiveName, RegionName, SolveOptions, SolverName};
 use crate::commands::{print, scenario};
+use crate::progress::Waiting;
 use crate::text;
 use crate::theory::row;
 use anyhow::Result;
@@ -29,11 +30,21 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         SolverName::Own => Solver::Own,
         SolverName::Clarabel => Solver::Clarabel,
     };
+    let size = scenario.layout();
+    let waiting = Waiting::new(format!(
+        "solving for {} flows over {} links",
+        size.network.flows.len(),
+        size.links.len()
+    ));
     let optimum = scenario.answer(Question { objective, region, solver, beta: options.beta })?;
+    drop(waiting);
     if options.json {
         return print(&format!("{:#}\n", as_json(&options.scenario, &optimum)));
     }
-    print(&as_text(&optimum))
+    let given_up = optimum.by_clarabel && solver == Solver::Own;
+    let note =
+        if given_up { "Found by Clarabel: evenair's own method stopped short of the optimum.\n" } else { "" };
+    print(&(as_text(&optimum) + note))
 }
 
 /// Shares of time from exponents, or exponents from rates.
@@ -84,6 +95,7 @@ fn as_json(scenario: &str, optimum: &Optimum) -> Value {
         "independent_sets": sets.collect::<Vec<_>>(),
         "objective": optimum.value.map(|(value, _)| value),
         "bound": optimum.value.map(|(_, bound)| bound),
+        "solver": if optimum.by_clarabel { "clarabel" } else { "own" },
         "residuals": optimum.residuals.map(|r| json!({
             "primal": r.primal, "dual": r.dual, "stationarity": r.stationarity,
             "complementarity": r.complementarity, "gap": r.gap,
@@ -130,6 +142,12 @@ fn as_text(optimum: &Optimum) -> String {
     match (&optimum.residuals, &optimum.value) {
         (Some(residuals), _) if residuals.worst() < 1e-6 => {
             out += &format!("\nOptimality conditions hold within {:.0e}.\n", residuals.worst().max(1e-16));
+        }
+        (Some(residuals), Some(_)) if optimum.by_clarabel => {
+            out += &format!(
+                "\nClarabel stopped {:.0e} away from the optimality conditions; exact means 1e-6.\n",
+                residuals.worst()
+            );
         }
         (Some(residuals), Some((value, bound))) => {
             out += &format!(

@@ -135,9 +135,10 @@ proptest! {
         for s in 0..demands.len() {
             let keeps = |r: usize| r != s && level(r) <= level(s) * (1.0 + 1e-6);
             let least: Vec<f64> =
-                (0..demands.len()).map(|r| if keeps(r) { fair.rates[r] * (1.0 - 1e-5) } else { 0.0 }).collect();
+                (0..demands.len()).map(|r| if keeps(r) { fair.rates[r] * (1.0 - 1e-6) } else { 0.0 }).collect();
             let most = most(&air, &wires, &demands, s, &least);
-            // The others are given 1e-5 of room, for Clarabel's sake; loads up to fifteen times each other carry it over.
+            // The others are given 1e-6 of room, for Clarabel's sake; all loads together, some hundred times the flow's own, carry it
+            // over.
             prop_assert!(most <= fair.rates[s] * (1.0 + 1e-3), "flow {s}: {} could be {most}", fair.rates[s]);
         }
     }

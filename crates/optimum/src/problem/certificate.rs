@@ -2,6 +2,7 @@
 
 use super::{Failure, Problem, Residuals, Solution, schedule::Pricing};
 use crate::ProductForm;
+use crate::max_min::Demand;
 
 /// What a solver found: rates and prices, and shares of time or, with entropy, the links' airtimes.
 pub(super) struct Found {
@@ -73,6 +74,7 @@ impl Problem {
             bound,
             residuals,
             steps,
+            by_clarabel: false,
         })
     }
 
@@ -107,4 +109,55 @@ impl Problem {
             (None, None) => unreachable!("without entropy the schedule is priced"),
         }
     }
+}
+
+/// What water-filling found: rates, who is held in which round, airtimes, and each round's prices.
+pub(crate) struct Filled<'a> {
+    pub(crate) rates: &'a [f64],
+    pub(crate) held_by: &'a [Option<usize>],
+    pub(crate) airtime: &'a [f64],
+    pub(crate) prices: &'a [Vec<f64>],
+}
+
+/// Max-min fairness by its definition: no flow can have more unless one that has no more, in proportion, gets less.
+///
+/// Prices of links prove it. Whatever rates the region allows, they pay at most what it is worth at these prices; where those that
+/// have no more than a flow pay that already, the flow cannot pay more unless one of them pays less. What is missing, relative to
+/// what the flow itself pays, is by how much its rate could grow.
+pub(crate) fn max_min_residuals(
+    problem: &Problem,
+    pricing: &Pricing<'_>,
+    demands: &[Demand],
+    filled: &Filled<'_>,
+) -> Residuals {
+    let Filled { rates, held_by, airtime, prices } = *filled;
+    let (loads, air) = (problem.loads(rates), problem.air.links());
+    let mut residuals =
+        Residuals { primal: 0.0, dual: 0.0, stationarity: 0.0, complementarity: 0.0, gap: 0.0 };
+    for (demand, rate) in demands.iter().zip(rates) {
+        // A link that is too full by this takes so much from each of its flows.
+        for &(l, _) in &demand.loads {
+            let has = if l < air { airtime[l] } else { problem.capacity(l) };
+            residuals.primal = residuals.primal.max((loads[l] - has) / loads[l]);
+        }
+        residuals.primal = residuals.primal.max((rate - demand.limit) / rate);
+    }
+    let level = |s: usize| rates[s] / demands[s].weight;
+    for (round, prices) in prices.iter().enumerate() {
+        let held = || (0..demands.len()).filter(|&s| held_by[s] == Some(round));
+        let wires: f64 = (air..problem.links()).map(|l| prices[l] * problem.capacity(l)).sum();
+        let worth = wires + pricing.bound(prices);
+        residuals.dual = prices.iter().fold(residuals.dual, |worst, p| worst.max(-p));
+        for s in held() {
+            let pay = |r: usize| problem.flows[r].price(prices) * rates[r];
+            let paid: f64 =
+                (0..demands.len()).filter(|&r| level(r) <= level(s) * (1.0 + 1e-9)).map(pay).sum();
+            residuals.gap = residuals.gap.max((worth - paid) / pay(s));
+        }
+    }
+    // Who is held by nothing has what it wants.
+    for s in (0..demands.len()).filter(|&s| held_by[s].is_none()) {
+        residuals.gap = residuals.gap.max((demands[s].limit - rates[s]) / rates[s]);
+    }
+    residuals
 }

@@ -1,11 +1,13 @@
 //! The second choice of solver: the same problems as cones, for Clarabel's interior-point method.
 
 use super::certificate::Found;
-use super::schedule::Pricing;
+use super::schedule::{AGAIN, Pricing, Rung, ladder};
 use super::{Failure, Problem, Solution, Wire};
 use crate::Utility;
 use clarabel::algebra::CscMatrix;
-use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
+use clarabel::solver::{
+    DefaultSettingsBuilder, DefaultSolution, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
+};
 use evenair_topology::IndependentSets;
 
 /// Rows `a·x + s = b`, `s` in the cone that the row belongs to.
@@ -24,28 +26,173 @@ impl Rows {
     }
 }
 
-/// The most independent sets that are written out.
+/// Up to so many independent sets all are written out; beyond, and without entropy, they are generated.
 const SETS_MAX: usize = 20_000;
+const ROUNDS_MAX: usize = 100;
+/// What is further from its optimality conditions than this is not even a second opinion.
+const OPINION: f64 = 1e-4;
+/// How many sets a round brings.
+const FOUND_MAX: usize = 8;
+
+/// What Clarabel found.
+struct Point {
+    x: Vec<f64>,
+    multipliers: Vec<f64>,
+    steps: u32,
+}
 
 impl Problem {
-    /// Solves the problem by Clarabel, with every independent set written out; for α of 1 and 2 and wires with a bound.
+    /// Solves the problem by Clarabel, for α-fair utilities and wires with a bound; every independent set is written out where they
+    /// are few, and with entropy, else they are generated.
     ///
-    /// Variables: rates x, then u with utility = weight·u (`u ≤ −1/x` or `u ≤ log x`), shares τ, entropies `h ≤ −τ log τ`.
+    /// Variables: rates x, then u with utility = weight·u (`u ≤ x^(1−α)/(1−α)` or `u ≤ log x`), shares τ, entropies
+    /// `h ≤ −τ log τ`.
     ///
     /// # Errors
     /// As [`Self::solve`], and if the problem is not of this kind or Clarabel does not converge.
     pub fn solve_by_cones(&self) -> Result<Solution, Failure> {
         self.check()?;
-        let sets = IndependentSets::of(&self.air)?;
-        if sets.len() > SETS_MAX {
-            let limit = SETS_MAX;
-            return Err(Failure::TooLarge(evenair_topology::TooLarge { links: self.air.links(), limit }));
+        let pricing = self.beta.is_none().then(|| Pricing::new(self));
+        let rungs = ladder::alphas(self).filter(|_| self.beta.is_none());
+        let solution = if let Some(alphas) = rungs {
+            self.by_rungs(&alphas, pricing.as_ref())?
+        } else {
+            let (sets, point) = self.by_cones(pricing.as_ref())?;
+            self.read_off(sets, point, pricing.as_ref())?
+        };
+        // Where the bound is one of a heaviest set that is not known it says nothing against the allocation.
+        let is_sure = pricing.as_ref().is_none_or(Pricing::is_exact);
+        if is_sure && solution.residuals.worst() > OPINION {
+            return Err(Failure::NotConverged(solution.residuals));
         }
+        Ok(Solution { by_clarabel: true, ..solution })
+    }
+
+    /// One α after the other, each in units in which the last one's rates are one: with a large α the terms of the objective
+    /// differ by `(x/x')^α`, and Clarabel would see the greatest only. The best of the last α's answers.
+    fn by_rungs(&self, alphas: &[f64], pricing: Option<&Pricing<'_>>) -> Result<Solution, Failure> {
+        let mut rates = self.even_rates();
+        let mut best: Option<Solution> = None;
+        let mut failure =
+            Failure::BadlyScaled("prices of the flows differ beyond what the arithmetic holds".into());
+        let again = alphas.last().into_iter().cycle().take(AGAIN);
+        for (i, &alpha) in alphas.iter().chain(again).enumerate() {
+            let rung = Rung::new(self, alpha, &rates);
+            let (sets, mut point) = match rung.problem.by_cones(pricing) {
+                Ok(found) => found,
+                Err(why) if best.is_none() => {
+                    failure = why;
+                    continue;
+                }
+                Err(_) => break,
+            };
+            for (x, unit) in point.x.iter_mut().zip(&rates) {
+                *x = (*x * unit).max(1e-300);
+            }
+            let prices = rung.own_prices(&point.multipliers[1..=self.links()]);
+            point.multipliers[1..=self.links()].copy_from_slice(&prices);
+            rates.copy_from_slice(&point.x[..self.flows.len()]);
+            if i + 1 < alphas.len() {
+                continue;
+            }
+            match self.read_off(sets, point, pricing) {
+                Ok(found) if best.as_ref().is_none_or(|b| found.residuals.worst() < b.residuals.worst()) => {
+                    best = Some(found);
+                }
+                Ok(_) => break, // no longer better: as close as Clarabel comes
+                Err(why) => failure = why,
+            }
+            if best.as_ref().is_some_and(|b| b.residuals.worst() < 1e-2 * Solution::TOLERANCE) {
+                break;
+            }
+        }
+        best.ok_or(failure)
+    }
+
+    fn by_cones(&self, pricing: Option<&Pricing<'_>>) -> Result<(Vec<Vec<u32>>, Point), Failure> {
+        let all = IndependentSets::of(&self.air).map_err(Failure::from).and_then(|sets| {
+            let limit = SETS_MAX;
+            if sets.len() > limit {
+                return Err(Failure::TooLarge(evenair_topology::TooLarge { links: self.air.links(), limit }));
+            }
+            let set = |&mask: &u64| IndependentSets::members(mask).map(|l| l as u32).collect::<Vec<u32>>();
+            Ok(sets.masks().iter().map(set).collect::<Vec<_>>())
+        });
+        match (all, pricing) {
+            (Ok(sets), _) => {
+                let point = self.with_sets(&sets)?;
+                Ok((sets, point))
+            }
+            (Err(_), Some(pricing)) => self.with_generated(pricing),
+            (Err(failure), None) => Err(failure),
+        }
+    }
+
+    /// What Clarabel's variables and multipliers mean, checked.
+    fn read_off(
+        &self,
+        sets: Vec<Vec<u32>>,
+        point: Point,
+        pricing: Option<&Pricing<'_>>,
+    ) -> Result<Solution, Failure> {
+        let Point { x, multipliers, steps } = point;
+        debug_assert!(x.len() >= 2 * self.flows.len() + sets.len() && multipliers.len() > self.links());
+        let first = 2 * self.flows.len();
+        let mut airtime = vec![0.0; self.air.links()];
+        let mut schedule = Vec::new();
+        for (set, share) in sets.into_iter().zip(&x[first..]).filter(|(_, share)| **share > 0.0) {
+            set.iter().for_each(|&l| airtime[l as usize] += share);
+            schedule.push((set, *share));
+        }
+        let entropy = schedule.iter().map(|(_, p)| -p * libm::log(*p)).sum();
+        let prices = multipliers[1..=self.links()].iter().map(|p| p.max(0.0)).collect();
+        let rates = x[..self.flows.len()].to_vec();
+        let found = Found { rates, prices, airtime, schedule, entropy, steps };
+        self.certified(found, pricing)
+    }
+
+    /// Sets that are generated until none is heavier than Clarabel's multipliers allow.
+    fn with_generated(&self, pricing: &Pricing<'_>) -> Result<(Vec<Vec<u32>>, Point), Failure> {
+        let mut sets: Vec<Vec<u32>> = vec![Vec::new()];
+        for component in 0..pricing.components() {
+            // Components are independent: their sets are joined at will.
+            for (i, set) in pricing.first(component).into_iter().enumerate() {
+                if i == sets.len() {
+                    sets.push(Vec::new());
+                }
+                sets[i].extend(set);
+            }
+        }
+        let mut point = self.with_sets(&sets)?;
+        for _ in 0..ROUNDS_MAX {
+            let prices: Vec<f64> = point.multipliers[1..=self.links()].iter().map(|p| p.max(0.0)).collect();
+            let allowed = point.multipliers[0];
+            let mut weights = prices.clone();
+            let known = sets.len();
+            for _ in 0..FOUND_MAX {
+                let set: Vec<u32> =
+                    (0..pricing.components()).flat_map(|c| pricing.heaviest(c, &weights)).collect();
+                let weight: f64 = set.iter().map(|&l| prices[l as usize]).sum();
+                if weight <= allowed * (1.0 + 1e-10) || sets.contains(&set) {
+                    break;
+                }
+                set.iter().for_each(|&l| weights[l as usize] *= 0.7);
+                sets.push(set);
+            }
+            if sets.len() == known {
+                break;
+            }
+            point = self.with_sets(&sets)?;
+        }
+        Ok((sets, point))
+    }
+
+    fn with_sets(&self, sets: &[Vec<u32>]) -> Result<Point, Failure> {
         let (n, m) = (self.flows.len(), sets.len());
         let (u, tau, h) = (n, 2 * n, 2 * n + m);
         let columns = 2 * n + m + if self.beta.is_some() { m } else { 0 };
         let mut objective = vec![0.0; columns];
-        let mut rows = self.link_rows(&sets)?;
+        let mut rows = self.link_rows(sets)?;
         for (s, flow) in self.flows.iter().enumerate() {
             objective[u + s] = -Self::utility_rows(flow, s, u + s, &mut rows)?;
             objective[s] = flow.fixed_price;
@@ -60,41 +207,30 @@ impl Problem {
                 objective[h + i] = -1.0 / beta;
             }
         }
-        let (x, z, steps) = run(&rows, &objective)?;
-        let share = |i: usize| x[tau + i].max(0.0);
-        let mut airtime = vec![0.0; self.air.links()];
-        let mut schedule = Vec::new();
-        for (i, &mask) in sets.masks().iter().enumerate() {
-            IndependentSets::members(mask).for_each(|l| airtime[l] += share(i));
-            schedule.push((IndependentSets::members(mask).map(|l| l as u32).collect::<Vec<u32>>(), share(i)));
-        }
-        let entropy = schedule.iter().filter(|(_, p)| *p > 0.0).map(|(_, p)| -p * libm::log(*p)).sum();
-        let prices = z[1..=self.links()].iter().map(|p| p.max(0.0)).collect();
-        let found = Found { rates: x[..n].to_vec(), prices, airtime, schedule, entropy, steps };
-        let pricing = self.beta.is_none().then(|| Pricing::new(self));
-        self.certified(found, pricing.as_ref())
+        run(&rows, &objective)
     }
 
     /// Shares add up to one, loads fit, shares are not negative.
-    fn link_rows(&self, sets: &IndependentSets) -> Result<Rows, Failure> {
+    fn link_rows(&self, sets: &[Vec<u32>]) -> Result<Rows, Failure> {
         let (n, m) = (self.flows.len(), sets.len());
         let mut rows = Rows::default();
         rows.push(&(0..m).map(|i| (2 * n + i, 1.0)).collect::<Vec<_>>(), 1.0);
-        for l in 0..self.links() {
-            let load =
-                |s: usize| self.flows[s].loads.iter().filter(|(k, _)| *k == l).map(|(_, a)| a).sum::<f64>();
-            let mut row: Vec<(usize, f64)> = (0..n).map(|s| (s, load(s))).filter(|(_, a)| *a > 0.0).collect();
+        let mut links: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.links()];
+        for (s, flow) in self.flows.iter().enumerate() {
+            flow.loads.iter().for_each(|&(l, a)| links[l].push((s, a)));
+        }
+        for (i, set) in sets.iter().enumerate() {
+            set.iter().for_each(|&l| links[l as usize].push((2 * n + i, -1.0)));
+        }
+        for (l, row) in links.iter().enumerate() {
             let right = match l.checked_sub(self.air.links()).map(|w| self.wires[w]) {
                 Some(Wire::Capacity(capacity)) => capacity,
                 Some(_) => {
                     return Err(Failure::Malformed("Clarabel is asked for wires with a bound only".into()));
                 }
-                None => {
-                    row.extend((0..m).filter(|&i| sets.masks()[i] >> l & 1 == 1).map(|i| (2 * n + i, -1.0)));
-                    0.0
-                }
+                None => 0.0,
             };
-            rows.push(&row, right - self.background_of(l));
+            rows.push(row, right - self.background_of(l));
         }
         for i in 0..m {
             rows.push(&[(2 * n + i, -1.0)], 0.0);
@@ -123,13 +259,31 @@ impl Problem {
                 rows.cones.push(SupportedConeT::SecondOrderConeT(3));
                 Ok(weight)
             }
-            _ => Err(Failure::Malformed("Clarabel is asked for α = 1 and α = 2 only".into())),
+            Utility::AlphaFair { weight, alpha } if alpha > 1.0 => {
+                // s = −(α−1)u, s·x^(α−1) ≥ 1: (s, x, 1) in the power cone of 1/α
+                rows.push(&[(u, alpha - 1.0)], 0.0);
+                rows.push(&[(x, -1.0)], 0.0);
+                rows.push(&[], 1.0);
+                rows.cones.push(SupportedConeT::PowerConeT(1.0 / alpha));
+                Ok(weight)
+            }
+            Utility::AlphaFair { weight, alpha } => {
+                // (1−α)u ≤ x^(1−α): (x, 1, (1−α)u) in the power cone of 1−α
+                rows.push(&[(x, -1.0)], 0.0);
+                rows.push(&[], 1.0);
+                rows.push(&[(u, alpha - 1.0)], 0.0);
+                rows.cones.push(SupportedConeT::PowerConeT(1.0 - alpha));
+                Ok(weight)
+            }
+            Utility::LossyConnections { .. } | Utility::Given(_) => {
+                Err(Failure::Malformed("Clarabel is asked for α-fair utilities only".into()))
+            }
         }
     }
 }
 
 /// Clarabel's variables and multipliers, and its iterations.
-fn run(rows: &Rows, objective: &[f64]) -> Result<(Vec<f64>, Vec<f64>, u32), Failure> {
+fn run(rows: &Rows, objective: &[f64]) -> Result<Point, Failure> {
     let (is, (js, xs)): (Vec<usize>, (Vec<usize>, Vec<f64>)) =
         rows.entries.iter().map(|&(i, j, x)| (i, (j, x))).unzip();
     let matrix = CscMatrix::new_from_triplets(rows.right.len(), objective.len(), is, js, xs);
@@ -141,7 +295,8 @@ fn run(rows: &Rows, objective: &[f64]) -> Result<(Vec<f64>, Vec<f64>, u32), Fail
     solver.solve();
     match solver.solution.status {
         SolverStatus::Solved | SolverStatus::AlmostSolved => {
-            Ok((solver.solution.x, solver.solution.z, solver.solution.iterations))
+            let DefaultSolution { x, z, iterations, .. } = solver.solution;
+            Ok(Point { x, multipliers: z, steps: iterations })
         }
         SolverStatus::PrimalInfeasible => Err(Failure::Infeasible("Clarabel finds no allocation".into())),
         status => Err(failed(format!("{status:?}"))),

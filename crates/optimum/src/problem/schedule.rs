@@ -6,17 +6,24 @@
 //! the master allows, the heaviest independent set under the current prices. None left is the certificate of the optimum;
 //! a bound on the heaviest is a bound on how far the optimum can be.
 
+pub(super) mod ladder;
 mod master;
 mod pricing;
 
-pub(super) use pricing::Pricing;
+pub(crate) use master::side_by_side;
+pub(crate) use pricing::Pricing;
 
 use super::certificate::Found;
 use super::{Failure, Problem, Solution};
+pub(super) use ladder::Rung;
 use master::Master;
 
 /// Complementarity at which the master counts as solved, relative to the objective's scale.
 const GAP: f64 = 1e-11;
+/// Up to this α prices differ little enough to be found at once.
+const GENTLE: f64 = 2.5;
+/// How often the last α is taken.
+pub(super) const AGAIN: usize = 6;
 const ROUNDS_MAX: u32 = 2_000;
 /// Links beyond which the master's dense matrices would take hours.
 const LINKS_MAX: usize = 2_000;
@@ -32,20 +39,68 @@ pub(super) fn solve(problem: &Problem) -> Result<Solution, Failure> {
     }
     check_background(problem)?;
     let pricing = Pricing::new(problem);
-    let mut master = Master::new(problem, &pricing);
-    generate(&mut master, &pricing, GAP);
-    finish(problem, &pricing, &master)
+    match ladder::alphas(problem) {
+        Some(alphas) if alphas.last().is_some_and(|alpha| *alpha > GENTLE) => {
+            climb(problem, &pricing, &alphas)
+        }
+        rungs => {
+            let mut master = Master::new(problem, &pricing);
+            generate(&mut master, &pricing, GAP);
+            match (finish(problem, &pricing, &master), rungs) {
+                (Err(Failure::NotConverged(_)), Some(alphas)) => climb(problem, &pricing, &alphas),
+                (done, _) => done,
+            }
+        }
+    }
+}
+
+/// Solves for one α after the other, each from where the last one ended.
+fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Solution, Failure> {
+    let mut rates = problem.even_rates();
+    let mut sets = Master::new(problem, pricing).into_sets();
+    let mut before: Option<(Rung, Vec<f64>)> = None;
+    let mut steps = 0;
+    let mut best = Failure::BadlyScaled("prices of the flows differ beyond what the arithmetic holds".into());
+    // The last α is taken again in its own rates until it is exact.
+    let again = alphas.last().into_iter().cycle().take(AGAIN);
+    for (i, &alpha) in alphas.iter().chain(again).enumerate() {
+        let mut rung = Rung::new(problem, alpha, &rates);
+        if let Some((before, prices)) = &before {
+            rung.follow(before, prices);
+        }
+        let mut master = Master::again(&rung.problem, pricing, &rung.prices, sets);
+        generate(&mut master, pricing, if i < alphas.len() { 1e-6 } else { GAP });
+        let prices = master.prices();
+        steps += master.steps;
+        if i >= alphas.len() {
+            let found = Ended { prices: rung.own_prices(&prices), schedule: master.schedule(), steps };
+            match certify(problem, pricing, found) {
+                Ok(solution) => return Ok(solution),
+                Err(failure) => best = failure,
+            }
+        }
+        let next = rung.rates(&prices);
+        if next.iter().all(|x| x.is_finite() && *x > 0.0) {
+            rates = next;
+        }
+        sets = master.into_sets();
+        before = Some((rung, prices));
+    }
+    Err(best)
 }
 
 /// Generates sets until none is heavier than the master allows, and the master is solved this well.
 fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
     let rounds = if pricing.is_exact() { ROUNDS_MAX } else { ROUNDS_MAX_INEXACT };
+    let mut last = f64::INFINITY;
     for _ in 0..rounds {
         let (columns, worst) = master.priced(pricing, &master.prices());
         let closed = columns.is_empty() || worst < 0.1 * gap;
-        if closed && master.gap() < gap {
+        // Rounding may hold the gap above its goal: where many steps no longer halve it nothing will.
+        if closed && (master.gap() < gap || master.gap() > 0.5 * last) {
             return;
         }
+        last = if closed { master.gap() } else { f64::INFINITY };
         if !closed {
             master.add(columns);
         }
@@ -55,6 +110,29 @@ fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
             return;
         }
     }
+}
+
+/// Independent sets that a master came to know.
+#[derive(Default)]
+pub(crate) struct Sets(Vec<master::Column>);
+
+/// Where the prices of a problem end, with shares of time of the sets that carry it; nothing is checked. Sets and prices that are
+/// known from a like problem are gone on from: the same links must carry something.
+pub(crate) fn priced(
+    problem: &Problem,
+    pricing: &Pricing<'_>,
+    from: &[f64],
+    sets: &mut Sets,
+    gap: f64,
+) -> (Vec<f64>, Vec<(Vec<u32>, f64)>) {
+    if sets.0.is_empty() {
+        sets.0 = Master::new(problem, pricing).into_sets();
+    }
+    let mut master = Master::again(problem, pricing, from, std::mem::take(&mut sets.0));
+    generate(&mut master, pricing, gap);
+    let found = (master.prices(), master.schedule());
+    sets.0 = master.into_sets();
+    found
 }
 
 /// Prices close to the best.
@@ -95,9 +173,20 @@ fn check_background(problem: &Problem) -> Result<(), Failure> {
 }
 
 fn finish(problem: &Problem, pricing: &Pricing<'_>, master: &Master<'_>) -> Result<Solution, Failure> {
-    let prices = master.prices();
+    let found = Ended { prices: master.prices(), schedule: master.schedule(), steps: master.steps };
+    certify(problem, pricing, found)
+}
+
+/// Where a master ended.
+struct Ended {
+    prices: Vec<f64>,
+    schedule: Vec<(Vec<u32>, f64)>,
+    steps: u32,
+}
+
+fn certify(problem: &Problem, pricing: &Pricing<'_>, ended: Ended) -> Result<Solution, Failure> {
+    let Ended { prices, schedule, steps } = ended;
     let mut rates: Vec<f64> = problem.flows.iter().map(|f| f.utility.rate(f.price(&prices))).collect();
-    let schedule = master.schedule();
     let mut airtime = vec![0.0; problem.air.links()];
     for (set, share) in &schedule {
         for &l in set {
@@ -120,7 +209,7 @@ fn finish(problem: &Problem, pricing: &Pricing<'_>, master: &Master<'_>) -> Resu
     }
     rates.iter_mut().for_each(|x| *x *= fits);
     let entropy = schedule.iter().map(|(_, share)| -share * libm::log(*share)).sum();
-    let found = Found { rates, prices, airtime, schedule, entropy, steps: master.steps };
+    let found = Found { rates, prices, airtime, schedule, entropy, steps };
     let solution = problem.certified(found, Some(pricing))?;
     let converged = solution.residuals.primal.max(solution.residuals.dual) < Solution::TOLERANCE;
     let exact = pricing.is_exact() && problem.beta.is_none();

@@ -6,7 +6,7 @@ use crate::newton;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 /// An independent set that the master knows.
-pub(super) struct Column {
+pub(in crate::problem) struct Column {
     /// Places of its links among the active ones.
     links: Vec<usize>,
     component: usize,
@@ -70,7 +70,44 @@ const FOUND_MAX: usize = 12;
 const BOUNDARY: f64 = 0.99;
 
 impl<'a> Master<'a> {
+    /// A master that knows the first sets only; `unit` is what a price of one is worth.
     pub(super) fn new(problem: &'a Problem, pricing: &Pricing<'_>) -> Self {
+        let mut master = Self::empty(problem, pricing, problem.worth());
+        let mut columns = Vec::new();
+        for component in 0..pricing.components() {
+            for set in pricing.first(component) {
+                let links = set.iter().map(|&l| master.place[l as usize]).collect();
+                columns.push(Column { links, component });
+            }
+        }
+        master.add(columns);
+        master
+    }
+
+    /// A master of a problem that is in units of its own, with prices to begin with, and sets that another one knew.
+    pub(super) fn again(
+        problem: &'a Problem,
+        pricing: &Pricing<'_>,
+        prices: &[f64],
+        sets: Vec<Column>,
+    ) -> Self {
+        let mut master = Self::empty(problem, pricing, 1.0);
+        let n = master.active.len() as f64;
+        for i in 0..master.active.len() {
+            let (l, capacity) = (master.active[i], problem.capacity(master.active[i]));
+            master.lambda[i] = prices[l].max(1e-8 / capacity);
+            master.v[i] = (1.0 / (n * master.lambda[i])).min(capacity).max(1e-6 * capacity);
+        }
+        master.add(sets);
+        master
+    }
+
+    /// The sets that it knows, for another.
+    pub(super) fn into_sets(self) -> Vec<Column> {
+        self.columns
+    }
+
+    fn empty(problem: &'a Problem, pricing: &Pricing<'_>, unit: f64) -> Self {
         let mut active: Vec<usize> =
             (0..pricing.components()).flat_map(|c| pricing.links(c)).map(|&l| l as usize).collect();
         active.sort_unstable();
@@ -79,13 +116,6 @@ impl<'a> Master<'a> {
         for (i, &l) in active.iter().enumerate() {
             place[l] = i;
         }
-        let mut columns = Vec::new();
-        for component in 0..pricing.components() {
-            for set in pricing.first(component) {
-                columns.push(Column { links: set.iter().map(|&l| place[l as usize]).collect(), component });
-            }
-        }
-        let unit = problem.worth();
         let n = active.len();
         let mut master = Self {
             problem,
@@ -104,7 +134,6 @@ impl<'a> Master<'a> {
             master.lambda[i] = (master.lambda[i] / capacity).min(0.5 * master.price_max(i));
             master.v[i] *= capacity;
         }
-        master.add(columns);
         master
     }
 
@@ -397,7 +426,7 @@ impl<'a> Master<'a> {
 }
 
 /// Two schedules at once: both run through the same time, each in its own order.
-fn side_by_side(a: Vec<(Vec<u32>, f64)>, b: &[(Vec<u32>, f64)]) -> Vec<(Vec<u32>, f64)> {
+pub(crate) fn side_by_side(a: Vec<(Vec<u32>, f64)>, b: &[(Vec<u32>, f64)]) -> Vec<(Vec<u32>, f64)> {
     let mut joined = Vec::with_capacity(a.len() + b.len());
     let mut rest = b.iter().cloned();
     let mut other = rest.next();

@@ -60,13 +60,13 @@ fn part_by_part(
 }
 
 /// Finds sets that are heavier than the master allows.
-pub(in super::super) struct Pricing<'a> {
+pub(crate) struct Pricing<'a> {
     problem: &'a Problem,
     components: Vec<Component>,
 }
 
 impl<'a> Pricing<'a> {
-    pub(in super::super) fn new(problem: &'a Problem) -> Self {
+    pub(crate) fn new(problem: &'a Problem) -> Self {
         // Links that nothing uses have no price and need no schedule.
         let mut used = vec![false; problem.links()];
         for &(l, _) in problem.flows.iter().flat_map(|f| &f.loads) {
@@ -85,22 +85,22 @@ impl<'a> Pricing<'a> {
         Self { problem, components: graph.components().into_iter().map(component).collect() }
     }
 
-    pub(super) fn components(&self) -> usize {
+    pub(crate) fn components(&self) -> usize {
         self.components.len()
     }
 
     /// The links of a component.
-    pub(super) fn links(&self, component: usize) -> &[u32] {
+    pub(crate) fn links(&self, component: usize) -> &[u32] {
         &self.components[component].links
     }
 
     /// Whether the heaviest set is always found.
-    pub(super) fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         self.components.iter().all(|c| c.parts.len() == 1)
     }
 
     /// Sets to begin with: all maximal ones if they are few, else one through each link.
-    pub(super) fn first(&self, component: usize) -> Vec<Vec<u32>> {
+    pub(crate) fn first(&self, component: usize) -> Vec<Vec<u32>> {
         let Component { links, graph, .. } = &self.components[component];
         let name = |set: Vec<u32>| set.into_iter().map(|i| links[i as usize]).collect::<Vec<u32>>();
         if let Ok(sets) = maximal_cliques(&graph.complement(), LISTED_MAX) {
@@ -129,7 +129,7 @@ impl<'a> Pricing<'a> {
     }
 
     /// The heaviest set of a component under these prices, or a heavy one.
-    pub(super) fn heaviest(&self, component: usize, prices: &[f64]) -> Vec<u32> {
+    pub(crate) fn heaviest(&self, component: usize, prices: &[f64]) -> Vec<u32> {
         let Component { links, graph, parts } = &self.components[component];
         let weights: Vec<f64> = links.iter().map(|&l| prices[l as usize]).collect();
         let set: Vec<u32> = if let [(order, form)] = &parts[..] {
@@ -146,7 +146,7 @@ impl<'a> Pricing<'a> {
     }
 
     /// No schedule of the air is worth more than this at these prices.
-    pub(in super::super) fn bound(&self, prices: &[f64]) -> f64 {
+    pub(crate) fn bound(&self, prices: &[f64]) -> f64 {
         debug_assert_eq!(prices.len(), self.problem.links());
         let of = |Component { links, parts, .. }: &Component| {
             let part = |(order, form): &(Vec<u32>, ProductForm)| {
