@@ -30,11 +30,10 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         SolverName::Own => Solver::Own,
         SolverName::Clarabel => Solver::Clarabel,
     };
-    let size = scenario.layout();
     let waiting = Waiting::new(format!(
         "solving for {} flows over {} links",
-        size.network.flows.len(),
-        size.links.len()
+        scenario.network().flows.len(),
+        scenario.layout().links.len()
     ));
     let optimum = scenario.answer(Question { objective, region, solver, beta: options.beta })?;
     drop(waiting);
