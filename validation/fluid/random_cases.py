@@ -2,17 +2,19 @@
 
     python validation/fluid/random_cases.py > validation/fluid/random_cases.txt
 
-Lines: "laws NAME k α β r_max queueing", "wires NAME capacities", "start NAME state", "flow NAME cost round-trip air … wires …" say what a
-case is made of, "at NAME TIME STATE" where it goes. evenair-fluid's tests follow the same and compare.
+Lines: "laws NAME k α β r_max queueing", "wires NAME capacities", "start NAME state", "flow NAME cost round-trip air …
+wires …" say what a case is made of, "at NAME TIME STATE" where it goes. evenair-fluid's tests follow the same and
+compare.
 
-SciPy knows neither bounds nor corners: given the projected drift as if it were smooth its steps overshoot them, or crawl along them.
-So each smooth piece is integrated on its own, from event
-to event: r reaches 0 or r_max, its drift turns there, a wire fills or empties.
+SciPy knows neither bounds nor corners: given the projected drift as if it were smooth its steps overshoot them, or
+crawl along them. So each smooth piece is integrated on its own, from event to event: r reaches 0 or r_max, its drift
+turns there, a wire fills or empties.
 """
 
 import itertools
 import math
 import random
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -28,7 +30,7 @@ SETS = [
 
 
 class Case:
-    def __init__(self, seed):
+    def __init__(self, seed: int) -> None:
         lots = random.Random(seed)
         self.flows = 3
         self.queueing = seed % 3 != 0
@@ -44,21 +46,22 @@ class Case:
         self.start = [round(lots.uniform(2, 150), 3) for _ in range(self.flows)]
         self.start += [lots.choice([0.0, round(lots.uniform(0, 0.004), 6)]) for _ in range(LINKS)]
 
-    def airtime(self, r):
+    def airtime(self, r: np.ndarray) -> list[float]:
         weights = np.array([math.exp(self.beta * sum(r[link] for link in s)) for s in SETS])
-        return [sum(w for s, w in zip(SETS, weights, strict=True) if link in s) / weights.sum() for link in range(LINKS)]
+        total = weights.sum()
+        return [sum(w for s, w in zip(SETS, weights, strict=True) if link in s) / total for link in range(LINKS)]
 
-    def loads(self, x):
+    def loads(self, x: np.ndarray) -> list[float]:
         out = [0.0] * LINKS
         for s in range(self.flows):
             for link in self.air[s]:
                 out[link] += self.cost[s] * x[s]
         return out
 
-    def arrivals(self, x):
+    def arrivals(self, x: np.ndarray) -> list[float]:
         return [sum(x[s] for s in range(self.flows) if w in self.wires[s]) for w in range(len(self.capacities))]
 
-    def raw(self, state, full):
+    def raw(self, state: np.ndarray, full: Sequence[bool]) -> np.ndarray:
         """The drift before projection; `full` says which wires refuse packets."""
         x, r = state[: self.flows], state[self.flows :]
         y, load, arrival = self.airtime(r), self.loads(x), self.arrivals(x)
@@ -75,7 +78,7 @@ class Case:
             out[self.flows + link] = self.step * (load[link] - y[link])
         return out
 
-    def follow(self, times):
+    def follow(self, times: Sequence[float]) -> list[np.ndarray]:
         """The states at these times."""
         state, now, found, corners = np.array(self.start, float), 0.0, [], 0
         state[self.flows :] = np.minimum(state[self.flows :], self.r_max)
@@ -93,7 +96,12 @@ class Case:
             piece_full = list(full)
             events, turns = [], []
 
-            def event(function, turn, events=events, turns=turns):
+            def event(
+                function: Callable[[float, np.ndarray], float],
+                turn: tuple[str, int, int],
+                events: list[Callable[[float, np.ndarray], float]] = events,
+                turns: list[tuple[str, int, int]] = turns,
+            ) -> None:
                 function.terminal, function.direction = True, -1
                 events.append(function)
                 turns.append(turn)
@@ -106,14 +114,21 @@ class Case:
                         event(lambda _, z, i=i: self.r_max - z[i], ("hold", link, 1))
                 else:
                     sign = held[link]
-                    event(lambda _, z, i=i, g=sign: g * self.raw(z, piece_full)[i], ("free", link, 0))
+                    event(lambda _, z, i=i, g=sign, f=piece_full: g * self.raw(z, f)[i], ("free", link, 0))
             for w, capacity in enumerate(self.capacities):
                 sign = 1 if full[w] else -1
                 event(lambda _, z, w=w, c=capacity, g=sign: g * (self.arrivals(z)[w] - c), ("flip", w, 0))
             until = times[-1]
             run = solve_ivp(
                 lambda _, z, m=mask, f=piece_full: self.raw(z, f) * m,
-                (now, until), state, "DOP853", events=events, dense_output=True, rtol=2e-13, atol=1e-15, max_step=0.5,
+                (now, until),
+                state,
+                "DOP853",
+                events=events,
+                dense_output=True,
+                rtol=2e-13,
+                atol=1e-15,
+                max_step=0.5,
             )
             end = run.t[-1]
             found += [run.sol(t) if t < end else run.y[:, -1] for t in times[len(found) :] if t <= end]
@@ -136,7 +151,7 @@ class Case:
         return found
 
 
-def main():
+def main() -> None:
     times = [5, 20, 60]
     for seed in range(24):
         case = Case(seed)

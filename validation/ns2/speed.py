@@ -59,6 +59,12 @@ def cell(folder: str, stations: int) -> str:
     return path
 
 
+def alone(hops: int, traffic: str) -> list[str]:
+    """One flow over so many hops of a chain, in the place of those that the scenario has."""
+    flow = f"flows=[{{ id = '1', from = '{hops}', to = '0', {traffic} }}]"
+    return ["--set", f"generate.nodes={hops + 1}", "--set", flow]
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         common = ["--set", "preset=ns2", "--set", "duration=200 s"]
@@ -99,6 +105,25 @@ def main() -> None:
                     " ".join(f"tcp:{node}:0" for node in UPSTREAM),
                 ],
                 ["jam10/grid", *common, *routed],
+            ),
+            (
+                "ten hops, one TCP flow",
+                220,
+                "1",
+                [mesh, "1", "200", " ".join(f"{200 * i},0" for i in range(11)), "tcp:10:0"],
+                ["jam10/chain", *common, *routed, *alone(10, "traffic = 'tcp'")],
+            ),
+            (
+                "three hops, UDP at 1 Mb/s",
+                220,
+                "1",
+                [mesh, "1", "200", " ".join(f"{200 * i},0" for i in range(4)), "udp:3:0:1000:1500"],
+                # An IP header of DSDV's more, as above.
+                [
+                    "jam10/chain",
+                    *common,
+                    *alone(3, "traffic = 'cbr', rate = '1 Mbps', size = '1520 bytes'"),
+                ],
             ),
         ]
         print("| scenario | ns-2 [ms/s] | evenair [ms/s] | ratio | ns-2 [packets/s] | evenair [packets/s] |")

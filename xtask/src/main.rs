@@ -35,11 +35,21 @@ const PARTS: [Part; 9] = [
     ("python", "ruff over validation/", python::run),
     ("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
     ("clippy", "lints, with warnings as errors", || {
-        cargo(&["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        cargo(&[
+            "clippy",
+            "--quiet",
+            "--locked",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--",
+            "-D",
+            "warnings",
+        ])
     }),
     ("minimum", "the least Rust that Cargo.toml promises; laws without std", minimum::run),
     ("tests", "unit, property, golden, agreement and end-to-end tests", || {
-        cargo(&["test", "--locked", "--workspace", "--no-fail-fast"])
+        cargo(&["test", "--locked", "--workspace", "--all-features", "--no-fail-fast"])
     }),
     ("recipe", "CONTRIBUTING's recipe for a law, done on a copy of the tree", recipe::run),
     ("docs", "rustdoc and its links, with warnings as errors", docs::run),
