@@ -25,7 +25,9 @@ impl DcfAir {
         }
         let busy = self.busy(node);
         if !busy {
-            self.resume(node, now); // between a frame and its answer countdowns may stand still
+            // Between a frame and its answer countdowns may stand still.
+            let next = self.resume(node, now);
+            self.schedule_access(node, next, out);
         }
         let ready = self.ready(node, &self.countdowns[by as usize]);
         let (queue, countdown) = (&mut self.queues[by as usize], &mut self.countdowns[by as usize]);

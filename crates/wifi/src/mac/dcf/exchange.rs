@@ -159,7 +159,6 @@ impl DcfAir {
             };
             if !goes_on || self.is_watched(there) {
                 next = next.min(self.resume(there, ended));
-                self.stations[node].has_watched = goes_on;
             }
         }
         self.ears = ears;
@@ -202,19 +201,14 @@ impl DcfAir {
     }
 
     /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer, if there is one.
-    fn resume_hearers(&mut self, now: Instant, node: usize, is_answered: bool, out: &mut Effects) {
-        let mut next = Instant::NEVER;
+    fn resume_hearers(&mut self, now: Instant, node: usize, out: &mut Effects) {
         for i in self.ears_of(node) {
             let there = self.ears[i].node as usize;
             if !self.busy(there) {
-                next = next.min(self.resume(there, now));
+                self.resume(there, now);
             }
         }
-        if std::mem::take(&mut self.stations[node].has_watched) || !is_answered {
-            self.schedule_least(node, out);
-        } else {
-            self.schedule_access(node, next, out);
-        }
+        self.schedule_least(node, out);
     }
 
     /// The sender of an RTS or a DATA frame waits for its answer.
@@ -357,7 +351,7 @@ impl DcfAir {
             if !self.far_ears_of(node).any(|i| self.ears[i].node == reply.to) {
                 self.expect_no_answer(now, to, out);
             }
-            return self.resume_hearers(now, to, false, out);
+            return self.resume_hearers(now, to, out);
         }
         for c in self.contenders(node) {
             self.interrupt(node, c, now, by);
@@ -369,7 +363,7 @@ impl DcfAir {
         }
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
-        self.resume_hearers(now, to, true, out);
+        self.resume_hearers(now, to, out);
     }
 
     /// ns-2's DATA frame finds the medium busy after its CTS: another RTS, after a longer back-off.
@@ -387,7 +381,7 @@ impl DcfAir {
         }
         let next = self.resume(node, now);
         self.schedule_access(node, next, out);
-        self.resume_hearers(now, to, false, out);
+        self.resume_hearers(now, to, out);
         self.book(c, now);
     }
 

@@ -68,8 +68,6 @@ pub(super) struct Station {
     pub(super) reply: Option<Reply>,
     /// The wake at the least deadline of this neighbourhood.
     pub(super) next_access: Instant,
-    /// Countdowns of this neighbourhood have run since its last frame, with no wake at their end.
-    pub(super) has_watched: bool,
     /// From when on the reservation may be dropped, if an RTS made it and nothing has followed yet.
     unreserve_at: Instant,
     /// Since when its receiver is locked; known only where hearers are far.
@@ -217,7 +215,6 @@ impl Station {
             request_void_at: Instant::NEVER,
             reply: None,
             next_access: Instant::NEVER,
-            has_watched: false,
             unreserve_at: Instant::NEVER,
             locked_since: Instant::ZERO,
             more: Vec::new(),
