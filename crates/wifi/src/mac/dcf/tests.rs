@@ -48,6 +48,13 @@ fn dcf() -> Access {
     Dcf::dsss().access()
 }
 
+impl Ear {
+    /// As if an obstacle stood between.
+    fn hide(&mut self) {
+        (self.sensed, self.decodable, self.noticed, self.clear_alone) = (false, false, false, false);
+    }
+}
+
 impl Bench {
     /// Nodes on a line at these places [m], one contender each, in range of each other below 250 m, audible to 800 m.
     fn line(at_m: &[f64], access: impl Fn(usize) -> Access, timing: MacTiming, rules: Rules) -> Self {
@@ -376,7 +383,8 @@ fn hidden_terminals_collide_at_the_receiver_in_the_middle() {
     bench.air.ear_range[0].1 -= 1; // node 2 does not hear node 0
     bench.offer(0, 1);
     bench.run_to(us(400));
-    bench.air.ears[bench.air.ear_range[2].0 as usize].decodable = false;
+    let ear = &mut bench.air.ears[bench.air.ear_range[2].0 as usize];
+    (ear.decodable, ear.clear_alone) = (false, false);
     bench.offer(2, 1);
     bench.run_to(us(1_100));
     assert_eq!(bench.air.counters(0).collided, 1);

@@ -156,9 +156,7 @@ fn frames_from_afar_overlap_where_they_meet_and_nowhere_else() {
         let mut bench = bench(&[0.0, 30_000.0, 60_000.0], timing, Rules::standard());
         for (from, to) in [(0, 2), (2, 0)] {
             let ear = bench.air.far_ears_of(from).find(|&i| bench.air.ears[i].node == to).unwrap();
-            bench.air.ears[ear].sensed = false;
-            let ear = &mut bench.air.ears[ear];
-            (ear.decodable, ear.noticed, ear.clear_alone) = (false, false, false);
+            bench.air.ears[ear].hide();
         }
         bench.run_to(us(1_000));
         bench.offer_at(0, 1, 54);

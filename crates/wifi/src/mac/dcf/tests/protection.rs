@@ -51,8 +51,7 @@ fn a_cts_silences_who_hears_the_receiver_only() {
     let mut bench = bench(&[0.0, 249.0, 498.0, 600.0]);
     for i in bench.air.ears_of(0) {
         if bench.air.ears[i].node != 1 {
-            bench.air.ears[i].sensed = false;
-            bench.air.ears[i].decodable = false;
+            bench.air.ears[i].hide();
         }
     }
     bench.offer(0, 1);
@@ -87,7 +86,7 @@ fn ns2_answers_no_rts_while_it_senses_a_carrier() {
             // Hidden from each other.
             let ears = bench.air.ears_of(a);
             let ear = ears.into_iter().find(|&i| bench.air.ears[i].node == b).unwrap();
-            bench.air.ears[ear].sensed = false;
+            bench.air.ears[ear].hide();
         }
         bench.air.rules.rts_threshold = None;
         bench.offer(2, 3); // its DATA frame, from 50 µs on
@@ -114,7 +113,7 @@ fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
         let mut bench = Bench::line(&[0.0, 200.0, -600.0, -800.0], twice, timing(), rules);
         for ear in bench.air.ears_of(0).chain(bench.air.ears_of(1)) {
             if bench.air.ears[ear].node > 1 {
-                bench.air.ears[ear].sensed = false;
+                bench.air.ears[ear].hide();
             }
         }
         bench.offer(0, 1);
@@ -203,8 +202,7 @@ fn a_reservation_that_data_follow_is_kept() {
     let mut bench = bench(&[0.0, 200.0, -200.0, -300.0]);
     for i in bench.air.ears_of(1) {
         if bench.air.ears[i].node != 0 {
-            bench.air.ears[i].sensed = false;
-            bench.air.ears[i].decodable = false;
+            bench.air.ears[i].hide();
         }
     }
     bench.offer(0, 1);
