@@ -6,7 +6,7 @@
 //! queues, sockets and randomness. So the same law runs in a fluid model, in the packet simulator and on a live machine.
 //!
 //! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for their
-//! schema), and an enum of states, `Any…`, both with a box for laws of one's own ([`OwnLaw`]). [`conformance`] holds what
+//! schema), and an enum of states, `Any…`, both with a box for laws of one's own ([`OwnLaw`]). `conformance` holds what
 //! every law of a family must pass.
 #![no_std]
 #![forbid(unsafe_code)]

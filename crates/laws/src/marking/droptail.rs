@@ -7,7 +7,7 @@
 //! [Chen10] eq. (3.7) for its fluid price; [Jam10] section 6.2 (J8).
 //!
 //! # Symbols
-//! The limit → [`DropTail::limit`] \[packets\], by default 50, ns-2's and Chapter 6's of [Chen10].
+//! The limit → [`DropTail::limit_packets`] \[packets\], by default 50, ns-2's and Chapter 6's of [Chen10].
 //!
 //! # Signals
 //! How many packets wait.

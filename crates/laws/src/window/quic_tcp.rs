@@ -21,7 +21,7 @@
 //! that of the filter, which keeps 31/32 at each acknowledgement ("e.g."); where an endpoint takes one sample per round trip
 //! it moves that much more slowly. Slow start, fast recovery and time-outs are those of standard TCP, as the paper says;
 //! slow start ends at the threshold or with a loss. A window that is not in use is held (RFC 7661). It stops at
-//! [`WINDOW_MAX`](super::WINDOW_MAX).
+//! [`WINDOW_MAX`].
 //!
 //! # Example
 //! ```

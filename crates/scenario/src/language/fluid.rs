@@ -52,7 +52,7 @@ pub enum FluidModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RenoCsmaKeys {
-    /// What a round trip is made of; by default with queues only where there are no [connections].
+    /// What a round trip is made of; by default with queues only where there are no `[connections]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<RoundTripKind>,
     /// The fixed part of a round trip; by default that of an empty network.
