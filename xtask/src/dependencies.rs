@@ -17,18 +17,11 @@ use std::process::Command;
 #[derive(Deserialize)]
 struct Rules {
     licenses: Licences,
-    sources: Sources,
 }
 
 #[derive(Deserialize)]
 struct Licences {
     allow: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Sources {
-    allow_registry: Vec<String>,
 }
 
 pub(crate) fn run() -> Result<Outcome> {
@@ -41,7 +34,7 @@ pub(crate) fn run() -> Result<Outcome> {
         .exec()
         .context("cargo metadata --locked")?;
     let mut findings = licences(&metadata, &rules.licenses)?;
-    findings.extend(sources(&metadata, &rules.sources));
+    findings.extend(sources(&metadata));
     findings.extend(wildcards(&metadata));
     findings.extend(too_new(&metadata));
     for finding in &findings {
@@ -91,13 +84,13 @@ fn is_allowed(licence: &str, allowed: &[Licensee]) -> bool {
         .is_ok_and(|expression| expression.evaluate(|one| allowed.iter().any(|a| a.satisfies(one))))
 }
 
-fn sources(metadata: &Metadata, rules: &Sources) -> Vec<String> {
-    let known = |repr: &str| {
-        repr.strip_prefix("registry+")
-            .is_some_and(|url| rules.allow_registry.iter().any(|known| known == url))
-    };
+/// Everything comes from one registry, the one that clap comes from; nothing from a repository.
+fn sources(metadata: &Metadata) -> Vec<String> {
+    let source = |p: &Package| p.source.as_ref().map(|source| source.repr.clone());
+    let registry = foreign(metadata).find(|p| p.name.as_str() == "clap").and_then(source);
+    let known = registry.filter(|repr| repr.starts_with("registry+"));
     foreign(metadata)
-        .filter(|p| !p.source.as_ref().is_some_and(|source| known(&source.repr)))
+        .filter(|p| known.is_none() || source(p) != known)
         .map(|p| format!("{} {}: comes from {:?}", p.name, p.version, p.source))
         .collect()
 }
