@@ -27,6 +27,12 @@ pub trait Parameters: Sized {
 
     /// The law's state at its start.
     fn begin(&self, place: &Self::Place) -> Self::Law;
+
+    /// What tells a law of a user's own from others: its name and parameters, in words; none of a built-in law, which its
+    /// parameters tell apart.
+    fn identity(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A law of a user's own, beside its family's trait.
@@ -108,14 +114,6 @@ macro_rules! family {
         impl From<$Own> for $Params {
             fn from(own: $Own) -> Self {
                 Self::Own(own)
-            }
-        }
-
-        impl $Params {
-            /// What tells a law of a user's own from others: its name and parameters, in words; none of a built-in law,
-            /// which its parameters tell apart.
-            pub fn identity(&self) -> Option<alloc::string::String> {
-                if let Self::Own(own) = self { Some(own.identity()) } else { None }
             }
         }
 
@@ -203,6 +201,10 @@ macro_rules! family {
                         $State::Own(own)
                     },
                 }
+            }
+
+            fn identity(&self) -> Option<alloc::string::String> {
+                if let Self::Own(own) = self { Some(own.identity()) } else { None }
             }
         }
 

@@ -52,6 +52,11 @@ impl fmt::Display for BadParameter {
 
 impl core::error::Error for BadParameter {}
 
+/// Accepts a length of time that is not zero.
+pub(crate) fn check_time(name: &'static str, time: evenair_units::Duration) -> Result<(), BadParameter> {
+    check(name, time.as_secs_f64(), !time.is_zero(), "longer than no time")
+}
+
 /// Accepts `value` if `holds`, for the laws' parameter checks.
 pub(crate) fn check(
     name: &'static str,

@@ -109,7 +109,7 @@ impl Network {
     fn schedule_start(&mut self, spec: &NetworkSpec, record: Option<(Instant, Instant)>) {
         self.core.call_at(self.attached.warm_at, Due::Warm);
         self.attached.schedule_starts(&mut self.core);
-        self.core.start_laws(spec);
+        self.core.start_laws();
         if let Some(every) = self.run.sample_every {
             self.core.call_at(Instant::ZERO + every, Due::Sample);
         }

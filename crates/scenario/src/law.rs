@@ -1,10 +1,6 @@
 //! Laws in scenarios: their parameters are those of `evenair-laws`, read, checked and written alike for every family.
 
 use crate::error::Mistake;
-use evenair_laws::backoff::BackoffParams;
-use evenair_laws::connections::ConnectionParams;
-use evenair_laws::marking::MarkingParams;
-use evenair_laws::window::WindowParams;
 use evenair_laws::{BadParameter, Parameters};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -39,31 +35,17 @@ pub(crate) fn mistake(table: &str, error: BadParameter) -> Mistake {
     Mistake::at(&format!("{table}.{}", error.name), why)
 }
 
-/// A law that may be a user's own: no file can name that, and its identity stands for it.
-pub(crate) trait Identified: Serialize {
-    /// Name and parameters of a law of a user's own.
-    fn identity(&self) -> Option<String>;
-}
-
-macro_rules! identified {
-    ($($Params:ty),+) => {
-        $(impl Identified for $Params {
-            fn identity(&self) -> Option<String> {
-                self.identity()
-            }
-        })+
-    };
-}
-identified!(BackoffParams, ConnectionParams, MarkingParams, WindowParams);
-
 #[derive(Serialize)]
 #[serde(tag = "law", rename = "own")]
 struct Own {
     identity: String,
 }
 
-/// Writes a law; one of a user's own by its identity.
-pub(crate) fn write<P: Identified, S: Serializer>(law: &P, serializer: S) -> Result<S::Ok, S::Error> {
+/// Writes a law; one of a user's own, which no file can name, by its identity.
+pub(crate) fn write<P: Parameters + Serialize, S: Serializer>(
+    law: &P,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match law.identity() {
         Some(identity) => Own { identity }.serialize(serializer),
         None => law.serialize(serializer),
@@ -72,7 +54,7 @@ pub(crate) fn write<P: Identified, S: Serializer>(law: &P, serializer: S) -> Res
 
 /// The same, where there may be none.
 #[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
-pub(crate) fn write_any<P: Identified, S: Serializer>(
+pub(crate) fn write_any<P: Parameters + Serialize, S: Serializer>(
     law: &Option<P>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

@@ -7,6 +7,7 @@ use crate::quantity::Quantity;
 use crate::record::RunRecord;
 use crate::statistics::Estimate;
 use crate::sweep::{Case, Sweep};
+use crate::tables::csv::quoted;
 use evenair_scenario::{Objective, Optimum, Resolved};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -328,7 +329,7 @@ impl Outcome {
             let difference_half = number(row.difference.and_then(|d| d.half_width));
             let (reference, origin) = reference
                 .as_ref()
-                .map_or_else(Default::default, |r| (r.value.to_string(), quoted(&r.origin)));
+                .map_or_else(Default::default, |r| (r.value.to_string(), quoted(&r.origin).into_owned()));
             let seeds =
                 self.variants.iter().find(|v| &v.id == variant).map_or(self.seeds, |v| v.runs.len() as u32);
             writeln!(
@@ -340,9 +341,4 @@ impl Outcome {
         }
         text
     }
-}
-
-/// Text as CSV wants it where it may hold commas.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
 }

@@ -4,7 +4,7 @@
 //! object and metric; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
 //! `parquet`, as Parquet with the same columns.
 
-mod csv;
+pub(crate) mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
 

@@ -44,7 +44,7 @@
 use super::{
     Access, BackoffLaw, Draw, FullPacket, Holding, LinkRole, LinkView, OnFailure, Scope, Surroundings, When,
 };
-use crate::{BadParameter, Parameters, check};
+use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::{Bytes, Duration, Probability};
 
 /// What a backlog is counted in.
@@ -189,8 +189,7 @@ impl Parameters for AdaptiveParams {
         check("alpha", self.alpha, self.alpha >= 0.0 && self.alpha.is_finite(), "0 or more, and finite")?;
         check("beta", self.beta, self.beta >= 0.0 && self.beta.is_finite(), "0 or more, and finite")?;
         check("r_max", self.bound(), self.bound() > 0.0, "above 0")?;
-        let interval = self.interval.as_secs_f64();
-        check("interval", interval, !self.interval.is_zero(), "longer than no time")?;
+        check_time("interval", self.interval)?;
         check(
             "r_max",
             self.bound(),

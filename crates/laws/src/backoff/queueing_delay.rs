@@ -35,7 +35,7 @@
 //! ```
 
 use super::{Access, BackoffLaw, Draw, Holding, LinkRole, LinkView, OnFailure, Scope, Surroundings, When};
-use crate::{BadParameter, Parameters, check};
+use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::Duration;
 
 /// Where `exp(−ρ)` is the least number that there is.
@@ -76,8 +76,7 @@ impl Parameters for QueueingDelayParams {
 
     fn validated(self) -> Result<Self, BadParameter> {
         check("memory", self.memory, (0.0..1.0).contains(&self.memory), "0 or more, and below 1")?;
-        let interval = self.interval.as_secs_f64();
-        check("interval", interval, !self.interval.is_zero(), "longer than no time")?;
+        check_time("interval", self.interval)?;
         Ok(self)
     }
 

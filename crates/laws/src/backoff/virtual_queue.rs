@@ -32,7 +32,7 @@
 //! ```
 
 use super::{Access, BackoffLaw, Draw, Holding, LinkRole, LinkView, OnFailure, Scope, Surroundings, When};
-use crate::{BadParameter, Parameters, check};
+use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::Duration;
 
 /// Parameters of both laws.
@@ -96,7 +96,7 @@ impl Parameters for VirtualQueueParams {
         check("b", weight, weight > 0.0 && weight.is_finite(), "above 0")?;
         check("v", utility, utility > 0.0 && utility.is_finite(), "above 0")?;
         check("vq_min", least, least > 0.0 && least.is_finite(), "above 0")?;
-        check("interval", frame.as_secs_f64(), !frame.is_zero(), "longer than no time")?;
+        check_time("interval", frame)?;
         Ok(self)
     }
 

@@ -33,7 +33,7 @@
 
 use super::{ConnectionLaw, whole};
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check};
+use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::Duration;
 
 /// Parameters of the law.
@@ -86,7 +86,7 @@ impl Parameters for IimdParams {
         check("beta", decrease, decrease > 0.0 && decrease < 1.0, "above 0 and below 1")?;
         check("alpha", increase, increase > 0.0 && increase <= 1.0, "above 0, 1 at most")?;
         check("gamma", threshold, threshold > 0.0 && threshold.is_finite(), "above 0")?;
-        check("interval", interval.as_secs_f64(), !interval.is_zero(), "longer than no time")?;
+        check_time("interval", interval)?;
         Ok(self)
     }
 

@@ -39,7 +39,7 @@
 
 use super::{ConnectionLaw, whole};
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check};
+use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::Duration;
 
 /// Which round trips make `T`.
@@ -124,7 +124,7 @@ impl Parameters for RttProportionalParams {
     fn validated(self) -> Result<Self, BadParameter> {
         let k = self.per_second;
         check("k", k, k > 0.0 && k.is_finite(), "above 0, and finite")?;
-        check("interval", self.interval.as_secs_f64(), !self.interval.is_zero(), "longer than no time")?;
+        check_time("interval", self.interval)?;
         check("hysteresis", self.hysteresis, self.hysteresis >= 0.0, "0 or more")?;
         check("max", f64::from(self.connections_max), self.connections_max >= 1, "at least 1")?;
         Ok(self)

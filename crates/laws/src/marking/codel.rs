@@ -34,7 +34,7 @@
 //! ```
 
 use super::{MarkingLaw, QueueRole, QueueView, Verdict};
-use crate::{BadParameter, Parameters, check};
+use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::{Bytes, Duration, Instant};
 
 /// A spell that begins within so many intervals of the last one's end remembers it (RFC 8289 section 5.5).
@@ -74,9 +74,8 @@ impl Parameters for CodelParams {
     type Law = Codel;
 
     fn validated(self) -> Result<Self, BadParameter> {
-        let (target, interval) = (self.target.as_secs_f64(), self.interval.as_secs_f64());
-        check("target", target, !self.target.is_zero(), "longer than no time")?;
-        check("interval", interval, self.interval >= self.target, "at least the target")?;
+        check_time("target", self.target)?;
+        check("interval", self.interval.as_secs_f64(), self.interval >= self.target, "at least the target")?;
         Ok(self)
     }
 

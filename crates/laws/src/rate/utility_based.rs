@@ -34,7 +34,7 @@
 
 use super::RateLaw;
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check};
+use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::{Bytes, Duration, Rate};
 
 /// The least queue that a rate is computed from \[packets\].
@@ -82,7 +82,7 @@ impl Parameters for UtilityBasedParams {
 
     fn validated(self) -> Result<Self, BadParameter> {
         check("v", self.utility, self.utility > 0.0 && self.utility.is_finite(), "above 0")?;
-        check("interval", self.frame.as_secs_f64(), !self.frame.is_zero(), "longer than no time")?;
+        check_time("interval", self.frame)?;
         Ok(self)
     }
 

@@ -1,9 +1,7 @@
 //! Back-off laws: each sees its queue once in its interval.
 
 use super::{Core, Event};
-use crate::spec::NetworkSpec;
-use evenair_laws::Parameters;
-use evenair_laws::backoff::{BackoffLaw, LinkRole};
+use evenair_laws::backoff::BackoffLaw;
 use evenair_units::Duration;
 
 /// The queues whose laws are updated together.
@@ -15,11 +13,8 @@ pub(super) struct Round {
 
 impl<T: Copy> Core<T> {
     /// The laws begin: those with one interval take one turn.
-    pub(crate) fn start_laws(&mut self, spec: &NetworkSpec) {
+    pub(crate) fn start_laws(&mut self) {
         debug_assert!(self.rounds.is_empty(), "the laws have begun before");
-        if let Some(interval) = spec.backoff.begin(&LinkRole::data(spec.surroundings)).update_interval() {
-            self.rounds.push(Round { interval, queues: Vec::new() });
-        }
         for (by, queue) in (0..).zip(&self.queues) {
             let Some(interval) = queue.law.as_ref().and_then(|host| host.law.update_interval()) else {
                 continue;
@@ -37,9 +32,6 @@ impl<T: Copy> Core<T> {
     /// Laws see their queues.
     pub(super) fn update_laws(&mut self, round: u32) {
         let Round { interval, queues } = &self.rounds[round as usize];
-        if queues.is_empty() {
-            return; // the network has no queue of the air
-        }
         for &by in queues {
             let access = self.queues[by as usize].update(self.now);
             self.air.set_access(by, access.expect("only queues with a law take a turn"));

@@ -292,8 +292,8 @@ fn dummy_packets_keep_an_empty_link_contending() {
     assert_conserved(&result);
 }
 
-#[test]
-fn a_chain_forwards_both_ways() {
+/// Four nodes in a row, their hops in range of each other.
+fn chain(traffic: Traffic) -> NetworkSpec {
     let at: Vec<Position> = (0..4).map(|i| Position::new(f64::from(i) * 200.0, 0.0)).collect();
     let radio = ThresholdRadio {
         transmission_range_m: 250.0,
@@ -309,8 +309,15 @@ fn a_chain_forwards_both_ways() {
         path: vec![3, 2, 1, 0],
         active: vec![(Instant::ZERO, Instant::NEVER)],
         category: Category::BestEffort,
-        traffic: Traffic::Tcp(tcp(None)),
+        traffic,
     }];
+    spec.routes = vec![vec![0, 1, 2, 3]];
+    spec
+}
+
+#[test]
+fn a_chain_forwards_both_ways() {
+    let spec = chain(Traffic::Tcp(tcp(None)));
     let result = Network::run(&spec, seconds(1, 5, 30));
     assert!(goodputs(&result)[0] > 60.0, "{:?}", goodputs(&result));
     assert_conserved(&result);

@@ -39,7 +39,8 @@ impl Column {
     }
 }
 
-fn quoted(text: &str) -> Cow<'_, str> {
+/// Text as CSV wants it.
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {

@@ -380,14 +380,7 @@ impl DcfAir {
             Capture::Strongest | Capture::First => 0.0,
         };
         let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
-        let ear = |hearing: &Hearing| {
-            let bare = Ear::of(hearing);
-            Ear {
-                noticed: bare.decodable || (bare.sensed && rules.weak_is_error),
-                clear_alone: bare.decodable && bare.power_mw >= capture_ratio * noise_mw,
-                ..bare
-            }
-        };
+        let ear = |hearing: &Hearing| Ear::of(hearing, rules.weak_is_error, capture_ratio * noise_mw);
         let mut ears = Vec::new();
         let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
         let mut nodes = Vec::new();
@@ -537,16 +530,19 @@ impl Ear {
         Duration::from_nanos(self.delay_ns as u64)
     }
 
-    fn of(hearing: &Hearing) -> Self {
+    /// A hearer that takes weak signals for errors, or not, and decodes those that are this strong.
+    fn of(hearing: &Hearing, weak_is_error: bool, least_mw: f32) -> Self {
+        let (decodable, sensed, power_mw) =
+            (hearing.is_decodable(), hearing.is_sensed(), milliwatts(hearing.power));
         Self {
             node: hearing.node,
             delay_ns: u32::try_from(hearing.delay.as_nanos()).unwrap_or(u32::MAX),
-            power_mw: milliwatts(hearing.power),
-            decodable: hearing.is_decodable(),
-            sensed: hearing.is_sensed(),
+            power_mw,
+            decodable,
+            sensed,
             lossy: false,
-            noticed: false,
-            clear_alone: false,
+            noticed: decodable || (sensed && weak_is_error),
+            clear_alone: decodable && power_mw >= least_mw,
         }
     }
 }

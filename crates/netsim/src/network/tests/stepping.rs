@@ -51,29 +51,6 @@ fn steps_from_outside_make_the_same_run() {
     }
 }
 
-/// Four nodes in a row, their hops in range of each other.
-fn chain(traffic: Traffic) -> NetworkSpec {
-    let at: Vec<Position> = (0..4).map(|i| Position::new(f64::from(i) * 200.0, 0.0)).collect();
-    let radio = ThresholdRadio {
-        transmission_range_m: 250.0,
-        carrier_sense_range_m: 550.0,
-        interference_range_m: 550.0,
-        propagation: Propagation::default(),
-    };
-    let mut spec = four_links(false);
-    spec.medium = Medium::from_positions(&at, &radio);
-    spec.nodes = (0..4).map(|i| format!("n{i}")).collect();
-    spec.flows = vec![FlowSpec {
-        name: "up".into(),
-        path: vec![3, 2, 1, 0],
-        active: vec![(Instant::ZERO, Instant::NEVER)],
-        category: Category::BestEffort,
-        traffic,
-    }];
-    spec.routes = vec![vec![0, 1, 2, 3]];
-    spec
-}
-
 fn foreign(from: u32, to: u32, content: u64) -> Foreign {
     Foreign { from, to, size: Bytes::new(700), flow: 1, content }
 }

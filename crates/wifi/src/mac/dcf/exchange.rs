@@ -129,8 +129,8 @@ impl DcfAir {
         let (mut decoded, mut answered) = (false, false);
         // The addressee first: whether it will answer decides what the others do.
         if let Some(&ear) = hearers.iter().find(|ear| ear.node == sent.to) {
-            let (reception, ended) = self.end_at(now, node, ear, &sent);
-            let there = ear.node as usize;
+            let (there, ended) = (ear.node as usize, now + ear.delay());
+            let reception = self.end_at(ended, node, ear, &sent);
             decoded = reception == Reception::Decoded;
             answered = decoded && self.accept(there, node, &sent, ended, out);
             if self.is_wide {
@@ -142,21 +142,18 @@ impl DcfAir {
         let goes_on = answered && sent.kind != FrameKind::Ack;
         let mut next = Instant::NEVER;
         for &ear in hearers {
-            let there = ear.node as usize;
-            let ended = if ear.node == sent.to {
-                now + ear.delay()
-            } else {
-                let (reception, ended) = self.end_at(now, node, ear, &sent);
+            let (there, ended) = (ear.node as usize, now + ear.delay());
+            if ear.node != sent.to {
+                let reception = self.end_at(ended, node, ear, &sent);
                 if self.is_wide {
                     self.end_far_wait(there, reception, ended, out);
                 }
                 if reception == Reception::Decoded && sent.to == BROADCAST {
                     decoded = true;
                     let packet = self.queues[sent.by as usize].packet;
-                    out.up.push(Up::Received { from: sent.by, at: there as u32, packet });
+                    out.up.push(Up::Received { from: sent.by, at: ear.node, packet });
                 }
-                ended
-            };
+            }
             if !goes_on || self.is_watched(there) {
                 next = next.min(self.resume(there, ended));
             }
@@ -178,14 +175,13 @@ impl DcfAir {
         }
     }
 
-    /// A frame's last energy reaches one of its near hearers: what it makes of it, and when.
+    /// A frame's last energy has reached one of its near hearers: what it makes of it.
     #[inline]
-    fn end_at(&mut self, now: Instant, node: usize, ear: Ear, sent: &Sending) -> (Reception, Instant) {
+    fn end_at(&mut self, ended: Instant, node: usize, ear: Ear, sent: &Sending) -> Reception {
         let there = ear.node as usize;
-        let ended = now + ear.delay();
         let reception = self.depart(there, node, ear, ended, sent);
         self.after_reception(there, reception, sent, ended);
-        (reception, ended)
+        reception
     }
 
     /// Whether a SIFS in which its countdowns do not run would show: in the ledger, or in a back-off of no slots with nothing to
@@ -203,10 +199,7 @@ impl DcfAir {
     /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer, if there is one.
     fn resume_hearers(&mut self, now: Instant, node: usize, out: &mut Effects) {
         for i in self.ears_of(node) {
-            let there = self.ears[i].node as usize;
-            if !self.busy(there) {
-                self.resume(there, now);
-            }
+            self.resume(self.ears[i].node as usize, now);
         }
         self.schedule_least(node, out);
     }

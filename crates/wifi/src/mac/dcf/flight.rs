@@ -40,7 +40,7 @@ impl DcfAir {
                 self.flights.len() as u32 - 1
             };
             self.queues[sent.by as usize].copies += u32::from(flight.carries_a_packet());
-            out.wakes.push((now + Duration::from_nanos(u64::from(ear.delay_ns)), Wake::Arrival(place)));
+            out.wakes.push((now + ear.delay(), Wake::Arrival(place)));
         }
     }
 
