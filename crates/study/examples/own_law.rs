@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "printing is its purpose")]
 
 use evenair_laws::OwnLaw;
+use evenair_laws::Parameters;
 use evenair_laws::backoff::{
     Access, BackoffLaw, BackoffParams, Draw, Holding, LinkView, OnFailure, OwnBackoff, Scope, When,
 };
