@@ -131,6 +131,14 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     if datagrams {
         head.extend(["offered/s", "delay [ms]", "jitter [ms]"]);
     }
+    let probed = first.flows.iter().any(|flow| flow.probes.is_some());
+    if probed {
+        head.extend(["probes' RTT [ms]", "of bytes"]);
+    }
+    let resequenced = first.flows.iter().any(|flow| flow.resequencing.is_some());
+    if resequenced {
+        head.extend(["resequencing [ms]", "longest [ms]", "buffer", "most"]);
+    }
     let mut rows = vec![row(&head)];
     for (i, flow) in first.flows.iter().enumerate() {
         let dash = || "–".to_string();
@@ -156,6 +164,17 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
                 some(&|f| f.offered_pps, 1.0),
                 some(&|f| f.delay_s, 1e3),
                 some(&|f| f.jitter_s, 1e3),
+            ]);
+        }
+        if probed {
+            cells.extend([some(&|f| f.probes?.round_trip_s, 1e3), some(&|f| Some(f.probes?.share), 1.0)]);
+        }
+        if resequenced {
+            cells.extend([
+                some(&|f| Some(f.resequencing?.delay_s), 1e3),
+                some(&|f| Some(f.resequencing?.delay_s_max), 1e3),
+                some(&|f| Some(f.resequencing?.buffer), 1.0),
+                some(&|f| Some(f.resequencing?.buffer_max as f64), 1.0),
             ]);
         }
         rows.push(cells);
