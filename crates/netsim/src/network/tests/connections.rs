@@ -64,7 +64,7 @@ fn what_drains_is_not_counted_and_finishes_what_it_has_begun() {
     spec.flows[0].active = vec![(Instant::ZERO, Instant::ZERO + Duration::from_secs(50))];
     tcp_of(&mut spec).resequence = true;
     let result = Network::run(&spec, seconds(1, 0, 100));
-    let counted = result.series.unwrap();
+    let counted = result.series.as_ref().unwrap();
     assert_eq!(counted.flows[0].connections[60], 0.0, "the flow has stopped");
     assert_eq!(result.packets.under_way, 0);
     // All that was sent for the first time has been handed over, in order.
