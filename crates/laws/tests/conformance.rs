@@ -1,8 +1,9 @@
 //! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
 
 use evenair_laws::backoff::{
-    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffLaw, BackoffParams, BackoffUnit, CategoryParams,
-    DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff, QueueMeasure, Scope, When,
+    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffForm, BackoffLaw, BackoffParams, BackoffUnit,
+    CapacityUnit, CategoryParams, DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff,
+    QueueLengthParams, QueueMeasure, QueueingDelayParams, Scope, When,
 };
 use evenair_laws::connections::{
     ConnectionParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
@@ -62,7 +63,29 @@ fn backoff() -> impl Strategy<Value = BackoffParams> {
         AdaptiveParams { alpha, beta, r_max, interval, measure, unit, acks, drop, dummies, slotted, redraw }
             .into()
     });
-    prop_oneof![dcf, edca, adaptive]
+    prop_oneof![dcf, edca, adaptive, queueing_delay(), queue_length()]
+}
+
+fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool)> {
+    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits]);
+    let forms = prop::sample::select(vec![None, Some(BackoffForm::Exponential), Some(BackoffForm::Windows)]);
+    (units, forms, prop::option::of(1u32..65_536), any::<bool>())
+}
+
+fn queueing_delay() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, 0.0..1.0, time(), capacity()).prop_map(
+        |(scale, memory, interval, (capacity, form, window_max, dummies))| {
+            QueueingDelayParams { scale, memory, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
+}
+
+fn queue_length() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, prop::option::of(0.0..10.0), time(), capacity()).prop_map(
+        |(scale, epsilon, interval, (capacity, form, window_max, dummies))| {
+            QueueLengthParams { scale, epsilon, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
 }
 
 fn window() -> impl Strategy<Value = WindowParams> {

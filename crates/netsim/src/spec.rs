@@ -1,7 +1,7 @@
 //! What a network is built from.
 
 use crate::queue::DisciplineParams;
-use evenair_laws::backoff::{BackoffParams, Category, Surroundings};
+use evenair_laws::backoff::{BackoffParams, Category, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
@@ -122,6 +122,18 @@ pub enum MacSpec {
     },
     /// Ideal CSMA.
     Ideal,
+}
+
+impl MacSpec {
+    /// A packet of this size as back-off laws know it, sent at this rate.
+    pub fn packet(&self, payload: Bytes, size: Bytes, rate: Rate) -> FullPacket {
+        let bits = rate.time_for(size);
+        let (frame, exchange) = match self {
+            Self::Dcf { timing, .. } => (timing.data(size, rate), timing.exchange(size, rate)),
+            Self::Ideal => (bits, bits),
+        };
+        FullPacket { payload, size, frame, bits, exchange }
+    }
 }
 
 /// A flow.
