@@ -71,8 +71,7 @@ fn laws(options: &ListOptions) -> Result<()> {
 
 fn of_family(family: &ListedFamily) -> String {
     let ListedFamily { family: name, decides, key, laws } = family;
-    let key = key.map_or_else(|| "no scenario names one".into(), |key| format!("{key} = \"NAME\""));
-    let mut out = format!("{name}: {decides} ({key})\n");
+    let mut out = text::wrapped(&format!("{name}: "), &format!("{decides} ({key} = \"NAME\")"), WIDTH);
     for law in laws {
         out += &of_law(law);
     }

@@ -20,9 +20,8 @@ pub struct ListedFamily {
     pub family: &'static str,
     /// What its laws decide.
     pub decides: &'static str,
-    /// The key by which scenarios name one of its laws; none, where no scenario does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<&'static str>,
+    /// The key by which scenarios name one of its laws.
+    pub key: &'static str,
     /// Its laws.
     pub laws: Vec<ListedLaw>,
 }
@@ -66,14 +65,14 @@ pub fn laws() -> Vec<ListedFamily> {
     let backoff = Asked {
         family: "backoff",
         decides: "how long a transmitter waits before it takes the medium, and how long it keeps it",
-        key: Some("backoff"),
+        key: "backoff",
         serves: |_| true,
         on_air_only: true,
     };
     let window = Asked {
         family: "window",
         decides: "how much a TCP connection may have under way",
-        key: Some("tcp.window"),
+        key: "tcp.window",
         serves: |network| matches!(network.flows[0].traffic, Traffic::Tcp(_)),
         ..backoff
     };
@@ -81,16 +80,21 @@ pub fn laws() -> Vec<ListedFamily> {
     let kept = Asked {
         family: "connections",
         decides: "how many connections a flow keeps",
-        key: Some("connections"),
+        key: "connections",
         serves: connections,
         ..window
     };
-    let rate =
-        Asked { family: "rate", decides: "how fast a source sends", key: None, serves: |_| false, ..window };
+    let rate = Asked {
+        family: "rate",
+        decides: "how fast a source sends",
+        key: RATE_LAW,
+        serves: |network| matches!(network.flows[0].traffic, Traffic::Rated(_)),
+        ..window
+    };
     let marking = Asked {
         family: "marking",
         decides: "which packets a queue gives up before it is full",
-        key: Some("drop"),
+        key: "drop",
         serves: |network| network.queue.marking.is_some(),
         ..window
     };
@@ -108,7 +112,7 @@ pub fn laws() -> Vec<ListedFamily> {
 struct Asked {
     family: &'static str,
     decides: &'static str,
-    key: Option<&'static str>,
+    key: &'static str,
     /// Whether a network that names a law has a use for it.
     serves: fn(&NetworkSpec) -> bool,
     on_air_only: bool,
@@ -127,13 +131,16 @@ const MEDIA: [(&str, &str); 3] = [
     ),
 ];
 const WIRES: &str = "wires";
+const RATED: &str = "rated";
+const RATE_LAW: &str = "rate_law";
 
 /// Traffic for which laws are tried: its word, and the keys that it needs.
-const TRAFFIC: [(&str, &str); 4] = [
+const TRAFFIC: [(&str, &str); 5] = [
     ("tcp", ""),
     ("saturated", ", size = '1000 bytes'"),
     ("cbr", ", size = '1000 bytes', rate = '80 kbps'"),
     ("on-off", ", size = '1000 bytes', rate = '80 kbps', on = '1 s', off = '1 s'"),
+    (RATED, ", size = '1000 bytes'"),
 ];
 
 impl Asked {
@@ -168,7 +175,6 @@ impl Asked {
 
     /// Where and for what a scenario may name the law and has a use for it: the language itself is asked.
     fn used(self, name: &str) -> Vec<(&'static str, &'static str)> {
-        let Some(key) = self.key else { return Vec::new() };
         let mut used = Vec::new();
         for (medium, network) in
             MEDIA.into_iter().filter(|(medium, _)| !(self.on_air_only && *medium == WIRES))
@@ -182,8 +188,12 @@ impl Asked {
                 let text = format!(
                     "{radio}{network}\nflows = [{{ id = '1', from = 'a', to = 'b', traffic = '{traffic}'{keys} }}]\n"
                 );
-                let law = format!("{key}={{law='{name}'}}");
-                let resolved = Resolved::parse("trial", &text, &[law]);
+                // Rated traffic needs a law of its rate: the one that is asked about, or any.
+                let any_rate =
+                    (traffic == RATED && self.key != RATE_LAW).then(|| format!("{RATE_LAW}=utility-based"));
+                let law = format!("{}={{law='{name}'}}", self.key);
+                let changes: Vec<String> = any_rate.into_iter().chain([law]).collect();
+                let resolved = Resolved::parse("trial", &text, &changes);
                 if resolved.is_ok_and(|scenario| (self.serves)(scenario.network())) {
                     used.push((medium, traffic));
                 }
@@ -302,7 +312,7 @@ mod tests {
 
     #[test]
     fn every_law_says_where_it_is_from_and_serves_something() {
-        for ListedFamily { family, key, laws, .. } in laws() {
+        for ListedFamily { family, laws, .. } in laws() {
             for law in laws {
                 assert!(!law.does.is_empty() && !law.source.is_empty(), "{family}: {law:?}");
                 assert!(law.parameters.iter().all(|p| !p.means.is_empty()), "{family}: {law:?}");

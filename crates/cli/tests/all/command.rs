@@ -506,3 +506,18 @@ fn list_names_laws_with_their_papers_and_parameters() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("laws are dcf, edca, adaptive"), "{}", stderr(&refused));
 }
+
+/// Each of [Chen10]'s topologies exists twice: by positions, and by the conflict graph that the thesis's text tells.
+#[test]
+fn positions_and_conflict_graphs_are_of_one_network() {
+    let conflicts = |id: &str| {
+        let text = stdout(&evenair(&["show", id]));
+        let (_, rest) = text.split_once("conflict graph").expect("every network has one");
+        rest.split("\n\n").next().unwrap_or_default().to_string()
+    };
+    for topology in ["a", "b", "c", "d", "e"] {
+        let by_positions = conflicts(&format!("chen10/{topology}"));
+        assert_eq!(by_positions, conflicts(&format!("chen10/{topology}-graph")), "{topology}");
+        assert!(by_positions.lines().count() >= 5, "{topology}: {by_positions}");
+    }
+}

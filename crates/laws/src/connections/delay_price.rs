@@ -27,8 +27,7 @@
 //! - The price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of
 //!   a larger `k` would; where queues are per link, as in [Chen10] topology a, own and whole are one.
 //! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer the law cannot see it. It opens
-//!   nothing while its connections have fewer than [`WINDOW_LEAST`] segments each on their way: more of them would not send
-//!   more but time out.
+//!   nothing while more than [`LOSS_MOST`] of what is sent is lost, whatever loses it.
 //! - The number is multiplied by 2 at most, and by 1/2 at least, per interval; one without a round trip holds it.
 //!
 //! # Example
@@ -57,9 +56,8 @@ use crate::{BadParameter, Parameters, check, check_time};
 use core::f64::consts::LN_2;
 use evenair_units::Duration;
 
-/// Three duplicates tell a loss, and limited transmit (RFC 3042) brings two of them forth: a connection with less on its way
-/// repairs a loss by time-out \[segments\].
-pub const WINDOW_LEAST: f64 = 2.0;
+/// Where so much is lost more connections would send little but repetitions: TCP lives on time-outs there.
+pub const LOSS_MOST: f64 = 0.25;
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -161,11 +159,11 @@ pub struct DelayPrice {
 }
 
 impl DelayPrice {
-    fn step(&mut self, rate: f64, round_trip_s: f64, least_s: f64) {
+    /// One interval at a rate \[segments/s\], its packets having waited so long \[s\], and that share of them lost.
+    fn step(&mut self, rate: f64, waiting_s: f64, lost: f64) {
         let most = f64::from(self.params.connections_max);
-        let growth = self.params.growth(rate, (round_trip_s - least_s).max(0.0));
-        let cramped = rate * round_trip_s < WINDOW_LEAST * self.connections;
-        let growth = if cramped { growth.min(0.0) } else { growth };
+        let growth = self.params.growth(rate, waiting_s);
+        let growth = if lost > LOSS_MOST { growth.min(0.0) } else { growth };
         self.connections = (self.connections * libm::exp(growth)).clamp(1.0, most);
         debug_assert!((1.0..=most).contains(&self.connections), "{self:?}");
     }
@@ -177,12 +175,13 @@ impl ConnectionLaw for DelayPrice {
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
-        let rate = (flow.delivered.packets + flow.lost) as f64 / flow.interval.as_secs_f64();
+        let sent = (flow.delivered.packets + flow.lost) as f64;
+        let rate = sent / flow.interval.as_secs_f64();
         if let (Some(average), Some(least)) = (flow.round_trip, flow.least_round_trip)
             && rate > 0.0
             && rate.is_finite()
         {
-            self.step(rate, average.as_secs_f64(), least.as_secs_f64());
+            self.step(rate, average.saturating_sub(least).as_secs_f64(), flow.lost as f64 / sent);
         }
         whole(libm::round(self.connections), self.params.connections_max)
     }
@@ -209,9 +208,9 @@ mod tests {
     fn the_mean_step_of_the_machine_is_the_drift() {
         // It is n's logarithm that steps by the drift: ṅ/n.
         for r in [1e-3, 5e-3, 2e-2] {
-            let (before, least) = (law(4.0), 0.01);
+            let before = law(4.0);
             let drifts = before.params.connections_drift(4.0, 200.0, waiting_s(r)) / 4.0 * 5.0;
-            let step = |law: &mut DelayPrice| law.step(200.0, least + waiting_s(r), least);
+            let step = |law: &mut DelayPrice| law.step(200.0, waiting_s(r), 0.1);
             drift(&before, |law| libm::log(law.connections), &[(1.0, &step)], drifts, 1e-12);
         }
     }
@@ -234,7 +233,7 @@ mod tests {
     fn it_opens_where_nothing_waits_and_closes_where_much_does() {
         let after = |waits| {
             let mut law = law(4.0);
-            law.step(200.0, 0.1 + waits, 0.1);
+            law.step(200.0, waits, 0.0);
             law.connections
         };
         assert_eq!([0.0, 1e9].map(after), [8.0, 2.0]);
@@ -243,10 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn connections_without_room_for_two_segments_open_no_more() {
-        let mut law = law(30.0);
-        law.step(200.0, 0.2, 0.2); // 40 segments under way
-        assert!((law.connections - 30.0).abs() < 1e-12);
+    fn where_more_than_a_quarter_is_lost_none_opens_but_some_may_close() {
+        let after = |waits| {
+            let mut law = law(30.0);
+            law.step(200.0, waits, 0.26);
+            law.connections
+        };
+        assert_eq!([0.0, 1e9].map(after), [30.0, 15.0]);
     }
 
     #[test]
@@ -255,17 +257,15 @@ mod tests {
             interval: Duration::from_secs(5),
             round_trip: Some(Duration::from_millis(500)),
             least_round_trip: Some(Duration::from_millis(10)),
-            lost: 1000,
+            delivered: crate::backoff::Volume { packets: 800, bytes: 0 },
+            lost: 200,
             ..FlowView::default()
         };
         let mut one = DelayPriceParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
         let mut other = one.clone();
         one.on_interval(&flow);
-        other.on_interval(&FlowView {
-            delivered: crate::backoff::Volume { packets: 1000, bytes: 0 },
-            lost: 0,
-            ..flow
-        });
+        let all = crate::backoff::Volume { packets: 1000, bytes: 0 };
+        other.on_interval(&FlowView { delivered: all, lost: 0, ..flow });
         assert_eq!(one, other);
         other.on_interval(&FlowView { round_trip: None, ..flow });
         assert_eq!(one, other);
@@ -287,7 +287,7 @@ mod tests {
                     let asked = 2.0 * law.connections * law.connections / (window * window) - errors;
                     if asked > r { low = r } else { high = r }
                 }
-                law.step(rate, base_s + waiting_s(r), base_s);
+                law.step(rate, waiting_s(r), errors);
             }
             prop_assert!((r / wanted - 1.0).abs() < 1e-6, "{r} {law:?}");
         }
