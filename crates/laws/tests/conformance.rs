@@ -1,15 +1,16 @@
 //! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
 
 use evenair_laws::backoff::{
-    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffLaw, BackoffParams, BackoffUnit, CategoryParams,
-    DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff, QueueMeasure, Scope, When,
+    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffForm, BackoffLaw, BackoffParams, BackoffUnit,
+    CapacityUnit, CategoryParams, DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff,
+    QueueLengthParams, QueueMeasure, QueueingDelayParams, Scope, When,
 };
 use evenair_laws::connections::{
-    ConnectionParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
+    ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
     RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
-use evenair_laws::rate::{RateParams, UtilityBasedParams};
+use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
     Acked, AnyWindow, CubicParams, Loss, OwnWindow, QuicTcpParams, RenoParams, WindowLaw, WindowParams,
     WindowStart,
@@ -63,7 +64,29 @@ fn backoff() -> impl Strategy<Value = BackoffParams> {
         AdaptiveParams { alpha, beta, r_max, interval, measure, unit, acks, drop, dummies, slotted, redraw }
             .into()
     });
-    prop_oneof![dcf, edca, adaptive]
+    prop_oneof![dcf, edca, adaptive, queueing_delay(), queue_length()]
+}
+
+fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool)> {
+    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits]);
+    let forms = prop::sample::select(vec![None, Some(BackoffForm::Exponential), Some(BackoffForm::Windows)]);
+    (units, forms, prop::option::of(1u32..65_536), any::<bool>())
+}
+
+fn queueing_delay() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, 0.0..1.0, time(), capacity()).prop_map(
+        |(scale, memory, interval, (capacity, form, window_max, dummies))| {
+            QueueingDelayParams { scale, memory, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
+}
+
+fn queue_length() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, prop::option::of(0.0..10.0), time(), capacity()).prop_map(
+        |(scale, epsilon, interval, (capacity, form, window_max, dummies))| {
+            QueueLengthParams { scale, epsilon, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
 }
 
 fn window() -> impl Strategy<Value = WindowParams> {
@@ -148,7 +171,14 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
     let utility = utility.prop_map(|(per_second, fairness, weight, interval, connections_max)| {
         UtilityParams { per_second, fairness, weight, interval, connections_max }.into()
     });
-    prop_oneof![proportional, iimd().prop_map(Into::into), utility, fixed, iiad, guarded]
+    let delay_price = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, 1e-9..1.0, 1e-3..=1.0, time(), 1u32..5000);
+    let delay_price = delay_price.prop_map(
+        |(per_second, fairness, weight, per_packet, gain, interval, connections_max)| {
+            DelayPriceParams { per_second, fairness, weight, per_packet, gain, interval, connections_max }
+                .into()
+        },
+    );
+    prop_oneof![proportional, iimd().prop_map(Into::into), utility, fixed, iiad, guarded, delay_price]
 }
 
 fn marking() -> impl Strategy<Value = MarkingParams> {
@@ -188,8 +218,9 @@ proptest! {
     }
 
     #[test]
-    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), seed in any::<u64>()) {
-        let params = RateParams::from(UtilityBasedParams { utility, frame });
+    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), path in any::<bool>(), seed in any::<u64>()) {
+        let queue = if path { SeenQueue::PathSum } else { SeenQueue::FirstLink };
+        let params = RateParams::from(UtilityBasedParams { utility, frame, queue });
         assert_written(&params);
         conformance::rate(&params, kept, seed);
     }

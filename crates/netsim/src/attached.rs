@@ -3,6 +3,7 @@
 
 mod flow;
 mod probes;
+mod rated;
 mod resequence;
 mod sources;
 mod tcp;
@@ -35,6 +36,8 @@ pub(crate) enum Due {
     Connections(u32, u32),
     /// A flow's next probe, or round of probes, is due; of this run of the flow.
     Probe(u32, u32),
+    /// The law of a source's rate runs; of this run of the flow.
+    Rate(u32, u32),
     /// The warm-up is over.
     Warm,
     /// A point of the time series.
@@ -86,6 +89,7 @@ impl Attached {
             Due::Produce(flow, run) => self.on_produce(core, flow, run),
             Due::Connections(flow, run) => self.update_connections(core, flow, run),
             Due::Probe(flow, run) => self.on_probe(core, flow, run),
+            Due::Rate(flow, run) => self.update_rate(core, flow, run),
             Due::Warm | Due::Sample => unreachable!("the measurement's own"),
         }
     }

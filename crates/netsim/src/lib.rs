@@ -26,7 +26,7 @@ pub use network::{Emerged, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
 pub use queue::{AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued};
 pub use spec::{
-    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, ProbeSpec, QueueSpec, RunSpec, Sampling,
-    Source, TcpSpec, Traffic, Wire,
+    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, ProbeSpec, QueueSpec, RatedSpec, RunSpec,
+    Sampling, Source, TcpSpec, Traffic, Wire,
 };
 pub use trace::{FrameSink, Sent};

@@ -21,6 +21,7 @@ use crate::quantity::{RateQuantity, Time};
 use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
+use evenair_laws::rate::RateParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,10 @@ pub struct Scenario {
     /// How paths are probed, where the law of connections looks at probes (`samples = "probes"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probes: Option<ProbesTable>,
+    /// How fast rated flows send that have no `rate_law` of their own.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateParams>")]
+    pub rate_law: Option<RateParams>,
     /// The fluid model of it all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fluid: Option<FluidTable>,
@@ -87,7 +92,7 @@ pub struct Scenario {
     /// How strongly nodes without positions receive each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<SignalTable>,
-    /// Links, where they are given outright; their ends are the nodes.
+    /// Links, where they are given outright; their ends, and those of wires, are the nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkTable>,
     /// Pairs of links that may not transmit at once.

@@ -124,7 +124,9 @@ impl Scenario {
         let tcp = self.tcp.resolve(preset, come_and_go)?;
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
         let mut flows = Vec::new();
-        for (index, flow) in self.flows.into_iter().enumerate() {
+        let rate_law = self.rate_law.map(|law| law::complete("rate_law", law, &())).transpose()?;
+        for (index, mut flow) in self.flows.into_iter().enumerate() {
+            flow.complete_law(rate_law.as_ref()).map_err(|mistake| mistake.within("flows", index))?;
             let several = self.connections.is_some() || flow.connections.is_some();
             if flow.application_rate.is_some() && several {
                 let why = "paces one connection; several share their data in no way that is defined here";
@@ -203,7 +205,9 @@ impl Scenario {
                 *table = queue.map_err(|(key, why)| Mistake::entry("wires", index, key, why))?.into();
             }
             if let Some(law) = wire.drop.take() {
-                wire.drop = Some(law::complete(&format!("wires.{index}.drop"), law, &())?);
+                let law =
+                    law::complete("drop", law, &()).map_err(|mistake| mistake.within("wires", index))?;
+                wire.drop = Some(law);
             }
         }
         Ok(())

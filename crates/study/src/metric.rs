@@ -3,6 +3,7 @@
 use crate::experiment::{ModelError, with_the_words_of};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
+use evenair_laws::connections::HostCosts;
 use evenair_scenario::Optimum;
 use evenair_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,11 @@ pub enum Metric {
     UtilityGap,
     /// Mean number of connections; of all flows, the mean.
     Connections,
+    /// Mean memory that its connections hold, [Chen10] eq. (5.45) [bytes]; of all flows, the sum.
+    ConnectionMemory,
+    /// Share of the processor time that goes into data and not into opening and closing connections, [Chen10] eq. (5.50),
+    /// over the measured time, at whose ends there are none; of all flows, the mean.
+    Efficiency,
     /// Mean aggressiveness at the flow's source; of all flows, the greatest over the least.
     Aggressiveness,
     /// Mean round-trip time [s].
@@ -131,6 +137,8 @@ impl Metric {
             Self::FixedPointAggressiveness => "fixed-point aggressiveness r",
             Self::UtilityGap => "utility gap ΔU",
             Self::Connections => "connections n",
+            Self::ConnectionMemory => "memory of connections [bytes]",
+            Self::Efficiency => "efficiency of processor time",
             Self::Aggressiveness => "aggressiveness r",
             Self::RoundTrip => "round-trip time [s]",
             Self::QueueingDelay => "queueing delay [s]",
@@ -176,6 +184,7 @@ impl Metric {
             | Self::Optimum
             | Self::FixedPoint
             | Self::UtilityGap
+            | Self::ConnectionMemory
             | Self::Drops
             | Self::Lost
             | Self::Sent
@@ -185,6 +194,7 @@ impl Metric {
             | Self::Delay
             | Self::CongestionWindow
             | Self::Connections
+            | Self::Efficiency
             | Self::RoundTrip
             | Self::QueueingDelay
             | Self::Backlog
@@ -227,7 +237,7 @@ impl Metric {
     /// The least and the greatest that it can be.
     pub(crate) const fn bounds(self) -> (f64, f64) {
         match self {
-            Self::FrameLoss | Self::ProbeShare | Self::Jain | Self::Fairness => (0.0, 1.0),
+            Self::FrameLoss | Self::ProbeShare | Self::Jain | Self::Fairness | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
             Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
@@ -253,7 +263,7 @@ impl Subject<'_> {
         let Some(flow) = flow else { return self.of_all(quantity) };
         let place = |name: &str| self.run.flows.iter().position(|f| f.flow == name);
         let one = |index: usize| {
-            if quantity.needs_series() {
+            if quantity.is_over_time() {
                 quantity.over_time(self.run, index, self.warmup)
             } else {
                 self.of_flow(quantity, index)
@@ -291,6 +301,8 @@ impl Subject<'_> {
                 Some(self.utility(flow.goodput_pps) - self.utility(self.optimum?.rates_pps[index]))
             }
             Metric::Connections => Some(flow.connections),
+            Metric::ConnectionMemory => Some(HostCosts::chen10().memory_of(flow.connections)),
+            Metric::Efficiency => self.efficiency(index),
             Metric::Aggressiveness => link()?.aggressiveness,
             Metric::RoundTrip => flow.round_trip_s,
             Metric::QueueingDelay if quantity.of == Of::Acks => flow.ack_queueing_delay_s,
@@ -361,7 +373,7 @@ impl Subject<'_> {
         if over == OverFlows::Network {
             return self.of_network(quantity.metric);
         }
-        if quantity.needs_series() {
+        if quantity.is_over_time() {
             return None;
         }
         let flows = 0..self.run.flows.len();
@@ -375,6 +387,16 @@ impl Subject<'_> {
             OverFlows::Spread => greatest / each.iter().copied().fold(f64::INFINITY, f64::min),
             OverFlows::Network => return None,
         })
+    }
+
+    /// [Chen10] eq. (5.50) of the course of a flow's connections through the measured time.
+    fn efficiency(&self, flow: usize) -> Option<f64> {
+        let series = self.run.series.as_ref()?;
+        let connections = &series.flows.get(flow)?.connections;
+        let from = self.warmup.as_secs_f64();
+        let measured = series.time_s.iter().zip(connections).filter(|(at, _)| **at > from);
+        let packets = self.run.flows[flow].goodput_pps * self.run.measured_s;
+        Some(HostCosts::chen10().efficiency(measured.map(|(_, n)| *n), packets))
     }
 
     fn utility(&self, rate_pps: f64) -> f64 {

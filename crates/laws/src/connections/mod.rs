@@ -1,18 +1,22 @@
 //! Connection laws: how many TCP connections a flow keeps open.
 
 mod delay;
+pub mod delay_price;
 pub mod fixed;
 pub mod guarded;
 pub mod iiad;
 pub mod iimd;
+pub mod overhead;
 pub mod rtt_proportional;
 pub mod utility;
 
 pub use delay::RoundTripSamples;
+pub use delay_price::{DelayPrice, DelayPriceParams};
 pub use fixed::{Fixed, FixedParams};
 pub use guarded::{Guarded, GuardedParams};
 pub use iiad::{Iiad, IiadParams};
 pub use iimd::{Iimd, IimdParams};
+pub use overhead::HostCosts;
 pub use rtt_proportional::{RttProportional, RttProportionalParams, Unsampled};
 pub use utility::{Utility, UtilityParams, for_utility};
 
@@ -63,6 +67,9 @@ family! {
         Iimd(IimdParams => Iimd),
         /// As many as a utility of the rate wants ([Chen10] section 5.2).
         Utility(UtilityParams => Utility),
+        /// As many as bring the rate to its utility at the price that the queues' delay tells, whatever the channel loses (ours;
+        /// [Chen10] section 7.2).
+        DelayPrice(DelayPriceParams => DelayPrice),
         /// Always as many: n of them.
         Fixed(FixedParams => Fixed),
         /// Inverse increase, additive decrease ([CZ06]'s MULTFRC).

@@ -1,9 +1,10 @@
 //! Flows and their connections.
 
 use super::probes::Prober;
+use super::rated::Paced;
 use super::resequence::Resequencer;
 use crate::core::FlowHops;
-use crate::spec::{FlowSpec, Source, TcpSpec, Traffic};
+use crate::spec::{FlowSpec, RatedSpec, Source, TcpSpec, Traffic};
 use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Volume;
@@ -31,7 +32,7 @@ impl Samples {
     }
 }
 
-/// What happens between two looks of the connection law.
+/// What happens between two looks of the law of a flow's connections, or of its rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Interval {
     pub(crate) began: Instant,
@@ -84,7 +85,9 @@ pub(crate) struct Flow {
     pub(crate) resequencer: Option<Box<Resequencer>>,
     /// When its path becomes another one, in order.
     pub(crate) route_changes: Vec<Instant>,
-    /// What happened since the connection law last ran.
+    /// Of a flow whose rate is a law's.
+    pub(crate) paced: Option<Paced>,
+    /// What happened since the law of its connections, or of its rate, last ran.
     pub(crate) interval: Interval,
     /// Samples since the warm-up.
     pub(crate) measured: Samples,
@@ -141,6 +144,10 @@ impl Flow {
             },
             route_changes: Vec::new(),
             law,
+            paced: match &spec.traffic {
+                Traffic::Rated(rated) => Some(Paced::new(rated)),
+                _ => None,
+            },
             interval: Interval::default(),
             measured: Samples::default(),
             sampled: Samples::default(),
@@ -163,7 +170,7 @@ impl Flow {
     pub(crate) fn tcp(&self) -> Option<&TcpSpec> {
         match &self.traffic {
             Traffic::Tcp(spec) => Some(spec),
-            Traffic::Datagrams { .. } => None,
+            Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
         }
     }
 
@@ -171,7 +178,7 @@ impl Flow {
     pub(crate) fn unit_bytes(&self) -> u32 {
         match &self.traffic {
             Traffic::Tcp(spec) => spec.payload.count(),
-            Traffic::Datagrams { size, .. } => size.count(),
+            Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => size.count(),
         }
     }
 
@@ -202,7 +209,7 @@ impl Flow {
         }
     }
 
-    /// What the connection law sees, and the next interval begins; `stats` and `lost` are the flow's counts so far.
+    /// What the law of its connections, or of its rate, sees, and the next interval begins; `stats` and `lost` are the flow's counts so far.
     pub(crate) fn take_interval(
         &mut self,
         now: Instant,
@@ -229,6 +236,7 @@ impl Flow {
             retransmitted: retransmitted - past.retransmitted,
             lost: lost - past.lost,
             first_backlog: Some(first_backlog),
+            ..FlowView::default()
         }
     }
 }

@@ -8,7 +8,7 @@ use evenair_laws::Parameters;
 use evenair_laws::connections::{ConnectionLaw, RoundTripSamples};
 use evenair_laws::flow::FlowRole;
 use evenair_laws::window::WindowStart;
-use evenair_netsim::{FlowSpec, Pattern, ProbeSpec, Sampling, Source, TcpSpec, Traffic};
+use evenair_netsim::{FlowSpec, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, Traffic};
 use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
 use evenair_units::Bytes;
@@ -97,6 +97,10 @@ impl Settings {
             Sends::OnOff { size, pace, on, off } => {
                 (size, Pattern::OnOff { interval: pace.interval(size), on: on.0, off: off.0 })
             }
+            Sends::Rated { size, ref rate_law, rate_max } => {
+                let law = rate_law.clone();
+                return Traffic::Rated(RatedSpec { size: size.0, law, rate_max: rate_max.0 });
+            }
         };
         Traffic::Datagrams { size: size.0, pattern }
     }
@@ -159,7 +163,10 @@ impl Settings {
     pub(crate) fn packet_size(&self) -> Bytes {
         let of = |flow: &ResolvedFlow| match flow.sends {
             Sends::Tcp { .. } => self.tcp.segment(),
-            Sends::Saturated { size } | Sends::Cbr { size, .. } | Sends::OnOff { size, .. } => size.0,
+            Sends::Saturated { size }
+            | Sends::Cbr { size, .. }
+            | Sends::OnOff { size, .. }
+            | Sends::Rated { size, .. } => size.0,
         };
         self.flows.iter().map(of).max().expect("there is a flow")
     }
