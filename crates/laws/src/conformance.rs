@@ -38,14 +38,15 @@ const STEPS: u32 = 300;
 /// Where it does not conform.
 pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff, seed: u64) {
     let mut draws = Draws(seed);
+    let surroundings = Surroundings {
+        physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
+        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2, Rendering::Ideal]),
+        ..Surroundings::default()
+    };
     let role = LinkRole {
-        surroundings: Surroundings {
-            physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
-            rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
-            ..Surroundings::default()
-        },
         category: draws.one_of(Category::ALL),
         acknowledgements_only: draws.chance(),
+        ..LinkRole::data(surroundings)
     };
     let mut resolved = params.clone();
     resolved.resolve(&role.surroundings);
@@ -164,6 +165,7 @@ pub fn connections(params: &ConnectionParams, keep: impl Fn(&AnyConnections) -> 
     let interval = |draws: &mut Draws| flow_view(&mut now, draws);
     drive(&flow_role(seed), params, keep, seed, interval, |law, flow| {
         assert!(!law.interval().is_zero(), "{law:?}");
+        assert!(law.at_start() >= 1, "no connection: {law:?}");
         let wanted = law.on_interval(flow);
         assert!(wanted >= 1, "no connection: {law:?}");
         format!("{wanted}")
@@ -197,8 +199,12 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
         interval,
         round_trip: draws.maybe(Draws::time),
         round_trip_of_windows: draws.maybe(Draws::time),
+        round_trip_of_probes: draws.maybe(Draws::time),
         least_round_trip: draws.maybe(Draws::time),
+        route_changed: draws.up_to(9) == 0,
         delivered: draws.volume(),
+        sent: u64::from(draws.up_to(1000)),
+        retransmitted: u64::from(draws.up_to(1000)),
         lost: u64::from(draws.up_to(1000)),
         first_backlog: draws.maybe(Draws::volume),
         path_backlog: draws.maybe(Draws::volume),

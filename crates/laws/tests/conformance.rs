@@ -1,11 +1,13 @@
 //! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
 
 use evenair_laws::backoff::{
-    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffLaw, BackoffParams, BackoffUnit, CategoryParams,
-    DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff, QueueMeasure, Scope, When,
+    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffForm, BackoffLaw, BackoffParams, BackoffUnit,
+    CapacityUnit, CategoryParams, DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff,
+    QueueLengthParams, QueueMeasure, QueueingDelayParams, Scope, When,
 };
 use evenair_laws::connections::{
-    ConnectionParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
+    ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
+    RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
@@ -62,7 +64,29 @@ fn backoff() -> impl Strategy<Value = BackoffParams> {
         AdaptiveParams { alpha, beta, r_max, interval, measure, unit, acks, drop, dummies, slotted, redraw }
             .into()
     });
-    prop_oneof![dcf, edca, adaptive]
+    prop_oneof![dcf, edca, adaptive, queueing_delay(), queue_length()]
+}
+
+fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool)> {
+    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits]);
+    let forms = prop::sample::select(vec![None, Some(BackoffForm::Exponential), Some(BackoffForm::Windows)]);
+    (units, forms, prop::option::of(1u32..65_536), any::<bool>())
+}
+
+fn queueing_delay() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, 0.0..1.0, time(), capacity()).prop_map(
+        |(scale, memory, interval, (capacity, form, window_max, dummies))| {
+            QueueingDelayParams { scale, memory, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
+}
+
+fn queue_length() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, prop::option::of(0.0..10.0), time(), capacity()).prop_map(
+        |(scale, epsilon, interval, (capacity, form, window_max, dummies))| {
+            QueueLengthParams { scale, epsilon, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
 }
 
 fn window() -> impl Strategy<Value = WindowParams> {
@@ -70,6 +94,27 @@ fn window() -> impl Strategy<Value = WindowParams> {
     let quic = (0.1..1e4, 1e-3..100.0, 0.0..=1.0)
         .prop_map(|(target, gain, shape)| QuicTcpParams { target, gain, shape }.into());
     prop_oneof![Just(RenoParams {}.into()), cubic, quic]
+}
+
+const SAMPLES: [RoundTripSamples; 3] =
+    [RoundTripSamples::Segments, RoundTripSamples::Windows, RoundTripSamples::Probes];
+
+fn iimd() -> impl Strategy<Value = IimdParams> {
+    let params =
+        (0.01..0.99, 0.01..5.0, time(), 0usize..3, prop::option::of(time()), any::<bool>(), 1u32..5000);
+    params.prop_map(|(decrease, threshold, interval, samples, window, route_changes, connections_max)| {
+        let (increase, samples) = (1.0 - decrease, SAMPLES[samples]);
+        IimdParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            connections_max,
+        }
+    })
 }
 
 fn connections() -> impl Strategy<Value = ConnectionParams> {
@@ -81,19 +126,59 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
             hysteresis,
             smoothed: switches[0],
             connections_max: most,
-            samples: if switches[1] { RoundTripSamples::Segments } else { RoundTripSamples::Windows },
+            samples: SAMPLES[usize::from(switches[1])],
             unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
         }
         .into()
     });
-    let iimd = (0.01..0.99, 0.01..5.0, time()).prop_map(|(decrease, threshold, interval)| {
-        IimdParams { increase: 1.0 - decrease, decrease, threshold, interval }.into()
+    let iiad = (iimd(), 0.01..10.0).prop_map(|(like, decrease)| {
+        let IimdParams { increase, threshold, interval, samples, window, .. } = like;
+        let IimdParams { route_changes, connections_max, .. } = like;
+        IiadParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            connections_max,
+        }
+        .into()
     });
+    let guards = (time(), 0.01..=1.0, 0.0..3.0, 0.01..=1.0, 1u32..=128, 1u32..=1000);
+    let guarded = (iimd(), guards).prop_map(|(like, guards)| {
+        let IimdParams { increase, decrease, threshold, interval, samples, route_changes, .. } = like;
+        let (window, keep, rise, retransmitted_max, patience, connections_max) = guards;
+        GuardedParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            keep,
+            rise,
+            retransmitted_max,
+            patience,
+            connections_max,
+        }
+        .into()
+    });
+    let fixed = (1u32..=100_000).prop_map(|connections| FixedParams { connections }.into());
     let utility = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, time(), 1u32..5000);
     let utility = utility.prop_map(|(per_second, fairness, weight, interval, connections_max)| {
         UtilityParams { per_second, fairness, weight, interval, connections_max }.into()
     });
-    prop_oneof![proportional, iimd, utility]
+    let delay_price = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, 1e-9..1.0, 1e-3..=1.0, time(), 1u32..5000);
+    let delay_price = delay_price.prop_map(
+        |(per_second, fairness, weight, per_packet, gain, interval, connections_max)| {
+            DelayPriceParams { per_second, fairness, weight, per_packet, gain, interval, connections_max }
+                .into()
+        },
+    );
+    prop_oneof![proportional, iimd().prop_map(Into::into), utility, fixed, iiad, guarded, delay_price]
 }
 
 fn marking() -> impl Strategy<Value = MarkingParams> {

@@ -5,7 +5,7 @@ use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue,
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, RatedSpec, Traffic, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
-use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, LinkRole, Volume};
+use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole, Volume};
 use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
 use evenair_units::{Bytes, Instant, Rate};
@@ -160,8 +160,9 @@ fn transmit_queue(
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
+    let packet = largest_packet(spec, carries, rate);
     let surroundings = spec.surroundings;
-    let role = LinkRole { surroundings, category, acknowledgements_only: !carries.data };
+    let role = LinkRole { surroundings, category, acknowledgements_only: !carries.data, packet };
     let mut queue = TransmitQueue {
         law: Some(BackoffHost::new(spec.backoff.begin(&role))),
         ..bare_queue(&spec.queue, full, seed, name, rate)
@@ -171,11 +172,27 @@ fn transmit_queue(
     queue
 }
 
+/// The largest packet that a queue of the air carries, at its rate.
+fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacket {
+    let FullPacket { payload, size, .. } = spec.surroundings.packet;
+    let answer = |flow: &FlowSpec| match &flow.traffic {
+        Traffic::Tcp(tcp) => Some(tcp.headers),
+        Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
+    };
+    let answers = || spec.flows.iter().filter_map(answer).max();
+    match (!carries.data).then(answers).flatten() {
+        Some(headers) => spec.mac.packet(Bytes::new(0), headers, rate),
+        None => spec.mac.packet(payload, size, rate),
+    }
+}
+
 fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
     let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
     let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
-    let end = WireEnd { delay: wire.delay, loss, in_flight: VecDeque::new() };
+    let changes = wire.delay_changes.iter().copied().collect();
+    let (last_arrival, in_flight) = (Instant::ZERO, VecDeque::new());
+    let end = WireEnd { delay: wire.delay, changes, last_arrival, loss, in_flight };
     TransmitQueue {
         outlet: Outlet::Wire(Box::new(end)),
         node: wire.from,
