@@ -54,6 +54,8 @@ pub enum Metric {
     Drops,
     /// The flow's own packets dropped anywhere on their way, for whatever cause [packets/s].
     Lost,
+    /// Loss events that TFRC receivers measured, over packets sent.
+    LossEventRate,
     /// Data segments or datagrams sent, repetitions included [1/s].
     Sent,
     /// Segments sent again [1/s].
@@ -145,6 +147,7 @@ impl Metric {
             Self::Backlog => "backlog [packets]",
             Self::Drops => "drops [packets/s]",
             Self::Lost => "lost [packets/s]",
+            Self::LossEventRate => "loss events per packet",
             Self::Sent => "sent [packets/s]",
             Self::Retransmissions => "sent again [segments/s]",
             Self::Timeouts => "time-outs [1/s]",
@@ -202,6 +205,7 @@ impl Metric {
             | Self::ProbeShare
             | Self::ResequencingDelay
             | Self::ResequencingBuffer
+            | Self::LossEventRate
             | Self::FrameLoss => OverFlows::Mean,
             Self::Silence | Self::ResequencingDelayMax | Self::ResequencingBufferMax => OverFlows::Greatest,
             Self::Aggressiveness | Self::FixedPointAggressiveness => OverFlows::Spread,
@@ -237,7 +241,12 @@ impl Metric {
     /// The least and the greatest that it can be.
     pub(crate) const fn bounds(self) -> (f64, f64) {
         match self {
-            Self::FrameLoss | Self::ProbeShare | Self::Jain | Self::Fairness | Self::Efficiency => (0.0, 1.0),
+            Self::FrameLoss
+            | Self::LossEventRate
+            | Self::ProbeShare
+            | Self::Jain
+            | Self::Fairness
+            | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
             Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
@@ -320,6 +329,7 @@ impl Subject<'_> {
             Metric::Lost if quantity.of == Of::Acks => per_second(flow.acks_lost),
             Metric::Lost => per_second(flow.lost),
             Metric::Sent => per_second(flow.sent),
+            Metric::LossEventRate => flow.loss_event_rate,
             Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
             Metric::ProbeShare => Some(flow.probes?.share),
             Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),
