@@ -7,6 +7,8 @@ mod access;
 pub mod adaptive;
 pub mod dcf;
 pub mod edca;
+mod intensity;
+pub mod optimal;
 mod place;
 pub mod queueing_delay;
 pub mod virtual_queue;
@@ -15,7 +17,10 @@ pub use access::{Access, Draw, Holding, OnFailure, Space, When};
 pub use adaptive::{AckPriority, Adaptive, AdaptiveParams, BackoffUnit, QueueMeasure};
 pub use dcf::{Dcf, DcfParams};
 pub use edca::{Category, CategoryParams, Edca, EdcaParams};
+pub use intensity::{Adapts, Execution, Intensity};
+pub use optimal::{Optimal, OptimalParams};
 pub use place::{FullPacket, LinkRole, LinkView, PhysicalLayer, Rendering, Scope, Surroundings, Volume};
+pub use virtual_queue::{Links, UtilityQueue, VirtualQueue, VirtualQueueParams, WhileEmpty};
 
 use crate::family::family;
 use evenair_units::{Bytes, Duration, Probability};
@@ -81,6 +86,10 @@ family! {
         Edca(EdcaParams => Edca),
         /// Aggressiveness in proportion to the backlog ([Chen10]'s A-CSMA).
         Adaptive(AdaptiveParams => Adaptive),
+        /// Aggressiveness in proportion to the real queue ([Lee12]'s oCSMA).
+        Optimal(OptimalParams => Optimal),
+        /// Aggressiveness in proportion to a queue that nobody sees ([Lee12]'s VQ-oCSMA).
+        VirtualQueue(VirtualQueueParams => VirtualQueue),
     }
 }
 

@@ -16,6 +16,7 @@ pub enum Scope {
 
 /// Which of 802.11's kinds of physical layer, as far as contention depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PhysicalLayer {
     /// DSSS and CCK: 802.11b.
     #[default]
@@ -26,6 +27,7 @@ pub enum PhysicalLayer {
 
 /// Whose contention is rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rendering {
     /// The standard's.
     #[default]
@@ -48,6 +50,7 @@ pub struct FullPacket {
 
 /// What parameters may depend on beside what is written of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Surroundings {
     /// The physical layer.
     pub physical_layer: PhysicalLayer,
@@ -89,12 +92,14 @@ pub struct LinkRole {
     pub category: Category,
     /// It carries nothing but acknowledgements.
     pub acknowledgements_only: bool,
+    /// It carries TCP's packets, data or acknowledgements.
+    pub carries_tcp: bool,
 }
 
 impl LinkRole {
-    /// A queue that carries data.
+    /// A queue that carries data over TCP.
     pub const fn data(surroundings: Surroundings) -> Self {
-        Self { surroundings, category: Category::BestEffort, acknowledgements_only: false }
+        Self { surroundings, category: Category::BestEffort, acknowledgements_only: false, carries_tcp: true }
     }
 }
 
@@ -126,6 +131,8 @@ pub struct LinkView {
     pub arrivals: Volume,
     /// What left it for its next hop since then.
     pub service: Volume,
+    /// Dummy packets that were sent since then.
+    pub dummies: Volume,
     /// What waits, the packet in service counted.
     pub backlog: Volume,
     /// How long the first of it has waited, where the host knows.
