@@ -38,15 +38,16 @@ const STEPS: u32 = 300;
 /// Where it does not conform.
 pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff, seed: u64) {
     let mut draws = Draws(seed);
+    let surroundings = Surroundings {
+        physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
+        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2, Rendering::Ideal]),
+        ..Surroundings::default()
+    };
     let role = LinkRole {
-        surroundings: Surroundings {
-            physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
-            rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
-            ..Surroundings::default()
-        },
         category: draws.one_of(Category::ALL),
         acknowledgements_only: draws.chance(),
         carries_tcp: draws.chance(),
+        ..LinkRole::data(surroundings)
     };
     let mut resolved = params.clone();
     resolved.resolve(&role.surroundings);
@@ -207,6 +208,7 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
         delivered: draws.volume(),
         lost: u64::from(draws.up_to(1000)),
         first_backlog: draws.maybe(Draws::volume),
+        path_backlog: draws.maybe(Draws::volume),
     }
 }
 

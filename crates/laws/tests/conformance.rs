@@ -1,15 +1,16 @@
 //! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
 
 use evenair_laws::backoff::{
-    Access, AckPriority, AdaptiveParams, Adapts, AnyBackoff, BackoffLaw, BackoffParams, BackoffUnit,
-    CategoryParams, DcfParams, Draw, EdcaParams, Execution, Holding, Intensity, LinkView, Links, OnFailure,
-    OptimalParams, OwnBackoff, QueueMeasure, Scope, UtilityQueue, VirtualQueueParams, When, WhileEmpty,
+    Access, AckPriority, AdaptiveParams, Adapts, AnyBackoff, BackoffForm, BackoffLaw, BackoffParams,
+    BackoffUnit, CapacityUnit, CategoryParams, DcfParams, Draw, EdcaParams, Execution, Holding, Intensity,
+    LinkView, Links, OnFailure, OptimalParams, OwnBackoff, QueueLengthParams, QueueMeasure,
+    QueueingDelayParams, Scope, UtilityQueue, VirtualQueueParams, When, WhileEmpty,
 };
 use evenair_laws::connections::{
     ConnectionParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
-use evenair_laws::rate::{RateParams, UtilityBasedParams};
+use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
     Acked, AnyWindow, CubicParams, Loss, OwnWindow, QuicTcpParams, RenoParams, WindowLaw, WindowParams,
     WindowStart,
@@ -69,7 +70,7 @@ fn backoff() -> impl Strategy<Value = BackoffParams> {
             OptimalParams { weight, frame, measure, dummies, intensity }.into()
         },
     );
-    prop_oneof![dcf, edca, adaptive, optimal, virtual_queue()]
+    prop_oneof![dcf, edca, adaptive, queueing_delay(), queue_length(), optimal, virtual_queue()]
 }
 
 fn weight() -> impl Strategy<Value = f64> {
@@ -106,6 +107,28 @@ fn intensity() -> impl Strategy<Value = Intensity> {
             window_min: least.map(|k| (1 << k) - 1),
             window_max: (1 << most) - 1,
             aifsn,
+        },
+    )
+}
+
+fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool)> {
+    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits]);
+    let forms = prop::sample::select(vec![None, Some(BackoffForm::Exponential), Some(BackoffForm::Windows)]);
+    (units, forms, prop::option::of(1u32..65_536), any::<bool>())
+}
+
+fn queueing_delay() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, 0.0..1.0, time(), capacity()).prop_map(
+        |(scale, memory, interval, (capacity, form, window_max, dummies))| {
+            QueueingDelayParams { scale, memory, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
+}
+
+fn queue_length() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, prop::option::of(0.0..10.0), time(), capacity()).prop_map(
+        |(scale, epsilon, interval, (capacity, form, window_max, dummies))| {
+            QueueLengthParams { scale, epsilon, interval, capacity, form, window_max, dummies }.into()
         },
     )
 }
@@ -178,8 +201,9 @@ proptest! {
     }
 
     #[test]
-    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), seed in any::<u64>()) {
-        let params = RateParams::from(UtilityBasedParams { utility, frame });
+    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), path in any::<bool>(), seed in any::<u64>()) {
+        let queue = if path { SeenQueue::PathSum } else { SeenQueue::FirstLink };
+        let params = RateParams::from(UtilityBasedParams { utility, frame, queue });
         assert_written(&params);
         conformance::rate(&params, kept, seed);
     }

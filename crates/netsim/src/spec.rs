@@ -1,9 +1,10 @@
 //! What a network is built from.
 
 use crate::queue::DisciplineParams;
-use evenair_laws::backoff::{BackoffParams, Category, Surroundings};
+use evenair_laws::backoff::{BackoffParams, Category, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
+use evenair_laws::rate::RateParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, SenderParams};
 use evenair_topology::Medium;
@@ -123,6 +124,18 @@ pub enum MacSpec {
     Ideal,
 }
 
+impl MacSpec {
+    /// A packet of this size as back-off laws know it, sent at this rate.
+    pub fn packet(&self, payload: Bytes, size: Bytes, rate: Rate) -> FullPacket {
+        let bits = rate.time_for(size);
+        let (frame, exchange) = match self {
+            Self::Dcf { timing, .. } => (timing.data(size, rate), timing.exchange(size, rate)),
+            Self::Ideal => (bits, bits),
+        };
+        FullPacket { payload, size, frame, bits, exchange }
+    }
+}
+
 /// A flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
@@ -151,6 +164,19 @@ pub enum Traffic {
         /// When they are sent.
         pattern: Pattern,
     },
+    /// Datagrams at a rate that a law gives, evenly spaced.
+    Rated(RatedSpec),
+}
+
+/// A flow whose rate is a law's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatedSpec {
+    /// Network-layer size of a datagram: all of it is the payload that the law means.
+    pub size: Bytes,
+    /// The law.
+    pub law: RateParams,
+    /// The source's own limit: never faster, whatever the law says.
+    pub rate_max: Rate,
 }
 
 /// When datagrams are sent.

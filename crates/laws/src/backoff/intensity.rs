@@ -10,7 +10,7 @@
 //! rendering the next back-off is drawn from the same distribution.
 
 use super::dcf::doubled;
-use super::{Access, Dcf, Draw, Holding, OnFailure, Space, Surroundings, When};
+use super::{Access, Dcf, Draw, Holding, LinkRole, OnFailure, Space, Surroundings, When};
 use crate::{BadParameter, check, check_time};
 use evenair_units::Duration;
 
@@ -58,8 +58,8 @@ pub enum Execution {
 pub struct Intensity {
     /// Which of back-off and holding time follows the queue.
     pub adapts: Adapts,
-    /// The mean of the other: of the holding time, by default each packet's own airtime; of the back-off, by default a full
-    /// data packet's airtime.
+    /// The mean of the other: of the holding time, by default each packet's own airtime; of the back-off, by default that of
+    /// the largest packet that the link carries.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub fixed: Option<Duration>,
     /// The longest mean holding time.
@@ -128,32 +128,32 @@ impl Intensity {
     }
 
     /// The MAC's settings for `p·μ = exp(exponent)`.
-    pub(super) fn access(&self, exponent: f64, surroundings: &Surroundings) -> Access {
+    pub(super) fn access(&self, exponent: f64, role: &LinkRole) -> Access {
         debug_assert!(exponent >= 0.0, "an intensity below one: {exponent}");
         let exponent = exponent.min(EXPONENT_MAX);
         match self.execution {
-            Execution::Continuous => self.continuous(exponent, surroundings),
-            Execution::Hardware => self.hardware(exponent, surroundings),
+            Execution::Continuous => self.continuous(exponent, role),
+            Execution::Hardware => self.hardware(exponent, role),
         }
     }
 
-    fn continuous(&self, exponent: f64, surroundings: &Surroundings) -> Access {
+    fn continuous(&self, exponent: f64, role: &LinkRole) -> Access {
         let factor = libm::exp(-exponent);
         let (on_failure, when) = (OnFailure::Redraw, When::BeforeFrame);
         if self.adapts == Adapts::Backoff && self.fixed.is_none() {
             let draw = Draw::ExponentialOfFrame { factor, slotted: false };
-            return Access { draw, on_failure, when, holding: surroundings.holding };
+            return Access { draw, on_failure, when, holding: role.surroundings.holding };
         }
-        let packet = surroundings.packet.frame;
+        let packet = role.packet.frame;
         let holding = self.holding(exponent, packet, packet);
         let draw = Draw::Exponential { mean: holding.mul_f64(factor), slotted: false };
         Access { draw, on_failure, when, holding: Holding::Span(holding) }
     }
 
     /// The window nearest to the mean back-off that is wanted; the TXOP makes up for what windows cannot.
-    fn hardware(&self, exponent: f64, surroundings: &Surroundings) -> Access {
-        let &Surroundings { slot, packet, .. } = surroundings;
-        let (least, most) = (self.least_window(surroundings), self.window_max);
+    fn hardware(&self, exponent: f64, role: &LinkRole) -> Access {
+        let &LinkRole { packet, surroundings, .. } = role;
+        let (least, most, slot) = (self.least_window(&surroundings), self.window_max, surroundings.slot);
         let default = match self.adapts {
             Adapts::Backoff => packet.frame,
             Adapts::Holding => Duration::from_secs_f64(mean_s(least, slot)), // what hardware comes with
@@ -230,23 +230,23 @@ mod tests {
     use proptest::prelude::*;
 
     /// 802.11a at 6 Mb/s with packets of 1064 bytes.
-    fn surroundings() -> Surroundings {
+    fn role() -> LinkRole {
         let packet = FullPacket { frame: Duration::from_micros(1480), ..Surroundings::default().packet };
-        Surroundings {
+        LinkRole::data(Surroundings {
             physical_layer: PhysicalLayer::Ofdm,
             slot: Duration::from_micros(9),
             packet,
             ..Surroundings::default()
-        }
+        })
     }
 
     /// Holding over back-off time, as the MAC is told, of full packets.
-    fn intensity(access: &Access, surroundings: &Surroundings) -> f64 {
-        let packet = surroundings.packet.frame.as_secs_f64();
+    fn intensity(access: &Access) -> f64 {
+        let packet = role().packet.frame.as_secs_f64();
         let backoff = match access.draw {
             Draw::ExponentialOfFrame { factor, .. } => packet * factor,
             Draw::Exponential { mean, .. } => mean.as_secs_f64(),
-            Draw::Slots { window, .. } => mean_s(window, surroundings.slot),
+            Draw::Slots { window, .. } => mean_s(window, role().surroundings.slot),
             _ => panic!("{access:?}"),
         };
         let holding = match access.holding {
@@ -261,7 +261,7 @@ mod tests {
     fn hardware_takes_the_nearest_window_and_a_txop_for_the_rest() {
         let params = Intensity { execution: Execution::Hardware, ..Intensity::lee12() };
         let settings = |exponent: f64| {
-            let access = params.access(exponent, &surroundings());
+            let access = params.access(exponent, &role());
             let (Draw::Slots { window, .. }, Holding::Burst(limit)) = (access.draw, access.holding) else {
                 panic!("{access:?}")
             };
@@ -281,13 +281,13 @@ mod tests {
     #[test]
     fn a_holding_time_that_follows_leaves_the_back_off_as_it_is() {
         let params = Intensity { adapts: Adapts::Holding, holding_max: LONGEST, ..Intensity::lee12() };
-        let access = params.access(2.0, &surroundings());
+        let access = params.access(2.0, &role());
         let holding = Duration::from_micros(1480).mul_f64(libm::exp(2.0));
         assert_eq!(access.holding, Holding::Span(holding));
         let Draw::Exponential { mean, .. } = access.draw else { panic!("{access:?}") };
         assert!((mean.as_secs_f64() - 1480e-6).abs() < 2e-9, "{mean}");
         // At its bound the back-off makes up: 8160·e^-9 us.
-        let access = Intensity { holding_max: TXOP_MAX, ..params }.access(9.0, &surroundings());
+        let access = Intensity { holding_max: TXOP_MAX, ..params }.access(9.0, &role());
         assert_eq!(access.holding, Holding::Span(TXOP_MAX));
         let Draw::Exponential { mean, .. } = access.draw else { panic!("{access:?}") };
         assert!((mean.as_secs_f64() - 8160e-6 * libm::exp(-9.0)).abs() < 2e-9, "{mean}");
@@ -317,7 +317,7 @@ mod tests {
             let execution = if hardware { Execution::Hardware } else { Execution::Continuous };
             let fixed = fixed.map(Duration::from_micros);
             let params = Intensity { adapts, execution, fixed, holding_max: LONGEST, ..Intensity::lee12() };
-            let off = libm::log(intensity(&params.access(exponent, &surroundings()), &surroundings())) - exponent;
+            let off = libm::log(intensity(&params.access(exponent, &role()))) - exponent;
             // Mean back-offs are whole nanoseconds; a window is within √2, and a TXOP of one packet within 2.
             let tolerance = if hardware { 1.05 } else { 1e-3 };
             prop_assert!(off.abs() < tolerance, "{off}");

@@ -102,7 +102,7 @@ impl Parameters for OptimalParams {
     fn begin(&self, role: &LinkRole) -> Optimal {
         let mut params = *self;
         params.resolve(&role.surroundings);
-        Optimal { params, surroundings: role.surroundings, queue: 0.0 }
+        Optimal { params, role: *role, queue: 0.0 }
     }
 }
 
@@ -111,7 +111,7 @@ impl Parameters for OptimalParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Optimal {
     params: OptimalParams,
-    surroundings: Surroundings,
+    role: LinkRole,
     /// `q`, as of the last frame's end.
     queue: f64,
 }
@@ -127,12 +127,12 @@ impl BackoffLaw for Optimal {
 
     /// [Lee12] eq. (1): the queue itself, which has done the sum.
     fn on_update(&mut self, link: &LinkView) {
-        self.queue = self.params.measure.count(link.backlog, &self.surroundings);
+        self.queue = self.params.measure.count(link.backlog, &self.role);
     }
 
     /// [Lee12] Alg. 1 line 3.
     fn access(&self) -> Access {
-        self.params.intensity.access(self.params.weight * self.queue, &self.surroundings)
+        self.params.intensity.access(self.params.weight * self.queue, &self.role)
     }
 
     fn space(&self) -> Space {
@@ -140,7 +140,7 @@ impl BackoffLaw for Optimal {
     }
 
     fn dummy_packet(&self) -> Option<Bytes> {
-        self.params.dummies.then_some(self.surroundings.packet.payload)
+        self.params.dummies.then_some(self.role.surroundings.packet.payload)
     }
 
     /// `b·q`.
@@ -150,11 +150,11 @@ impl BackoffLaw for Optimal {
 }
 
 impl QueueMeasure {
-    /// So much traffic, in packets, or in bytes over those of a full packet's payload.
-    pub(super) fn count(self, volume: Volume, surroundings: &Surroundings) -> f64 {
+    /// So much traffic, in packets, or in bytes over those of a full data packet.
+    pub(super) fn count(self, volume: Volume, role: &LinkRole) -> f64 {
         match self {
             Self::Packets => volume.packets as f64,
-            Self::Bytes => volume.bytes as f64 / (surroundings.packet.payload.count() as f64).max(1.0),
+            Self::Bytes => volume.bytes as f64 / (role.surroundings.packet.size.count() as f64).max(1.0),
         }
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn bytes_are_counted_in_full_packets() {
         let mut law = begin(OptimalParams { measure: QueueMeasure::Bytes, ..OptimalParams::lee12() });
-        let acks = Volume { packets: 100, bytes: 4_000 };
+        let acks = Volume { packets: 104, bytes: 4_160 }; // of 1040 bytes is a packet
         law.on_update(&LinkView { backlog: acks, ..LinkView::default() });
         assert!((law.queue - 4.0).abs() < 1e-12);
     }

@@ -34,18 +34,25 @@ pub enum Rendering {
     Standard,
     /// ns-2 2.35's: draws exclude the window's end, and precede every frame.
     Ns2,
+    /// Ideal CSMA's: continuous time, no slots, no collisions.
+    Ideal,
 }
 
-/// The largest packet that is sent, which stands for all where a law wants one size.
+/// The largest packet that is sent, by all or over one link; it stands for all where a law wants one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FullPacket {
     /// Its payload: what a packet counts as where a backlog is counted in packets.
     pub payload: Bytes,
+    /// Its network-layer size.
+    pub size: Bytes,
     /// The airtime of its frame, preamble and MAC header included.
     pub frame: Duration,
     /// Its bits at the data rate.
     pub bits: Duration,
+    /// How long it takes from one packet to the next where nobody disturbs: inter-frame spaces, frame and link-layer
+    /// acknowledgement; back-off not.
+    pub exchange: Duration,
 }
 
 /// What parameters may depend on beside what is written of them.
@@ -70,8 +77,11 @@ impl Default for Surroundings {
         let rate = Rate::from_kbps(11_000);
         let packet = FullPacket {
             payload: Bytes::new(1000),
+            size: Bytes::new(1040),
             frame: Duration::from_micros(192) + rate.time_for(Bytes::new(1068)),
             bits: rate.time_for(Bytes::new(1040)),
+            // DIFS, DATA, SIFS, and 14 bytes of ACK at 1 Mb/s.
+            exchange: Duration::from_micros(50 + 192 + 10 + 192 + 112) + rate.time_for(Bytes::new(1068)),
         };
         Self {
             physical_layer: PhysicalLayer::Dsss,
@@ -85,6 +95,7 @@ impl Default for Surroundings {
 
 /// The queue that a law's state is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkRole {
     /// What surrounds it.
     pub surroundings: Surroundings,
@@ -92,6 +103,8 @@ pub struct LinkRole {
     pub category: Category,
     /// It carries nothing but acknowledgements.
     pub acknowledgements_only: bool,
+    /// The largest packet that it carries, at its own rate: a packet of data, or an acknowledgement.
+    pub packet: FullPacket,
     /// It carries TCP's packets, data or acknowledgements.
     pub carries_tcp: bool,
 }
@@ -99,7 +112,14 @@ pub struct LinkRole {
 impl LinkRole {
     /// A queue that carries data over TCP.
     pub const fn data(surroundings: Surroundings) -> Self {
-        Self { surroundings, category: Category::BestEffort, acknowledgements_only: false, carries_tcp: true }
+        let packet = surroundings.packet;
+        Self {
+            surroundings,
+            category: Category::BestEffort,
+            acknowledgements_only: false,
+            packet,
+            carries_tcp: true,
+        }
     }
 }
 

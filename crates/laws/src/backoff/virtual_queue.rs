@@ -208,7 +208,7 @@ impl Parameters for VirtualQueueParams {
         params.resolve(&role.surroundings);
         VirtualQueue {
             params,
-            surroundings: role.surroundings,
+            role: *role,
             is_virtual,
             started: false,
             queue: if is_virtual { self.start.unwrap_or(self.queue.least) } else { 0.0 },
@@ -221,7 +221,7 @@ impl Parameters for VirtualQueueParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VirtualQueue {
     params: VirtualQueueParams,
-    surroundings: Surroundings,
+    role: LinkRole,
     /// If not, the queue is the real one.
     is_virtual: bool,
     /// A packet has come.
@@ -249,7 +249,7 @@ impl BackoffLaw for VirtualQueue {
     }
 
     fn on_update(&mut self, link: &LinkView) {
-        let count = |volume: Volume| self.params.measure.count(volume, &self.surroundings);
+        let count = |volume: Volume| self.params.measure.count(volume, &self.role);
         if !self.is_virtual {
             self.queue = count(link.backlog); // [Lee12] eq. (1)
             return;
@@ -264,7 +264,7 @@ impl BackoffLaw for VirtualQueue {
 
     /// [Lee12] Alg. 1 line 3, with `vq` for `q`.
     fn access(&self) -> Access {
-        self.params.intensity.access(self.params.queue.aggressiveness(self.queue), &self.surroundings)
+        self.params.intensity.access(self.params.queue.aggressiveness(self.queue), &self.role)
     }
 
     fn space(&self) -> Space {
@@ -272,7 +272,7 @@ impl BackoffLaw for VirtualQueue {
     }
 
     fn dummy_packet(&self) -> Option<Bytes> {
-        (self.params.dummies && self.started).then_some(self.surroundings.packet.payload)
+        (self.params.dummies && self.started).then_some(self.role.surroundings.packet.payload)
     }
 
     /// `b·vq`.

@@ -2,10 +2,10 @@
 
 use super::{Core, Forwarding, Passage};
 use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
-use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, RatedSpec, Traffic, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
-use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, LinkRole, Volume};
+use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole, Volume};
 use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
 use evenair_units::{Bytes, Instant, Rate};
@@ -165,9 +165,15 @@ fn transmit_queue(
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
+    let packet = largest_packet(spec, carries, rate);
     let surroundings = spec.surroundings;
-    let role =
-        LinkRole { surroundings, category, acknowledgements_only: !carries.data, carries_tcp: carries.tcp };
+    let role = LinkRole {
+        surroundings,
+        category,
+        acknowledgements_only: !carries.data,
+        packet,
+        carries_tcp: carries.tcp,
+    };
     let mut queue = TransmitQueue {
         law: Some(BackoffHost::new(spec.backoff.begin(&role))),
         ..bare_queue(&spec.queue, full, seed, name, rate)
@@ -175,6 +181,20 @@ fn transmit_queue(
     (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);
     queue.ask_law();
     queue
+}
+
+/// The largest packet that a queue of the air carries, at its rate.
+fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacket {
+    let FullPacket { payload, size, .. } = spec.surroundings.packet;
+    let answer = |flow: &FlowSpec| match &flow.traffic {
+        Traffic::Tcp(tcp) => Some(tcp.headers),
+        Traffic::Datagrams { .. } => None,
+    };
+    let answers = || spec.flows.iter().filter_map(answer).max();
+    match (!carries.data).then(answers).flatten() {
+        Some(headers) => spec.mac.packet(Bytes::new(0), headers, rate),
+        None => spec.mac.packet(payload, size, rate),
+    }
 }
 
 fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
@@ -218,7 +238,7 @@ fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate:
 fn full_packet(spec: &NetworkSpec) -> QueueRole {
     let size = |flow: &FlowSpec| match &flow.traffic {
         Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
-        Traffic::Datagrams { size, .. } => *size,
+        Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => *size,
     };
     QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
 }

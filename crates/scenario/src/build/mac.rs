@@ -51,11 +51,11 @@ impl Settings {
 
     /// What a back-off law may depend on.
     pub(super) fn surroundings(&self, mac: &MacSpec) -> Surroundings {
-        let (size, rate) = (self.packet_size(), self.mac.data_rate.0);
-        let bits = rate.time_for(size);
-        let (frame, slot) = match mac {
-            MacSpec::Dcf { timing, .. } => (timing.data(size, rate), timing.slot),
-            MacSpec::Ideal => (bits, Surroundings::default().slot),
+        let packet = mac.packet(self.tcp.payload.0, self.packet_size(), self.mac.data_rate.0);
+        let FullPacket { bits, .. } = packet;
+        let slot = match mac {
+            MacSpec::Dcf { timing, .. } => timing.slot,
+            MacSpec::Ideal => Surroundings::default().slot,
         };
         let holding = match self.mac.rules {
             MacRules::Ideal { holding: HoldingLaw::Exponential } => Holding::Exponential(bits),
@@ -64,12 +64,13 @@ impl Settings {
         };
         Surroundings {
             physical_layer: self.mac.phy().map_or(PhysicalLayer::Dsss, |phy| phy.standard.layer()),
-            rendering: match self.preset {
-                Preset::Standard => Rendering::Standard,
-                Preset::Ns2 => Rendering::Ns2,
+            rendering: match (mac, self.preset) {
+                (MacSpec::Ideal, _) => Rendering::Ideal,
+                (_, Preset::Standard) => Rendering::Standard,
+                (_, Preset::Ns2) => Rendering::Ns2,
             },
             slot,
-            packet: FullPacket { payload: self.tcp.payload.0, frame, bits },
+            packet,
             holding,
         }
     }
@@ -129,8 +130,5 @@ impl Distance {
 
 /// Airtime of one packet and its link-layer acknowledgement at a rate, inter-frame spaces counted, back-off not.
 pub(crate) fn airtime(network: &NetworkSpec, size: Bytes, rate: Rate) -> Duration {
-    match network.mac {
-        MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
-        MacSpec::Ideal => rate.time_for(size),
-    }
+    network.mac.packet(size, size, rate).exchange
 }
