@@ -18,7 +18,7 @@
 //! # Deviations
 //! - The letter gives neither the frame's length nor the unit of `q`: 10 ms and packets are ours. In packets the letter's
 //!   `b` makes a real queue of 256 kB count `b·q = 2.5`, in bytes 2560; and with 10 ms and its `V` a link that shares 6 Mb/s
-//!   with three others has `b·q = 3`, within reach of 802.11's windows. studies/lee12/sensitivity sweeps it.
+//!   with three others has `b·q = 3`, within reach of 802.11's windows. studies/lee12/open-points sweeps it.
 //! - Of `p` and `μ` it is `p` that adapts, "for a given μ" (section II); `μ` is the packet's airtime. Both are parameters.
 //! - `μ` is not below a packet's airtime, since a packet is not sent in pieces: where it would be, the back-off makes up.
 //! - Queues of TCP acknowledgements run the same law (section IV: "through the same MAC scheme").

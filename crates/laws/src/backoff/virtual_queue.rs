@@ -16,7 +16,7 @@
 //! The own link's service, frame by frame; whether anything has come; of its queue, whether TCP takes it.
 //!
 //! # Deviations
-//! The letter leaves open, and we choose (studies/lee12/sensitivity sweeps all of it):
+//! The letter leaves open, and we choose (studies/lee12/open-points sweeps all of it):
 //! - the frame's length and the unit of `vq`: 10 ms and packets, as in [`optimal`](super::optimal);
 //! - which of `p` and `μ` adapts: `p`, "for a given μ" (section II), which is the packet's airtime;
 //! - the first `vq`: `vq_min`, from which (2) jumps to 501 in its first frame ([`VirtualQueueParams::start`]);
