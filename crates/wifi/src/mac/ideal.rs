@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_span_is_met_in_the_mean_and_ends() {
         let access = Access {
-            draw: Draw::Fixed { mean: Duration::from_micros(10) },
+            draw: Draw::Exponential { mean: Duration::from_micros(10), slotted: false },
             on_failure: OnFailure::Redraw,
             when: When::BeforeFrame,
             holding: Holding::Span(Duration::from_micros(250)),
