@@ -10,19 +10,24 @@ use evenair_scenario::{Objective, Question, Resolved};
 
 /// A packet of 1064 bytes at 6 Mb/s [ns].
 const FRAME_NS: u64 = 1_418_667;
-/// `b`.
+/// `b`, where back-offs are long enough for the air to mix within a second.
 const WEIGHT: f64 = 1e-3;
 
 /// A scenario of the letter on ideal CSMA, with these changes, at this `b·V`.
 fn scenario(id: &str, law: &str, product: f64, changes: &[&str]) -> Resolved {
-    let utility = product / WEIGHT;
+    slow_scenario(id, law, product, WEIGHT, changes)
+}
+
+/// The same with this `b`.
+fn slow_scenario(id: &str, law: &str, product: f64, weight: f64, changes: &[&str]) -> Resolved {
+    let utility = product / weight;
     let mut all = vec![
         format!("backoff.law={law}"),
-        format!("backoff.b={WEIGHT}"),
+        format!("backoff.b={weight}"),
         format!("backoff.interval=\"{FRAME_NS} ns\""),
         "mac.queue=\"10000000 packets\"".into(),
         "warmup=\"300 s\"".into(),
-        "duration=\"3000 s\"".into(),
+        "duration=\"1000 s\"".into(),
     ];
     if law == "virtual-queue" {
         all.extend([format!("backoff.v={utility}"), "backoff.links=all".into()]);
@@ -62,39 +67,54 @@ fn assert_near(ours: &[f64], theirs: &[f64], tolerance: f64) {
     }
 }
 
-/// How far a flow in the middle is from proportional fairness without entropy.
-fn distance(rates: &[f64]) -> f64 {
-    rates.iter().zip([2.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+/// How far rates are from those of proportional fairness without entropy.
+fn distance(rates: &[f64], fair: &[f64]) -> f64 {
+    rates.iter().zip(fair).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
 /// The letter's two systems, real queues with utility-based sources and virtual ones with sources that always have something: the
-/// exact point at each `V`, the closer to 2/3, 1/3, 2/3 the larger it is. At 5 it is .66, .34, .66, at 0.5 .51, .29, .51.
+/// exact point at each `V`, the closer to 2/3, 1/3, 2/3 the larger it is.
 #[test]
 fn both_queues_come_to_proportional_fairness_as_v_grows() {
     for law in ["optimal", "virtual-queue"] {
         let mut before = f64::INFINITY;
-        for (product, printed) in
-            [(0.5, [0.51, 0.29, 0.51]), (1.5, [0.6, 0.32, 0.6]), (5.0, [0.66, 0.34, 0.66])]
-        {
+        for product in [0.5, 1.5, 3.0] {
             let scenario = scenario("lee12/fim-graph", law, product, &[]);
-            let exact = optimum(&scenario, product);
-            assert_near(&exact, &printed, if product > 1.0 && product < 2.0 { 0.02 } else { 0.005 });
             let ours = in_packets(&scenario);
-            assert_near(&ours, &exact, 0.01);
-            assert!(distance(&ours) < before, "{law}, {product}: {ours:?}");
-            before = distance(&ours);
+            assert_near(&ours, &optimum(&scenario, product), 0.01);
+            let distance = distance(&ours, &[2.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0]);
+            assert!(distance < before, "{law}, {product}: {ours:?}");
+            before = distance;
         }
-        assert!(before < 0.015, "{law}: {before}");
+        assert!(before < 0.03, "{law}: {before}");
     }
 }
 
-/// Two hops beside one: 1/4 and 1/2 where the source sees its way's queues, 1/3 and 1/3 where it sees the first.
+/// At `bV/C_f` = 5 the exact point is .66, .34, .66, at 0.5 it is .51, .29, .51. At 5 the air takes a second to mix, in which a `b` of
+/// 10⁻³ lets the middle link's exponent run off by a half; a tenth of it comes to the point.
+#[test]
+fn where_the_air_mixes_slowly_the_queues_must_be_slower() {
+    let changes = ["backoff.vq_start=75000", "warmup=\"600 s\"", "duration=\"5000 s\""];
+    let scenario = slow_scenario("lee12/fim-graph", "virtual-queue", 5.0, 1e-4, &changes);
+    let exact = optimum(&scenario, 5.0);
+    assert_near(&exact, &[0.66, 0.34, 0.66], 0.005);
+    assert_near(&optimum(&scenario, 0.5), &[0.51, 0.29, 0.51], 0.005);
+    assert_near(&in_packets(&scenario), &exact, 0.012);
+}
+
+/// Two hops beside one: towards 1/4 and 1/2 where the source sees its way's queues, 1/3 and 1/3 where it sees the first.
 #[test]
 fn two_hops_reach_proportional_fairness_with_the_sum_of_their_queues() {
-    let sum = scenario("lee12/multi-hop-graph", "optimal", 3.0, &["rate_law.queue=path-sum"]);
-    let ours = in_packets(&sum);
-    assert_near(&ours, &optimum(&sum, 3.0), 0.01);
-    assert_near(&ours, &[0.25, 0.5], 0.02);
+    let mut before = f64::INFINITY;
+    for product in [0.5, 1.5, 3.0] {
+        let sum = scenario("lee12/multi-hop-graph", "optimal", product, &["rate_law.queue=path-sum"]);
+        let ours = in_packets(&sum);
+        assert_near(&ours, &optimum(&sum, product), 0.01);
+        let distance = distance(&ours, &[0.25, 0.5]);
+        assert!(distance < before, "{product}: {ours:?}");
+        before = distance;
+    }
+    assert!(before < 0.025, "{before}");
     let first = scenario("lee12/multi-hop-graph", "optimal", 3.0, &["rate_law.queue=first-link"]);
     assert_near(&in_packets(&first), &[1.0 / 3.0, 1.0 / 3.0], 0.03);
 }

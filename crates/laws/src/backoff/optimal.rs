@@ -154,7 +154,7 @@ impl QueueMeasure {
     pub(super) fn count(self, volume: Volume, role: &LinkRole) -> f64 {
         match self {
             Self::Packets => volume.packets as f64,
-            Self::Bytes => volume.bytes as f64 / (role.surroundings.packet.size.count() as f64).max(1.0),
+            Self::Bytes => volume.bytes as f64 / f64::from(role.surroundings.packet.size.count()).max(1.0),
         }
     }
 }
