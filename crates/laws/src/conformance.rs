@@ -46,6 +46,7 @@ pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff,
     let role = LinkRole {
         category: draws.one_of(Category::ALL),
         acknowledgements_only: draws.chance(),
+        carries_tcp: draws.chance(),
         ..LinkRole::data(surroundings)
     };
     let mut resolved = params.clone();
@@ -60,6 +61,7 @@ pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff,
             interval,
             arrivals: draws.volume(),
             service: draws.volume(),
+            dummies: draws.volume(),
             backlog: draws.volume(),
             head_of_line_delay: draws.maybe(Draws::time),
             data_rate: Rate::from_bps(draws.one_of([0, 1, 6_000_000, 1_000_000_000_000])),
@@ -92,7 +94,11 @@ fn check_access(law: &AnyBackoff) {
     }
     match access.holding {
         Holding::Packet => (),
-        Holding::Burst(time) | Holding::Exponential(time) | Holding::Uniform(time) | Holding::Fixed(time) => {
+        Holding::Burst(time)
+        | Holding::Span(time)
+        | Holding::Exponential(time)
+        | Holding::Uniform(time)
+        | Holding::Fixed(time) => {
             assert!(time < Duration::MAX, "{law:?}");
         }
     }

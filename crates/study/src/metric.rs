@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub enum Metric {
     /// Data handed to the application [packets/s]; of all flows, the sum.
     Goodput,
+    /// A flow's part of all flows' goodput, in packets.
+    Share,
     /// The same [kb/s].
     GoodputKbps,
     /// Datagrams that the source handed down [packets/s].
@@ -112,6 +114,7 @@ impl Metric {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Goodput => "goodput [packets/s]",
+            Self::Share => "share of all goodput",
             Self::GoodputKbps => "goodput [kb/s]",
             Self::Offered => "offered [packets/s]",
             Self::Loss => "lost or sent again",
@@ -158,6 +161,7 @@ impl Metric {
     pub(crate) const fn over_flows(self) -> OverFlows {
         match self {
             Self::Goodput
+            | Self::Share
             | Self::GoodputKbps
             | Self::Offered
             | Self::Optimum
@@ -211,7 +215,7 @@ impl Metric {
     /// The least and the greatest that it can be.
     pub(crate) const fn bounds(self) -> (f64, f64) {
         match self {
-            Self::FrameLoss | Self::Jain | Self::Fairness | Self::Efficiency => (0.0, 1.0),
+            Self::Share | Self::FrameLoss | Self::Jain | Self::Fairness | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
             Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
@@ -248,6 +252,10 @@ impl Subject<'_> {
         let per_second = |count: u64| Some(count as f64 / self.run.measured_s);
         match quantity.metric {
             Metric::Goodput => Some(flow.goodput_pps),
+            Metric::Share => {
+                let total: f64 = self.run.flows.iter().map(|f| f.goodput_pps).sum();
+                (total > 0.0).then_some(flow.goodput_pps / total)
+            }
             Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
             Metric::Offered => flow.offered_pps,
             Metric::Loss => match flow.offered_pps {

@@ -4,4 +4,5 @@ mod conservation;
 mod fingerprints;
 mod kernel;
 mod languages;
+mod lee12;
 mod quick;

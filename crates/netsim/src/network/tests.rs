@@ -2,6 +2,7 @@
 
 mod queues;
 mod rated;
+mod relay;
 mod round_trips;
 mod stepping;
 
