@@ -202,6 +202,7 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
         delivered: draws.volume(),
         lost: u64::from(draws.up_to(1000)),
         first_backlog: draws.maybe(Draws::volume),
+        path_backlog: draws.maybe(Draws::volume),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct FlowView {
     pub lost: u64,
     /// What waits at the flow's first link, where the host knows.
     pub first_backlog: Option<Volume>,
+    /// What waits at all links on the flow's way to its destination together, for laws that ask for it.
+    pub path_backlog: Option<Volume>,
 }
 
 impl FlowView {

@@ -9,7 +9,7 @@ use evenair_laws::connections::{
     ConnectionParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
-use evenair_laws::rate::{RateParams, UtilityBasedParams};
+use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
     Acked, AnyWindow, CubicParams, Loss, OwnWindow, QuicTcpParams, RenoParams, WindowLaw, WindowParams,
     WindowStart,
@@ -156,8 +156,9 @@ proptest! {
     }
 
     #[test]
-    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), seed in any::<u64>()) {
-        let params = RateParams::from(UtilityBasedParams { utility, frame });
+    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), path in any::<bool>(), seed in any::<u64>()) {
+        let queue = if path { SeenQueue::PathSum } else { SeenQueue::FirstLink };
+        let params = RateParams::from(UtilityBasedParams { utility, frame, queue });
         assert_written(&params);
         conformance::rate(&params, kept, seed);
     }

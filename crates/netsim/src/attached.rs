@@ -2,6 +2,7 @@
 //! count themselves.
 
 mod flow;
+mod rated;
 mod sources;
 mod tcp;
 
@@ -31,6 +32,8 @@ pub(crate) enum Due {
     Produce(u32, u32),
     /// A flow's connection law runs; of this run of the flow.
     Connections(u32, u32),
+    /// The law of a source's rate runs; of this run of the flow.
+    Rate(u32, u32),
     /// The warm-up is over.
     Warm,
     /// A point of the time series.
@@ -78,6 +81,7 @@ impl Attached {
             Due::Toggle(flow, run) => self.on_toggle(core, flow, run),
             Due::Produce(flow, run) => self.on_produce(core, flow, run),
             Due::Connections(flow, run) => self.update_connections(core, flow, run),
+            Due::Rate(flow, run) => self.update_rate(core, flow, run),
             Due::Warm | Due::Sample => unreachable!("the measurement's own"),
         }
     }

@@ -247,6 +247,14 @@ impl<T: Copy> Core<T> {
         self.queues[self.hops.get(hop).queue as usize].backlog()
     }
 
+    /// The same of all hops of a way together, which begins at this one.
+    pub(crate) fn backlog_along(&self, first: u32) -> Volume {
+        self.hops.chain(first).fold(Volume::default(), |sum, hop| {
+            let here = self.backlog_at(hop as u32);
+            Volume { packets: sum.packets + here.packets, bytes: sum.bytes + here.bytes }
+        })
+    }
+
     /// Packets in the network.
     pub(crate) fn under_way(&self) -> u64 {
         self.pool.len() as u64

@@ -23,7 +23,7 @@ pub use network::{Emerged, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
 pub use queue::{AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued};
 pub use spec::{
-    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, QueueSpec, RunSpec, Sampling, Source,
-    TcpSpec, Traffic, Wire,
+    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, QueueSpec, RatedSpec, RunSpec, Sampling,
+    Source, TcpSpec, Traffic, Wire,
 };
 pub use trace::{FrameSink, Sent};

@@ -4,6 +4,7 @@ use crate::queue::DisciplineParams;
 use evenair_laws::backoff::{BackoffParams, Category, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
+use evenair_laws::rate::RateParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, SenderParams};
 use evenair_topology::Medium;
@@ -163,6 +164,19 @@ pub enum Traffic {
         /// When they are sent.
         pattern: Pattern,
     },
+    /// Datagrams at a rate that a law gives, evenly spaced.
+    Rated(RatedSpec),
+}
+
+/// A flow whose rate is a law's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatedSpec {
+    /// Network-layer size of a datagram: all of it is the payload that the law means.
+    pub size: Bytes,
+    /// The law.
+    pub law: RateParams,
+    /// The source's own limit: never faster, whatever the law says.
+    pub rate_max: Rate,
 }
 
 /// When datagrams are sent.

@@ -149,6 +149,8 @@ impl FlowTable {
             rate: rule.rate,
             interval: None,
             jitter: None,
+            rate_law: None,
+            rate_max: None,
             on: None,
             off: None,
             transfer: None,

@@ -21,6 +21,7 @@ use crate::quantity::{RateQuantity, Time};
 use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
+use evenair_laws::rate::RateParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,10 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "law::schema::<ConnectionParams>")]
     pub connections: Option<ConnectionParams>,
+    /// How fast rated flows send that have no `rate_law` of their own.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateParams>")]
+    pub rate_law: Option<RateParams>,
     /// The fluid model of it all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fluid: Option<FluidTable>,

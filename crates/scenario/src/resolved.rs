@@ -116,7 +116,9 @@ impl Scenario {
         let tcp = self.tcp.resolve(preset, self.connections.is_some())?;
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
         let mut flows = Vec::new();
-        for (index, flow) in self.flows.into_iter().enumerate() {
+        let rate_law = self.rate_law.map(|law| law::complete("rate_law", law, &())).transpose()?;
+        for (index, mut flow) in self.flows.into_iter().enumerate() {
+            flow.complete_law(rate_law.as_ref()).map_err(|mistake| mistake.within("flows", index))?;
             if flow.application_rate.is_some() && self.connections.is_some() {
                 let why = "paces one connection; several share their data in no way that is defined here";
                 return Err(Mistake::entry("flows", index, "application_rate", why));
@@ -169,7 +171,9 @@ impl Scenario {
                 *table = queue.map_err(|(key, why)| Mistake::entry("wires", index, key, why))?.into();
             }
             if let Some(law) = wire.drop.take() {
-                wire.drop = Some(law::complete(&format!("wires.{index}.drop"), law, &())?);
+                let law =
+                    law::complete("drop", law, &()).map_err(|mistake| mistake.within("wires", index))?;
+                wire.drop = Some(law);
             }
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! Flows and their connections.
 
+use super::rated::Paced;
 use crate::core::FlowHops;
-use crate::spec::{FlowSpec, Source, TcpSpec, Traffic};
+use crate::spec::{FlowSpec, RatedSpec, Source, TcpSpec, Traffic};
 use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Volume;
@@ -29,7 +30,7 @@ impl Samples {
     }
 }
 
-/// What happens between two looks of the connection law.
+/// What happens between two looks of the law of a flow's connections, or of its rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Interval {
     pub(crate) began: Instant,
@@ -74,7 +75,9 @@ pub(crate) struct Flow {
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
     pub(crate) law: Option<AnyConnections>,
-    /// What happened since the connection law last ran.
+    /// Of a flow whose rate is a law's.
+    pub(crate) paced: Option<Paced>,
+    /// What happened since the law of its connections, or of its rate, last ran.
     pub(crate) interval: Interval,
     /// Samples since the warm-up.
     pub(crate) measured: Samples,
@@ -122,6 +125,10 @@ impl Flow {
             hops,
             connections: Vec::new(),
             law,
+            paced: match &spec.traffic {
+                Traffic::Rated(rated) => Some(Paced::new(rated)),
+                _ => None,
+            },
             interval: Interval::default(),
             measured: Samples::default(),
             sampled: Samples::default(),
@@ -144,7 +151,7 @@ impl Flow {
     pub(crate) fn tcp(&self) -> Option<&TcpSpec> {
         match &self.traffic {
             Traffic::Tcp(spec) => Some(spec),
-            Traffic::Datagrams { .. } => None,
+            Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
         }
     }
 
@@ -152,7 +159,7 @@ impl Flow {
     pub(crate) fn unit_bytes(&self) -> u32 {
         match &self.traffic {
             Traffic::Tcp(spec) => spec.payload.count(),
-            Traffic::Datagrams { size, .. } => size.count(),
+            Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => size.count(),
         }
     }
 
@@ -183,7 +190,7 @@ impl Flow {
         }
     }
 
-    /// What the connection law sees, and the next interval begins.
+    /// What the law of its connections, or of its rate, sees, and the next interval begins.
     pub(crate) fn take_interval(&mut self, now: Instant, first_backlog: Volume, lost: u64) -> FlowView {
         let begun = Interval {
             began: now,
@@ -203,6 +210,7 @@ impl Flow {
             delivered: Volume { packets, bytes: packets * u64::from(self.unit_bytes()) },
             lost: lost - past.lost,
             first_backlog: Some(first_backlog),
+            ..FlowView::default()
         }
     }
 }

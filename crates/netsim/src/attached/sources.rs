@@ -3,7 +3,7 @@
 use super::{Attached, Due};
 use crate::core::Core;
 use crate::packet::{Body, Way};
-use crate::spec::{Pattern, Source, Traffic};
+use crate::spec::{Pattern, RatedSpec, Source, Traffic};
 use evenair_units::{Duration, Instant};
 
 impl Attached {
@@ -42,6 +42,7 @@ impl Attached {
                 self.send_datagram(core, flow);
                 self.schedule_datagram(core, flow);
             }
+            Traffic::Rated(_) => self.start_rate(core, flow),
         }
     }
 
@@ -72,6 +73,7 @@ impl Attached {
     fn schedule_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
         let gap = match state.traffic {
+            Traffic::Rated(_) => return self.schedule_paced(core, flow),
             Traffic::Datagrams { pattern: Pattern::Constant { interval, jitter }, .. } if jitter > 0.0 => {
                 interval.mul_f64(1.0 + jitter * (2.0 * state.stream.unit() - 1.0))
             }
@@ -137,7 +139,12 @@ impl Attached {
     /// A source hands a datagram down.
     pub(super) fn send_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
-        let Traffic::Datagrams { size, .. } = state.traffic else { return };
+        let (Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. })) = state.traffic else {
+            return;
+        };
+        if let Some(paced) = &mut state.paced {
+            paced.spend(core.now());
+        }
         let number = state.next_datagram;
         state.next_datagram += 1;
         let hop = state.hops.forward;

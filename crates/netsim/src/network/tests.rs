@@ -1,6 +1,7 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
 mod queues;
+mod rated;
 mod round_trips;
 mod stepping;
 
@@ -9,6 +10,7 @@ use evenair_laws::backoff::{
     AdaptiveParams, BackoffParams, Category, DcfParams, EdcaParams, PhysicalLayer, Rendering, Surroundings,
 };
 use evenair_laws::connections::RttProportionalParams;
+use evenair_laws::rate::UtilityBasedParams;
 use evenair_laws::window::{RenoParams, WindowStart};
 use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
@@ -393,6 +395,11 @@ fn a_flow_that_stops_and_starts_again_is_silent_in_between() {
         Traffic::Tcp(tcp(None)),
         datagrams(Pattern::Saturated),
         datagrams(Pattern::Constant { interval: Duration::from_millis(20), jitter: 0.5 }),
+        Traffic::Rated(RatedSpec {
+            size: Bytes::new(1250),
+            law: UtilityBasedParams { utility: 20.0, ..UtilityBasedParams::lee12() }.into(),
+            rate_max: Rate::from_kbps(10_000),
+        }),
     ] {
         let mut spec = wired(1_000, 1, 50, traffic);
         spec.flows[0].active = vec![(at(2), at(10)), (at(20), Instant::NEVER)];

@@ -6,7 +6,7 @@ use crate::language::Preset;
 use crate::resolved::{ResolvedFlow, Sends, Settings};
 use evenair_laws::connections::{ConnectionParams, RoundTripSamples};
 use evenair_laws::window::WindowStart;
-use evenair_netsim::{FlowSpec, Pattern, Sampling, Source, TcpSpec, Traffic};
+use evenair_netsim::{FlowSpec, Pattern, RatedSpec, Sampling, Source, TcpSpec, Traffic};
 use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
 use evenair_units::Bytes;
@@ -25,7 +25,7 @@ impl Settings {
                 name: flow.id.clone(),
                 path,
                 active: flow.activity.stretches(),
-                traffic: self.traffic(flow.sends),
+                traffic: self.traffic(&flow.sends),
                 category: flow.category.unwrap_or_default(),
             });
         }
@@ -76,8 +76,8 @@ impl Settings {
         Ok(path)
     }
 
-    fn traffic(&self, sends: Sends) -> Traffic {
-        let (size, pattern) = match sends {
+    fn traffic(&self, sends: &Sends) -> Traffic {
+        let (size, pattern) = match *sends {
             Sends::Tcp { transfer, application_rate } => {
                 let spec = self.tcp_spec();
                 let source = match (transfer, application_rate) {
@@ -94,6 +94,10 @@ impl Settings {
             }
             Sends::OnOff { size, pace, on, off } => {
                 (size, Pattern::OnOff { interval: pace.interval(size), on: on.0, off: off.0 })
+            }
+            Sends::Rated { size, ref rate_law, rate_max } => {
+                let law = rate_law.clone();
+                return Traffic::Rated(RatedSpec { size: size.0, law, rate_max: rate_max.0 });
             }
         };
         Traffic::Datagrams { size: size.0, pattern }
@@ -154,7 +158,10 @@ impl Settings {
     pub(crate) fn packet_size(&self) -> Bytes {
         let of = |flow: &ResolvedFlow| match flow.sends {
             Sends::Tcp { .. } => self.tcp.segment(),
-            Sends::Saturated { size } | Sends::Cbr { size, .. } | Sends::OnOff { size, .. } => size.0,
+            Sends::Saturated { size }
+            | Sends::Cbr { size, .. }
+            | Sends::OnOff { size, .. }
+            | Sends::Rated { size, .. } => size.0,
         };
         self.flows.iter().map(of).max().expect("there is a flow")
     }

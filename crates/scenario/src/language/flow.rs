@@ -1,7 +1,9 @@
 //! Flows and what they send.
 
+use crate::law;
 use crate::quantity::{PacketCount, RateQuantity, Size, Time};
 use evenair_laws::backoff::Category;
+use evenair_laws::rate::RateParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,13 @@ pub struct FlowTable {
     /// Each interval of constant traffic is drawn evenly from this share around its mean: 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<f64>,
+    /// The law of the rate, of rated traffic; what [rate_law] says, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateParams>")]
+    pub rate_law: Option<RateParams>,
+    /// No faster than this, whatever the law of the rate says: the source's own limit; 1 Gb/s, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_max: Option<RateQuantity>,
     /// Mean time on, of on-off traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Time>,
@@ -77,4 +86,6 @@ pub enum TrafficKind {
     Cbr,
     /// Datagrams at a constant rate for exponential times, with exponential pauses.
     OnOff,
+    /// Datagrams, evenly spaced, at the rate of a law (`rate_law`).
+    Rated,
 }
