@@ -177,7 +177,7 @@ fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacke
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
     let answer = |flow: &FlowSpec| match &flow.traffic {
         Traffic::Tcp(tcp) => Some(tcp.headers),
-        Traffic::Datagrams { .. } => None,
+        Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
     };
     let answers = || spec.flows.iter().filter_map(answer).max();
     match (!carries.data).then(answers).flatten() {
