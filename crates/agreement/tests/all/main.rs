@@ -4,4 +4,5 @@ mod conservation;
 mod fingerprints;
 mod kernel;
 mod languages;
+mod queueing_delay;
 mod quick;
