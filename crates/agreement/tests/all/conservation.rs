@@ -88,6 +88,9 @@ fn laws() -> impl Strategy<Value = String> {
         "backoff = { law = \"edca\" }",
         "backoff = { law = \"adaptive\" }",
         "backoff = { law = \"adaptive\", interval = \"50 ms\", dummies = true, redraw = false }",
+        "backoff = { law = \"queueing-delay\" }",
+        "backoff = { law = \"queueing-delay\", scale = 0.01, dummies = true, form = \"exponential\" }",
+        "backoff = { law = \"queue-length\", interval = \"50 ms\", window_max = 3 }",
     ]);
     let rest = prop::sample::select(vec![
         "",

@@ -18,17 +18,17 @@ const PARKING_LOT: &str = r#"
     rates = [{ from = "1", to = "2", rate = "4 Mbps" }]
     nodes = [
         { id = "0", at = [0, 0] }, { id = "1", at = [200, 0] }, { id = "2", at = [400, 0] }, { id = "3", at = [600, 0] },
-        { id = "4", at = [800, 0] }, { id = "5", at = [800, 100] }, { id = "h2" }, { id = "h3" }, { id = "h5" },
+        { id = "4", at = [800, 0] }, { id = "5", at = [800, 100] }, { id = "h1" }, { id = "h2" }, { id = "h3" },
     ]
     wires = [
-        { from = "2", to = "h2", rate = "1 Gbps", delay = "10 ms", queue = "5000 packets" },
-        { from = "3", to = "h3", rate = "1 Gbps", delay = "50 ms", queue = "5000 packets" },
-        { from = "5", to = "h5", rate = "1 Gbps", delay = "100 ms", queue = "5000 packets" },
+        { from = "h1", to = "0", rate = "1 Gbps", delay = "10 ms", queue = "5000 packets" },
+        { from = "h2", to = "2", rate = "1 Gbps", delay = "50 ms", queue = "5000 packets" },
+        { from = "h3", to = "4", rate = "1 Gbps", delay = "100 ms", queue = "5000 packets" },
     ]
     flows = [
-        { id = "long", from = "0", to = "h2", weight = 2.0 },
-        { id = "2", from = "2", to = "h3", weight = 2.0 },
-        { id = "3", from = "4", to = "h5", weight = 2.0 },
+        { id = "long", from = "h1", to = "2", weight = 2.0 },
+        { id = "2", from = "h2", to = "3", weight = 2.0 },
+        { id = "3", from = "h3", to = "5", weight = 2.0 },
     ]
     [tcp]
     payload = "999 bytes"
