@@ -26,6 +26,27 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// A text in lines of a width at most, where words allow; the first begins with `head`, the others are as far in.
+pub(crate) fn wrapped(head: &str, text: &str, width: usize) -> String {
+    let indent = head.chars().count();
+    let mut lines = vec![head.to_string()];
+    let mut used = indent;
+    for word in text.split_whitespace() {
+        let size = word.chars().count();
+        let line = lines.last_mut().expect("there is a line");
+        if used > indent && used + 1 + size > width {
+            lines.push(" ".repeat(indent) + word);
+            used = indent + size;
+            continue;
+        }
+        let gap = usize::from(used > indent);
+        *line += &" ".repeat(gap);
+        *line += word;
+        used += gap + size;
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
 pub(crate) fn number(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
@@ -278,6 +299,13 @@ mod tests {
     fn columns_line_up() {
         let rows = vec![row(&["a", "1"]), row(&["long", "1000"])];
         assert_eq!(columns(&rows), "  a        1\n  long  1000\n");
+    }
+
+    #[test]
+    fn long_texts_wrap_between_words() {
+        assert_eq!(wrapped("  a  ", "one two three", 12), "  a  one two\n     three\n");
+        assert_eq!(wrapped("  ", "unbreakable", 4), "  unbreakable\n");
+        assert_eq!(wrapped("  key  ", "", 80), "  key\n");
     }
 
     #[test]

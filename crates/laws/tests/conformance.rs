@@ -6,7 +6,8 @@ use evenair_laws::backoff::{
     QueueLengthParams, QueueMeasure, QueueingDelayParams, Scope, When,
 };
 use evenair_laws::connections::{
-    ConnectionParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
+    ConnectionParams, DelayPriceParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled,
+    UtilityParams,
 };
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
@@ -116,7 +117,14 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
     let utility = utility.prop_map(|(per_second, fairness, weight, interval, connections_max)| {
         UtilityParams { per_second, fairness, weight, interval, connections_max }.into()
     });
-    prop_oneof![proportional, iimd, utility]
+    let delay_price = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, 1e-9..1.0, 1e-3..=1.0, time(), 1u32..5000);
+    let delay_price = delay_price.prop_map(
+        |(per_second, fairness, weight, per_packet, gain, interval, connections_max)| {
+            DelayPriceParams { per_second, fairness, weight, per_packet, gain, interval, connections_max }
+                .into()
+        },
+    );
+    prop_oneof![proportional, iimd, utility, delay_price]
 }
 
 fn marking() -> impl Strategy<Value = MarkingParams> {

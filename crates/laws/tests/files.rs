@@ -1,12 +1,12 @@
 //! Parameters as files write them.
 
-use evenair_laws::Parameters;
 use evenair_laws::backoff::{
     AckPriority, AdaptiveParams, BackoffParams, DcfParams, EdcaParams, Surroundings,
 };
 use evenair_laws::connections::{ConnectionParams, IimdParams, RttProportionalParams};
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams, WindowParams};
+use evenair_laws::{Family, Parameters};
 use evenair_units::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json, to_value};
@@ -93,4 +93,19 @@ fn the_schema_describes_every_key() {
     for word in ["reno", "cubic", "quic-tcp", "kappa"] {
         assert!(schema.contains(word), "{word}: {schema}");
     }
+}
+
+/// A law's file says where it is from, and lists of laws say the same.
+#[test]
+fn every_law_has_its_source() {
+    fn check<P: Family>() {
+        let sources = P::sources();
+        assert!(!sources.is_empty() && sources.iter().all(|source| !source.is_empty()), "{sources:?}");
+    }
+    check::<BackoffParams>();
+    check::<WindowParams>();
+    check::<ConnectionParams>();
+    check::<MarkingParams>();
+    check::<evenair_laws::rate::RateParams>();
+    assert_eq!(ConnectionParams::sources()[1], "[CZ06] eq. (10), (11), (20).");
 }

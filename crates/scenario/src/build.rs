@@ -70,7 +70,8 @@ impl Settings {
             return self.nodes.iter().map(|n| n.id.clone()).collect();
         }
         let mut names: Vec<String> = Vec::new();
-        for end in self.links.iter().flat_map(|l| [&l.from, &l.to]) {
+        let of_wires = self.wires.iter().flat_map(|w| [&w.from, &w.to]);
+        for end in self.links.iter().flat_map(|l| [&l.from, &l.to]).chain(of_wires) {
             if !names.contains(end) {
                 names.push(end.clone());
             }

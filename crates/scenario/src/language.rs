@@ -89,7 +89,7 @@ pub struct Scenario {
     /// How strongly nodes without positions receive each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<SignalTable>,
-    /// Links, where they are given outright; their ends are the nodes.
+    /// Links, where they are given outright; their ends, and those of wires, are the nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkTable>,
     /// Pairs of links that may not transmit at once.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod catalogue;
 mod check;
 mod error;
 mod fluid;
@@ -23,6 +24,7 @@ mod theory;
 mod warn;
 
 pub use build::Layout;
+pub use catalogue::{ListedFamily, ListedLaw, ListedParameter, laws};
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::{FluidRun, Overload};

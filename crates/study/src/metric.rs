@@ -3,6 +3,7 @@
 use crate::experiment::{ModelError, with_the_words_of};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
+use evenair_laws::connections::HostCosts;
 use evenair_scenario::{Optimum, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,11 @@ pub enum Metric {
     LogUtility,
     /// Mean number of connections; of all flows, the mean.
     Connections,
+    /// Mean memory that its connections hold, [Chen10] eq. (5.45) [bytes]; of all flows, the sum.
+    ConnectionMemory,
+    /// Share of the processor time that goes into data and not into opening and closing connections, [Chen10] eq. (5.50),
+    /// over the measured time, at whose ends there are none; of all flows, the mean.
+    Efficiency,
     /// Mean aggressiveness at the flow's source; of all flows, the greatest over the least.
     Aggressiveness,
     /// Mean round-trip time [s].
@@ -120,6 +126,8 @@ impl Metric {
             Self::UtilityGap => "utility gap ΔU",
             Self::LogUtility => "utility Σ w log x",
             Self::Connections => "connections n",
+            Self::ConnectionMemory => "memory of connections [bytes]",
+            Self::Efficiency => "efficiency of processor time",
             Self::Aggressiveness => "aggressiveness r",
             Self::RoundTrip => "round-trip time [s]",
             Self::QueueingDelay => "queueing delay [s]",
@@ -159,6 +167,7 @@ impl Metric {
             | Self::FixedPoint
             | Self::UtilityGap
             | Self::LogUtility
+            | Self::ConnectionMemory
             | Self::Drops
             | Self::Lost
             | Self::Retransmissions
@@ -167,6 +176,7 @@ impl Metric {
             | Self::Delay
             | Self::CongestionWindow
             | Self::Connections
+            | Self::Efficiency
             | Self::RoundTrip
             | Self::QueueingDelay
             | Self::Backlog
@@ -205,7 +215,7 @@ impl Metric {
     /// The least and the greatest that it can be.
     pub(crate) const fn bounds(self) -> (f64, f64) {
         match self {
-            Self::FrameLoss | Self::Jain | Self::Fairness => (0.0, 1.0),
+            Self::FrameLoss | Self::Jain | Self::Fairness | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
             Self::Loss | Self::UtilityGap | Self::LogUtility | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
@@ -230,7 +240,7 @@ impl Subject<'_> {
     pub(crate) fn take(&self, quantity: Quantity, flow: Option<&str>) -> Option<f64> {
         let Some(flow) = flow else { return self.of_all(quantity) };
         let index = self.run.flows.iter().position(|f| f.flow == flow)?;
-        if quantity.needs_series() {
+        if quantity.is_over_time() {
             return quantity.over_time(self.run, index, self.settings.warmup.0);
         }
         self.of_flow(quantity, index)
@@ -261,6 +271,8 @@ impl Subject<'_> {
                 Some(weight * (self.at_least_one(flow.goodput_pps) / self.utility_unit).ln())
             }
             Metric::Connections => Some(flow.connections),
+            Metric::ConnectionMemory => Some(HostCosts::chen10().memory_of(flow.connections)),
+            Metric::Efficiency => self.efficiency(index),
             Metric::Aggressiveness => link()?.aggressiveness,
             Metric::RoundTrip => flow.round_trip_s,
             Metric::QueueingDelay if quantity.of == Of::Acks => flow.ack_queueing_delay_s,
@@ -324,7 +336,7 @@ impl Subject<'_> {
         if over == OverFlows::Network {
             return self.of_network(quantity.metric);
         }
-        if quantity.needs_series() {
+        if quantity.is_over_time() {
             return None;
         }
         let flows = 0..self.run.flows.len();
@@ -338,6 +350,16 @@ impl Subject<'_> {
             OverFlows::Spread => greatest / each.iter().copied().fold(f64::INFINITY, f64::min),
             OverFlows::Network => return None,
         })
+    }
+
+    /// [Chen10] eq. (5.50) of the course of a flow's connections through the measured time.
+    fn efficiency(&self, flow: usize) -> Option<f64> {
+        let series = self.run.series.as_ref()?;
+        let connections = &series.flows.get(flow)?.connections;
+        let from = self.settings.warmup.0.as_secs_f64();
+        let measured = series.time_s.iter().zip(connections).filter(|(at, _)| **at > from);
+        let packets = self.run.flows[flow].goodput_pps * self.run.measured_s;
+        Some(HostCosts::chen10().efficiency(measured.map(|(_, n)| *n), packets))
     }
 
     fn utility(&self, rate_pps: f64) -> f64 {

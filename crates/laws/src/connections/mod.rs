@@ -1,10 +1,14 @@
 //! Connection laws: how many TCP connections a flow keeps open.
 
+pub mod delay_price;
 pub mod iimd;
+pub mod overhead;
 pub mod rtt_proportional;
 pub mod utility;
 
+pub use delay_price::{DelayPrice, DelayPriceParams};
 pub use iimd::{Iimd, IimdParams};
+pub use overhead::HostCosts;
 pub use rtt_proportional::{RoundTripSamples, RttProportional, RttProportionalParams, Unsampled};
 pub use utility::{Utility, UtilityParams, for_utility};
 
@@ -45,6 +49,9 @@ family! {
         Iimd(IimdParams => Iimd),
         /// As many as a utility of the rate wants ([Chen10] section 5.2).
         Utility(UtilityParams => Utility),
+        /// As many as bring the rate to its utility at the price that the queues' delay tells, whatever the channel loses (ours;
+        /// [Chen10] section 7.2).
+        DelayPrice(DelayPriceParams => DelayPrice),
     }
 }
 

@@ -77,7 +77,7 @@ pub enum Unsampled {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct RttProportionalParams {
-    /// Connections per second of round-trip time.
+    /// Connections per second of round-trip time \[1/s\].
     #[cfg_attr(feature = "serde", serde(rename = "k"))]
     pub per_second: f64,
     /// How often the number is evaluated.
