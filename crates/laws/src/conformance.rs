@@ -40,7 +40,8 @@ pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff,
     let mut draws = Draws(seed);
     let surroundings = Surroundings {
         physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
-        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2, Rendering::Ideal]),
+        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
+        is_ideal: draws.chance(),
         ..Surroundings::default()
     };
     let role = LinkRole {

@@ -4,8 +4,7 @@ use crate::experiment::{ModelError, with_the_words_of};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
 use evenair_laws::connections::HostCosts;
-use evenair_scenario::Optimum;
-use evenair_units::Duration;
+use evenair_scenario::{Optimum, Settings};
 use serde::{Deserialize, Serialize};
 
 /// A metric of a variant, of one flow or of all together.
@@ -37,6 +36,9 @@ pub enum Metric {
     /// `Σ (U(x) − U(x*))` with `U = −1/x`, x in the study's unit and x* the fair optimum. A flow that got nothing
     /// counts as having got one packet.
     UtilityGap,
+    /// `Σ w log x`, w the flow's weight (1, if the scenario gives none) and x in the study's unit. A flow that got nothing counts
+    /// as having got one packet.
+    LogUtility,
     /// Mean number of connections; of all flows, the mean.
     Connections,
     /// Mean memory that its connections hold, [Chen10] eq. (5.45) [bytes]; of all flows, the sum.
@@ -125,6 +127,7 @@ impl Metric {
             Self::FixedPoint => "fixed point [packets/s]",
             Self::FixedPointAggressiveness => "fixed-point aggressiveness r",
             Self::UtilityGap => "utility gap ΔU",
+            Self::LogUtility => "utility Σ w log x",
             Self::Connections => "connections n",
             Self::ConnectionMemory => "memory of connections [bytes]",
             Self::Efficiency => "efficiency of processor time",
@@ -167,6 +170,7 @@ impl Metric {
             | Self::Optimum
             | Self::FixedPoint
             | Self::UtilityGap
+            | Self::LogUtility
             | Self::ConnectionMemory
             | Self::Drops
             | Self::Lost
@@ -217,7 +221,7 @@ impl Metric {
         match self {
             Self::Share | Self::FrameLoss | Self::Jain | Self::Fairness | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
-            Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::Experiment(_) => {
+            Self::Loss | Self::UtilityGap | Self::LogUtility | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
             }
             _ => (0.0, f64::INFINITY),
@@ -232,7 +236,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) optimum: Option<&'a Optimum>,
     pub(crate) fixed_point: Option<&'a Optimum>,
     pub(crate) utility_unit: f64,
-    pub(crate) warmup: Duration,
+    pub(crate) settings: &'a Settings,
 }
 
 impl Subject<'_> {
@@ -241,7 +245,7 @@ impl Subject<'_> {
         let Some(flow) = flow else { return self.of_all(quantity) };
         let index = self.run.flows.iter().position(|f| f.flow == flow)?;
         if quantity.is_over_time() {
-            return quantity.over_time(self.run, index, self.warmup);
+            return quantity.over_time(self.run, index, self.settings.warmup.0);
         }
         self.of_flow(quantity, index)
     }
@@ -269,6 +273,10 @@ impl Subject<'_> {
             Metric::FixedPointAggressiveness => self.fixed_point?.prices.get(index).copied(),
             Metric::UtilityGap => {
                 Some(self.utility(flow.goodput_pps) - self.utility(self.optimum?.rates_pps[index]))
+            }
+            Metric::LogUtility => {
+                let weight = self.settings.flows.get(index)?.weight.unwrap_or(1.0);
+                Some(weight * (self.at_least_one(flow.goodput_pps) / self.utility_unit).ln())
             }
             Metric::Connections => Some(flow.connections),
             Metric::ConnectionMemory => Some(HostCosts::chen10().memory_of(flow.connections)),
@@ -356,15 +364,19 @@ impl Subject<'_> {
     fn efficiency(&self, flow: usize) -> Option<f64> {
         let series = self.run.series.as_ref()?;
         let connections = &series.flows.get(flow)?.connections;
-        let from = self.warmup.as_secs_f64();
+        let from = self.settings.warmup.0.as_secs_f64();
         let measured = series.time_s.iter().zip(connections).filter(|(at, _)| **at > from);
         let packets = self.run.flows[flow].goodput_pps * self.run.measured_s;
         Some(HostCosts::chen10().efficiency(measured.map(|(_, n)| *n), packets))
     }
 
     fn utility(&self, rate_pps: f64) -> f64 {
-        let least = 1.0 / self.run.measured_s;
-        -self.utility_unit / rate_pps.max(least)
+        -self.utility_unit / self.at_least_one(rate_pps)
+    }
+
+    /// The rate, or that of one packet in all of the measured time.
+    fn at_least_one(&self, rate_pps: f64) -> f64 {
+        rate_pps.max(1.0 / self.run.measured_s)
     }
 
     fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkRecord> {

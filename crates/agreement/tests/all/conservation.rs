@@ -109,6 +109,8 @@ fn laws() -> impl Strategy<Value = String> {
             "backoff = { law = \"optimal\", interval = \"5 ms\", b = 0.1, adapts = \"holding\", holding_max = \"20 ms\" }",
             "backoff = { law = \"virtual-queue\", interval = \"5 ms\", adapts = \"holding\", dummies = true }",
             "backoff = { law = \"virtual-queue\", interval = \"5 ms\", execution = \"hardware\" }",
+            "backoff = { law = \"queueing-delay\", scale = 0.01, dummies = true, form = \"exponential\" }",
+            "backoff = { law = \"queue-length\", interval = \"50 ms\", window_max = 3 }",
         ]
         .map(String::from),
     );
