@@ -113,7 +113,7 @@ impl Default for GuardedParams {
             keep: 0.55,
             rise: 0.15,
             retransmitted_max: 0.2,
-            patience: 8,
+            patience: 16,
             connections_max: 16,
         }
     }
@@ -481,7 +481,9 @@ mod tests {
         run(&mut law, BY_CHANCE, 50);
         let before = law.clone();
         let idle = FlowView { interval: Duration::from_secs(20), ..FlowView::default() };
-        (0..10).for_each(|_| drop(law.on_interval(&idle)));
+        (0..10).for_each(|_| {
+            law.on_interval(&idle);
+        });
         assert_eq!(law, before);
     }
 
@@ -513,8 +515,12 @@ mod tests {
         law.resting = 0;
         let gain = IimdParams::cz06().gain();
         let per_interval = |bit| 20.0 * connections_drift(gain, law.connections, bit);
-        let grow = |law: &mut Guarded| drop(law.on_interval(&see(BY_CHANCE, law.open, 100)));
-        let shrink = |law: &mut Guarded| drop(law.on_interval(&see(BY_CHANCE, law.open, 150)));
+        let grow = |law: &mut Guarded| {
+            law.on_interval(&see(BY_CHANCE, law.open, 100));
+        };
+        let shrink = |law: &mut Guarded| {
+            law.on_interval(&see(BY_CHANCE, law.open, 150));
+        };
         if law.connections + 0.25 < f64::from(law.open) + 0.499 {
             drift(&law, |law| law.connections, &[(1.0, &grow)], per_interval(0.0), 1e-12);
         }
