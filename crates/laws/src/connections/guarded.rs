@@ -21,7 +21,9 @@
 //! `α`, `β`, `γ`, `τ` → as in [`iimd`](super::iimd); `n` → `connections`; `k` → `open`.
 //!
 //! # Signals
-//! Those of [`iimd`](super::iimd); the flow's goodput; segments sent, and sent again. Intervals without a delivery change nothing.
+//! The average round-trip time of each interval, of the segments themselves unless [`GuardedParams::samples`] says otherwise: where a
+//! queue is short, probes take room that data need. The flow's goodput; segments sent, and sent again. Intervals without a
+//! delivery change nothing.
 //!
 //! # Deviations
 //! From the paper's form: the trial, the bounds, and that the least round trip is forgotten after `window` and told of changes
@@ -40,7 +42,7 @@
 //! // A policer: 1000 packets in an interval, however many connections there are, and no delay.
 //! let policed = FlowView {
 //!     interval: Duration::from_secs(20),
-//!     round_trip_of_probes: Some(Duration::from_millis(100)),
+//!     round_trip: Some(Duration::from_millis(100)),
 //!     delivered: Volume { packets: 1000, bytes: 1_000_000 },
 //!     sent: 1010,
 //!     retransmitted: 10,
@@ -107,7 +109,7 @@ impl Default for GuardedParams {
             decrease: 0.75,
             threshold: 0.2,
             interval: Duration::from_secs(20),
-            samples: RoundTripSamples::Probes,
+            samples: RoundTripSamples::Segments,
             window: Duration::from_secs(600),
             route_changes: true,
             keep: 0.55,
@@ -398,7 +400,7 @@ mod tests {
         let retransmitted = (packets as f64 * share) as u64;
         FlowView {
             interval: Duration::from_secs(20),
-            round_trip_of_probes: Some(Duration::from_millis(ms)),
+            round_trip: Some(Duration::from_millis(ms)),
             delivered: Volume { packets, bytes: packets * 1000 },
             sent: packets + retransmitted,
             retransmitted,

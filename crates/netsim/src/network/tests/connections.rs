@@ -205,11 +205,9 @@ fn n_connections_over_a_lossy_wire_are_n_times_the_square_root_law() {
 
 #[test]
 fn without_delay_the_paper_opens_ever_more_and_the_guard_none() {
-    // A queue of four packets at 500 kb/s of 200 ms: on average less than a fifth of them. Few probes: they need room, too.
+    // A queue of four packets at 500 kb/s of 200 ms: on average less than a fifth of them.
     let run = |law: ConnectionParams| {
-        let mut spec = flow(500, 100, 4, law);
-        tcp_of(&mut spec).probes.most_per_second = Some(5.0);
-        let result = Network::run(&spec, seconds(1, 600, 1200));
+        let result = Network::run(&flow(500, 100, 4, law), seconds(1, 600, 1200));
         (result.flows[0].connections, result.flows[0].goodput_pps)
     };
     let (paper, _) = run(IimdParams::cz06().into());
