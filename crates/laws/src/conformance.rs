@@ -205,6 +205,7 @@ pub fn connections(params: &ConnectionParams, keep: impl Fn(&AnyConnections) -> 
     let interval = |draws: &mut Draws| flow_view(&mut now, draws);
     drive(&flow_role(seed), params, keep, seed, interval, |law, flow| {
         assert!(!law.interval().is_zero(), "{law:?}");
+        assert!(law.at_start() >= 1, "no connection: {law:?}");
         let wanted = law.on_interval(flow);
         assert!(wanted >= 1, "no connection: {law:?}");
         format!("{wanted}")
@@ -238,8 +239,12 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
         interval,
         round_trip: draws.maybe(Draws::time),
         round_trip_of_windows: draws.maybe(Draws::time),
+        round_trip_of_probes: draws.maybe(Draws::time),
         least_round_trip: draws.maybe(Draws::time),
+        route_changed: draws.up_to(9) == 0,
         delivered: draws.volume(),
+        sent: u64::from(draws.up_to(1000)),
+        retransmitted: u64::from(draws.up_to(1000)),
         lost: u64::from(draws.up_to(1000)),
         first_backlog: draws.maybe(Draws::volume),
         path_backlog: draws.maybe(Draws::volume),

@@ -7,8 +7,8 @@ use evenair_laws::backoff::{
     QueueingDelayParams, Scope, UtilityQueue, VirtualQueueParams, When, WhileEmpty,
 };
 use evenair_laws::connections::{
-    ConnectionParams, DelayPriceParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled,
-    UtilityParams,
+    ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
+    RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
@@ -152,6 +152,27 @@ fn window() -> impl Strategy<Value = WindowParams> {
     prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr]
 }
 
+const SAMPLES: [RoundTripSamples; 3] =
+    [RoundTripSamples::Segments, RoundTripSamples::Windows, RoundTripSamples::Probes];
+
+fn iimd() -> impl Strategy<Value = IimdParams> {
+    let params =
+        (0.01..0.99, 0.01..5.0, time(), 0usize..3, prop::option::of(time()), any::<bool>(), 1u32..5000);
+    params.prop_map(|(decrease, threshold, interval, samples, window, route_changes, connections_max)| {
+        let (increase, samples) = (1.0 - decrease, SAMPLES[samples]);
+        IimdParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            connections_max,
+        }
+    })
+}
+
 fn connections() -> impl Strategy<Value = ConnectionParams> {
     let proportional = (1e-3..1e4, time(), 0.0..5.0, any::<[bool; 2]>(), 1u32..5000, 0usize..3);
     let proportional = proportional.prop_map(|(per_second, interval, hysteresis, switches, most, rule)| {
@@ -161,14 +182,47 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
             hysteresis,
             smoothed: switches[0],
             connections_max: most,
-            samples: if switches[1] { RoundTripSamples::Segments } else { RoundTripSamples::Windows },
+            samples: SAMPLES[usize::from(switches[1])],
             unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
         }
         .into()
     });
-    let iimd = (0.01..0.99, 0.01..5.0, time()).prop_map(|(decrease, threshold, interval)| {
-        IimdParams { increase: 1.0 - decrease, decrease, threshold, interval }.into()
+    let iiad = (iimd(), 0.01..10.0).prop_map(|(like, decrease)| {
+        let IimdParams { increase, threshold, interval, samples, window, .. } = like;
+        let IimdParams { route_changes, connections_max, .. } = like;
+        IiadParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            connections_max,
+        }
+        .into()
     });
+    let guards = (time(), 0.01..=1.0, 0.0..3.0, 0.01..=1.0, 1u32..=128, 1u32..=1000);
+    let guarded = (iimd(), guards).prop_map(|(like, guards)| {
+        let IimdParams { increase, decrease, threshold, interval, samples, route_changes, .. } = like;
+        let (window, keep, rise, retransmitted_max, patience, connections_max) = guards;
+        GuardedParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            keep,
+            rise,
+            retransmitted_max,
+            patience,
+            connections_max,
+        }
+        .into()
+    });
+    let fixed = (1u32..=100_000).prop_map(|connections| FixedParams { connections }.into());
     let utility = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, time(), 1u32..5000);
     let utility = utility.prop_map(|(per_second, fairness, weight, interval, connections_max)| {
         UtilityParams { per_second, fairness, weight, interval, connections_max }.into()
@@ -180,7 +234,7 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
                 .into()
         },
     );
-    prop_oneof![proportional, iimd, utility, delay_price]
+    prop_oneof![proportional, iimd().prop_map(Into::into), utility, fixed, iiad, guarded, delay_price]
 }
 
 fn marking() -> impl Strategy<Value = MarkingParams> {

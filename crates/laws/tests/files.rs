@@ -136,5 +136,5 @@ fn every_law_has_its_source() {
     check::<ConnectionParams>();
     check::<MarkingParams>();
     check::<evenair_laws::rate::RateParams>();
-    assert_eq!(ConnectionParams::sources()[1], "[CZ06] eq. (10), (11), (20).");
+    assert_eq!(ConnectionParams::sources()[1], "[CZ06] eq. (10), (11), (20), (21), section IV-C.");
 }
