@@ -7,14 +7,14 @@ use evenair_laws::backoff::{
     QueueingDelayParams, Scope, UtilityQueue, VirtualQueueParams, When, WhileEmpty,
 };
 use evenair_laws::connections::{
-    ConnectionParams, DelayPriceParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled,
-    UtilityParams,
+    ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
+    RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
-    Acked, AnyWindow, CubicParams, Loss, OwnWindow, QuicTcpParams, RenoParams, WindowLaw, WindowParams,
-    WindowStart,
+    Acked, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow, QuicTcpParams, RenoParams,
+    VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
 };
 use evenair_laws::{OwnLaw, Parameters, conformance};
 use evenair_units::Duration;
@@ -138,7 +138,39 @@ fn window() -> impl Strategy<Value = WindowParams> {
     let cubic = (1e-3..1e3, 0.01..0.99).prop_map(|(scale, beta)| CubicParams { scale, beta }.into());
     let quic = (0.1..1e4, 1e-3..100.0, 0.0..=1.0)
         .prop_map(|(target, gain, shape)| QuicTcpParams { target, gain, shape }.into());
-    prop_oneof![Just(RenoParams {}.into()), cubic, quic]
+    let vegas = (0.1..300.0, 0.0..300.0, 0.1..300.0, any::<bool>());
+    let vegas = vegas.prop_map(|(alpha, more, gamma, linux)| {
+        let measure = if linux { VegasMeasure::Linux } else { VegasMeasure::Waiting };
+        VegasParams { alpha, beta: alpha + more, gamma, measure }.into()
+    });
+    let fast = (0.1..1e4, 1e-3..1.999, 1u32..4)
+        .prop_map(|(alpha, gamma, rounds)| FastParams { alpha, gamma, rounds }.into());
+    let bbr = (1.001..=10.0, 1.0..=10.0, time(), time(), 0u32..7);
+    let bbr = bbr.prop_map(|(startup_gain, window_gain, round_trip_holds, round_trip_probe, phase)| {
+        BbrParams { startup_gain, window_gain, round_trip_holds, round_trip_probe, phase }.into()
+    });
+    prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr]
+}
+
+const SAMPLES: [RoundTripSamples; 3] =
+    [RoundTripSamples::Segments, RoundTripSamples::Windows, RoundTripSamples::Probes];
+
+fn iimd() -> impl Strategy<Value = IimdParams> {
+    let params =
+        (0.01..0.99, 0.01..5.0, time(), 0usize..3, prop::option::of(time()), any::<bool>(), 1u32..5000);
+    params.prop_map(|(decrease, threshold, interval, samples, window, route_changes, connections_max)| {
+        let (increase, samples) = (1.0 - decrease, SAMPLES[samples]);
+        IimdParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            connections_max,
+        }
+    })
 }
 
 fn connections() -> impl Strategy<Value = ConnectionParams> {
@@ -150,14 +182,47 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
             hysteresis,
             smoothed: switches[0],
             connections_max: most,
-            samples: if switches[1] { RoundTripSamples::Segments } else { RoundTripSamples::Windows },
+            samples: SAMPLES[usize::from(switches[1])],
             unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
         }
         .into()
     });
-    let iimd = (0.01..0.99, 0.01..5.0, time()).prop_map(|(decrease, threshold, interval)| {
-        IimdParams { increase: 1.0 - decrease, decrease, threshold, interval }.into()
+    let iiad = (iimd(), 0.01..10.0).prop_map(|(like, decrease)| {
+        let IimdParams { increase, threshold, interval, samples, window, .. } = like;
+        let IimdParams { route_changes, connections_max, .. } = like;
+        IiadParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            connections_max,
+        }
+        .into()
     });
+    let guards = (time(), 0.01..=1.0, 0.0..3.0, 0.01..=1.0, 1u32..=128, 1u32..=1000);
+    let guarded = (iimd(), guards).prop_map(|(like, guards)| {
+        let IimdParams { increase, decrease, threshold, interval, samples, route_changes, .. } = like;
+        let (window, keep, rise, retransmitted_max, patience, connections_max) = guards;
+        GuardedParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            keep,
+            rise,
+            retransmitted_max,
+            patience,
+            connections_max,
+        }
+        .into()
+    });
+    let fixed = (1u32..=100_000).prop_map(|connections| FixedParams { connections }.into());
     let utility = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, time(), 1u32..5000);
     let utility = utility.prop_map(|(per_second, fairness, weight, interval, connections_max)| {
         UtilityParams { per_second, fairness, weight, interval, connections_max }.into()
@@ -169,7 +234,7 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
                 .into()
         },
     );
-    prop_oneof![proportional, iimd, utility, delay_price]
+    prop_oneof![proportional, iimd().prop_map(Into::into), utility, fixed, iiad, guarded, delay_price]
 }
 
 fn marking() -> impl Strategy<Value = MarkingParams> {

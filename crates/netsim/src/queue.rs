@@ -42,6 +42,10 @@ pub(crate) enum Outlet {
 #[derive(Clone, Debug)]
 pub(crate) struct WireEnd {
     pub(crate) delay: Duration,
+    /// Delays that it will have, and from when on.
+    pub(crate) changes: VecDeque<(Instant, Duration)>,
+    /// When the packet that was sent last arrives.
+    pub(crate) last_arrival: Instant,
     pub(crate) loss: Option<LossProcess>,
     /// Packets under way on it, the oldest first.
     pub(crate) in_flight: VecDeque<PacketId>,

@@ -5,4 +5,5 @@ mod fingerprints;
 mod kernel;
 mod languages;
 mod lee12;
+mod queueing_delay;
 mod quick;

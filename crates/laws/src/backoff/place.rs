@@ -34,8 +34,6 @@ pub enum Rendering {
     Standard,
     /// ns-2 2.35's: draws exclude the window's end, and precede every frame.
     Ns2,
-    /// Ideal CSMA's: continuous time, no slots, no collisions.
-    Ideal,
 }
 
 /// The largest packet that is sent, by all or over one link; it stands for all where a law wants one size.
@@ -63,6 +61,8 @@ pub struct Surroundings {
     pub physical_layer: PhysicalLayer,
     /// Whose contention is rendered.
     pub rendering: Rendering,
+    /// The MAC is ideal CSMA: continuous time, no slots, no collisions.
+    pub is_ideal: bool,
     /// A slot.
     pub slot: Duration,
     /// A full data packet.
@@ -86,6 +86,7 @@ impl Default for Surroundings {
         Self {
             physical_layer: PhysicalLayer::Dsss,
             rendering: Rendering::Standard,
+            is_ideal: false,
             slot: Duration::from_micros(20),
             packet,
             holding: Holding::Packet,

@@ -201,7 +201,9 @@ fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffe
     let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
     let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
-    let end = WireEnd { delay: wire.delay, loss, in_flight: VecDeque::new() };
+    let changes = wire.delay_changes.iter().copied().collect();
+    let (last_arrival, in_flight) = (Instant::ZERO, VecDeque::new());
+    let end = WireEnd { delay: wire.delay, changes, last_arrival, loss, in_flight };
     TransmitQueue {
         outlet: Outlet::Wire(Box::new(end)),
         node: wire.from,

@@ -64,11 +64,11 @@ impl Settings {
         };
         Surroundings {
             physical_layer: self.mac.phy().map_or(PhysicalLayer::Dsss, |phy| phy.standard.layer()),
-            rendering: match (mac, self.preset) {
-                (MacSpec::Ideal, _) => Rendering::Ideal,
-                (_, Preset::Standard) => Rendering::Standard,
-                (_, Preset::Ns2) => Rendering::Ns2,
+            rendering: match self.preset {
+                Preset::Standard => Rendering::Standard,
+                Preset::Ns2 => Rendering::Ns2,
             },
+            is_ideal: *mac == MacSpec::Ideal,
             slot,
             packet,
             holding,
