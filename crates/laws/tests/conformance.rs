@@ -12,8 +12,8 @@ use evenair_laws::connections::{
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
-    Acked, AnyWindow, CubicParams, Loss, OwnWindow, QuicTcpParams, RenoParams, WindowLaw, WindowParams,
-    WindowStart,
+    Acked, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow, QuicTcpParams, RenoParams,
+    VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
 };
 use evenair_laws::{OwnLaw, Parameters, conformance};
 use evenair_units::Duration;
@@ -93,7 +93,18 @@ fn window() -> impl Strategy<Value = WindowParams> {
     let cubic = (1e-3..1e3, 0.01..0.99).prop_map(|(scale, beta)| CubicParams { scale, beta }.into());
     let quic = (0.1..1e4, 1e-3..100.0, 0.0..=1.0)
         .prop_map(|(target, gain, shape)| QuicTcpParams { target, gain, shape }.into());
-    prop_oneof![Just(RenoParams {}.into()), cubic, quic]
+    let vegas = (0.1..300.0, 0.0..300.0, 0.1..300.0, any::<bool>());
+    let vegas = vegas.prop_map(|(alpha, more, gamma, linux)| {
+        let measure = if linux { VegasMeasure::Linux } else { VegasMeasure::Waiting };
+        VegasParams { alpha, beta: alpha + more, gamma, measure }.into()
+    });
+    let fast = (0.1..1e4, 1e-3..1.999, 1u32..4)
+        .prop_map(|(alpha, gamma, rounds)| FastParams { alpha, gamma, rounds }.into());
+    let bbr = (1.001..=10.0, 1.0..=10.0, time(), time(), 0u32..7);
+    let bbr = bbr.prop_map(|(startup_gain, window_gain, round_trip_holds, round_trip_probe, phase)| {
+        BbrParams { startup_gain, window_gain, round_trip_holds, round_trip_probe, phase }.into()
+    });
+    prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr]
 }
 
 fn connections() -> impl Strategy<Value = ConnectionParams> {

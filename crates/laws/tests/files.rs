@@ -5,7 +5,9 @@ use evenair_laws::backoff::{
 };
 use evenair_laws::connections::{ConnectionParams, IimdParams, RttProportionalParams};
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
-use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams, WindowParams};
+use evenair_laws::window::{
+    BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, VegasMeasure, VegasParams, WindowParams,
+};
 use evenair_laws::{Family, Parameters};
 use evenair_units::Duration;
 use serde::de::DeserializeOwned;
@@ -32,11 +34,25 @@ fn a_table_names_its_law_and_what_differs_from_the_source() {
     let table = json!({ "law": "quic-tcp", "p": 20, "rho": 1.0 });
     let expected = QuicTcpParams { target: 20.0, shape: 1.0, ..QuicTcpParams::qcsma() };
     assert_eq!(read(table), Ok(WindowParams::from(expected)));
+    let table = json!({ "law": "vegas", "alpha": 200, "beta": 203 });
+    assert_eq!(read(table), Ok(WindowParams::from(VegasParams::qcsma())));
+    let table = json!({ "law": "vegas", "measure": "linux" });
+    let expected = VegasParams { measure: VegasMeasure::Linux, ..VegasParams::linux() };
+    assert_eq!(read(table), Ok(WindowParams::from(expected)));
+    let table = json!({ "law": "fast", "gamma": 1.5, "rounds": 1 });
+    assert_eq!(read(table), Ok(WindowParams::from(FastParams::qcsma())));
+    let table = json!({ "law": "bbr", "phase": 3, "round_trip_holds": "5 s" });
+    let round_trip_holds = Duration::from_secs(5);
+    let expected = BbrParams { phase: 3, round_trip_holds, ..BbrParams::linux() };
+    assert_eq!(read(table), Ok(WindowParams::from(expected)));
 }
 
 #[test]
 fn a_word_is_a_law_with_its_defaults() {
     assert_eq!(read(json!("cubic")), Ok(WindowParams::from(CubicParams::rfc9438())));
+    assert_eq!(read(json!("vegas")), Ok(WindowParams::from(VegasParams::linux())));
+    assert_eq!(read(json!("fast")), Ok(WindowParams::from(FastParams::published())));
+    assert_eq!(read(json!("bbr")), Ok(WindowParams::from(BbrParams::linux())));
     assert_eq!(read(json!("reno")), Ok(WindowParams::from(RenoParams {})));
     assert_eq!(read(json!("dcf")), Ok(BackoffParams::from(DcfParams::default())));
     assert_eq!(read(json!("drop-tail")), Ok(MarkingParams::from(DropTail::default())));
@@ -90,7 +106,7 @@ fn the_schema_describes_every_key() {
     }
     assert!(!schema.contains("Own"), "{schema}");
     let schema = schemars::schema_for!(WindowParams).to_value().to_string();
-    for word in ["reno", "cubic", "quic-tcp", "kappa"] {
+    for word in ["reno", "cubic", "quic-tcp", "kappa", "vegas", "fast", "bbr", "startup_gain"] {
         assert!(schema.contains(word), "{word}: {schema}");
     }
 }
