@@ -88,6 +88,8 @@ pub struct Wire {
     pub rate: Rate,
     /// How long they are under way.
     pub delay: Duration,
+    /// From when on that is another, in order: the route below has changed. Packets stay in order all the same.
+    pub delay_changes: Vec<(Instant, Duration)>,
     /// Its queue.
     pub queue: QueueSpec,
 }
@@ -230,8 +232,28 @@ pub struct TcpSpec {
     pub source: Source,
     /// How many connections it keeps; one if there is no law.
     pub connections: Option<ConnectionParams>,
+    /// How its path is probed, where that law wants to know.
+    pub probes: ProbeSpec,
+    /// The receiver hands over in the order of the one stream that the connections share, and not of each connection.
+    pub resequence: bool,
     /// Which round trips are its measured ones.
     pub sampling: Sampling,
+}
+
+/// Probes of a path ([CZ06] section IV-A): as many as data packets were sent in the last round trip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProbeSpec {
+    /// Network-layer size, both ways.
+    pub size: Bytes,
+    /// No more than so many a second, on average over a round trip; as many as there are data packets, if none.
+    pub most_per_second: Option<f64>,
+}
+
+impl Default for ProbeSpec {
+    /// IP and UDP headers.
+    fn default() -> Self {
+        Self { size: Bytes::new(28), most_per_second: None }
+    }
 }
 
 /// Which round trips a flow is measured by.

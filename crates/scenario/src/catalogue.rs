@@ -64,7 +64,7 @@ pub fn laws() -> Vec<ListedFamily> {
     let connections = |network: &NetworkSpec| matches!(&network.flows[0].traffic, Traffic::Tcp(tcp) if tcp.connections.is_some());
     let backoff = Asked {
         family: "backoff",
-        decides: "how long a transmitter waits before it takes the medium, and how long it keeps it",
+        decides: "how long a transmitter waits, and how long it keeps the medium",
         key: "backoff",
         serves: |_| true,
         on_air_only: true,

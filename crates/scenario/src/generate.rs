@@ -155,6 +155,8 @@ impl FlowTable {
             off: None,
             transfer: None,
             application_rate: None,
+            connections: None,
+            resequence: false,
             category: None,
             weight: None,
         }

@@ -73,6 +73,9 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "law::schema::<ConnectionParams>")]
     pub connections: Option<ConnectionParams>,
+    /// How paths are probed, where the law of connections looks at probes (`samples = "probes"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbesTable>,
     /// How fast rated flows send that have no `rate_law` of their own.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<RateParams>")]
@@ -167,6 +170,9 @@ pub struct WireTable {
     pub rate: RateQuantity,
     /// How long they are under way.
     pub delay: Time,
+    /// From when on that is another, where the route below changes: pairs of an instant and a delay, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay_changes: Vec<[Time; 2]>,
     /// The queue at each end: how many packets wait, the one in transmission not counted, or a table.
     #[serde(default)]
     pub queue: WireQueue,

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Metric {
     /// Data handed to the application [packets/s]; of all flows, the sum.
     Goodput,
+    /// A flow's part of all flows' goodput, in packets.
+    Share,
     /// The same [kb/s].
     GoodputKbps,
     /// Datagrams that the source handed down [packets/s].
@@ -56,12 +58,26 @@ pub enum Metric {
     Drops,
     /// The flow's own packets dropped anywhere on their way, for whatever cause [packets/s].
     Lost,
+    /// Data segments or datagrams sent, repetitions included [1/s].
+    Sent,
     /// Segments sent again [1/s].
     Retransmissions,
     /// Retransmission time-outs [1/s].
     Timeouts,
     /// The longest time in which the flow delivered nothing [s]; of all flows, the greatest.
     Silence,
+    /// Mean round trip of the probes of the flow's path [s].
+    ProbeRoundTrip,
+    /// Share of the bytes sent by the flow's source that probes are.
+    ProbeShare,
+    /// Mean time that the flow's data waited at its receiver for what other connections carried before them [s].
+    ResequencingDelay,
+    /// The longest such time [s]; of all flows, the greatest.
+    ResequencingDelayMax,
+    /// Mean number of segments that waited there.
+    ResequencingBuffer,
+    /// The most; of all flows, the greatest.
+    ResequencingBufferMax,
     /// Share of the frames sent by the flow's source that were lost.
     FrameLoss,
     /// Jain's index of the goodputs over the optimum; of all flows only.
@@ -114,6 +130,7 @@ impl Metric {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Goodput => "goodput [packets/s]",
+            Self::Share => "share of all goodput",
             Self::GoodputKbps => "goodput [kb/s]",
             Self::Offered => "offered [packets/s]",
             Self::Loss => "lost or sent again",
@@ -134,9 +151,16 @@ impl Metric {
             Self::Backlog => "backlog [packets]",
             Self::Drops => "drops [packets/s]",
             Self::Lost => "lost [packets/s]",
+            Self::Sent => "sent [packets/s]",
             Self::Retransmissions => "sent again [segments/s]",
             Self::Timeouts => "time-outs [1/s]",
             Self::Silence => "longest silence [s]",
+            Self::ProbeRoundTrip => "round-trip time of probes [s]",
+            Self::ProbeShare => "share of probes in the bytes sent",
+            Self::ResequencingDelay => "resequencing delay [s]",
+            Self::ResequencingDelayMax => "longest resequencing delay [s]",
+            Self::ResequencingBuffer => "resequencing buffer [segments]",
+            Self::ResequencingBufferMax => "most in the resequencing buffer [segments]",
             Self::FrameLoss => "frames lost",
             Self::Fairness => "Jain's index of goodput/optimum",
             Self::Residual => "worst residual of the optimality conditions",
@@ -161,6 +185,7 @@ impl Metric {
     pub(crate) const fn over_flows(self) -> OverFlows {
         match self {
             Self::Goodput
+            | Self::Share
             | Self::GoodputKbps
             | Self::Offered
             | Self::Optimum
@@ -170,6 +195,7 @@ impl Metric {
             | Self::ConnectionMemory
             | Self::Drops
             | Self::Lost
+            | Self::Sent
             | Self::Retransmissions
             | Self::Timeouts => OverFlows::Total,
             Self::Loss
@@ -180,8 +206,12 @@ impl Metric {
             | Self::RoundTrip
             | Self::QueueingDelay
             | Self::Backlog
+            | Self::ProbeRoundTrip
+            | Self::ProbeShare
+            | Self::ResequencingDelay
+            | Self::ResequencingBuffer
             | Self::FrameLoss => OverFlows::Mean,
-            Self::Silence => OverFlows::Greatest,
+            Self::Silence | Self::ResequencingDelayMax | Self::ResequencingBufferMax => OverFlows::Greatest,
             Self::Aggressiveness | Self::FixedPointAggressiveness => OverFlows::Spread,
             Self::Jain
             | Self::Fairness
@@ -215,7 +245,12 @@ impl Metric {
     /// The least and the greatest that it can be.
     pub(crate) const fn bounds(self) -> (f64, f64) {
         match self {
-            Self::FrameLoss | Self::Jain | Self::Fairness | Self::Efficiency => (0.0, 1.0),
+            Self::Share
+            | Self::FrameLoss
+            | Self::ProbeShare
+            | Self::Jain
+            | Self::Fairness
+            | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
             Self::Loss | Self::UtilityGap | Self::LogUtility | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
@@ -236,14 +271,26 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The quantity of one flow, or of all; none where it has no meaning.
+    /// The quantity of one flow, of the mean of several ("1..8"), or of all; none where it has no meaning.
     pub(crate) fn take(&self, quantity: Quantity, flow: Option<&str>) -> Option<f64> {
         let Some(flow) = flow else { return self.of_all(quantity) };
-        let index = self.run.flows.iter().position(|f| f.flow == flow)?;
-        if quantity.is_over_time() {
-            return quantity.over_time(self.run, index, self.settings.warmup.0);
+        let place = |name: &str| self.run.flows.iter().position(|f| f.flow == name);
+        let one = |index: usize| {
+            if quantity.is_over_time() {
+                quantity.over_time(self.run, index, self.settings.warmup.0)
+            } else {
+                self.of_flow(quantity, index)
+            }
+        };
+        if let Some(index) = place(flow) {
+            return one(index);
         }
-        self.of_flow(quantity, index)
+        // "1..8": the mean over these and those between them.
+        let (first, last) = flow.split_once("..")?;
+        let flows = place(first)?..=place(last)?;
+        let count = flows.clone().count();
+        let sum = flows.map(one).sum::<Option<f64>>()?;
+        (count > 0).then(|| sum / count as f64)
     }
 
     fn of_flow(&self, quantity: Quantity, index: usize) -> Option<f64> {
@@ -252,6 +299,10 @@ impl Subject<'_> {
         let per_second = |count: u64| Some(count as f64 / self.run.measured_s);
         match quantity.metric {
             Metric::Goodput => Some(flow.goodput_pps),
+            Metric::Share => {
+                let total: f64 = self.run.flows.iter().map(|f| f.goodput_pps).sum();
+                (total > 0.0).then_some(flow.goodput_pps / total)
+            }
             Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
             Metric::Offered => flow.offered_pps,
             Metric::Loss => match flow.offered_pps {
@@ -289,6 +340,13 @@ impl Subject<'_> {
             }
             Metric::Lost if quantity.of == Of::Acks => per_second(flow.acks_lost),
             Metric::Lost => per_second(flow.lost),
+            Metric::Sent => per_second(flow.sent),
+            Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
+            Metric::ProbeShare => Some(flow.probes?.share),
+            Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),
+            Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
+            Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
+            Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
             Metric::Retransmissions => per_second(flow.retransmitted),
             Metric::Timeouts => per_second(flow.timeouts),
             Metric::Silence => Some(flow.silence_s),

@@ -1,6 +1,6 @@
 //! The worlds that a variant can live in, and a run in each.
 
-use crate::experiment::{FairShare, with_the_words_of};
+use crate::experiment::{FairShare, sawtooth, with_the_words_of};
 use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord};
 use evenair_netsim::FlowResult;
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
@@ -29,6 +29,8 @@ pub enum World {
     MaxMinCliques,
     /// Max-min fairness over the collision domains.
     MaxMinCollisionDomains,
+    /// E-MULTCP on a path of its own in closed form ([CZ06] section IV-C).
+    Sawtooth,
     /// The experiment of [Jam10] section 4.1.4.
     #[serde(skip)]
     Experiment(FairShare),
@@ -52,7 +54,7 @@ impl World {
             Self::MaxMin => over(Region::Exact),
             Self::MaxMinCliques => over(Region::Cliques),
             Self::MaxMinCollisionDomains => over(Region::CollisionDomains),
-            Self::Packets | Self::Fluid | Self::Experiment(_) => return None,
+            Self::Packets | Self::Fluid | Self::Sawtooth | Self::Experiment(_) => return None,
         })
     }
 
@@ -67,6 +69,7 @@ impl World {
         }
         match self {
             Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
+            Self::Sawtooth => sawtooth::run(scenario, options),
             Self::Experiment(experiment) => experiment.run(scenario, seed),
             _ => Ok(RunRecord::run(scenario, seed, options)),
         }
@@ -99,6 +102,8 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         queueing_delay_s: None,
         ack_queueing_delay_s: None,
         silence_s: 0.0,
+        probes: None,
+        resequencing: None,
     });
     RunRecord {
         scenario: scenario.settings().name.clone(),
@@ -119,7 +124,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
     }
 }
 
-fn set_rates(record: &mut RunRecord, theory: &Theory, rates: &[f64]) {
+pub(crate) fn set_rates(record: &mut RunRecord, theory: &Theory, rates: &[f64]) {
     for ((flow, seen), &x) in record.flows.iter_mut().zip(&theory.flows).zip(rates) {
         flow.goodput_pps = x;
         flow.goodput_bps = x * seen.payload_bits;

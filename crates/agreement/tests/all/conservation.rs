@@ -105,6 +105,10 @@ fn laws() -> impl Strategy<Value = String> {
         [
             "backoff = { law = \"dcf\", window_min = 3, window_max = 7 }",
             "backoff = { law = \"adaptive\", interval = \"50 ms\", dummies = true, redraw = false }",
+            "backoff = { law = \"optimal\", interval = \"5 ms\", b = 0.5, dummies = true }",
+            "backoff = { law = \"optimal\", interval = \"5 ms\", b = 0.1, adapts = \"holding\", holding_max = \"20 ms\" }",
+            "backoff = { law = \"virtual-queue\", interval = \"5 ms\", adapts = \"holding\", dummies = true }",
+            "backoff = { law = \"virtual-queue\", interval = \"5 ms\", execution = \"hardware\" }",
             "backoff = { law = \"queueing-delay\", scale = 0.01, dummies = true, form = \"exponential\" }",
             "backoff = { law = \"queue-length\", interval = \"50 ms\", window_max = 3 }",
         ]

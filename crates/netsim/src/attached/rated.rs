@@ -7,6 +7,7 @@ use crate::spec::RatedSpec;
 use evenair_laws::Parameters;
 use evenair_laws::flow::{FlowRole, FlowView};
 use evenair_laws::rate::{AnyRate, RateLaw};
+use evenair_tcp::SenderStats;
 use evenair_units::{Duration, Instant, Rate};
 
 /// Bits per second times nanoseconds in a bit.
@@ -94,7 +95,8 @@ impl Attached {
         let state = &mut self.flows[flow as usize];
         let first = state.hops.forward;
         let lost = core.passages()[Way::forward(flow).0 as usize].dropped.packets;
-        let view = state.take_interval(now, core.backlog_at(first), lost);
+        let stats = SenderStats { sent: state.next_datagram.into(), ..SenderStats::default() };
+        let view = state.take_interval(now, core.backlog_at(first), stats, lost);
         let Some(paced) = &mut state.paced else { return };
         let path_backlog = paced.law.sees_path().then(|| core.backlog_along(first));
         let rate = paced.law.on_interval(&FlowView { path_backlog, ..view });

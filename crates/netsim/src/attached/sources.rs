@@ -26,9 +26,10 @@ impl Attached {
         }
         match self.flows[flow as usize].traffic {
             Traffic::Tcp(_) => {
-                self.open_connection(core, flow);
+                self.open_connections(core, flow);
                 self.schedule_production(core, flow);
                 self.schedule_connections(core, flow);
+                self.start_probes(core, flow);
             }
             Traffic::Datagrams { pattern: Pattern::Saturated, .. } => {
                 // One for the MAC and one that waits behind it.

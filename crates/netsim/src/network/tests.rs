@@ -1,7 +1,9 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
+mod connections;
 mod queues;
 mod rated;
+mod relay;
 mod round_trips;
 mod stepping;
 
@@ -65,6 +67,8 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
         headers: Bytes::new(40),
         source: Source::Endless,
         connections: connections.map(Into::into),
+        probes: ProbeSpec::default(),
+        resequence: false,
         sampling: Sampling::EverySegment,
     }
 }
@@ -332,6 +336,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         to,
         rate: Rate::from_kbps(rate_kbps),
         delay: Duration::from_millis(delay_ms),
+        delay_changes: Vec::new(),
         queue: QueueSpec::fifo(buffer),
     };
     let mut spec = four_links(false);
@@ -602,6 +607,7 @@ proptest! {
                 to,
                 rate: Rate::from_kbps(3_000),
                 delay: Duration::from_millis(3),
+                delay_changes: Vec::new(),
                 queue: queues::any_queue(discipline, marking, limit_packets),
             };
             spec.wires = vec![wire(to_first, 0), wire(0, to_first)];

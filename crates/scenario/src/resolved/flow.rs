@@ -4,7 +4,9 @@ use crate::error::Mistake;
 use crate::language::{FlowTable, TrafficKind};
 use crate::law;
 use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use evenair_laws::Parameters;
 use evenair_laws::backoff::Category;
+use evenair_laws::connections::ConnectionParams;
 use evenair_laws::rate::RateParams;
 use evenair_units::{Bytes, Duration, Instant, Rate};
 use serde::Serialize;
@@ -27,6 +29,12 @@ pub struct ResolvedFlow {
     /// The nodes between its ends, where they are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Vec<String>>,
+    /// How many connections it keeps, if not what all do.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    pub connections: Option<ConnectionParams>,
+    /// Its receiver hands over in the order of the one stream that its connections share.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resequence: bool,
     /// Its access category; best effort, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
@@ -144,8 +152,14 @@ impl FlowTable {
             return Err(("to", "a broadcast needs datagrams and an 802.11 MAC".into()));
         }
         let activity = self.activity(index)?;
-        let Self { id, from, to, via, category, weight, .. } = self;
-        Ok(ResolvedFlow { id, from, to, sends, activity, via, category, weight })
+        let connections = self.complete_connections()?;
+        let Self { id, from, to, via, resequence, category, weight, .. } = self;
+        Ok(ResolvedFlow { id, from, to, sends, activity, via, connections, resequence, category, weight })
+    }
+
+    fn complete_connections(&self) -> Result<Option<ConnectionParams>, Wrong> {
+        let checked = self.connections.clone().map(Parameters::validated).transpose();
+        checked.map_err(|error| ("connections", error.to_string()))
     }
 
     /// The law of its rate, or that of all flows, is completed.
@@ -232,6 +246,8 @@ impl FlowTable {
             ("off", self.off.is_some(), on_off, "is for on-off traffic"),
             ("transfer", self.transfer.is_some(), tcp, "is for TCP"),
             ("application_rate", self.application_rate.is_some(), tcp, "is for TCP"),
+            ("connections", self.connections.is_some(), tcp, "is for TCP"),
+            ("resequence", self.resequence, tcp, "is for TCP"),
         ];
         match given.iter().find(|(_, given, fits, _)| *given && !fits) {
             Some((key, .., why)) => Err((key, (*why).into())),
