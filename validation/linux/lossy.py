@@ -3,9 +3,11 @@
     sudo python3 validation/linux/lossy.py > validation/linux/lossy.csv
     sudo python3 validation/linux/lossy.py --only 200 --seeds 1-2
     sudo python3 validation/linux/lossy.py --trace cubic --round-trip 200 --loss 8 --seconds 60
+    sudo python3 validation/linux/lossy.py --trace bbr --windows --rate 10000000 --round-trip 20 --loss 0 \
+        > validation/linux/bbr.csv
 
 Each run is two network namespaces with a TUN device each, joined by this program. It does to packets what evenair's
-wire does: a queue of 50 packets (the one being sent among them) drops what finds it full; the link sends a packet's
+wire does: a queue of so many packets (the one being sent among them) drops what finds it full; the link sends a packet's
 bytes at its rate; then the lottery may lose it (data segments only: neither the handshake nor acknowledgements); then
 it takes a fixed delay. Both directions are alike, apart from the lottery. The delay is such that a full segment and its
 acknowledgement's delay make up the round trip named when nothing queues.
@@ -15,7 +17,8 @@ off, one segment a buffer (no segmentation offload), delayed acknowledgements th
 segment at first and after losses; the column `segments_per_ack` tells), least RTO 1 s by route: Linux then waits
 SRTT + max(1 s, 4 RTTVAR), where RFC 6298 has max(1 s, SRTT + 4 RTTVAR). RACK-TLP as the kernel comes (`tcp_recovery` 1,
 `tcp_early_retrans` 3) or off (0, 0); since Linux 6.17, which dropped RFC 6675, "off" leaves RACK on, and takes TLP
-away only. The initial window is 10.
+away only. The initial window is 10. BBR is paced by the kernel's own timers, without the queueing discipline fq. A law
+that this kernel does not have is named and skipped: Vegas is one that few kernels have.
 
 Columns, all over the time after the warm-up: goodput at the receiver [kb/s]; what data segments suffered, lottery and
 queue together, in per cent of those sent; the mean round trip [ms] as the path sees it (mean stay of a data segment
@@ -52,7 +55,6 @@ from pathlib import Path
 
 SEGMENT_BYTES = 1500
 PAYLOAD_BYTES = 1460
-QUEUE_PACKETS = 50
 WARM_UP_S = 20.0
 ATTEMPTS = 3
 # A run is repeated beyond these: mean lateness in round trips, share of packets later than a tenth of one.
@@ -76,6 +78,8 @@ TCP_INFO = 11
 FIN, SYN = 0x01, 0x02
 LIBRARY = ctypes.CDLL(None, use_errno=True)
 HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+LAWS = ("reno", "cubic", "vegas", "bbr")
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class Case:
     lottery_percent: float
     seed: int
     seconds: float
+    queue_packets: int = 50
     trace: bool = False
 
     def delay_s(self) -> float:
@@ -247,6 +252,7 @@ class Direction:
 
     def __init__(self, case: Case, towards: int) -> None:
         self.seconds_per_byte = 8 / case.rate_bps
+        self.room = case.queue_packets
         self.delay, self.towards = case.delay_s(), towards
         self.free_at = 0.0
         self.queue: deque[float] = deque()
@@ -256,7 +262,7 @@ class Direction:
         """Takes a packet into the queue, if there is room; `free_at` is then when its last bit is sent."""
         while self.queue and self.queue[0] <= now:
             self.queue.popleft()
-        if len(self.queue) >= QUEUE_PACKETS:
+        if len(self.queue) >= self.room:
             return False
         self.free_at = max(self.free_at, now) + len(packet) * self.seconds_per_byte
         self.queue.append(self.free_at)
@@ -469,7 +475,7 @@ def row(case: Case, result: Result) -> dict[str, object]:
 def grid(seeds: range, only: str) -> list[Case]:
     """The cases recorded; 10 Mb/s makes loss, not the link, the limit at 20 ms, and needs less time at low loss."""
     paths = {"200": (1_000_000, 200), "20": (1_000_000, 20), "20-fast": (10_000_000, 20)}
-    return [
+    by_loss = [
         Case(law, rack, rate, round_trip, loss, seed, 60.0 if name == "20-fast" and loss < 4 else 300.0)
         for name, (rate, round_trip) in paths.items()
         if only in ("", name)
@@ -478,20 +484,52 @@ def grid(seeds: range, only: str) -> list[Case]:
         for law in ("reno", "cubic")
         for loss in (0.3, 1.0, 2.0, 4.0, 6.0, 8.0)
     ]
+    # Laws that watch delays and rates: what the queue holds matters to them as much as loss.
+    by_queue = [
+        Case(law, 1, rate, round_trip, loss, seed, 60.0, queue)
+        for name, (rate, round_trip) in (paths | {"100-fast": (10_000_000, 100)}).items()
+        if only in ("", "queues", name)
+        for seed in seeds
+        for law in ("vegas", "bbr")
+        for loss, queue in ((0.0, 50), (1.0, 50), (4.0, 50), (8.0, 50), (0.0, 5), (0.0, 200))
+    ]
+    return by_loss + by_queue
+
+
+def those_here(cases: list[Case]) -> list[Case]:
+    """Those of laws that this kernel has; the others are named."""
+    here = AVAILABLE.read_text().split()
+    for law in sorted({case.law for case in cases} - set(here)):
+        print(f"skipped: this kernel has no {law}, only {', '.join(here)}", file=sys.stderr)
+    return [case for case in cases if case.law in here]
+
+
+def windows(text: str) -> Iterator[str]:
+    """Of a trace the sender's window [segments] and smoothed round trip [s] over time, where the window has changed."""
+    yield from [line for line in text.splitlines() if line.startswith("# Linux")]
+    yield "time_s,window,round_trip_s"
+    last = ""
+    for line in text.splitlines():
+        words = line.split()
+        if "cwnd" in words and (window := words[words.index("cwnd") + 1]) != last:
+            last = window
+            yield f"{words[0]},{window},{float(words[words.index('srtt') + 1]) / 1e3:.4f}"
 
 
 def main() -> None:
     """The record, or one trace."""
     parser = argparse.ArgumentParser(description="Linux senders over a path that loses packets")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    parser.add_argument("--only", default="", choices=("200", "20", "20-fast"), help="one of the three paths")
+    parser.add_argument("--only", default="", choices=("200", "20", "20-fast", "100-fast", "queues"), help="one path")
     parser.add_argument("--seeds", default="1-4", help="first and last")
     parser.add_argument("--at-once", type=int, default=48, help="runs at the same time")
-    parser.add_argument("--trace", choices=("reno", "cubic"), help="print what one run did instead")
+    parser.add_argument("--trace", choices=LAWS, help="print what one run did instead")
+    parser.add_argument("--windows", action="store_true", help="of the trace only time, window and round trip")
     parser.add_argument("--rack", type=int, default=1, choices=(0, 1))
     parser.add_argument("--rate", type=int, default=1_000_000, help="[b/s]")
     parser.add_argument("--round-trip", type=int, default=200, help="[ms]")
     parser.add_argument("--loss", type=float, default=4.0, help="[%%]")
+    parser.add_argument("--queue", type=int, default=50, help="[packets]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60.0)
     given = parser.parse_args()
@@ -507,16 +545,16 @@ def main() -> None:
     try:
         HYSTART.write_text("0")
         if given.trace:
-            case = Case(
-                given.trace, given.rack, given.rate, given.round_trip, given.loss, given.seed, given.seconds, trace=True
-            )
-            process = begin(case, 1).process
-            print(process.communicate()[0], end="")
+            path = (given.rate, given.round_trip, given.loss, given.seed, given.seconds, given.queue)
+            cases = those_here([Case(given.trace, given.rack, *path, trace=True)])
+            text = begin(cases[0], 1).process.communicate()[0] if cases else ""
+            print("\n".join(windows(text)) if given.windows else text, end="" if not given.windows else "\n")
             return
         print(f"# Linux {platform.release()}; made by validation/linux/lossy.py, whose text explains the columns")
         header = False
         first, last = map(int, given.seeds.split("-"))
-        for case, result in run_all(grid(range(first, last + 1), given.only), given.at_once):
+        cases = those_here(grid(range(first, last + 1), given.only))
+        for case, result in run_all(cases, given.at_once):
             line = row(case, result)
             if not header:
                 print(",".join(line))

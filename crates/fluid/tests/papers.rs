@@ -6,7 +6,7 @@ use evenair_fluid::models::{
     RoundTrip,
 };
 use evenair_fluid::{Equilibrium, Method, Model, Options, integrate};
-use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
+use evenair_laws::backoff::UtilityQueue;
 use evenair_laws::connections::{DelayPriceParams, UtilityParams};
 use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Flow, Problem, ProductForm, Utility, Wire};
@@ -62,7 +62,7 @@ fn three_links(queue: Queue) -> OptimalCsma {
     let graph = ConflictGraph::from_edges(3, &[(0, 1), (1, 2)]);
     let way = |l: usize| Way { air: vec![(l, 1.0)], wires: Vec::new(), round_trip_s: 0.0 };
     let form = ProductForm::new(&graph).unwrap();
-    let law = VirtualQueueParams::lee12();
+    let law = UtilityQueue::lee12();
     OptimalCsma { form, ways: (0..3).map(way).collect(), law, capacity: 4.0, queue }
 }
 
@@ -452,7 +452,7 @@ fn optimal_csma_shares_as_the_letter_says() {
         round_trip_s: 0.0,
     };
     let rates = |queue| {
-        let law = VirtualQueueParams { utility: 5e4, ..VirtualQueueParams::lee12() };
+        let law = UtilityQueue { utility: 5e4, ..UtilityQueue::lee12() };
         let model = OptimalCsma {
             form: form.clone(),
             ways: vec![way(&[0, 1]), way(&[1])],

@@ -23,7 +23,9 @@ use crate::connections::{AnyConnections, ConnectionLaw, ConnectionParams};
 use crate::flow::{FlowRole, FlowView};
 use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
 use crate::rate::{AnyRate, RateLaw, RateParams};
-use crate::window::{Acked, AnyWindow, Loss, WINDOW_MAX, WindowLaw, WindowParams, WindowStart};
+use crate::window::{
+    Acked, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams, WindowStart,
+};
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Debug;
@@ -40,12 +42,14 @@ pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff,
     let mut draws = Draws(seed);
     let surroundings = Surroundings {
         physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
-        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2, Rendering::Ideal]),
+        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
+        is_ideal: draws.chance(),
         ..Surroundings::default()
     };
     let role = LinkRole {
         category: draws.one_of(Category::ALL),
         acknowledgements_only: draws.chance(),
+        carries_tcp: draws.chance(),
         ..LinkRole::data(surroundings)
     };
     let mut resolved = params.clone();
@@ -60,6 +64,7 @@ pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff,
             interval,
             arrivals: draws.volume(),
             service: draws.volume(),
+            dummies: draws.volume(),
             backlog: draws.volume(),
             head_of_line_delay: draws.maybe(Draws::time),
             data_rate: Rate::from_bps(draws.one_of([0, 1, 6_000_000, 1_000_000_000_000])),
@@ -92,7 +97,11 @@ fn check_access(law: &AnyBackoff) {
     }
     match access.holding {
         Holding::Packet => (),
-        Holding::Burst(time) | Holding::Exponential(time) | Holding::Uniform(time) | Holding::Fixed(time) => {
+        Holding::Burst(time)
+        | Holding::Span(time)
+        | Holding::Exponential(time)
+        | Holding::Uniform(time)
+        | Holding::Fixed(time) => {
             assert!(time < Duration::MAX, "{law:?}");
         }
     }
@@ -109,7 +118,7 @@ pub fn window(params: &WindowParams, keep: impl Fn(&AnyWindow) -> AnyWindow, see
         initial_ssthresh: draws.one_of([2.0, 20.0, 1e6]),
         byte_counting: draws.chance(),
     };
-    let (mut now, mut least) = (Instant::ZERO, None);
+    let (mut now, mut least, mut told) = (Instant::ZERO, None, Delivery::default());
     let event = |draws: &mut Draws| {
         now += draws.time();
         let sample = draws.maybe(Draws::time);
@@ -125,10 +134,11 @@ pub fn window(params: &WindowParams, keep: impl Fn(&AnyWindow) -> AnyWindow, see
             least,
             ..Acked::default()
         };
-        (draws.up_to(15), acked)
+        told = delivery(draws, &acked, &told);
+        (draws.up_to(15), acked, told)
     };
-    drive(&start, params, keep, seed, event, |law, (what, acked)| {
-        window_event(law, *what, acked);
+    drive(&start, params, keep, seed, event, |law, (what, acked, delivery)| {
+        window_event(law, *what, acked, delivery);
         let window = law.congestion_window();
         assert!((1.0..=WINDOW_MAX).contains(&window), "a window of {window}: {law:?}");
         assert!(law.slow_start_threshold() >= 1.0, "{law:?}");
@@ -136,13 +146,40 @@ pub fn window(params: &WindowParams, keep: impl Fn(&AnyWindow) -> AnyWindow, see
         format!("{window} {} {:?}", law.slow_start_threshold(), law.pacing_gap())
     });
     let mut again = params.begin(&start);
-    (0..16).for_each(|what| window_event(&mut again, what, &Acked { segments: 1, ..Acked::default() }));
+    let (acked, delivery) = (Acked { segments: 1, ..Acked::default() }, Delivery::default());
+    (0..16).for_each(|what| window_event(&mut again, what, &acked, &delivery));
     again.begin(&start);
     same(&again, &params.begin(&start), "a connection that starts again starts as the first time");
 }
 
+/// What arrived with an acknowledgement, after what had arrived before.
+fn delivery(draws: &mut Draws, acked: &Acked, before: &Delivery) -> Delivery {
+    let (lost, total) = (draws.up_to(3), before.total + u64::from(acked.segments));
+    let lost_total = before.lost_total + u64::from(lost + draws.up_to(1));
+    let rate = draws.maybe(|draws| {
+        let segments = draws.next() % (total + 1);
+        let (interval, application_limited) = (draws.time(), draws.up_to(9) == 0);
+        RateSample { before: total - segments, segments, interval, application_limited }
+    });
+    Delivery {
+        now: acked.now,
+        segments: acked.segments,
+        total,
+        lost,
+        lost_total,
+        flight_before: draws.up_to(1000),
+        flight: draws.up_to(1000),
+        repair: draws.one_of([Repair::None, Repair::None, Repair::None, Repair::Recovery, Repair::Timeout]),
+        round_trip: acked.sample,
+        smoothed: acked.smoothed,
+        after_idle: draws.up_to(20) == 0,
+        paced_until: acked.now + draws.time(),
+        rate,
+    }
+}
+
 /// An acknowledgement mostly, a loss sometimes, of what the law itself lets out.
-fn window_event(law: &mut AnyWindow, what: u32, acked: &Acked) {
+fn window_event(law: &mut AnyWindow, what: u32, acked: &Acked, delivery: &Delivery) {
     let flight = law.congestion_window();
     let loss = Loss { now: acked.now, flight, repeated: acked.advances };
     match what {
@@ -151,6 +188,9 @@ fn window_event(law: &mut AnyWindow, what: u32, acked: &Acked) {
         2 => law.deflate(f64::from(acked.segments)),
         _ => {
             let flight = flight as u32;
+            if law.sees_deliveries() {
+                law.on_delivery(delivery);
+            }
             law.on_ack(&Acked { segments: acked.segments.min(flight), flight, ..*acked });
         }
     }

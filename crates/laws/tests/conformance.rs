@@ -1,9 +1,10 @@
 //! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
 
 use evenair_laws::backoff::{
-    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffForm, BackoffLaw, BackoffParams, BackoffUnit,
-    CapacityUnit, CategoryParams, DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff,
-    QueueLengthParams, QueueMeasure, QueueingDelayParams, Scope, When,
+    Access, AckPriority, AdaptiveParams, Adapts, AnyBackoff, BackoffForm, BackoffLaw, BackoffParams,
+    BackoffUnit, CapacityUnit, CategoryParams, DcfParams, Draw, EdcaParams, Execution, Holding, Intensity,
+    LinkView, Links, OnFailure, OptimalParams, OwnBackoff, QueueLengthParams, QueueMeasure,
+    QueueingDelayParams, Scope, UtilityQueue, VirtualQueueParams, When, WhileEmpty,
 };
 use evenair_laws::connections::{
     ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
@@ -12,8 +13,8 @@ use evenair_laws::connections::{
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
-    Acked, AnyWindow, CubicParams, Loss, OwnWindow, QuicTcpParams, RenoParams, WindowLaw, WindowParams,
-    WindowStart,
+    Acked, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow, QuicTcpParams, RenoParams,
+    VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
 };
 use evenair_laws::{OwnLaw, Parameters, conformance};
 use evenair_units::Duration;
@@ -64,7 +65,51 @@ fn backoff() -> impl Strategy<Value = BackoffParams> {
         AdaptiveParams { alpha, beta, r_max, interval, measure, unit, acks, drop, dummies, slotted, redraw }
             .into()
     });
-    prop_oneof![dcf, edca, adaptive, queueing_delay(), queue_length()]
+    let optimal = (weight(), time(), any::<[bool; 2]>(), intensity()).prop_map(
+        |(weight, frame, [bytes, dummies], intensity)| {
+            let measure = if bytes { QueueMeasure::Bytes } else { QueueMeasure::Packets };
+            OptimalParams { weight, frame, measure, dummies, intensity }.into()
+        },
+    );
+    prop_oneof![dcf, edca, adaptive, queueing_delay(), queue_length(), optimal, virtual_queue()]
+}
+
+fn weight() -> impl Strategy<Value = f64> {
+    1e-6..10.0f64
+}
+
+fn virtual_queue() -> impl Strategy<Value = BackoffParams> {
+    let queue = (weight(), 1e-3..1e6, 1e-3..10.0).prop_map(|(weight, utility, least)| UtilityQueue {
+        weight,
+        utility,
+        least,
+    });
+    let bounds = (prop::option::of(10.0..1e3), prop::option::of(1e3..1e9));
+    (queue, bounds, time(), any::<[bool; 4]>(), intensity()).prop_map(
+        |(queue, (start, most), frame, [bytes, dummies, hold, all], intensity)| {
+            let measure = if bytes { QueueMeasure::Bytes } else { QueueMeasure::Packets };
+            let while_empty = if hold { WhileEmpty::Hold } else { WhileEmpty::Grow };
+            let links = if all { Links::All } else { Links::Tcp };
+            VirtualQueueParams { queue, start, most, while_empty, links, frame, measure, dummies, intensity }
+                .into()
+        },
+    )
+}
+
+fn intensity() -> impl Strategy<Value = Intensity> {
+    let short = || (1u64..2_000_000_000).prop_map(Duration::from_nanos);
+    let windows = (prop::option::of(1u32..8), 8u32..16);
+    (any::<[bool; 2]>(), prop::option::of(short()), short(), windows, 1u32..16).prop_map(
+        |([holding, hardware], fixed, holding_max, (least, most), aifsn)| Intensity {
+            adapts: if holding { Adapts::Holding } else { Adapts::Backoff },
+            fixed,
+            holding_max,
+            execution: if hardware { Execution::Hardware } else { Execution::Continuous },
+            window_min: least.map(|k| (1 << k) - 1),
+            window_max: (1 << most) - 1,
+            aifsn,
+        },
+    )
 }
 
 fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool)> {
@@ -93,7 +138,18 @@ fn window() -> impl Strategy<Value = WindowParams> {
     let cubic = (1e-3..1e3, 0.01..0.99).prop_map(|(scale, beta)| CubicParams { scale, beta }.into());
     let quic = (0.1..1e4, 1e-3..100.0, 0.0..=1.0)
         .prop_map(|(target, gain, shape)| QuicTcpParams { target, gain, shape }.into());
-    prop_oneof![Just(RenoParams {}.into()), cubic, quic]
+    let vegas = (0.1..300.0, 0.0..300.0, 0.1..300.0, any::<bool>());
+    let vegas = vegas.prop_map(|(alpha, more, gamma, linux)| {
+        let measure = if linux { VegasMeasure::Linux } else { VegasMeasure::Waiting };
+        VegasParams { alpha, beta: alpha + more, gamma, measure }.into()
+    });
+    let fast = (0.1..1e4, 1e-3..1.999, 1u32..4)
+        .prop_map(|(alpha, gamma, rounds)| FastParams { alpha, gamma, rounds }.into());
+    let bbr = (1.001..=10.0, 1.0..=10.0, time(), time(), 0u32..7);
+    let bbr = bbr.prop_map(|(startup_gain, window_gain, round_trip_holds, round_trip_probe, phase)| {
+        BbrParams { startup_gain, window_gain, round_trip_holds, round_trip_probe, phase }.into()
+    });
+    prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr]
 }
 
 const SAMPLES: [RoundTripSamples; 3] =

@@ -1,11 +1,14 @@
 //! Parameters as files write them.
 
 use evenair_laws::backoff::{
-    AckPriority, AdaptiveParams, BackoffParams, DcfParams, EdcaParams, Surroundings,
+    AckPriority, AdaptiveParams, Adapts, BackoffParams, DcfParams, EdcaParams, Execution, Intensity,
+    OptimalParams, Surroundings, VirtualQueueParams,
 };
 use evenair_laws::connections::{ConnectionParams, IimdParams, RttProportionalParams};
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
-use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams, WindowParams};
+use evenair_laws::window::{
+    BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, VegasMeasure, VegasParams, WindowParams,
+};
 use evenair_laws::{Family, Parameters};
 use evenair_units::Duration;
 use serde::de::DeserializeOwned;
@@ -29,15 +32,37 @@ fn a_table_names_its_law_and_what_differs_from_the_source() {
     let mut expected = EdcaParams::default();
     expected.video.txop = Some(Duration::from_micros(3008));
     assert_eq!(read(table), Ok(BackoffParams::from(expected)));
+    let table = json!({ "law": "virtual-queue", "v": 5000.0, "adapts": "holding", "execution": "hardware", "vq_max": 900 });
+    let mut expected = VirtualQueueParams { most: Some(900.0), ..VirtualQueueParams::lee12() };
+    expected.queue.utility = 5000.0;
+    expected.intensity =
+        Intensity { adapts: Adapts::Holding, execution: Execution::Hardware, ..Intensity::lee12() };
+    assert_eq!(read(table), Ok(BackoffParams::from(expected)));
     let table = json!({ "law": "quic-tcp", "p": 20, "rho": 1.0 });
     let expected = QuicTcpParams { target: 20.0, shape: 1.0, ..QuicTcpParams::qcsma() };
+    assert_eq!(read(table), Ok(WindowParams::from(expected)));
+    let table = json!({ "law": "vegas", "alpha": 200, "beta": 203 });
+    assert_eq!(read(table), Ok(WindowParams::from(VegasParams::qcsma())));
+    let table = json!({ "law": "vegas", "measure": "linux" });
+    let expected = VegasParams { measure: VegasMeasure::Linux, ..VegasParams::linux() };
+    assert_eq!(read(table), Ok(WindowParams::from(expected)));
+    let table = json!({ "law": "fast", "gamma": 1.5, "rounds": 1 });
+    assert_eq!(read(table), Ok(WindowParams::from(FastParams::qcsma())));
+    let table = json!({ "law": "bbr", "phase": 3, "round_trip_holds": "5 s" });
+    let round_trip_holds = Duration::from_secs(5);
+    let expected = BbrParams { phase: 3, round_trip_holds, ..BbrParams::linux() };
     assert_eq!(read(table), Ok(WindowParams::from(expected)));
 }
 
 #[test]
 fn a_word_is_a_law_with_its_defaults() {
     assert_eq!(read(json!("cubic")), Ok(WindowParams::from(CubicParams::rfc9438())));
+    assert_eq!(read(json!("vegas")), Ok(WindowParams::from(VegasParams::linux())));
+    assert_eq!(read(json!("fast")), Ok(WindowParams::from(FastParams::published())));
+    assert_eq!(read(json!("bbr")), Ok(WindowParams::from(BbrParams::linux())));
     assert_eq!(read(json!("reno")), Ok(WindowParams::from(RenoParams {})));
+    assert_eq!(read(json!("optimal")), Ok(BackoffParams::from(OptimalParams::lee12())));
+    assert_eq!(read(json!("virtual-queue")), Ok(BackoffParams::from(VirtualQueueParams::lee12())));
     assert_eq!(read(json!("dcf")), Ok(BackoffParams::from(DcfParams::default())));
     assert_eq!(read(json!("drop-tail")), Ok(MarkingParams::from(DropTail::default())));
     assert_eq!(read(json!("codel")), Ok(MarkingParams::from(CodelParams::rfc8289())));
@@ -57,6 +82,10 @@ fn connections_without_a_law_are_in_proportion_to_the_round_trip() {
 fn what_is_not_known_is_an_error_that_names_it() {
     let unknown = read::<BackoffParams>(json!({ "law": "adaptive", "gamma": 1.0 })).unwrap_err();
     assert!(unknown.contains("gamma") && unknown.contains("alpha"), "{unknown}");
+    for law in ["optimal", "virtual-queue"] {
+        let unknown = read::<BackoffParams>(json!({ "law": law, "gamma": 1.0 })).unwrap_err();
+        assert!(unknown.contains("gamma"), "{unknown}");
+    }
     let law = read::<WindowParams>(json!("westwood")).unwrap_err();
     assert!(law.contains("westwood") && law.contains("quic-tcp"), "{law}");
     assert!(read::<BackoffParams>(json!({ "alpha": 0.1 })).unwrap_err().contains("law"));
@@ -85,12 +114,12 @@ fn resolved_parameters_say_all() {
 #[test]
 fn the_schema_describes_every_key() {
     let schema = schemars::schema_for!(BackoffParams).to_value().to_string();
-    for word in ["dcf", "edca", "adaptive", "r_max", "best_effort", "Step size"] {
+    for word in ["dcf", "edca", "adaptive", "r_max", "best_effort", "Step size", "vq_min", "holding_max"] {
         assert!(schema.contains(word), "{word}: {schema}");
     }
     assert!(!schema.contains("Own"), "{schema}");
     let schema = schemars::schema_for!(WindowParams).to_value().to_string();
-    for word in ["reno", "cubic", "quic-tcp", "kappa"] {
+    for word in ["reno", "cubic", "quic-tcp", "kappa", "vegas", "fast", "bbr", "startup_gain"] {
         assert!(schema.contains(word), "{word}: {schema}");
     }
 }
@@ -107,5 +136,5 @@ fn every_law_has_its_source() {
     check::<ConnectionParams>();
     check::<MarkingParams>();
     check::<evenair_laws::rate::RateParams>();
-    assert_eq!(ConnectionParams::sources()[1], "[CZ06] eq. (10), (11), (20).");
+    assert_eq!(ConnectionParams::sources()[1], "[CZ06] eq. (10), (11), (20), (21), section IV-C.");
 }

@@ -4,8 +4,7 @@ use crate::experiment::{ModelError, with_the_words_of};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
 use evenair_laws::connections::HostCosts;
-use evenair_scenario::Optimum;
-use evenair_units::Duration;
+use evenair_scenario::{Optimum, Settings};
 use serde::{Deserialize, Serialize};
 
 /// A metric of a variant, of one flow or of all together.
@@ -14,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Metric {
     /// Data handed to the application [packets/s]; of all flows, the sum.
     Goodput,
+    /// A flow's part of all flows' goodput, in packets.
+    Share,
     /// The same [kb/s].
     GoodputKbps,
     /// Datagrams that the source handed down [packets/s].
@@ -35,6 +36,9 @@ pub enum Metric {
     /// `Σ (U(x) − U(x*))` with `U = −1/x`, x in the study's unit and x* the fair optimum. A flow that got nothing
     /// counts as having got one packet.
     UtilityGap,
+    /// `Σ w log x`, w the flow's weight (1, if the scenario gives none) and x in the study's unit. A flow that got nothing counts
+    /// as having got one packet.
+    LogUtility,
     /// Mean number of connections; of all flows, the mean.
     Connections,
     /// Mean memory that its connections hold, [Chen10] eq. (5.45) [bytes]; of all flows, the sum.
@@ -128,6 +132,7 @@ impl Metric {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Goodput => "goodput [packets/s]",
+            Self::Share => "share of all goodput",
             Self::GoodputKbps => "goodput [kb/s]",
             Self::Offered => "offered [packets/s]",
             Self::Loss => "lost or sent again",
@@ -138,6 +143,7 @@ impl Metric {
             Self::FixedPoint => "fixed point [packets/s]",
             Self::FixedPointAggressiveness => "fixed-point aggressiveness r",
             Self::UtilityGap => "utility gap ΔU",
+            Self::LogUtility => "utility Σ w log x",
             Self::Connections => "connections n",
             Self::ConnectionMemory => "memory of connections [bytes]",
             Self::Efficiency => "efficiency of processor time",
@@ -182,11 +188,13 @@ impl Metric {
     pub(crate) const fn over_flows(self) -> OverFlows {
         match self {
             Self::Goodput
+            | Self::Share
             | Self::GoodputKbps
             | Self::Offered
             | Self::Optimum
             | Self::FixedPoint
             | Self::UtilityGap
+            | Self::LogUtility
             | Self::ConnectionMemory
             | Self::Drops
             | Self::Lost
@@ -241,14 +249,15 @@ impl Metric {
     /// The least and the greatest that it can be.
     pub(crate) const fn bounds(self) -> (f64, f64) {
         match self {
-            Self::FrameLoss
+            Self::Share
+            | Self::FrameLoss
             | Self::LossEventRate
             | Self::ProbeShare
             | Self::Jain
             | Self::Fairness
             | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
-            Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::Experiment(_) => {
+            Self::Loss | Self::UtilityGap | Self::LogUtility | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
             }
             _ => (0.0, f64::INFINITY),
@@ -263,7 +272,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) optimum: Option<&'a Optimum>,
     pub(crate) fixed_point: Option<&'a Optimum>,
     pub(crate) utility_unit: f64,
-    pub(crate) warmup: Duration,
+    pub(crate) settings: &'a Settings,
 }
 
 impl Subject<'_> {
@@ -273,7 +282,7 @@ impl Subject<'_> {
         let place = |name: &str| self.run.flows.iter().position(|f| f.flow == name);
         let one = |index: usize| {
             if quantity.is_over_time() {
-                quantity.over_time(self.run, index, self.warmup)
+                quantity.over_time(self.run, index, self.settings.warmup.0)
             } else {
                 self.of_flow(quantity, index)
             }
@@ -295,6 +304,10 @@ impl Subject<'_> {
         let per_second = |count: u64| Some(count as f64 / self.run.measured_s);
         match quantity.metric {
             Metric::Goodput => Some(flow.goodput_pps),
+            Metric::Share => {
+                let total: f64 = self.run.flows.iter().map(|f| f.goodput_pps).sum();
+                (total > 0.0).then_some(flow.goodput_pps / total)
+            }
             Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
             Metric::Offered => flow.offered_pps,
             Metric::Loss => match flow.offered_pps {
@@ -308,6 +321,10 @@ impl Subject<'_> {
             Metric::FixedPointAggressiveness => self.fixed_point?.prices.get(index).copied(),
             Metric::UtilityGap => {
                 Some(self.utility(flow.goodput_pps) - self.utility(self.optimum?.rates_pps[index]))
+            }
+            Metric::LogUtility => {
+                let weight = self.settings.flows.get(index)?.weight.unwrap_or(1.0);
+                Some(weight * (self.at_least_one(flow.goodput_pps) / self.utility_unit).ln())
             }
             Metric::Connections => Some(flow.connections),
             Metric::ConnectionMemory => Some(HostCosts::chen10().memory_of(flow.connections)),
@@ -403,15 +420,19 @@ impl Subject<'_> {
     fn efficiency(&self, flow: usize) -> Option<f64> {
         let series = self.run.series.as_ref()?;
         let connections = &series.flows.get(flow)?.connections;
-        let from = self.warmup.as_secs_f64();
+        let from = self.settings.warmup.0.as_secs_f64();
         let measured = series.time_s.iter().zip(connections).filter(|(at, _)| **at > from);
         let packets = self.run.flows[flow].goodput_pps * self.run.measured_s;
         Some(HostCosts::chen10().efficiency(measured.map(|(_, n)| *n), packets))
     }
 
     fn utility(&self, rate_pps: f64) -> f64 {
-        let least = 1.0 / self.run.measured_s;
-        -self.utility_unit / rate_pps.max(least)
+        -self.utility_unit / self.at_least_one(rate_pps)
+    }
+
+    /// The rate, or that of one packet in all of the measured time.
+    fn at_least_one(&self, rate_pps: f64) -> f64 {
+        rate_pps.max(1.0 / self.run.measured_s)
     }
 
     fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkRecord> {

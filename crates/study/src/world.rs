@@ -21,6 +21,8 @@ pub enum World {
     FixedPoint,
     /// Proportional fairness.
     Proportional,
+    /// Proportional fairness with CSMA's entropy beside it: problem (2) of [QCSMA], each flow of its weight.
+    Entropic,
     /// Max-min fairness over the exact region.
     MaxMin,
     /// Max-min fairness over the cliques of the conflict graph.
@@ -42,14 +44,16 @@ impl World {
         matches!(self, Self::Packets | Self::Experiment(_))
     }
 
-    fn optimum(self) -> Option<(Objective, Region)> {
+    fn question(self) -> Option<Question> {
+        let over = |region| Question { region, ..Question::new(Objective::MaxMin) };
         Some(match self {
-            Self::Fair => (Objective::Fair, Region::Exact),
-            Self::FixedPoint => (Objective::FixedPoint, Region::Exact),
-            Self::Proportional => (Objective::Proportional, Region::Exact),
-            Self::MaxMin => (Objective::MaxMin, Region::Exact),
-            Self::MaxMinCliques => (Objective::MaxMin, Region::Cliques),
-            Self::MaxMinCollisionDomains => (Objective::MaxMin, Region::CollisionDomains),
+            Self::Fair => Question::new(Objective::Fair),
+            Self::FixedPoint => Question::new(Objective::FixedPoint),
+            Self::Proportional => Question::new(Objective::Proportional),
+            Self::Entropic => Question { beta: Some(1.0), ..Question::new(Objective::Proportional) },
+            Self::MaxMin => over(Region::Exact),
+            Self::MaxMinCliques => over(Region::Cliques),
+            Self::MaxMinCollisionDomains => over(Region::CollisionDomains),
             Self::Packets | Self::Fluid | Self::Sawtooth | Self::Experiment(_) => return None,
         })
     }
@@ -59,10 +63,8 @@ impl World {
     /// # Errors
     /// If the scenario has no such world: the theory's message.
     pub(crate) fn run(self, scenario: &Resolved, seed: u64, options: Options) -> Result<RunRecord, String> {
-        if let Some((objective, region)) = self.optimum() {
-            let optimum = scenario
-                .answer(Question { region, ..Question::new(objective) })
-                .map_err(|e| e.to_string())?;
+        if let Some(question) = self.question() {
+            let optimum = scenario.answer(question).map_err(|e| e.to_string())?;
             return Ok(of_optimum(scenario, &optimum));
         }
         match self {

@@ -1,5 +1,6 @@
 //! The sending endpoint: sequence space, loss recovery, timers. The window is a law of `evenair-laws`.
 
+mod delivery;
 mod rack;
 mod recovery;
 mod reduction;
@@ -9,8 +10,9 @@ mod tests;
 
 use crate::scoreboard::Scoreboard;
 use crate::{RtoEstimator, RtoParams, Segment, SegmentKind};
+use delivery::Account;
 use evenair_laws::Parameters;
-use evenair_laws::window::{Acked, AnyWindow, Loss, WindowLaw, WindowParams, WindowStart};
+use evenair_laws::window::{Acked, AnyWindow, Delivery, Loss, Repair, WindowLaw, WindowParams, WindowStart};
 use evenair_units::{Duration, Instant};
 use rack::{Rack, TailProbe};
 use reduction::ProportionalRateReduction;
@@ -168,6 +170,8 @@ pub struct Sender {
     last_round_trip: Option<Duration>,
     min_round_trip: Option<Duration>,
     timed_out_at: Option<u32>,
+    /// Of what was delivered, for a law that asks.
+    account: Option<Box<Account>>,
     stats: SenderStats,
 }
 
@@ -175,9 +179,11 @@ impl Sender {
     /// A sender at its start; with a handshake its first segment is a SYN.
     pub fn new(params: SenderParams, window: &WindowParams) -> Self {
         let state = if params.handshake { State::Opening } else { State::Established };
+        let law = window.begin(&params.start);
+        let account = law.sees_deliveries().then(Box::default);
         Self {
             params,
-            law: window.begin(&params.start),
+            law,
             state,
             oldest: 0,
             next: 0,
@@ -205,6 +211,7 @@ impl Sender {
             last_round_trip: None,
             min_round_trip: None,
             timed_out_at: None,
+            account,
             stats: SenderStats::default(),
         }
     }
@@ -242,11 +249,15 @@ impl Sender {
         }
         let number = if std::mem::take(&mut self.probe_due) {
             self.stats.probes += 1;
-            self.next_probe(now)?
+            self.next_probe(now)
         } else if self.sack() {
-            self.next_selected(now)?
+            self.next_selected(now)
         } else {
-            self.next_in_sequence()?
+            self.next_in_sequence()
+        };
+        let Some(number) = number else {
+            self.note_nothing_to_send();
+            return None;
         };
         self.count_sent(now, number);
         if let Some(gap) = self.law.pacing_gap() {
@@ -257,12 +268,36 @@ impl Sender {
 
     /// Where new data end: what the application has produced, nothing new while draining, the receiver's window.
     fn end_of_data(&self) -> u32 {
-        let produced = if self.state == State::Draining { self.highest } else { self.supplied };
-        produced.min(self.oldest.saturating_add(self.params.receiver_window))
+        self.produced().min(self.oldest.saturating_add(self.params.receiver_window))
+    }
+
+    fn produced(&self) -> u32 {
+        if self.state == State::Draining { self.highest } else { self.supplied }
+    }
+
+    fn note_nothing_to_send(&mut self) {
+        if self.account.is_some() && !self.window_limited && self.highest >= self.produced() {
+            let flight = self.flight();
+            if let Some(account) = &mut self.account {
+                account.on_nothing_to_send(flight);
+            }
+        }
+    }
+
+    /// How many segments are thought to be in the network.
+    fn flight(&self) -> u32 {
+        if self.sack() {
+            return self.scoreboard.pipe();
+        }
+        let arrived = self.account.as_ref().map_or(0, |account| account.duplicates());
+        self.outstanding().saturating_sub(arrived)
     }
 
     fn count_sent(&mut self, now: Instant, number: u32) {
         self.stats.sent += 1;
+        if let Some(account) = &mut self.account {
+            account.on_sent(now, number);
+        }
         if number < self.highest {
             self.stats.retransmitted += 1;
             if self.timed.is_some_and(|(timed, _)| timed >= number) {
@@ -354,6 +389,10 @@ impl Sender {
             // RFC 7323 section 4.1: only acknowledgements of new data are measured.
             self.add_sample(Duration::from_micros(u64::from(stamp(now).wrapping_sub(ack.stamp))));
         }
+        if self.account.is_some() {
+            let flight = self.flight();
+            self.account.iter_mut().for_each(|account| account.begin(flight));
+        }
         if self.sack() {
             self.handle_selective(now, ack);
         } else if expected > self.oldest {
@@ -370,6 +409,9 @@ impl Sender {
         let in_recovery = self.phase == Phase::Recovery;
         let flight = self.outstanding();
         self.duplicates = 0;
+        if let Some(account) = &mut self.account {
+            account.advance_in_order(expected);
+        }
         self.advance_to(now, expected);
         let restart = !in_recovery || self.advance_in_recovery(segments, expected);
         self.tell(now, &Acked { segments, advances: true, in_recovery, flight, ..Acked::default() });
@@ -392,6 +434,7 @@ impl Sender {
 
     /// The window law is told of an acknowledgement.
     fn tell(&mut self, now: Instant, acked: &Acked) {
+        self.tell_delivery(now);
         self.law.on_ack(&Acked {
             now,
             window_limited: self.is_window_limited(),
@@ -400,6 +443,30 @@ impl Sender {
             least: self.min_round_trip,
             ..*acked
         });
+    }
+
+    /// And first of what it delivered, if the law asks for that.
+    fn tell_delivery(&mut self, now: Instant) {
+        let Some(account) = &mut self.account else { return };
+        let told = account.tell(now);
+        let repair = match self.phase {
+            Phase::Recovery => Repair::Recovery,
+            Phase::Loss if self.oldest < self.recover => Repair::Timeout,
+            Phase::Loss | Phase::Open => Repair::None,
+        };
+        self.law.on_delivery(&Delivery {
+            flight: self.flight(),
+            repair,
+            smoothed: self.rto.smoothed(),
+            paced_until: self.paced_until,
+            ..told
+        });
+    }
+
+    fn count_lost(&mut self, segments: u32) {
+        if let Some(account) = &mut self.account {
+            account.on_lost(segments);
+        }
     }
 
     /// Whether the window, neither the application nor the receiver, is what limits the sender (RFC 7661 section 1).
@@ -473,6 +540,8 @@ impl Sender {
                     self.inflation = 0.0;
                     self.retransmit = false;
                     self.duplicates = 0;
+                    self.account.iter_mut().for_each(|account| account.forget_duplicates());
+                    self.count_lost(1);
                 }
             }
             State::Closed => (),

@@ -4,4 +4,6 @@ mod conservation;
 mod fingerprints;
 mod kernel;
 mod languages;
+mod lee12;
+mod queueing_delay;
 mod quick;

@@ -512,8 +512,8 @@ fn list_names_laws_with_their_papers_and_parameters() {
 fn positions_and_conflict_graphs_are_of_one_network() {
     let conflicts = |id: &str| {
         let text = stdout(&evenair(&["show", id]));
-        let (_, rest) = text.split_once("conflict graph").expect("every network has one");
-        rest.split("\n\n").next().unwrap_or_default().to_string()
+        let (_, rest) = text.split_once("conflict graph: ").expect("every network has one");
+        rest.split("\n\n").next().unwrap_or_default().trim_end().to_string()
     };
     for topology in ["a", "b", "c", "d", "e"] {
         let by_positions = conflicts(&format!("chen10/{topology}"));

@@ -42,7 +42,7 @@ pub enum BackoffForm {
 impl BackoffForm {
     /// Ideal CSMA knows no slots, 802.11 little else.
     pub(super) fn of(surroundings: &Surroundings) -> Self {
-        if surroundings.rendering == Rendering::Ideal { Self::Exponential } else { Self::Windows }
+        if surroundings.is_ideal { Self::Exponential } else { Self::Windows }
     }
 }
 
@@ -135,8 +135,7 @@ mod tests {
     use super::*;
     use crate::backoff::FullPacket;
 
-    fn contention(rendering: Rendering, service_us: u64) -> Contention {
-        let surroundings = Surroundings { rendering, ..Surroundings::default() };
+    fn contention(surroundings: Surroundings, service_us: u64) -> Contention {
         let exchange = Duration::from_micros(service_us);
         let packet = FullPacket { exchange, ..surroundings.packet };
         let role = LinkRole { packet, ..LinkRole::data(surroundings) };
@@ -152,7 +151,7 @@ mod tests {
     /// where the mean is less than half a slot, CW is 1: no back-off at all.
     #[test]
     fn a_window_has_the_mean_that_is_wanted() {
-        let link = contention(Rendering::Standard, 640);
+        let link = contention(Surroundings::default(), 640);
         assert_eq!(contention_window(link.mean(0.0), link.slot), 65);
         let access = link.access(0.0);
         assert_eq!(access.draw, Draw::Slots { window: 64, end_included: true });
@@ -165,21 +164,21 @@ mod tests {
 
     #[test]
     fn ns2_draws_from_as_many_slots() {
-        let link = contention(Rendering::Ns2, 640);
+        let link = contention(Surroundings { rendering: Rendering::Ns2, ..Surroundings::default() }, 640);
         assert_eq!(link.access(0.0).draw, Draw::Slots { window: 65, end_included: false });
         assert_eq!(link.access(50.0).draw, Draw::Slots { window: 1, end_included: false });
     }
 
     #[test]
     fn a_slow_link_stops_at_the_largest_window() {
-        let link = contention(Rendering::Standard, 20_000);
+        let link = contention(Surroundings::default(), 20_000);
         assert_eq!(window(&link.access(0.0)), 1023, "2001 slots would be wanted");
     }
 
     #[test]
     fn ideal_csma_has_the_aggressiveness_of_the_product_form() {
         // log(a/b): the mean holding time over the mean back-off, [QCSMA] section II-A
-        let link = contention(Rendering::Ideal, 8_000);
+        let link = contention(Surroundings { is_ideal: true, ..Surroundings::default() }, 8_000);
         let Draw::Exponential { mean, slotted: false } = link.access(2.0).draw else { panic!("{link:?}") };
         assert!((libm::log(0.008 / mean.as_secs_f64()) - 2.0).abs() < 1e-6);
     }

@@ -16,6 +16,7 @@ pub enum Scope {
 
 /// Which of 802.11's kinds of physical layer, as far as contention depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PhysicalLayer {
     /// DSSS and CCK: 802.11b.
     #[default]
@@ -26,14 +27,13 @@ pub enum PhysicalLayer {
 
 /// Whose contention is rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rendering {
     /// The standard's.
     #[default]
     Standard,
     /// ns-2 2.35's: draws exclude the window's end, and precede every frame.
     Ns2,
-    /// Ideal CSMA's: continuous time, no slots, no collisions.
-    Ideal,
 }
 
 /// The largest packet that is sent, by all or over one link; it stands for all where a law wants one size.
@@ -55,11 +55,14 @@ pub struct FullPacket {
 
 /// What parameters may depend on beside what is written of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Surroundings {
     /// The physical layer.
     pub physical_layer: PhysicalLayer,
     /// Whose contention is rendered.
     pub rendering: Rendering,
+    /// The MAC is ideal CSMA: continuous time, no slots, no collisions.
+    pub is_ideal: bool,
     /// A slot.
     pub slot: Duration,
     /// A full data packet.
@@ -83,6 +86,7 @@ impl Default for Surroundings {
         Self {
             physical_layer: PhysicalLayer::Dsss,
             rendering: Rendering::Standard,
+            is_ideal: false,
             slot: Duration::from_micros(20),
             packet,
             holding: Holding::Packet,
@@ -92,6 +96,7 @@ impl Default for Surroundings {
 
 /// The queue that a law's state is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkRole {
     /// What surrounds it.
     pub surroundings: Surroundings,
@@ -101,13 +106,21 @@ pub struct LinkRole {
     pub acknowledgements_only: bool,
     /// The largest packet that it carries, at its own rate: a packet of data, or an acknowledgement.
     pub packet: FullPacket,
+    /// It carries TCP's packets, data or acknowledgements.
+    pub carries_tcp: bool,
 }
 
 impl LinkRole {
-    /// A queue that carries data.
+    /// A queue that carries data over TCP.
     pub const fn data(surroundings: Surroundings) -> Self {
         let packet = surroundings.packet;
-        Self { surroundings, category: Category::BestEffort, acknowledgements_only: false, packet }
+        Self {
+            surroundings,
+            category: Category::BestEffort,
+            acknowledgements_only: false,
+            packet,
+            carries_tcp: true,
+        }
     }
 }
 
@@ -139,6 +152,8 @@ pub struct LinkView {
     pub arrivals: Volume,
     /// What left it for its next hop since then.
     pub service: Volume,
+    /// Dummy packets that were sent since then.
+    pub dummies: Volume,
     /// What waits, the packet in service counted.
     pub backlog: Volume,
     /// How long the first of it has waited, where the host knows.

@@ -2,8 +2,9 @@
 //!
 //! # Law
 //! `ρ = QueLEN`, the scheduler that [QCSMA] compares its own with; or `ρ = ε·b·Q`, that of the classic scheme with message
-//! passing, whose sources send at `p/(ε ΣQ)` ([`message_passing`](crate::rate::message_passing)). The mean back-off is
-//! `exp(−ρ)/b`, rendered on ideal CSMA and on 802.11 as queueing-delay CSMA's is ([`contention`](super::contention)).
+//! passing, whose sources send at `p/(ε ΣQ)`: [`utility_based`](crate::rate::utility_based) with the sum of the queues on its way
+//! and `V = p/ε` per unit of time. The mean back-off is `exp(−ρ)/b`, rendered on ideal CSMA and on 802.11 as queueing-delay
+//! CSMA's is ([`contention`](super::contention)).
 //!
 //! # Source
 //! [QCSMA] eq. (8), (9), and the bullets that follow it; section IV-C.
@@ -161,11 +162,14 @@ impl BackoffLaw for QueueLength {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::{Draw, Rendering, Volume};
+    use crate::backoff::{Draw, Volume};
 
-    fn begin(params: QueueLengthParams, rendering: Rendering) -> QueueLength {
-        let surroundings = Surroundings { rendering, ..Surroundings::default() };
-        params.validated().unwrap().begin(&LinkRole::data(surroundings))
+    fn ideal() -> Surroundings {
+        Surroundings { is_ideal: true, ..Surroundings::default() }
+    }
+
+    fn begin(params: QueueLengthParams, mac: Surroundings) -> QueueLength {
+        params.validated().unwrap().begin(&LinkRole::data(mac))
     }
 
     fn backlog(packets: u64) -> LinkView {
@@ -174,24 +178,21 @@ mod tests {
 
     #[test]
     fn a_packet_more_is_one_more() {
-        let mut law = begin(QueueLengthParams::qcsma(), Rendering::Ideal);
+        let mut law = begin(QueueLengthParams::qcsma(), ideal());
         let mut mean = |packets| {
             law.on_update(&backlog(packets));
             let Draw::Exponential { mean, .. } = law.access().draw else { panic!("{law:?}") };
             mean.as_secs_f64()
         };
         assert!((mean(2) / mean(3) - core::f64::consts::E).abs() < 1e-4);
-        assert!(
-            (mean(0) - 1.0 / begin(QueueLengthParams::qcsma(), Rendering::Ideal).contention.capacity())
-                < 1e-9
-        );
+        assert!((mean(0) - 1.0 / begin(QueueLengthParams::qcsma(), ideal()).contention.capacity()) < 1e-9);
     }
 
     /// [QCSMA] section II-C: `ρ = ε·b·Q`, so that the shares of time are those of eq. (8) at the prices `λ = ε·Q`.
     #[test]
     fn the_classic_scheme_prices_a_queue() {
         let params = QueueLengthParams { epsilon: Some(1e-4), ..QueueLengthParams::qcsma() };
-        let mut law = begin(params, Rendering::Ideal);
+        let mut law = begin(params, ideal());
         law.on_update(&backlog(40));
         let price = 1e-4 * 40.0;
         let expected = price * law.contention.capacity();
@@ -201,13 +202,13 @@ mod tests {
 
     #[test]
     fn a_long_queue_leaves_80211_a_window_of_one_slot() {
-        let mut law = begin(QueueLengthParams::qcsma(), Rendering::Standard);
+        let mut law = begin(QueueLengthParams::qcsma(), Surroundings::default());
         law.on_update(&backlog(5)); // 133·exp(−5) = 0.9
         assert_eq!(law.access().draw, Draw::Slots { window: 0, end_included: true });
         law.on_update(&backlog(2_000));
         assert!((law.aggressiveness - AGGRESSIVENESS_MAX).abs() < 1e-12);
         let scaled = QueueLengthParams { scale: 0.01, ..QueueLengthParams::qcsma() };
-        let mut law = begin(scaled, Rendering::Standard);
+        let mut law = begin(scaled, Surroundings::default());
         law.on_update(&backlog(200)); // ρ = 2
         assert_eq!(law.access().draw, Draw::Slots { window: 18, end_included: true });
     }

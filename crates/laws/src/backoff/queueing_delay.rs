@@ -185,12 +185,15 @@ pub fn mean_backoff(capacity: f64, backlog: f64, rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::{Draw, Rendering, Volume};
+    use crate::backoff::{Draw, Volume};
     use crate::conformance::drift;
 
-    fn begin(params: QueueingDelayParams, rendering: Rendering) -> QueueingDelay {
-        let surroundings = Surroundings { rendering, ..Surroundings::default() };
-        params.validated().unwrap().begin(&LinkRole::data(surroundings))
+    fn ideal() -> Surroundings {
+        Surroundings { is_ideal: true, ..Surroundings::default() }
+    }
+
+    fn begin(params: QueueingDelayParams, mac: Surroundings) -> QueueingDelay {
+        params.validated().unwrap().begin(&LinkRole::data(mac))
     }
 
     fn view(packets: u64, served: u64) -> LinkView {
@@ -210,7 +213,7 @@ mod tests {
     fn at_rest_the_machine_is_the_fluid_law() {
         for scale in [1.0, 0.1] {
             let params = QueueingDelayParams { scale, ..QueueingDelayParams::qcsma() };
-            let mut law = begin(params, Rendering::Ideal);
+            let mut law = begin(params, ideal());
             (0..2_000).for_each(|_| law.on_update(&view(4, 2))); // 200 packets/s
             let capacity = law.contention.capacity();
             let fluid = scale * aggressiveness(capacity, 4.0 / 200.0);
@@ -225,7 +228,7 @@ mod tests {
     /// `AveR`'s mean step is its filter's drift, `(1 − memory)·(rate − AveR)`: here one packet is served in every second interval.
     #[test]
     fn the_average_follows_the_rate() {
-        let law = begin(QueueingDelayParams::qcsma(), Rendering::Ideal);
+        let law = begin(QueueingDelayParams::qcsma(), ideal());
         let expected = (1.0 - law.params.memory) * (50.0 - law.average_rate);
         let (served, not): (&dyn Fn(&mut QueueingDelay), &dyn Fn(&mut QueueingDelay)) =
             (&|law| law.on_update(&view(4, 1)), &|law| law.on_update(&view(4, 0)));
@@ -235,13 +238,13 @@ mod tests {
     #[test]
     fn on_80211_it_is_a_contention_window() {
         // An exchange of 1332.7 µs is 66.6 slots in the mean: CW = 134.
-        let mut law = begin(QueueingDelayParams::qcsma(), Rendering::Standard);
+        let mut law = begin(QueueingDelayParams::qcsma(), Surroundings::default());
         assert_eq!(law.access().draw, Draw::Slots { window: 133, end_included: true });
         (0..2_000).for_each(|_| law.on_update(&view(1, 4))); // ρ = 750·1/400
         assert_eq!(law.access().draw, Draw::Slots { window: 20, end_included: true });
         // An explicit form holds on any MAC.
         let continuous = QueueingDelayParams { form: Some(BackoffForm::Exponential), ..law.params };
-        let draw = begin(continuous, Rendering::Standard).access().draw;
+        let draw = begin(continuous, Surroundings::default()).access().draw;
         assert!(matches!(draw, Draw::Exponential { slotted: false, .. }));
     }
 
@@ -249,12 +252,12 @@ mod tests {
     fn capacity_may_be_that_of_bits_alone() {
         let bits = QueueingDelayParams { capacity: CapacityUnit::Bits, ..QueueingDelayParams::qcsma() };
         // 1040 bytes at 11 Mb/s: 756 µs.
-        assert!((begin(bits, Rendering::Ideal).contention.capacity() - 11e6 / 8320.0).abs() < 0.01);
+        assert!((begin(bits, ideal()).contention.capacity() - 11e6 / 8320.0).abs() < 0.01);
     }
 
     #[test]
     fn a_link_of_acknowledgements_has_their_capacity_and_no_dummies() {
-        let surroundings = Surroundings { rendering: Rendering::Ideal, ..Surroundings::default() };
+        let surroundings = ideal();
         let data = LinkRole::data(surroundings);
         let exchange = Duration::from_micros(600);
         let packet = crate::backoff::FullPacket { exchange, ..data.packet };
@@ -269,7 +272,7 @@ mod tests {
     #[test]
     fn a_queue_that_nothing_serves_is_as_aggressive_as_numbers_allow() {
         let params = QueueingDelayParams { memory: 0.0, ..QueueingDelayParams::qcsma() };
-        let mut law = begin(params, Rendering::Ideal);
+        let mut law = begin(params, ideal());
         law.on_update(&view(1, 0));
         assert!((law.aggressiveness - AGGRESSIVENESS_MAX).abs() < 1e-12);
         law.on_update(&view(0, 0));

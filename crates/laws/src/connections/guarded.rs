@@ -21,7 +21,9 @@
 //! `α`, `β`, `γ`, `τ` → as in [`iimd`](super::iimd); `n` → `connections`; `k` → `open`.
 //!
 //! # Signals
-//! Those of [`iimd`](super::iimd); the flow's goodput; segments sent, and sent again. Intervals without a delivery change nothing.
+//! The average round-trip time of each interval, of the segments themselves unless [`GuardedParams::samples`] says otherwise: where a
+//! queue is short, probes take room that data need. The flow's goodput; segments sent, and sent again. Intervals without a
+//! delivery change nothing.
 //!
 //! # Deviations
 //! From the paper's form: the trial, the bounds, and that the least round trip is forgotten after `window` and told of changes
@@ -40,7 +42,7 @@
 //! // A policer: 1000 packets in an interval, however many connections there are, and no delay.
 //! let policed = FlowView {
 //!     interval: Duration::from_secs(20),
-//!     round_trip_of_probes: Some(Duration::from_millis(100)),
+//!     round_trip: Some(Duration::from_millis(100)),
 //!     delivered: Volume { packets: 1000, bytes: 1_000_000 },
 //!     sent: 1010,
 //!     retransmitted: 10,
@@ -107,13 +109,13 @@ impl Default for GuardedParams {
             decrease: 0.75,
             threshold: 0.2,
             interval: Duration::from_secs(20),
-            samples: RoundTripSamples::Probes,
+            samples: RoundTripSamples::Segments,
             window: Duration::from_secs(600),
             route_changes: true,
             keep: 0.55,
             rise: 0.15,
             retransmitted_max: 0.2,
-            patience: 8,
+            patience: 16,
             connections_max: 16,
         }
     }
@@ -398,7 +400,7 @@ mod tests {
         let retransmitted = (packets as f64 * share) as u64;
         FlowView {
             interval: Duration::from_secs(20),
-            round_trip_of_probes: Some(Duration::from_millis(ms)),
+            round_trip: Some(Duration::from_millis(ms)),
             delivered: Volume { packets, bytes: packets * 1000 },
             sent: packets + retransmitted,
             retransmitted,
@@ -481,7 +483,9 @@ mod tests {
         run(&mut law, BY_CHANCE, 50);
         let before = law.clone();
         let idle = FlowView { interval: Duration::from_secs(20), ..FlowView::default() };
-        (0..10).for_each(|_| drop(law.on_interval(&idle)));
+        (0..10).for_each(|_| {
+            law.on_interval(&idle);
+        });
         assert_eq!(law, before);
     }
 
@@ -513,8 +517,12 @@ mod tests {
         law.resting = 0;
         let gain = IimdParams::cz06().gain();
         let per_interval = |bit| 20.0 * connections_drift(gain, law.connections, bit);
-        let grow = |law: &mut Guarded| drop(law.on_interval(&see(BY_CHANCE, law.open, 100)));
-        let shrink = |law: &mut Guarded| drop(law.on_interval(&see(BY_CHANCE, law.open, 150)));
+        let grow = |law: &mut Guarded| {
+            law.on_interval(&see(BY_CHANCE, law.open, 100));
+        };
+        let shrink = |law: &mut Guarded| {
+            law.on_interval(&see(BY_CHANCE, law.open, 150));
+        };
         if law.connections + 0.25 < f64::from(law.open) + 0.499 {
             drift(&law, |law| law.connections, &[(1.0, &grow)], per_interval(0.0), 1e-12);
         }

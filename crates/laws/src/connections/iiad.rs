@@ -165,7 +165,9 @@ mod tests {
 
     fn climbed(intervals: u32) -> Iiad {
         let mut law = IiadParams::default().begin(&FlowRole { payload: Bytes::new(1000) });
-        (0..intervals).for_each(|_| drop(see(&mut law, LEAST)));
+        (0..intervals).for_each(|_| {
+            see(&mut law, LEAST);
+        });
         law
     }
 
@@ -174,7 +176,9 @@ mod tests {
         for (average, bit) in [(LEAST, 0.0), (LEAST * 2, 1.0)] {
             let law = climbed(20);
             let per_interval = 20.0 * connections_drift(&law.params, law.connections, bit);
-            let step = |law: &mut Iiad| drop(see(law, average));
+            let step = |law: &mut Iiad| {
+                see(law, average);
+            };
             drift(&law, |law| law.connections, &[(1.0, &step)], per_interval, 1e-12);
         }
     }

@@ -272,10 +272,14 @@ mod tests {
     fn the_mean_step_of_the_machine_is_the_drift() {
         for (average, bit) in [(LEAST, 0.0), (LEAST * 2, 1.0)] {
             let mut law = begin();
-            (0..8).for_each(|_| drop(see(&mut law, LEAST)));
+            (0..8).for_each(|_| {
+                see(&mut law, LEAST);
+            });
             // Per interval of 20 s; α = 1 − β: the decrease (β − 1)n is −αn.
             let per_interval = 20.0 * connections_drift(law.params.gain(), law.connections, bit);
-            let step = |law: &mut Iimd| drop(see(law, average));
+            let step = |law: &mut Iimd| {
+                see(law, average);
+            };
             drift(&law, |law| law.connections, &[(1.0, &step)], per_interval, 1e-12);
         }
     }

@@ -53,7 +53,7 @@ impl HostCosts {
         connections * f64::from(self.memory.count())
     }
 
-    /// [Chen10] eq. (5.46) to (5.48): the processor time of a change of the number of connections \[s\].
+    /// [Chen10] eq. (5.46), (5.47), (5.48): the processor time of a change of the number of connections \[s\].
     pub fn management_s(&self, before: f64, after: f64) -> f64 {
         let opened = (after - before).max(0.0);
         let closed = (before - after).max(0.0);

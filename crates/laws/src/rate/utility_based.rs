@@ -5,7 +5,8 @@
 //! those on its way.
 //!
 //! # Source
-//! [Lee12] section II (L3).
+//! [Lee12] section II (L3). Over the sum of its way's queues it is also the source of [QCSMA] section II-C's classic scheme with
+//! message passing, `x = p/(ε ΣQ)`, eq. (9): `V` is `p/ε` times the frame.
 //!
 //! # Symbols
 //! `V` → [`UtilityBasedParams::utility`]; the frame → [`UtilityBasedParams::frame`]; `q` → [`FlowView::first_backlog`] or
@@ -145,6 +146,18 @@ impl RateLaw for UtilityBased {
 mod tests {
     use super::*;
     use crate::backoff::Volume;
+
+    /// [QCSMA] section II-C: `x = p/(ε ΣQ)` with p = 4 and ε = 40 µs, over 250 packets on the way: 400 packets/s.
+    #[test]
+    fn the_sum_of_the_queues_is_the_price_of_message_passing() {
+        let (weight, epsilon, frame) = (4.0, 40e-6, Duration::from_millis(10));
+        let utility = weight / epsilon * frame.as_secs_f64();
+        let params = UtilityBasedParams { utility, frame, queue: SeenQueue::PathSum };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        let path_backlog = Some(Volume { packets: 250, bytes: 250_000 });
+        let rate = law.on_interval(&FlowView { path_backlog, ..FlowView::default() });
+        assert!((rate.as_bps() as f64 / 8000.0 - weight / (epsilon * 250.0)).abs() < 0.01, "{rate}");
+    }
 
     /// Whatever the queue, a frame's worth of the rate is `V/q` packets.
     #[test]

@@ -3,13 +3,21 @@
 //! The endpoint owns sequence numbers, timers, and what is lost and sent again (Reno's, NewReno's or SACK's recovery); a
 //! law owns the congestion window and answers what each event does to it.
 
+pub mod bbr;
 pub mod cubic;
+mod delivery;
+pub mod fast;
 pub mod quic_tcp;
 pub mod reno;
+pub mod vegas;
 
+pub use bbr::{Bbr, BbrParams};
 pub use cubic::{Cubic, CubicParams};
+pub use delivery::{Delivery, RateSample, Repair};
+pub use fast::{Fast, FastParams};
 pub use quic_tcp::{QuicTcp, QuicTcpParams};
 pub use reno::{Reno, RenoParams};
+pub use vegas::{Vegas, VegasMeasure, VegasParams};
 
 use crate::family::family;
 use evenair_units::{Duration, Instant};
@@ -77,6 +85,12 @@ pub struct Loss {
 pub trait WindowLaw {
     /// The connection starts, or starts again because its SYN was lost: nothing of the past counts.
     fn begin(&mut self, start: &WindowStart);
+    /// Whether the law is told of deliveries, for which the endpoint keeps account of each segment.
+    fn sees_deliveries(&self) -> bool {
+        false
+    }
+    /// What an acknowledgement delivered, told before [`on_ack`](Self::on_ack) to a law that asks for it.
+    fn on_delivery(&mut self, _delivery: &Delivery) {}
     /// An acknowledgement came, of whatever kind.
     fn on_ack(&mut self, acked: &Acked);
     /// Acknowledgements announce a loss: recovery begins.
@@ -85,6 +99,10 @@ pub trait WindowLaw {
     fn on_timeout(&mut self, loss: &Loss);
     /// Recovery without SACK takes so many segments off the window itself (ns-2's NewReno); a law need not follow.
     fn deflate(&mut self, _segments: f64) {}
+    /// The congestion window is in force during recovery, too; else the endpoint spreads the cut over the acknowledgements.
+    fn steers_recovery(&self) -> bool {
+        false
+    }
     /// The congestion window \[segments\].
     fn congestion_window(&self) -> f64;
     /// The slow-start threshold \[segments\].
@@ -106,12 +124,15 @@ family! {
     default None,
     told {
         begin(start: &WindowStart);
+        on_delivery(delivery: &Delivery);
         on_ack(acked: &Acked);
         on_loss(loss: &Loss);
         on_timeout(loss: &Loss);
         deflate(segments: f64);
     }
     asked {
+        sees_deliveries() -> bool;
+        steers_recovery() -> bool;
         congestion_window() -> f64;
         slow_start_threshold() -> f64;
         pacing_gap() -> Option<Duration>;
@@ -123,6 +144,12 @@ family! {
         Cubic(CubicParams => Cubic),
         /// QUIC-TCP ([QCSMA]): so many packets of each flow wait.
         QuicTcp(QuicTcpParams => QuicTcp),
+        /// TCP Vegas: between two bounds of packets that wait.
+        Vegas(VegasParams => Vegas),
+        /// FAST TCP: so many packets of each flow wait.
+        Fast(FastParams => Fast),
+        /// BBR: a model of the path, paced.
+        Bbr(BbrParams => Bbr),
     }
 }
 

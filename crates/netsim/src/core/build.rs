@@ -118,26 +118,31 @@ impl<T: Copy> Core<T> {
     }
 }
 
-/// What a queue carries: its next hop (the first, if there are several), and whether any of it is data.
+/// What a queue carries: its next hop (the first, if there are several), and whether any of it is data, and TCP's.
 #[derive(Clone, Copy, Debug)]
 struct Carries {
     next_hop: u32,
     data: bool,
+    tcp: bool,
 }
 
 /// The queues of the air that the flows need.
 fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
-    let flows = spec.flows.iter().map(|flow| (&flow.path, flow.category));
-    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort));
-    for (path, category) in flows.chain(routes) {
+    let is_tcp = |flow: &FlowSpec| matches!(flow.traffic, Traffic::Tcp(_));
+    let flows = spec.flows.iter().map(|flow| (&flow.path, flow.category, is_tcp(flow)));
+    // What comes from outside may be TCP.
+    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true));
+    for (path, category, tcp) in flows.chain(routes) {
         for hop in path.windows(2) {
             for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], false)] {
                 if wires.contains_key(&(from, to)) || from == BROADCAST {
                     continue;
                 }
                 let key = (from, scope(spec, category, to));
-                keys.entry(key).or_insert(Carries { next_hop: to, data: false }).data |= data;
+                let carries = keys.entry(key).or_insert(Carries { next_hop: to, data: false, tcp: false });
+                carries.data |= data;
+                carries.tcp |= tcp;
             }
         }
     }
@@ -162,7 +167,13 @@ fn transmit_queue(
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
     let packet = largest_packet(spec, carries, rate);
     let surroundings = spec.surroundings;
-    let role = LinkRole { surroundings, category, acknowledgements_only: !carries.data, packet };
+    let role = LinkRole {
+        surroundings,
+        category,
+        acknowledgements_only: !carries.data,
+        packet,
+        carries_tcp: carries.tcp,
+    };
     let mut queue = TransmitQueue {
         law: Some(BackoffHost::new(spec.backoff.begin(&role))),
         ..bare_queue(&spec.queue, full, seed, name, rate)

@@ -3,6 +3,7 @@
 mod connections;
 mod queues;
 mod rated;
+mod relay;
 mod round_trips;
 mod stepping;
 mod tfrc;

@@ -8,7 +8,7 @@ use crate::resolved::{Distance, MacRules, Settings};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
     BackoffLaw, BackoffParams, DcfParams, FullPacket, Holding, LinkRole, PhysicalLayer, Rendering, Scope,
-    Surroundings,
+    Space, Surroundings,
 };
 use evenair_netsim::{MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
@@ -38,7 +38,7 @@ impl Settings {
             Some(distance) => (distance.lengthen(timing, longest)?, Rules::standard()),
             None => (timing.ns2(), Rules::ns2()),
         };
-        let timing = if self.contends_by_category() { timing.qos() } else { timing };
+        let timing = if self.is_qos() { timing.qos() } else { timing };
         let timing = MacTiming { sensing_delay: common.sensing_delay.0, ..timing };
         let rules = Rules {
             rts_threshold: common.rts_threshold.map(|size| size.0),
@@ -64,11 +64,11 @@ impl Settings {
         };
         Surroundings {
             physical_layer: self.mac.phy().map_or(PhysicalLayer::Dsss, |phy| phy.standard.layer()),
-            rendering: match (mac, self.preset) {
-                (MacSpec::Ideal, _) => Rendering::Ideal,
-                (_, Preset::Standard) => Rendering::Standard,
-                (_, Preset::Ns2) => Rendering::Ns2,
+            rendering: match self.preset {
+                Preset::Standard => Rendering::Standard,
+                Preset::Ns2 => Rendering::Ns2,
             },
+            is_ideal: *mac == MacSpec::Ideal,
             slot,
             packet,
             holding,
@@ -77,8 +77,9 @@ impl Settings {
 
     /// The back-off law, complete, where its MAC is.
     pub(super) fn backoff(&self, surroundings: &Surroundings) -> Result<BackoffParams, Mistake> {
-        if self.contends_by_category() && (self.mac.is_ideal() || self.preset == Preset::Ns2) {
-            return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
+        if self.is_qos() && (self.mac.is_ideal() || self.preset == Preset::Ns2) {
+            let key = if self.contends_by_category() { "backoff.law" } else { "backoff.execution" };
+            return Err(Mistake::at(key, "categories and TXOPs need 802.11 by the standard"));
         }
         if let BackoffParams::Dcf(DcfParams { window_min: Some(0), .. }) = self.backoff
             && self.preset == Preset::Ns2
@@ -93,6 +94,12 @@ impl Settings {
     fn contends_by_category(&self) -> bool {
         let anywhere = LinkRole::data(Surroundings::default());
         self.backoff.begin(&anywhere).scope() == Scope::Category
+    }
+
+    /// Whether the back-off law has the spaces and TXOPs of 802.11e.
+    fn is_qos(&self) -> bool {
+        let anywhere = LinkRole::data(Surroundings::default());
+        matches!(self.backoff.begin(&anywhere).space(), Space::Aifs { .. })
     }
 }
 

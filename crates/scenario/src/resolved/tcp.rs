@@ -22,9 +22,9 @@ impl TcpTable {
             None if ns2 => Window::Law(RenoParams::default().into()),
             None => Window::Law(CubicParams::default().into()),
         };
-        // Today's endpoints are CUBIC's; who asks for Reno or NewReno means those of the papers, whose acknowledgements
+        // Today's endpoints are CUBIC's and BBR's; who asks for Reno or NewReno means those of the papers, whose acknowledgements
         // are neither selective nor delayed.
-        let today = matches!(window, Window::Law(WindowParams::Cubic(_)));
+        let today = matches!(window, Window::Law(WindowParams::Cubic(_) | WindowParams::Bbr(_)));
         let sack = self.sack.unwrap_or(today);
         let rack = self.rack.unwrap_or(sack && !ns2);
         let packets = |given: Option<PacketCount>, default: u32| given.unwrap_or(PacketCount(default));

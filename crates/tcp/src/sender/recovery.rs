@@ -9,6 +9,9 @@ impl Sender {
     /// One more acknowledgement that moves nothing.
     pub(super) fn handle_duplicate(&mut self, now: Instant) {
         let (in_recovery, flight) = (self.phase == Phase::Recovery, self.outstanding());
+        if let Some(account) = &mut self.account {
+            account.on_duplicate();
+        }
         self.tell(now, &Acked { in_recovery, flight, ..Acked::default() });
         if in_recovery {
             self.inflation += 1.0; // RFC 5681 section 3.2 step 4
@@ -18,6 +21,7 @@ impl Sender {
         // RFC 6582 section 3.2 step 2: a loss that was dealt with is not found again.
         if self.duplicates == DUPLICATE_THRESHOLD && (self.recover == 0 || self.oldest > self.recover) {
             self.begin_recovery(now);
+            self.count_lost(1);
             self.inflation = f64::from(DUPLICATE_THRESHOLD); // RFC 5681 section 3.2 step 3
             self.retransmit = true;
         }

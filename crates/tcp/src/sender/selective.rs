@@ -39,6 +39,7 @@ impl Sender {
             self.phase = Phase::Open;
         }
         let found = self.detect(now);
+        self.count_lost(found.lost);
         let begins = match self.phase {
             Phase::Open => self.scoreboard.lost() > 0,
             Phase::Recovery => false,
@@ -68,8 +69,12 @@ impl Sender {
     fn take_news(&mut self, now: Instant, ack: &Segment) -> News {
         let mut news = News::default();
         let (rack, least) = (&mut self.rack, self.min_round_trip);
+        let account = &mut self.account;
         let mut arrival = |number: u32, mark: Mark| {
             news.delivered += 1;
+            if let Some(account) = account {
+                account.on_arrival(number);
+            }
             rack.on_arrival(now, number, mark, least);
             if !mark.repeated {
                 news.round_trip.get_or_insert(now.since(mark.sent));
@@ -83,6 +88,9 @@ impl Sender {
             }
         }
         self.scoreboard.update(ack.number, &ack.sack, arrival);
+        if let Some(account) = &mut self.account {
+            account.advance(ack.number);
+        }
         self.advance_to(now, ack.number);
         if news.ambiguous {
             news.round_trip = None;
@@ -118,8 +126,8 @@ impl Sender {
             return Some(self.send_again(now, 0));
         }
         let window = match self.phase {
-            Phase::Recovery => self.prr.window(),
-            Phase::Open | Phase::Loss => self.law.congestion_window() as u32,
+            Phase::Recovery if !self.law.steers_recovery() => self.prr.window(),
+            Phase::Open | Phase::Loss | Phase::Recovery => self.law.congestion_window() as u32,
         };
         if self.scoreboard.pipe() >= window.min(self.params.receiver_window) {
             self.window_limited = true;
@@ -155,7 +163,8 @@ impl Sender {
     pub(super) fn lose_all(&mut self, now: Instant) {
         let (by_time, rack) = (self.params.rack, self.rack);
         let recent = |mark| by_time && !rack.left(now, mark, Duration::ZERO).is_zero();
-        self.scoreboard.lose_where(|offset, mark| offset == 0 || !recent(mark));
+        let lost = self.scoreboard.lose_where(|offset, mark| offset == 0 || !recent(mark));
+        self.count_lost(lost);
         self.retransmit = true;
         self.probe = None;
     }
@@ -163,6 +172,7 @@ impl Sender {
     /// Doubtful segments have become lost ones.
     pub(super) fn on_reordering_timer(&mut self, now: Instant) {
         let found = self.detect(now);
+        self.count_lost(found.lost);
         if found.lost > 0 && self.phase != Phase::Recovery {
             self.recover_selectively(now);
         }

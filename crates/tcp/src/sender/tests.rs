@@ -4,7 +4,7 @@ mod told;
 
 use super::*;
 use crate::{AckPolicy, Receiver};
-use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};
+use evenair_laws::window::{BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, VegasParams};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -458,6 +458,9 @@ proptest! {
             Just(WindowParams::from(RenoParams {})),
             Just(CubicParams::rfc9438().into()),
             Just(QuicTcpParams { target: 5.0, ..QuicTcpParams::qcsma() }.into()),
+            Just(VegasParams::linux().into()),
+            Just(FastParams { alpha: 5.0, ..FastParams::published() }.into()),
+            Just(BbrParams::linux().into()),
         ],
         timestamps in any::<bool>(),
         handshake in any::<bool>(),

@@ -144,10 +144,10 @@ fn a_wire_that_becomes_shorter_keeps_packets_in_order() {
     assert_conserved(&result);
 }
 
-/// Mean connections over the second half of a run in which the path changes at 1000 s.
+/// Mean connections from 2400 s on, of a path that changes at 1000 s.
 fn after_the_change(law: impl Into<ConnectionParams>, from_ms: u64, to_ms: u64) -> f64 {
     let spec = changing(losing(flow(1_000, from_ms, 1000, law), 0.03), 1000, to_ms);
-    let result = Network::run(&spec, seconds(1, 1200, 1200));
+    let result = Network::run(&spec, seconds(1, 2400, 1200));
     result.flows[0].connections
 }
 
@@ -169,6 +169,29 @@ fn a_longer_path_is_congestion_for_ever_unless_it_is_learnt_anew() {
 }
 
 #[test]
+fn it_climbs_and_falls_in_the_times_of_section_iv_c() {
+    use evenair_laws::connections::iimd::sawtooth;
+    // A wide wire with losses is never full; from 1500 s on it is twice as long, which the law takes for congestion.
+    let law = IimdParams::cz06();
+    let spec = changing(losing(flow(100_000, 50, 10_000, law), 0.03), 1500, 100);
+    let open = Network::run(&spec, seconds(1, 0, 2000)).series.unwrap().flows.remove(0).connections;
+    let first = |from: usize, reached: &dyn Fn(f64) -> bool| {
+        from + open[from..].iter().position(|&n| reached(n)).expect("it is reached")
+    };
+    let [two, five] = [2.0, 5.0].map(|n| first(0, &|open| open >= n));
+    let climb_s = (five - two) as f64;
+    // n is rounded: the second connection opens at 1.5, the fifth at 4.5.
+    let predicted_s = sawtooth::climb_s(&law, 1.5, 4.5);
+    assert!((climb_s / predicted_s - 1.0).abs() < 0.1, "{climb_s} {predicted_s}");
+    let peak = open[1499];
+    let falls = first(1500, &|n| n < peak);
+    let fallen = first(falls, &|n| n <= 2.0);
+    // Steps of 20 s: the last n above 1.5·β and the first below 2.5 lie one apart.
+    let (fall_s, predicted_s) = ((fallen - falls) as f64, sawtooth::fall_s(&law, peak, 2.5));
+    assert!((fall_s - predicted_s).abs() <= 20.0, "{fall_s} {predicted_s}");
+}
+
+#[test]
 fn n_connections_over_a_lossy_wire_are_n_times_the_square_root_law() {
     for (n, loss) in [(1, 0.005), (4, 0.005), (8, 0.002)] {
         let spec = losing(flow(100_000, 50, 10_000, FixedParams { connections: n }), loss);
@@ -182,15 +205,15 @@ fn n_connections_over_a_lossy_wire_are_n_times_the_square_root_law() {
 
 #[test]
 fn without_delay_the_paper_opens_ever_more_and_the_guard_none() {
-    // A queue of two packets at 500 kb/s: 32 ms at most of 200 ms, less than a fifth.
+    // A queue of four packets at 500 kb/s of 200 ms: on average less than a fifth of them.
     let run = |law: ConnectionParams| {
-        let result = Network::run(&flow(500, 100, 2, law), seconds(1, 600, 1200));
+        let result = Network::run(&flow(500, 100, 4, law), seconds(1, 600, 1200));
         (result.flows[0].connections, result.flows[0].goodput_pps)
     };
     let (paper, _) = run(IimdParams::cz06().into());
     let (guarded, goodput) = run(GuardedParams::default().into());
     let (_, one) = run(FixedParams { connections: 1 }.into());
     assert!(paper > 3.0, "{paper}");
-    assert!(guarded < 2.0 && guarded < 0.6 * paper, "{guarded}");
+    assert!(guarded < 1.3, "{guarded}");
     assert!(goodput > 0.95 * one, "{goodput} {one}");
 }

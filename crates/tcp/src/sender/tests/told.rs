@@ -2,13 +2,16 @@
 
 use super::*;
 use evenair_laws::OwnLaw;
-use evenair_laws::window::OwnWindow;
+use evenair_laws::window::{Delivery, OwnWindow, Repair};
 use std::sync::{Arc, Mutex};
 
 /// A window of ten segments that writes down what it is told.
 #[derive(Clone, Debug, Default)]
 struct Witness {
     told: Arc<Mutex<Vec<Acked>>>,
+    deliveries: Arc<Mutex<Vec<Delivery>>>,
+    asks: bool,
+    steers: bool,
     gap: Option<Duration>,
 }
 
@@ -22,6 +25,15 @@ impl WindowLaw for Witness {
     fn begin(&mut self, _: &WindowStart) {}
     fn on_ack(&mut self, acked: &Acked) {
         self.told.lock().unwrap().push(*acked);
+    }
+    fn sees_deliveries(&self) -> bool {
+        self.asks
+    }
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        self.deliveries.lock().unwrap().push(*delivery);
+    }
+    fn steers_recovery(&self) -> bool {
+        self.steers
     }
     fn on_loss(&mut self, _: &Loss) {}
     fn on_timeout(&mut self, _: &Loss) {}
@@ -136,4 +148,56 @@ fn segments_are_paced_if_the_law_says_so() {
     sender.handle_reply(at(100), ack(3));
     assert_eq!(send_all(&mut sender, at(100)), [10]);
     assert_eq!(send_all(&mut sender, at(107)), [11]);
+}
+
+/// Ten segments leave at once; of the acknowledgements in between one tells of a loss.
+#[test]
+fn a_law_that_asks_is_told_what_was_delivered_and_how_fast() {
+    let witness = Witness { asks: true, ..Witness::default() };
+    let mut sender = witness.sender(params(Recovery::Sack));
+    assert_eq!(send_all(&mut sender, at(0)).len(), 10);
+    sender.handle_reply(at(100), ack(1));
+    assert_eq!(send_all(&mut sender, at(100)), [10]);
+    sender.handle_reply(at(110), sack(1, &[(2, 3)]));
+    send_all(&mut sender, at(110));
+    sender.handle_reply(at(120), sack(1, &[(2, 6)])); // three beyond the hole
+    sender.handle_reply(at(220), ack(11));
+    let told = witness.deliveries.lock().unwrap().clone();
+    let counts = |d: &Delivery| (d.segments, d.total, d.lost, d.flight_before, d.flight, d.repair);
+    let expected =
+        [(1, 1, 0, 10, 9, Repair::None), (1, 2, 0, 10, 9, Repair::None), (3, 5, 1, 10, 6, Repair::Recovery)];
+    assert_eq!(told[..3].iter().map(counts).collect::<Vec<_>>(), expected);
+    assert_eq!(told[0].round_trip, Some(Duration::from_millis(100)));
+    let rate = told[2].rate.unwrap();
+    assert_eq!((rate.before, rate.segments, rate.interval), (0, 5, Duration::from_millis(120)));
+    // The tenth left when one had arrived, at 100 ms.
+    let rate = told[3].rate.unwrap();
+    assert_eq!((rate.before, rate.interval), (1, Duration::from_millis(120)));
+    assert_eq!(told[3].repair, Repair::Recovery, "what was sent later is not acknowledged yet");
+}
+
+#[test]
+fn who_steers_recovery_has_its_window_at_once() {
+    for (steers, sent) in [(true, 4), (false, 2)] {
+        let mut sender = Witness { steers, ..Witness::default() }.sender(params(Recovery::Sack));
+        send_all(&mut sender, at(0));
+        sender.handle_reply(at(120), sack(0, &[(1, 4)]));
+        // Three have arrived and one is lost: six are under way of ten, or half of three go out.
+        assert_eq!(send_all(&mut sender, at(120)).len(), sent);
+    }
+}
+
+#[test]
+fn duplicates_without_sack_are_deliveries_too() {
+    let witness = Witness { asks: true, ..Witness::default() };
+    let mut sender = witness.sender(params(Recovery::NewReno));
+    send_all(&mut sender, at(0));
+    for ms in [100, 101, 102, 103] {
+        sender.handle_reply(at(ms), ack(0));
+    }
+    sender.handle_reply(at(200), ack(5));
+    let told = witness.deliveries.lock().unwrap().clone();
+    let totals: Vec<_> = told.iter().map(|d| (d.total, d.flight)).collect();
+    assert_eq!(totals, [(1, 9), (2, 8), (3, 7), (4, 6), (5, 5)]);
+    assert_eq!((told[3].repair, told[4].lost_total), (Repair::Recovery, 1));
 }

@@ -1,0 +1,69 @@
+//! What laws that watch rates and delays learn with each acknowledgement: what arrived and what was lost, the round trip of
+//! the segment sent last, and how fast the network delivers (delivery-rate samples).
+
+use evenair_units::{Duration, Instant};
+
+/// What the endpoint is repairing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Repair {
+    /// Nothing.
+    #[default]
+    None,
+    /// What acknowledgements told to be lost (fast recovery).
+    Recovery,
+    /// What a time-out gave up.
+    Timeout,
+}
+
+/// An acknowledgement as a law sees it that asks for deliveries ([`WindowLaw::sees_deliveries`](super::WindowLaw)).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Delivery {
+    /// When it came.
+    pub now: Instant,
+    /// Segments that it reports to have arrived and none did before.
+    pub segments: u32,
+    /// Segments that have arrived in all, these among them.
+    pub total: u64,
+    /// Segments that were found lost with it.
+    pub lost: u32,
+    /// Segments that were found lost in all, with whatever event.
+    pub lost_total: u64,
+    /// Segments thought to be in the network before it came.
+    pub flight_before: u32,
+    /// Segments thought to be in the network now.
+    pub flight: u32,
+    /// What the endpoint is repairing now.
+    pub repair: Repair,
+    /// Round-trip time of the segment sent last of those that it reports; none, if a repetition makes it ambiguous.
+    pub round_trip: Option<Duration>,
+    /// The smoothed round-trip time, once there is one.
+    pub smoothed: Option<Duration>,
+    /// What it reports was sent after all before had been acknowledged.
+    pub after_idle: bool,
+    /// When the next segment may leave, of a law that paces; past, if it may leave now.
+    pub paced_until: Instant,
+    /// How fast the network delivered, if that can be told.
+    pub rate: Option<RateSample>,
+}
+
+/// How fast the network delivered while the segment was under way that was sent last of those acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateSample {
+    /// Segments that had arrived in all when it was sent.
+    pub before: u64,
+    /// Segments that have arrived since.
+    pub segments: u64,
+    /// What they took: the longer one of the times in which they were sent, and acknowledged.
+    pub interval: Duration,
+    /// The application, not the network, may have been what limited the sender.
+    pub application_limited: bool,
+}
+
+impl RateSample {
+    /// Segments per second.
+    pub fn rate_pps(&self) -> f64 {
+        // An interval takes time: a nanosecond at least.
+        self.segments as f64 / self.interval.as_secs_f64().max(1e-9)
+    }
+}
