@@ -5,3 +5,4 @@ mod fingerprints;
 mod kernel;
 mod languages;
 mod quick;
+mod windows;
