@@ -15,13 +15,19 @@ pub enum Shape {
     Uniform,
     /// Always the mean.
     Fixed,
+    /// Of holding times only: packets back to back, as many as the mean asks for.
+    Span,
 }
 
-/// The mean holding time.
+/// The mean holding time; the mean back-off, where it is the holding time that the exponent makes longer.
 const HOLDING: Duration = Duration::from_micros(1000);
 
+/// A packet's airtime: two and a half of them are a holding time.
+const PACKET: Duration = Duration::from_micros(400);
+
 /// Share of time in which each link transmits, link `l` backing off for `exp(−exponents[l])` of a holding time on
-/// average; measured in `batches` equal parts of `batch` each, after one more that is thrown away.
+/// average; measured in `batches` equal parts of `batch` each, after one more that is thrown away. With holding times that span
+/// packets it is they that the exponent makes longer.
 pub fn shares(
     graph: &ConflictGraph,
     exponents: &[f64],
@@ -31,17 +37,18 @@ pub fn shares(
     batch: Duration,
     seed: u64,
 ) -> Vec<Vec<f64>> {
-    let holding = match holding {
-        Shape::Exponential => Holding::Exponential(HOLDING),
-        Shape::Uniform => Holding::Uniform(HOLDING),
-        Shape::Fixed => Holding::Fixed(HOLDING),
-    };
     let links = exponents.iter().enumerate().map(|(l, &exponent)| {
-        let mean = HOLDING.mul_f64(libm::exp(-exponent));
+        let shorter = HOLDING.mul_f64(libm::exp(-exponent));
+        let (holding, mean) = match holding {
+            Shape::Exponential => (Holding::Exponential(HOLDING), shorter),
+            Shape::Uniform => (Holding::Uniform(HOLDING), shorter),
+            Shape::Fixed => (Holding::Fixed(HOLDING), shorter),
+            Shape::Span => (Holding::Span(HOLDING.mul_f64(libm::exp(exponent))), HOLDING),
+        };
         let draw = match backoff {
             Shape::Exponential => Draw::Exponential { mean, slotted: false },
             Shape::Uniform => Draw::Uniform { mean },
-            Shape::Fixed => Draw::Fixed { mean },
+            Shape::Fixed | Shape::Span => Draw::Fixed { mean },
         };
         let access = Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame, holding };
         (l as u32, access, Stream::named(seed, &format!("link {l}"), "backoff"))
@@ -49,7 +56,8 @@ pub fn shares(
     let mut air = IdealAir::new(graph.clone(), links.collect());
     let (mut queue, mut out) = (Queue::<Wake>::new(), Effects::default());
     let mode = Mode::at(Rate::from_kbps(8_000));
-    let head = Head { to: 0, size: Bytes::new(1000), mode, packet: PacketId::NONE };
+    let size = Bytes::new((PACKET.as_nanos() / 1000) as u32); // a byte a microsecond
+    let head = Head { to: 0, size, mode, packet: PacketId::NONE };
     for l in 0..exponents.len() as u32 {
         air.offer(Instant::ZERO, l, head, &mut out);
     }
@@ -62,20 +70,19 @@ pub fn shares(
             queue.push(at, wake.phase(), wake);
         }
         let Some((now, wake)) = queue.pop().filter(|(now, _)| *now < end) else { break };
-        let was_waiting = matches!(wake, Wake::IdealAccess(..));
         if let Wake::IdealEnd(l) = wake {
             let index = (now.since(Instant::ZERO).as_nanos() / batch.as_nanos()) as usize;
             time[index][l as usize] += now.since(since[l as usize]).as_secs_f64();
         }
         air.wake(now, wake, &mut out);
-        for (_, wake) in &out.wakes {
-            if let (true, Wake::IdealEnd(l)) = (was_waiting, wake) {
-                since[*l as usize] = now; // its countdown ended and it transmits
-            }
-        }
         for up in std::mem::take(&mut out.up) {
             if let Up::Done { by, .. } = up {
                 air.offer(now, by, head, &mut out);
+            }
+        }
+        for (_, wake) in &out.wakes {
+            if let Wake::IdealEnd(l) = wake {
+                since[*l as usize] = now; // it begins to transmit
             }
         }
     }

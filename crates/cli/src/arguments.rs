@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Study(StudyOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),
+    /// List what there is: laws with their parameters and where they may be used, studies, scenarios
+    List(ListOptions),
     /// Print the JSON Schema of the scenario language, for editors
     Schema,
 }
@@ -234,7 +236,7 @@ pub(crate) enum RegionName {
     The exit code says whether the studies ran, not whether their claims hold."
 )]
 pub(crate) struct StudyOptions {
-    /// Ids such as chen10/fig-4-2; none lists what there is
+    /// Ids such as chen10/fig-4-2; none lists what there is, as `evenair list studies` does
     #[arg(value_name = "ID", conflicts_with = "all")]
     pub(crate) ids: Vec<String>,
     /// Every study
@@ -262,6 +264,34 @@ pub(crate) struct StudyOptions {
     /// Where results go
     #[arg(long, value_name = "DIR", default_value = "evenair-results")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair list laws\n  \
+    evenair list laws connections\n  \
+    evenair list laws cubic --json\n  \
+    evenair list studies chen10")]
+pub(crate) struct ListOptions {
+    /// What is listed
+    #[arg(value_enum)]
+    pub(crate) what: Listed,
+    /// A law or a family of laws; of studies and scenarios, a part of their ids
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Listed {
+    /// Every law of every family: its paper, its parameters, where it may be used
+    Laws,
+    /// Every study that is built in
+    Studies,
+    /// Every scenario that is built in
+    Scenarios,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! What each command does.
 
-use crate::arguments::{DemoOptions, RunOptions, ShowOptions, StudyOptions};
+use crate::arguments::{DemoOptions, ListOptions, Listed, RunOptions, ShowOptions, StudyOptions};
+use crate::list;
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail};
@@ -123,11 +124,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let ids: Vec<String> =
         if options.all { evenair_study::study_ids().map(Into::into).collect() } else { options.ids.clone() };
     if ids.is_empty() {
-        let mut rows = Vec::new();
-        for id in evenair_study::study_ids() {
-            rows.push(vec![format!("{id:20} {}", Study::builtin(id)?.title)]);
-        }
-        return print(&format!("Studies (evenair study ID, or --all):\n{}", text::columns(&rows)));
+        return list::list(&ListOptions { what: Listed::Studies, name: None, json: options.json });
     }
     // A misspelt id must not cost the studies before it.
     for id in &ids {

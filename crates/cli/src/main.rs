@@ -4,6 +4,7 @@
 
 mod arguments;
 mod commands;
+mod list;
 mod progress;
 mod text;
 mod theory;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Compare(options) => theory::compare(options),
         Command::Study(options) => commands::study(options),
         Command::Show(options) => commands::show(options),
+        Command::List(options) => list::list(options),
         Command::Schema => commands::schema(),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };

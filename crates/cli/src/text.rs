@@ -26,6 +26,27 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// A text in lines of a width at most, where words allow; the first begins with `head`, the others are as far in.
+pub(crate) fn wrapped(head: &str, text: &str, width: usize) -> String {
+    let indent = head.chars().count();
+    let mut lines = vec![head.to_string()];
+    let mut used = indent;
+    for word in text.split_whitespace() {
+        let size = word.chars().count();
+        let line = lines.last_mut().expect("there is a line");
+        if used > indent && used + 1 + size > width {
+            lines.push(" ".repeat(indent) + word);
+            used = indent + size;
+            continue;
+        }
+        let gap = usize::from(used > indent);
+        *line += &" ".repeat(gap);
+        *line += word;
+        used += gap + size;
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
 pub(crate) fn number(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
@@ -125,41 +146,7 @@ fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> Stri
 pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     let first = &runs[0];
     let mean = |of: &dyn Fn(&RunRecord) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
-    let mut head =
-        vec!["flow", "packets/s", "kb/s", "RTT [ms]", "connections", "cwnd", "repeated", "time-outs"];
-    let datagrams = first.flows.iter().any(|flow| flow.offered_pps.is_some());
-    if datagrams {
-        head.extend(["offered/s", "delay [ms]", "jitter [ms]"]);
-    }
-    let mut rows = vec![row(&head)];
-    for (i, flow) in first.flows.iter().enumerate() {
-        let dash = || "–".to_string();
-        // A value that not every flow has: of TCP, or of datagrams.
-        let some = |of: &dyn Fn(&FlowResult) -> Option<f64>, scale: f64| {
-            of(flow).map_or_else(dash, |_| number(mean(&|r| of(&r.flows[i]).unwrap_or(0.0)) * scale))
-        };
-        let tcp = |of: &dyn Fn(&FlowResult) -> f64| {
-            if flow.offered_pps.is_some() { dash() } else { number(mean(&|r| of(&r.flows[i]))) }
-        };
-        let mut cells = vec![
-            flow.flow.clone(),
-            number(mean(&|r| r.flows[i].goodput_pps)),
-            number(mean(&|r| r.flows[i].goodput_bps / 1e3)),
-            some(&|f| f.round_trip_s, 1e3),
-            tcp(&|f| f.connections),
-            tcp(&|f| f.congestion_window),
-            tcp(&|f| f.retransmitted as f64),
-            tcp(&|f| f.timeouts as f64),
-        ];
-        if datagrams {
-            cells.extend([
-                some(&|f| f.offered_pps, 1.0),
-                some(&|f| f.delay_s, 1e3),
-                some(&|f| f.jitter_s, 1e3),
-            ]);
-        }
-        rows.push(cells);
-    }
+    let mut rows = flow_rows(runs);
     let total = mean(&|r| r.flows.iter().map(|f| f.goodput_pps).sum());
     let total_kbps = mean(&|r| r.flows.iter().map(|f| f.goodput_bps / 1e3).sum());
     rows.push(vec!["total".into(), number(total), number(total_kbps)]);
@@ -203,6 +190,57 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
         text.push_str(&ledger_table(first));
     }
     text
+}
+
+/// A column that only some flows have: its headline, what it holds, and what that is multiplied by.
+type Optional = (&'static str, fn(&FlowResult) -> Option<f64>, f64);
+
+/// Columns that are left out where no flow has them.
+const OPTIONAL: [Optional; 9] = [
+    ("offered/s", |f| f.offered_pps, 1.0),
+    ("delay [ms]", |f| f.delay_s, 1e3),
+    ("jitter [ms]", |f| f.jitter_s, 1e3),
+    ("probes' RTT [ms]", |f| f.probes?.round_trip_s, 1e3),
+    ("of bytes", |f| Some(f.probes?.share), 1.0),
+    ("resequencing [ms]", |f| Some(f.resequencing?.delay_s), 1e3),
+    ("longest [ms]", |f| Some(f.resequencing?.delay_s_max), 1e3),
+    ("buffer", |f| Some(f.resequencing?.buffer), 1.0),
+    ("most", |f| Some(f.resequencing?.buffer_max as f64), 1.0),
+];
+
+/// The table of flows, means over seeds, with its head.
+fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
+    let first = &runs[0];
+    let mean = |of: &dyn Fn(&RunRecord) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let mut head =
+        vec!["flow", "packets/s", "kb/s", "RTT [ms]", "connections", "cwnd", "repeated", "time-outs"];
+    let shown = |(_, of, _): &&Optional| first.flows.iter().any(|flow| of(flow).is_some());
+    let optional: Vec<&Optional> = OPTIONAL.iter().filter(shown).collect();
+    head.extend(optional.iter().map(|(headline, ..)| headline));
+    let mut rows = vec![row(&head)];
+    for (i, flow) in first.flows.iter().enumerate() {
+        let dash = || "–".to_string();
+        // A value that not every flow has: of TCP, or of datagrams.
+        let some = |of: fn(&FlowResult) -> Option<f64>, scale: f64| {
+            of(flow).map_or_else(dash, |_| number(mean(&|r| of(&r.flows[i]).unwrap_or(0.0)) * scale))
+        };
+        let tcp = |of: &dyn Fn(&FlowResult) -> f64| {
+            if flow.offered_pps.is_some() { dash() } else { number(mean(&|r| of(&r.flows[i]))) }
+        };
+        let mut cells = vec![
+            flow.flow.clone(),
+            number(mean(&|r| r.flows[i].goodput_pps)),
+            number(mean(&|r| r.flows[i].goodput_bps / 1e3)),
+            some(|f| f.round_trip_s, 1e3),
+            tcp(&|f| f.connections),
+            tcp(&|f| f.congestion_window),
+            tcp(&|f| f.retransmitted as f64),
+            tcp(&|f| f.timeouts as f64),
+        ];
+        cells.extend(optional.iter().map(|(_, of, scale)| some(*of, *scale)));
+        rows.push(cells);
+    }
+    rows
 }
 
 /// Where each queue's time went, in the first run.
@@ -278,6 +316,13 @@ mod tests {
     fn columns_line_up() {
         let rows = vec![row(&["a", "1"]), row(&["long", "1000"])];
         assert_eq!(columns(&rows), "  a        1\n  long  1000\n");
+    }
+
+    #[test]
+    fn long_texts_wrap_between_words() {
+        assert_eq!(wrapped("  a  ", "one two three", 12), "  a  one two\n     three\n");
+        assert_eq!(wrapped("  ", "unbreakable", 4), "  unbreakable\n");
+        assert_eq!(wrapped("  key  ", "", 80), "  key\n");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use evenair_fluid::models::{
     RoundTrip,
 };
 use evenair_fluid::{Equilibrium, Method, Model, Options, integrate};
-use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
+use evenair_laws::backoff::UtilityQueue;
+use evenair_laws::connections::{DelayPriceParams, UtilityParams};
 use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Flow, Problem, ProductForm, Utility, Wire};
 use evenair_topology::ConflictGraph;
@@ -23,6 +24,7 @@ fn four_links() -> RenoOverCsma {
         form: ProductForm::new(&topology_a()).unwrap(),
         wires: Vec::new(),
         ways: (0..4).map(way).collect(),
+        losses: vec![0.0; 4],
         step: 0.1,
         beta: 200.0,
         aggressiveness_max: f64::INFINITY,
@@ -60,7 +62,7 @@ fn three_links(queue: Queue) -> OptimalCsma {
     let graph = ConflictGraph::from_edges(3, &[(0, 1), (1, 2)]);
     let way = |l: usize| Way { air: vec![(l, 1.0)], wires: Vec::new(), round_trip_s: 0.0 };
     let form = ProductForm::new(&graph).unwrap();
-    let law = VirtualQueueParams::lee12();
+    let law = UtilityQueue::lee12();
     OptimalCsma { form, ways: (0..3).map(way).collect(), law, capacity: 4.0, queue }
 }
 
@@ -114,6 +116,7 @@ fn random_case(lines: &[Vec<&str>]) -> (RenoOverCsma, Vec<f64>) {
         form: ProductForm::new(&topology_a()).unwrap(),
         wires: of("wires"),
         ways: lines.iter().filter(|words| words[0] == "flow").map(way).collect(),
+        losses: vec![0.0; lines.iter().filter(|words| words[0] == "flow").count()],
         step: laws[1],
         beta: laws[2],
         aggressiveness_max: laws[3],
@@ -179,6 +182,61 @@ fn reno_over_adaptive_csma_reaches_the_optimum_of_mp() {
         assert!(pair[1] <= pair[0] * (1.0 + 1e-6) + 1e-12, "{pair:?}");
     }
     assert!(values[0] > 1.0 && values[500] < 1e-9, "{} {}", values[0], values[500]);
+}
+
+/// MP's solution on topology a with a flow's utility in the place of −2/x.
+fn optimum_of_mp(utility: &Utility) -> Vec<f64> {
+    let flows = (0..4).map(|l| Flow::over(utility.clone(), &[l])).collect();
+    let problem = Problem { air: topology_a(), flows, beta: Some(200.0), ..Problem::default() };
+    let best = problem.solve().unwrap();
+    best.rates.iter().map(|x| x * 532.0).chain(best.prices).collect()
+}
+
+/// [Chen10] section 7.2: connections by the delay's price rest at MP's optimum whatever the channels lose, from wherever they
+/// start; `n = kT` does so without losses only.
+#[test]
+fn the_delays_price_leads_to_mp_whatever_is_lost() {
+    let optimum = optimum_of_mp(&Utility::inverse(2.0 * (10.0 / 532.0) * (10.0 / 532.0)));
+    let law = DelayPriceParams { per_packet: 0.1 / 532.0, ..DelayPriceParams::chen10() };
+    for losses in [[0.0; 4], [0.01; 4], [0.1, 0.0, 0.05, 0.02], [0.0, 0.1, 0.0, 0.0], [0.1; 4]] {
+        let mut model = RenoOverCsma {
+            connections: Connections::DelayPrice(law),
+            round_trip: RoundTrip::Queueing,
+            losses: losses.to_vec(),
+            ..four_links()
+        };
+        model.ways.iter_mut().for_each(|way| way.round_trip_s = 0.01);
+        for (rate, price, connections) in [(10.0, 0.0, 1.0), (400.0, 0.02, 60.0), (1.0, 0.01, 5.0)] {
+            let start = [vec![rate; 4], vec![price; 4], vec![connections; 4]].concat();
+            let trajectory = integrate(&model, &start, model.horizon_s(), Options::default()).unwrap();
+            assert_close(&trajectory.last()[..8], &optimum, 1e-3);
+            let rest = Equilibrium::near(&model, trajectory.last()).unwrap();
+            assert_close(&rest.state[..8], &optimum, 1e-6);
+            assert!(rest.is_stable(), "{losses:?}: {:?}", rest.eigenvalues);
+            // n = kT·√((r + ε)/r)
+            let view = model.view(&rest.state);
+            let needed = (0..4).map(|s| {
+                10.0 * view.round_trips_s[s] * ((optimum[4 + s] + losses[s]) / optimum[4 + s]).sqrt()
+            });
+            assert_close(&view.connections, &needed.collect::<Vec<_>>(), 1e-5);
+        }
+    }
+    let parent = RenoOverCsma { losses: vec![0.1; 4], ..four_links() };
+    let rest = integrate(&parent, &parent.start(), 300.0, Options::default()).unwrap();
+    // 2k²/x² ≥ ε: no more than k·√(2/ε), whatever the links could carry.
+    assert!(rest.last()[..4].iter().all(|x| *x < 10.0 * 20f64.sqrt()), "{:?}", rest.last());
+}
+
+/// [Chen10] eq. (5.29): with U = log x the rest is that of the proportionally fair MP.
+#[test]
+fn connections_for_a_utility_reach_its_optimum() {
+    let law = UtilityParams { per_second: 1.0, fairness: 1.0, weight: 1.0, ..UtilityParams::chen10() };
+    let model = RenoOverCsma { connections: Connections::Utility(law), ..four_links() };
+    let optimum = optimum_of_mp(&Utility::log(1.0 / 532.0));
+    let trajectory = integrate(&model, &model.start(), 300.0, Options::default()).unwrap();
+    assert_close(trajectory.last(), &optimum, 1e-5);
+    let rest = Equilibrium::near(&model, trajectory.last()).unwrap();
+    assert!(rest.is_stable(), "{:?}", rest.eigenvalues);
 }
 
 /// [Chen10] appendix A: without AQM every flow keeps more under way than its link carries, so that r goes to its bound.
@@ -394,7 +452,7 @@ fn optimal_csma_shares_as_the_letter_says() {
         round_trip_s: 0.0,
     };
     let rates = |queue| {
-        let law = VirtualQueueParams { utility: 5e4, ..VirtualQueueParams::lee12() };
+        let law = UtilityQueue { utility: 5e4, ..UtilityQueue::lee12() };
         let model = OptimalCsma {
             form: form.clone(),
             ways: vec![way(&[0, 1]), way(&[1])],

@@ -40,14 +40,17 @@ const STEPS: u32 = 300;
 /// Where it does not conform.
 pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff, seed: u64) {
     let mut draws = Draws(seed);
+    let surroundings = Surroundings {
+        physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
+        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
+        is_ideal: draws.chance(),
+        ..Surroundings::default()
+    };
     let role = LinkRole {
-        surroundings: Surroundings {
-            physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
-            rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
-            ..Surroundings::default()
-        },
         category: draws.one_of(Category::ALL),
         acknowledgements_only: draws.chance(),
+        carries_tcp: draws.chance(),
+        ..LinkRole::data(surroundings)
     };
     let mut resolved = params.clone();
     resolved.resolve(&role.surroundings);
@@ -61,6 +64,7 @@ pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff,
             interval,
             arrivals: draws.volume(),
             service: draws.volume(),
+            dummies: draws.volume(),
             backlog: draws.volume(),
             head_of_line_delay: draws.maybe(Draws::time),
             data_rate: Rate::from_bps(draws.one_of([0, 1, 6_000_000, 1_000_000_000_000])),
@@ -93,7 +97,11 @@ fn check_access(law: &AnyBackoff) {
     }
     match access.holding {
         Holding::Packet => (),
-        Holding::Burst(time) | Holding::Exponential(time) | Holding::Uniform(time) | Holding::Fixed(time) => {
+        Holding::Burst(time)
+        | Holding::Span(time)
+        | Holding::Exponential(time)
+        | Holding::Uniform(time)
+        | Holding::Fixed(time) => {
             assert!(time < Duration::MAX, "{law:?}");
         }
     }
@@ -197,6 +205,7 @@ pub fn connections(params: &ConnectionParams, keep: impl Fn(&AnyConnections) -> 
     let interval = |draws: &mut Draws| flow_view(&mut now, draws);
     drive(&flow_role(seed), params, keep, seed, interval, |law, flow| {
         assert!(!law.interval().is_zero(), "{law:?}");
+        assert!(law.at_start() >= 1, "no connection: {law:?}");
         let wanted = law.on_interval(flow);
         assert!(wanted >= 1, "no connection: {law:?}");
         format!("{wanted}")
@@ -230,10 +239,15 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
         interval,
         round_trip: draws.maybe(Draws::time),
         round_trip_of_windows: draws.maybe(Draws::time),
+        round_trip_of_probes: draws.maybe(Draws::time),
         least_round_trip: draws.maybe(Draws::time),
+        route_changed: draws.up_to(9) == 0,
         delivered: draws.volume(),
+        sent: u64::from(draws.up_to(1000)),
+        retransmitted: u64::from(draws.up_to(1000)),
         lost: u64::from(draws.up_to(1000)),
         first_backlog: draws.maybe(Draws::volume),
+        path_backlog: draws.maybe(Draws::volume),
     }
 }
 

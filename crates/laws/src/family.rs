@@ -5,6 +5,7 @@
 
 use crate::BadParameter;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Debug;
 
 /// Parameters of a law: what is written of it in a scenario.
@@ -33,6 +34,22 @@ pub trait Parameters: Sized {
     fn identity(&self) -> Option<String> {
         None
     }
+}
+
+/// A family's enum of parameters, which knows its laws one by one.
+pub trait Family: Parameters {
+    /// Where each built-in law comes from, in the order of the enum: what its file has under `# Source`, nothing if it has
+    /// none.
+    fn sources() -> Vec<&'static str>;
+}
+
+/// What the file that defines a type has under `# Source`.
+pub(crate) fn source_of<P>() -> &'static str {
+    // "evenair_laws::backoff::dcf::DcfParams" is defined in the module backoff::dcf.
+    let path = core::any::type_name::<P>().split_once("::").map_or("", |(_, path)| path);
+    let module = path.rsplit_once("::").map_or("", |(module, _)| module);
+    let sources: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+    sources.iter().find(|(of, _)| *of == module).map_or("", |(_, source)| source)
 }
 
 /// A law of a user's own, beside its family's trait.
@@ -205,6 +222,12 @@ macro_rules! family {
 
             fn identity(&self) -> Option<alloc::string::String> {
                 if let Self::Own(own) = self { Some(own.identity()) } else { None }
+            }
+        }
+
+        impl $crate::Family for $Params {
+            fn sources() -> alloc::vec::Vec<&'static str> {
+                alloc::vec![$($crate::family::source_of::<$P>()),+]
             }
         }
 

@@ -23,14 +23,25 @@ pub struct FlowView {
     pub round_trip: Option<Duration>,
     /// The mean of what the retransmission timers sampled: one segment a window (RFC 6298 section 3).
     pub round_trip_of_windows: Option<Duration>,
+    /// The mean round-trip time of the probe packets that came back in the interval, where the law wants them sent
+    /// ([`RoundTripSamples::Probes`](crate::connections::RoundTripSamples::Probes)).
+    pub round_trip_of_probes: Option<Duration>,
     /// The least round-trip time so far, of segments.
     pub least_round_trip: Option<Duration>,
+    /// The path was another one at the end of the interval than at its beginning, as far as the host can tell.
+    pub route_changed: bool,
     /// Payload that was delivered in the interval \[segments; bytes\].
     pub delivered: Volume,
-    /// Packets of the flow that were dropped on their way in the interval, acknowledgements not counted.
+    /// Segments that were sent in the interval, repetitions included.
+    pub sent: u64,
+    /// Repetitions among them.
+    pub retransmitted: u64,
+    /// Packets of the flow that were dropped on their way in the interval, neither acknowledgements nor probes counted.
     pub lost: u64,
     /// What waits at the flow's first link, where the host knows.
     pub first_backlog: Option<Volume>,
+    /// What waits at all links on the flow's way to its destination together, for laws that ask for it.
+    pub path_backlog: Option<Volume>,
 }
 
 impl FlowView {

@@ -29,7 +29,7 @@ pub mod marking;
 pub mod rate;
 pub mod window;
 
-pub use family::{OwnLaw, Parameters};
+pub use family::{Family, OwnLaw, Parameters};
 
 use core::fmt;
 

@@ -1,14 +1,17 @@
 //! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
 
 use evenair_laws::backoff::{
-    Access, AckPriority, AdaptiveParams, AnyBackoff, BackoffLaw, BackoffParams, BackoffUnit, CategoryParams,
-    DcfParams, Draw, EdcaParams, Holding, LinkView, OnFailure, OwnBackoff, QueueMeasure, Scope, When,
+    Access, AckPriority, AdaptiveParams, Adapts, AnyBackoff, BackoffForm, BackoffLaw, BackoffParams,
+    BackoffUnit, CapacityUnit, CategoryParams, DcfParams, Draw, EdcaParams, Execution, Holding, Intensity,
+    LinkView, Links, OnFailure, OptimalParams, OwnBackoff, QueueLengthParams, QueueMeasure,
+    QueueingDelayParams, Scope, UtilityQueue, VirtualQueueParams, When, WhileEmpty,
 };
 use evenair_laws::connections::{
-    ConnectionParams, IimdParams, RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
+    ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
+    RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
-use evenair_laws::rate::{RateParams, UtilityBasedParams};
+use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
     Acked, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow, QuicTcpParams, RenoParams,
     VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
@@ -62,7 +65,73 @@ fn backoff() -> impl Strategy<Value = BackoffParams> {
         AdaptiveParams { alpha, beta, r_max, interval, measure, unit, acks, drop, dummies, slotted, redraw }
             .into()
     });
-    prop_oneof![dcf, edca, adaptive]
+    let optimal = (weight(), time(), any::<[bool; 2]>(), intensity()).prop_map(
+        |(weight, frame, [bytes, dummies], intensity)| {
+            let measure = if bytes { QueueMeasure::Bytes } else { QueueMeasure::Packets };
+            OptimalParams { weight, frame, measure, dummies, intensity }.into()
+        },
+    );
+    prop_oneof![dcf, edca, adaptive, queueing_delay(), queue_length(), optimal, virtual_queue()]
+}
+
+fn weight() -> impl Strategy<Value = f64> {
+    1e-6..10.0f64
+}
+
+fn virtual_queue() -> impl Strategy<Value = BackoffParams> {
+    let queue = (weight(), 1e-3..1e6, 1e-3..10.0).prop_map(|(weight, utility, least)| UtilityQueue {
+        weight,
+        utility,
+        least,
+    });
+    let bounds = (prop::option::of(10.0..1e3), prop::option::of(1e3..1e9));
+    (queue, bounds, time(), any::<[bool; 4]>(), intensity()).prop_map(
+        |(queue, (start, most), frame, [bytes, dummies, hold, all], intensity)| {
+            let measure = if bytes { QueueMeasure::Bytes } else { QueueMeasure::Packets };
+            let while_empty = if hold { WhileEmpty::Hold } else { WhileEmpty::Grow };
+            let links = if all { Links::All } else { Links::Tcp };
+            VirtualQueueParams { queue, start, most, while_empty, links, frame, measure, dummies, intensity }
+                .into()
+        },
+    )
+}
+
+fn intensity() -> impl Strategy<Value = Intensity> {
+    let short = || (1u64..2_000_000_000).prop_map(Duration::from_nanos);
+    let windows = (prop::option::of(1u32..8), 8u32..16);
+    (any::<[bool; 2]>(), prop::option::of(short()), short(), windows, 1u32..16).prop_map(
+        |([holding, hardware], fixed, holding_max, (least, most), aifsn)| Intensity {
+            adapts: if holding { Adapts::Holding } else { Adapts::Backoff },
+            fixed,
+            holding_max,
+            execution: if hardware { Execution::Hardware } else { Execution::Continuous },
+            window_min: least.map(|k| (1 << k) - 1),
+            window_max: (1 << most) - 1,
+            aifsn,
+        },
+    )
+}
+
+fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool)> {
+    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits]);
+    let forms = prop::sample::select(vec![None, Some(BackoffForm::Exponential), Some(BackoffForm::Windows)]);
+    (units, forms, prop::option::of(1u32..65_536), any::<bool>())
+}
+
+fn queueing_delay() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, 0.0..1.0, time(), capacity()).prop_map(
+        |(scale, memory, interval, (capacity, form, window_max, dummies))| {
+            QueueingDelayParams { scale, memory, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
+}
+
+fn queue_length() -> impl Strategy<Value = BackoffParams> {
+    (0.0..1e3, prop::option::of(0.0..10.0), time(), capacity()).prop_map(
+        |(scale, epsilon, interval, (capacity, form, window_max, dummies))| {
+            QueueLengthParams { scale, epsilon, interval, capacity, form, window_max, dummies }.into()
+        },
+    )
 }
 
 fn window() -> impl Strategy<Value = WindowParams> {
@@ -83,6 +152,27 @@ fn window() -> impl Strategy<Value = WindowParams> {
     prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr]
 }
 
+const SAMPLES: [RoundTripSamples; 3] =
+    [RoundTripSamples::Segments, RoundTripSamples::Windows, RoundTripSamples::Probes];
+
+fn iimd() -> impl Strategy<Value = IimdParams> {
+    let params =
+        (0.01..0.99, 0.01..5.0, time(), 0usize..3, prop::option::of(time()), any::<bool>(), 1u32..5000);
+    params.prop_map(|(decrease, threshold, interval, samples, window, route_changes, connections_max)| {
+        let (increase, samples) = (1.0 - decrease, SAMPLES[samples]);
+        IimdParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            connections_max,
+        }
+    })
+}
+
 fn connections() -> impl Strategy<Value = ConnectionParams> {
     let proportional = (1e-3..1e4, time(), 0.0..5.0, any::<[bool; 2]>(), 1u32..5000, 0usize..3);
     let proportional = proportional.prop_map(|(per_second, interval, hysteresis, switches, most, rule)| {
@@ -92,19 +182,59 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
             hysteresis,
             smoothed: switches[0],
             connections_max: most,
-            samples: if switches[1] { RoundTripSamples::Segments } else { RoundTripSamples::Windows },
+            samples: SAMPLES[usize::from(switches[1])],
             unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
         }
         .into()
     });
-    let iimd = (0.01..0.99, 0.01..5.0, time()).prop_map(|(decrease, threshold, interval)| {
-        IimdParams { increase: 1.0 - decrease, decrease, threshold, interval }.into()
+    let iiad = (iimd(), 0.01..10.0).prop_map(|(like, decrease)| {
+        let IimdParams { increase, threshold, interval, samples, window, .. } = like;
+        let IimdParams { route_changes, connections_max, .. } = like;
+        IiadParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            connections_max,
+        }
+        .into()
     });
+    let guards = (time(), 0.01..=1.0, 0.0..3.0, 0.01..=1.0, 1u32..=128, 1u32..=1000);
+    let guarded = (iimd(), guards).prop_map(|(like, guards)| {
+        let IimdParams { increase, decrease, threshold, interval, samples, route_changes, .. } = like;
+        let (window, keep, rise, retransmitted_max, patience, connections_max) = guards;
+        GuardedParams {
+            increase,
+            decrease,
+            threshold,
+            interval,
+            samples,
+            window,
+            route_changes,
+            keep,
+            rise,
+            retransmitted_max,
+            patience,
+            connections_max,
+        }
+        .into()
+    });
+    let fixed = (1u32..=100_000).prop_map(|connections| FixedParams { connections }.into());
     let utility = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, time(), 1u32..5000);
     let utility = utility.prop_map(|(per_second, fairness, weight, interval, connections_max)| {
         UtilityParams { per_second, fairness, weight, interval, connections_max }.into()
     });
-    prop_oneof![proportional, iimd, utility]
+    let delay_price = (1e-3..1e3, 0.0..20.0, 1e-3..1e3, 1e-9..1.0, 1e-3..=1.0, time(), 1u32..5000);
+    let delay_price = delay_price.prop_map(
+        |(per_second, fairness, weight, per_packet, gain, interval, connections_max)| {
+            DelayPriceParams { per_second, fairness, weight, per_packet, gain, interval, connections_max }
+                .into()
+        },
+    );
+    prop_oneof![proportional, iimd().prop_map(Into::into), utility, fixed, iiad, guarded, delay_price]
 }
 
 fn marking() -> impl Strategy<Value = MarkingParams> {
@@ -144,8 +274,9 @@ proptest! {
     }
 
     #[test]
-    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), seed in any::<u64>()) {
-        let params = RateParams::from(UtilityBasedParams { utility, frame });
+    fn rate_laws_conform(utility in 1e-3..1e6, frame in time(), path in any::<bool>(), seed in any::<u64>()) {
+        let queue = if path { SeenQueue::PathSum } else { SeenQueue::FirstLink };
+        let params = RateParams::from(UtilityBasedParams { utility, frame, queue });
         assert_written(&params);
         conformance::rate(&params, kept, seed);
     }

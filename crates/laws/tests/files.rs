@@ -1,14 +1,15 @@
 //! Parameters as files write them.
 
-use evenair_laws::Parameters;
 use evenair_laws::backoff::{
-    AckPriority, AdaptiveParams, BackoffParams, DcfParams, EdcaParams, Surroundings,
+    AckPriority, AdaptiveParams, Adapts, BackoffParams, DcfParams, EdcaParams, Execution, Intensity,
+    OptimalParams, Surroundings, VirtualQueueParams,
 };
 use evenair_laws::connections::{ConnectionParams, IimdParams, RttProportionalParams};
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::window::{
     BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, VegasMeasure, VegasParams, WindowParams,
 };
+use evenair_laws::{Family, Parameters};
 use evenair_units::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json, to_value};
@@ -30,6 +31,12 @@ fn a_table_names_its_law_and_what_differs_from_the_source() {
     let table = json!({ "law": "edca", "video": { "txop": "3008 us" } });
     let mut expected = EdcaParams::default();
     expected.video.txop = Some(Duration::from_micros(3008));
+    assert_eq!(read(table), Ok(BackoffParams::from(expected)));
+    let table = json!({ "law": "virtual-queue", "v": 5000.0, "adapts": "holding", "execution": "hardware", "vq_max": 900 });
+    let mut expected = VirtualQueueParams { most: Some(900.0), ..VirtualQueueParams::lee12() };
+    expected.queue.utility = 5000.0;
+    expected.intensity =
+        Intensity { adapts: Adapts::Holding, execution: Execution::Hardware, ..Intensity::lee12() };
     assert_eq!(read(table), Ok(BackoffParams::from(expected)));
     let table = json!({ "law": "quic-tcp", "p": 20, "rho": 1.0 });
     let expected = QuicTcpParams { target: 20.0, shape: 1.0, ..QuicTcpParams::qcsma() };
@@ -54,6 +61,8 @@ fn a_word_is_a_law_with_its_defaults() {
     assert_eq!(read(json!("fast")), Ok(WindowParams::from(FastParams::published())));
     assert_eq!(read(json!("bbr")), Ok(WindowParams::from(BbrParams::linux())));
     assert_eq!(read(json!("reno")), Ok(WindowParams::from(RenoParams {})));
+    assert_eq!(read(json!("optimal")), Ok(BackoffParams::from(OptimalParams::lee12())));
+    assert_eq!(read(json!("virtual-queue")), Ok(BackoffParams::from(VirtualQueueParams::lee12())));
     assert_eq!(read(json!("dcf")), Ok(BackoffParams::from(DcfParams::default())));
     assert_eq!(read(json!("drop-tail")), Ok(MarkingParams::from(DropTail::default())));
     assert_eq!(read(json!("codel")), Ok(MarkingParams::from(CodelParams::rfc8289())));
@@ -73,6 +82,10 @@ fn connections_without_a_law_are_in_proportion_to_the_round_trip() {
 fn what_is_not_known_is_an_error_that_names_it() {
     let unknown = read::<BackoffParams>(json!({ "law": "adaptive", "gamma": 1.0 })).unwrap_err();
     assert!(unknown.contains("gamma") && unknown.contains("alpha"), "{unknown}");
+    for law in ["optimal", "virtual-queue"] {
+        let unknown = read::<BackoffParams>(json!({ "law": law, "gamma": 1.0 })).unwrap_err();
+        assert!(unknown.contains("gamma"), "{unknown}");
+    }
     let law = read::<WindowParams>(json!("westwood")).unwrap_err();
     assert!(law.contains("westwood") && law.contains("quic-tcp"), "{law}");
     assert!(read::<BackoffParams>(json!({ "alpha": 0.1 })).unwrap_err().contains("law"));
@@ -101,7 +114,7 @@ fn resolved_parameters_say_all() {
 #[test]
 fn the_schema_describes_every_key() {
     let schema = schemars::schema_for!(BackoffParams).to_value().to_string();
-    for word in ["dcf", "edca", "adaptive", "r_max", "best_effort", "Step size"] {
+    for word in ["dcf", "edca", "adaptive", "r_max", "best_effort", "Step size", "vq_min", "holding_max"] {
         assert!(schema.contains(word), "{word}: {schema}");
     }
     assert!(!schema.contains("Own"), "{schema}");
@@ -109,4 +122,19 @@ fn the_schema_describes_every_key() {
     for word in ["reno", "cubic", "quic-tcp", "kappa", "vegas", "fast", "bbr", "startup_gain"] {
         assert!(schema.contains(word), "{word}: {schema}");
     }
+}
+
+/// A law's file says where it is from, and lists of laws say the same.
+#[test]
+fn every_law_has_its_source() {
+    fn check<P: Family>() {
+        let sources = P::sources();
+        assert!(!sources.is_empty() && sources.iter().all(|source| !source.is_empty()), "{sources:?}");
+    }
+    check::<BackoffParams>();
+    check::<WindowParams>();
+    check::<ConnectionParams>();
+    check::<MarkingParams>();
+    check::<evenair_laws::rate::RateParams>();
+    assert_eq!(ConnectionParams::sources()[1], "[CZ06] eq. (10), (11), (20), (21), section IV-C.");
 }

@@ -2,6 +2,9 @@
 //! count themselves.
 
 mod flow;
+mod probes;
+mod rated;
+mod resequence;
 mod sources;
 mod tcp;
 
@@ -31,6 +34,10 @@ pub(crate) enum Due {
     Produce(u32, u32),
     /// A flow's connection law runs; of this run of the flow.
     Connections(u32, u32),
+    /// A flow's next probe, or round of probes, is due; of this run of the flow.
+    Probe(u32, u32),
+    /// The law of a source's rate runs; of this run of the flow.
+    Rate(u32, u32),
     /// The warm-up is over.
     Warm,
     /// A point of the time series.
@@ -51,7 +58,10 @@ pub(crate) struct Attached {
 impl Attached {
     /// The flows of a network, which enter it here, before any has begun.
     pub(crate) fn new(spec: &NetworkSpec, seed: u64, hops: &[FlowHops], warm_at: Instant) -> Self {
-        let flows = spec.flows.iter().zip(hops).map(|(flow, &hops)| Flow::new(flow, seed, hops));
+        let flows = spec.flows.iter().zip(hops).map(|(flow, &hops)| {
+            let route_changes = route_changes(spec, &flow.path);
+            Flow { route_changes, ..Flow::new(flow, seed, hops) }
+        });
         Self { flows: flows.collect(), connections: Vec::new(), free: Vec::new(), warm_at }
     }
 
@@ -78,6 +88,8 @@ impl Attached {
             Due::Toggle(flow, run) => self.on_toggle(core, flow, run),
             Due::Produce(flow, run) => self.on_produce(core, flow, run),
             Due::Connections(flow, run) => self.update_connections(core, flow, run),
+            Due::Probe(flow, run) => self.on_probe(core, flow, run),
+            Due::Rate(flow, run) => self.update_rate(core, flow, run),
             Due::Warm | Due::Sample => unreachable!("the measurement's own"),
         }
     }
@@ -87,6 +99,7 @@ impl Attached {
         match &packet.body {
             Body::Tcp(carried) => self.deliver_segment(core, packet.way.flow(), carried),
             Body::Datagram { sent, .. } => self.deliver_datagram(core.now(), packet.way.flow(), *sent),
+            Body::Probe { sent } => self.deliver_probe(core, packet.way, *sent),
             &Body::Foreign(foreign) => return Some(foreign),
         }
         None
@@ -100,4 +113,13 @@ impl Attached {
             self.send_datagram(core, flow); // a saturated source's queue is never empty
         }
     }
+}
+
+/// When the delay of a wire on this path changes, in order.
+fn route_changes(spec: &NetworkSpec, path: &[u32]) -> Vec<Instant> {
+    let on_path = |from: u32, to: u32| path.windows(2).any(|hop| hop == [from, to] || hop == [to, from]);
+    let wires = spec.wires.iter().filter(|wire| on_path(wire.from, wire.to));
+    let mut changes: Vec<Instant> = wires.flat_map(|wire| &wire.delay_changes).map(|&(at, _)| at).collect();
+    changes.sort_unstable();
+    changes
 }

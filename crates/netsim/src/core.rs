@@ -83,6 +83,15 @@ pub(crate) struct Passage {
     pub(crate) originated: Volume,
     pub(crate) delivered: Volume,
     pub(crate) dropped: Volume,
+    /// Probes among the packets dropped.
+    pub(crate) probes_dropped: u64,
+}
+
+impl Passage {
+    /// Packets of the flow's own that were dropped: probes are the host's.
+    pub(crate) const fn lost(&self) -> u64 {
+        self.dropped.packets - self.probes_dropped
+    }
 }
 
 /// A network without what is attached to it. `T` is what those attached are called back with.
@@ -247,6 +256,14 @@ impl<T: Copy> Core<T> {
         self.queues[self.hops.get(hop).queue as usize].backlog()
     }
 
+    /// The same of all hops of a way together, which begins at this one.
+    pub(crate) fn backlog_along(&self, first: u32) -> Volume {
+        self.hops.chain(first).fold(Volume::default(), |sum, hop| {
+            let here = self.backlog_at(hop as u32);
+            Volume { packets: sum.packets + here.packets, bytes: sum.bytes + here.bytes }
+        })
+    }
+
     /// Packets in the network.
     pub(crate) fn under_way(&self) -> u64 {
         self.pool.len() as u64
@@ -310,7 +327,9 @@ impl<T: Copy> Core<T> {
     /// A packet is dropped on its way; its queue has counted why.
     fn lose(&mut self, id: PacketId) -> Packet {
         let packet = self.pool.take(id);
-        self.passage(packet.way).dropped.add(packet.size.into());
+        let passage = self.passage(packet.way);
+        passage.dropped.add(packet.size.into());
+        passage.probes_dropped += u64::from(matches!(packet.body, Body::Probe { .. }));
         packet
     }
 

@@ -18,12 +18,15 @@ mod queue;
 mod spec;
 mod trace;
 
-pub use measure::{FlowResult, FlowSeries, LinkResult, LinkSeries, Packets, RunResult, Series};
+pub use measure::{
+    FlowResult, FlowSeries, LinkResult, LinkSeries, Packets, ProbeResult, ResequencingResult, RunResult,
+    Series,
+};
 pub use network::{Emerged, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
 pub use queue::{AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued};
 pub use spec::{
-    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, QueueSpec, RunSpec, Sampling, Source,
-    TcpSpec, Traffic, Wire,
+    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, ProbeSpec, QueueSpec, RatedSpec, RunSpec,
+    Sampling, Source, TcpSpec, Traffic, Wire,
 };
 pub use trace::{FrameSink, Sent};

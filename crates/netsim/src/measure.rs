@@ -84,6 +84,36 @@ pub struct FlowResult {
     pub ack_queueing_delay_s: Option<f64>,
     /// The longest time in which it handed nothing to the application \[s\]; the measured time's ends bound it.
     pub silence_s: f64,
+    /// What its probes found, where its path is probed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub probes: Option<ProbeResult>,
+    /// What putting its connections' data into one order took, where that is done.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub resequencing: Option<ResequencingResult>,
+}
+
+/// What the probes of one flow's path found, in the measured time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeResult {
+    /// Probes sent.
+    pub sent: u64,
+    /// Their share of the bytes that the flow's source sent, network-layer sizes.
+    pub share: f64,
+    /// Mean round trip \[s\].
+    pub round_trip_s: Option<f64>,
+}
+
+/// What putting the data of one flow's connections into the order of the stream took, in the measured time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResequencingResult {
+    /// Mean time from a segment's coming, in the order of its connection, to its being handed over \[s\].
+    pub delay_s: f64,
+    /// The longest \[s\].
+    pub delay_s_max: f64,
+    /// Mean number of segments that wait.
+    pub buffer: f64,
+    /// The most.
+    pub buffer_max: u64,
 }
 
 /// What one transmit queue did, in the measured time.
@@ -180,6 +210,7 @@ pub(crate) struct FlowCounts {
     pub(crate) timeouts: u64,
     pub(crate) lost: u64,
     pub(crate) acks_lost: u64,
+    pub(crate) probes: u64,
 }
 
 /// What is counted of a queue.
@@ -212,6 +243,7 @@ impl FlowCounts {
             timeouts: self.timeouts - then.timeouts,
             lost: self.lost - then.lost,
             acks_lost: self.acks_lost - then.acks_lost,
+            probes: self.probes - then.probes,
         }
     }
 }

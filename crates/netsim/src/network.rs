@@ -102,11 +102,11 @@ impl Network {
             },
         };
         let mut network = Self { core, attached, meter, run, nodes: spec.nodes.clone(), frames: Vec::new() };
-        network.schedule_start(spec, record);
+        network.schedule_start(record);
         network
     }
 
-    fn schedule_start(&mut self, spec: &NetworkSpec, record: Option<(Instant, Instant)>) {
+    fn schedule_start(&mut self, record: Option<(Instant, Instant)>) {
         self.core.call_at(self.attached.warm_at, Due::Warm);
         self.attached.schedule_starts(&mut self.core);
         self.core.start_laws();

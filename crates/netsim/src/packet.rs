@@ -15,6 +15,11 @@ pub enum Body {
         /// When its source handed it down.
         sent: Instant,
     },
+    /// A probe of the path, or the answer to one.
+    Probe {
+        /// When the probe was sent.
+        sent: Instant,
+    },
     /// What was injected from outside ([`Network::inject`](crate::Network::inject)).
     Foreign(Foreign),
 }

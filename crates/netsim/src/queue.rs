@@ -42,6 +42,10 @@ pub(crate) enum Outlet {
 #[derive(Clone, Debug)]
 pub(crate) struct WireEnd {
     pub(crate) delay: Duration,
+    /// Delays that it will have, and from when on.
+    pub(crate) changes: VecDeque<(Instant, Duration)>,
+    /// When the packet that was sent last arrives.
+    pub(crate) last_arrival: Instant,
     pub(crate) loss: Option<LossProcess>,
     /// Packets under way on it, the oldest first.
     pub(crate) in_flight: VecDeque<PacketId>,
@@ -91,13 +95,15 @@ pub(crate) struct BackoffHost {
     updated: Instant,
     arrived: Volume,
     served: Volume,
+    /// The dummies sent since.
+    dummies: Volume,
 }
 
 impl BackoffHost {
     /// A law that has seen nothing.
     pub(crate) fn new(law: AnyBackoff) -> Box<Self> {
         let none = Volume::default();
-        Box::new(Self { law, updated: Instant::ZERO, arrived: none, served: none })
+        Box::new(Self { law, updated: Instant::ZERO, arrived: none, served: none, dummies: none })
     }
 }
 
@@ -166,6 +172,7 @@ impl TransmitQueue {
             interval: now.since(host.updated),
             arrivals: minus(self.arrived, host.arrived),
             service: minus(served, host.served),
+            dummies: std::mem::take(&mut host.dummies),
             backlog,
             head_of_line_delay,
             data_rate: self.rate,
@@ -173,6 +180,13 @@ impl TransmitQueue {
         (host.updated, host.arrived, host.served) = (now, self.arrived, served);
         self.ask_law();
         self.law.as_ref().map(|host| host.law.access())
+    }
+
+    /// A dummy packet has been sent.
+    pub(crate) fn note_dummy(&mut self) {
+        if let (Some(host), Some(size)) = (&mut self.law, self.dummy) {
+            host.dummies.add(size.count().into());
+        }
     }
 
     /// Notes what its back-off law says of packets.

@@ -1,9 +1,10 @@
 //! What a network is built from.
 
 use crate::queue::DisciplineParams;
-use evenair_laws::backoff::{BackoffParams, Category, Surroundings};
+use evenair_laws::backoff::{BackoffParams, Category, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
+use evenair_laws::rate::RateParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, SenderParams};
 use evenair_topology::Medium;
@@ -87,6 +88,8 @@ pub struct Wire {
     pub rate: Rate,
     /// How long they are under way.
     pub delay: Duration,
+    /// From when on that is another, in order: the route below has changed. Packets stay in order all the same.
+    pub delay_changes: Vec<(Instant, Duration)>,
     /// Its queue.
     pub queue: QueueSpec,
 }
@@ -123,6 +126,18 @@ pub enum MacSpec {
     Ideal,
 }
 
+impl MacSpec {
+    /// A packet of this size as back-off laws know it, sent at this rate.
+    pub fn packet(&self, payload: Bytes, size: Bytes, rate: Rate) -> FullPacket {
+        let bits = rate.time_for(size);
+        let (frame, exchange) = match self {
+            Self::Dcf { timing, .. } => (timing.data(size, rate), timing.exchange(size, rate)),
+            Self::Ideal => (bits, bits),
+        };
+        FullPacket { payload, size, frame, bits, exchange }
+    }
+}
+
 /// A flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
@@ -151,6 +166,19 @@ pub enum Traffic {
         /// When they are sent.
         pattern: Pattern,
     },
+    /// Datagrams at a rate that a law gives, evenly spaced.
+    Rated(RatedSpec),
+}
+
+/// A flow whose rate is a law's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatedSpec {
+    /// Network-layer size of a datagram: all of it is the payload that the law means.
+    pub size: Bytes,
+    /// The law.
+    pub law: RateParams,
+    /// The source's own limit: never faster, whatever the law says.
+    pub rate_max: Rate,
 }
 
 /// When datagrams are sent.
@@ -204,8 +232,28 @@ pub struct TcpSpec {
     pub source: Source,
     /// How many connections it keeps; one if there is no law.
     pub connections: Option<ConnectionParams>,
+    /// How its path is probed, where that law wants to know.
+    pub probes: ProbeSpec,
+    /// The receiver hands over in the order of the one stream that the connections share, and not of each connection.
+    pub resequence: bool,
     /// Which round trips are its measured ones.
     pub sampling: Sampling,
+}
+
+/// Probes of a path ([CZ06] section IV-A): as many as data packets were sent in the last round trip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProbeSpec {
+    /// Network-layer size, both ways.
+    pub size: Bytes,
+    /// No more than so many a second, on average over a round trip; as many as there are data packets, if none.
+    pub most_per_second: Option<f64>,
+}
+
+impl Default for ProbeSpec {
+    /// IP and UDP headers.
+    fn default() -> Self {
+        Self { size: Bytes::new(28), most_per_second: None }
+    }
 }
 
 /// Which round trips a flow is measured by.

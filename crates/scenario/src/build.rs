@@ -70,7 +70,8 @@ impl Settings {
             return self.nodes.iter().map(|n| n.id.clone()).collect();
         }
         let mut names: Vec<String> = Vec::new();
-        for end in self.links.iter().flat_map(|l| [&l.from, &l.to]) {
+        let of_wires = self.wires.iter().flat_map(|w| [&w.from, &w.to]);
+        for end in self.links.iter().flat_map(|l| [&l.from, &l.to]).chain(of_wires) {
             if !names.contains(end) {
                 names.push(end.clone());
             }
@@ -163,7 +164,10 @@ impl Settings {
             let queue = queue.discipline.spec(queue.limit, wire.drop.clone().or_else(|| self.drop.clone()));
             for (from, to) in [(a, b), (b, a)] {
                 let queue = queue.clone();
-                wires.push(Wire { from, to, rate: wire.rate.0, delay: wire.delay.0, queue });
+                let (rate, delay) = (wire.rate.0, wire.delay.0);
+                let delay_changes =
+                    wire.delay_changes.iter().map(|[at, delay]| (Instant::ZERO + at.0, delay.0)).collect();
+                wires.push(Wire { from, to, rate, delay, delay_changes, queue });
             }
         }
         Ok(wires)

@@ -85,4 +85,10 @@ impl Mistake {
     pub(crate) fn entry(table: &str, index: usize, key: &str, message: impl Into<String>) -> Self {
         Self { key: KeyPath::entry(table, index, key), message: message.into() }
     }
+
+    /// The same mistake, in an entry of a table.
+    pub(crate) fn within(mut self, table: &str, index: usize) -> Self {
+        self.key.0.splice(0..0, [Step::Key(table.into()), Step::Index(index)]);
+        self
+    }
 }

@@ -274,15 +274,22 @@ impl Resolved {
         let connections = match &self.settings.connections {
             None => Connections::One,
             Some(ConnectionParams::RttProportional(law)) => Connections::PerRoundTrip(law.per_second),
+            Some(ConnectionParams::Utility(law)) => Connections::Utility(*law),
+            Some(ConnectionParams::DelayPrice(law)) => Connections::DelayPrice(*law),
             Some(_) => {
-                let what = "the model reno-csma knows no [connections] but those of rtt-proportional";
+                let what = "the model reno-csma knows [connections] of rtt-proportional, utility and delay-price only";
                 return Err(Failure::Malformed(what.into()));
             }
         };
+        let by_delay = matches!(connections, Connections::DelayPrice(_));
         let queueing = match keys.round_trip {
+            Some(RoundTripKind::Fixed) if by_delay => {
+                let what = "delay-price sees queues by their delay: fluid.round_trip must be \"queueing\"";
+                return Err(Failure::Malformed(what.into()));
+            }
             Some(kind) => kind == RoundTripKind::Queueing,
-            // What T is does not matter where n = kT; without connections it is what goes wrong.
-            None => self.settings.connections.is_none(),
+            // What T is does not matter where n goes with T; without connections it is what goes wrong.
+            None => self.settings.connections.is_none() || by_delay,
         };
         let mut ways: Vec<Way> = flows.iter().map(|flow| way(theory, flow)).collect();
         if let Some(base) = keys.base_round_trip {
@@ -297,6 +304,7 @@ impl Resolved {
             form: ProductForm::new(&theory.conflicts)?,
             wires: wires(theory),
             ways,
+            losses: flows.iter().map(|flow| flow.loss).collect(),
             step: alpha * data_s / cost,
             beta,
             aggressiveness_max: r_max.unwrap_or(f64::INFINITY),

@@ -21,6 +21,7 @@ use crate::quantity::{RateQuantity, Time};
 use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
+use evenair_laws::rate::RateParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,13 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "law::schema::<ConnectionParams>")]
     pub connections: Option<ConnectionParams>,
+    /// How paths are probed, where the law of connections looks at probes (`samples = "probes"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbesTable>,
+    /// How fast rated flows send that have no `rate_law` of their own.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateParams>")]
+    pub rate_law: Option<RateParams>,
     /// The fluid model of it all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fluid: Option<FluidTable>,
@@ -84,7 +92,7 @@ pub struct Scenario {
     /// How strongly nodes without positions receive each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<SignalTable>,
-    /// Links, where they are given outright; their ends are the nodes.
+    /// Links, where they are given outright; their ends, and those of wires, are the nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkTable>,
     /// Pairs of links that may not transmit at once.
@@ -162,6 +170,9 @@ pub struct WireTable {
     pub rate: RateQuantity,
     /// How long they are under way.
     pub delay: Time,
+    /// From when on that is another, where the route below changes: pairs of an instant and a delay, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay_changes: Vec<[Time; 2]>,
     /// The queue at each end: how many packets wait, the one in transmission not counted, or a table.
     #[serde(default)]
     pub queue: WireQueue,

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod catalogue;
 mod check;
 mod error;
 mod fluid;
@@ -23,15 +24,16 @@ mod theory;
 mod warn;
 
 pub use build::Layout;
+pub use catalogue::{ListedFamily, ListedLaw, ListedParameter, laws};
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable, Generate,
     GeneratedFlows, HoldingLaw, InterferenceRule, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable,
-    NodeTable, OptimalCsmaKeys, PreambleKind, Preset, PropagationName, QueueKind, QueueTable, RadioTable,
-    RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, SignalTable, TcpTable, TrafficKind,
-    WeakSignals, Window, WireQueue, WireTable,
+    NodeTable, OptimalCsmaKeys, PreambleKind, Preset, ProbesTable, PropagationName, QueueKind, QueueTable,
+    RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, SignalTable, TcpTable,
+    TrafficKind, WeakSignals, Window, WireQueue, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};

@@ -210,12 +210,15 @@ impl Resolved {
         capacity_pps: Vec<f64>,
     ) -> Result<Optimum, Failure> {
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
-        let (
-            Some(ConnectionParams::RttProportional(law)),
-            &BackoffParams::Adaptive(AdaptiveParams { beta, .. }),
-        ) = (&self.settings.connections, &self.settings.backoff)
+        let (Some(connections), &BackoffParams::Adaptive(AdaptiveParams { beta, .. })) =
+            (&self.settings.connections, &self.settings.backoff)
         else {
             return fail("the fixed point needs [connections] and an adaptive [backoff]");
+        };
+        let Some(wants) = Wants::of(connections) else {
+            return fail(
+                "the fixed point knows [connections] of rtt-proportional, utility and delay-price only",
+            );
         };
         if question.region != Region::Exact {
             return fail("the fixed point of the laws is one of the exact region");
@@ -233,7 +236,7 @@ impl Resolved {
                 "at the fixed point all links of a flow have one rate: A-CSMA's aggressiveness knows none",
             );
         }
-        // In rates x̂ = x·cost, the price of the fixed point, 2k²/x² = Σr, belongs to −2k²·cost²/x̂ ([Chen10] eq. (5.21)).
+        // Rates are x̂ = x·cost, so that a price is one per share of time.
         let any = theory.flows.iter().find_map(|f| on_air(f).first().copied()).unwrap_or(1.0);
         let costs: Vec<f64> =
             theory.flows.iter().map(|f| on_air(f).first().copied().unwrap_or(any)).collect();
@@ -245,8 +248,8 @@ impl Resolved {
         };
         let wires = (air..theory.links.len()).map(|l| Wire::DropTail(any / on_wire(l))).collect();
         let flow = |(flow, cost): (&TheoryFlow, &f64)| Flow {
-            utility: Utility::inverse(2.0 * (law.per_second * cost) * (law.per_second * cost)),
-            fixed_price: 0.0,
+            utility: wants.utility(*cost),
+            fixed_price: if wants.sees_loss { flow.loss } else { 0.0 },
             loads: flow.loads.iter().map(|&(l, _)| (l, 1.0)).collect(),
         };
         let flows = theory.flows.iter().zip(&costs).map(flow).collect();
@@ -262,6 +265,47 @@ impl Resolved {
             rates_pps,
             Some((solution, beta)),
         ))
+    }
+}
+
+/// What a connection law makes flows want: at rest `k²·w·x^(−α)` is the price.
+struct Wants {
+    per_second: f64,
+    weight: f64,
+    fairness: f64,
+    /// Whether what the channel loses is a part of the price.
+    sees_loss: bool,
+}
+
+impl Wants {
+    fn of(law: &ConnectionParams) -> Option<Self> {
+        Some(match law {
+            ConnectionParams::RttProportional(law) => {
+                Self { per_second: law.per_second, weight: 2.0, fairness: 2.0, sees_loss: true }
+            }
+            ConnectionParams::Utility(law) => Self {
+                per_second: law.per_second,
+                weight: law.weight,
+                fairness: law.fairness,
+                sees_loss: true,
+            },
+            ConnectionParams::DelayPrice(law) => Self {
+                per_second: law.per_second,
+                weight: law.weight,
+                fairness: law.fairness,
+                sees_loss: false,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Of rates `x̂ = x·cost`: its derivative is `k²·w·x^(−α)`; with `2k²/x²`, [Chen10] eq. (5.21), it is `−2k²·cost²/x̂`.
+    fn utility(&self, cost: f64) -> Utility {
+        if (self.fairness - 2.0).abs() < f64::EPSILON {
+            return Utility::inverse(self.weight * (self.per_second * cost) * (self.per_second * cost));
+        }
+        let weight = self.per_second * self.per_second * self.weight * cost.powf(self.fairness);
+        Utility::AlphaFair { weight, alpha: self.fairness }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
 use crate::language::{MacKind, MacTable, Scenario, TcpTable, Window};
-use crate::resolved::{Resolved, Settings};
+use crate::resolved::{Resolved, Sends, Settings};
 use evenair_laws::backoff::BackoffParams;
+use evenair_laws::rate::UtilityBasedParams;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, Value};
 
@@ -50,9 +51,19 @@ impl Resolved {
         let mut plain = Settings { backoff: BackoffParams::default(), drop: None, ..self.settings.clone() };
         plain.connections = None;
         plain.wires.iter_mut().for_each(|wire| wire.drop = None);
+        for flow in &mut plain.flows {
+            if let Sends::Rated { rate_law, .. } = &mut flow.sends {
+                *rate_law = UtilityBasedParams::default().into();
+            }
+        }
         plain.tcp.window = Window::Newreno;
         let written = toml::Value::try_from(&plain).expect("every scenario can be written");
-        let read: Scenario = written.try_into().expect("what is written out can be read");
+        let mut read: Scenario = written.try_into().expect("what is written out can be read");
+        for (flow, meant) in read.flows.iter_mut().zip(&self.settings.flows) {
+            if let Sends::Rated { rate_law, .. } = &meant.sends {
+                flow.rate_law = Some(rate_law.clone());
+            }
+        }
         Scenario {
             backoff: backoff.clone(),
             drop: drop.clone(),

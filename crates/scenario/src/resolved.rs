@@ -16,15 +16,18 @@ pub use radio::{Interference, PropagationLaw, ResolvedRadio};
 use crate::build::Layout;
 use crate::error::Mistake;
 use crate::language::{
-    LinkTable, LossTable, MacTable, NodeTable, Preset, RateTable, ResolvedTcp, Scenario, SignalTable,
-    WireQueue, WireTable,
+    LinkTable, LossTable, MacTable, NodeTable, Preset, ProbesTable, RateTable, ResolvedTcp, Scenario,
+    SignalTable, WireQueue, WireTable,
 };
 use crate::law;
-use crate::quantity::Time;
+use crate::quantity::{Size, Time};
+use evenair_laws::Parameters;
 use evenair_laws::backoff::BackoffParams;
-use evenair_laws::connections::ConnectionParams;
+use evenair_laws::connections::{ConnectionLaw, ConnectionParams, RoundTripSamples};
+use evenair_laws::flow::FlowRole;
 use evenair_laws::marking::MarkingParams;
-use evenair_netsim::{NetworkSpec, RunSpec};
+use evenair_netsim::{NetworkSpec, ProbeSpec, RunSpec};
+use evenair_units::Bytes;
 use serde::{Serialize, Serializer};
 
 /// A scenario that says all that it depends on, and is consistent: every default is written out, every name is that of
@@ -74,6 +77,9 @@ pub struct Settings {
     /// How many connections each flow keeps; one, if it is not said.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     pub connections: Option<ConnectionParams>,
+    /// How paths are probed, where the law of connections looks at probes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbesTable>,
     /// The fluid model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fluid: Option<ResolvedFluid>,
@@ -113,11 +119,16 @@ impl Scenario {
         let mac = MacTable { queue: self.mac.queue.or(queue.map(|queue| queue.limit)), ..self.mac };
         let mac = mac.resolve(preset)?;
         self.complete_wires()?;
-        let tcp = self.tcp.resolve(preset, self.connections.is_some())?;
+        let probes = self.probes()?;
+        let come_and_go = self.connections.is_some() || self.flows.iter().any(|f| f.connections.is_some());
+        let tcp = self.tcp.resolve(preset, come_and_go)?;
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
         let mut flows = Vec::new();
-        for (index, flow) in self.flows.into_iter().enumerate() {
-            if flow.application_rate.is_some() && self.connections.is_some() {
+        let rate_law = self.rate_law.map(|law| law::complete("rate_law", law, &())).transpose()?;
+        for (index, mut flow) in self.flows.into_iter().enumerate() {
+            flow.complete_law(rate_law.as_ref()).map_err(|mistake| mistake.within("flows", index))?;
+            let several = self.connections.is_some() || flow.connections.is_some();
+            if flow.application_rate.is_some() && several {
                 let why = "paces one connection; several share their data in no way that is defined here";
                 return Err(Mistake::entry("flows", index, "application_rate", why));
             }
@@ -138,6 +149,7 @@ impl Scenario {
             drop: self.drop.map(|law| law::complete("drop", law, &())).transpose()?,
             tcp,
             connections: self.connections.map(|law| law::complete("connections", law, &())).transpose()?,
+            probes,
             fluid: self.fluid.map(|fluid| fluid.resolve(adaptive)).transpose()?,
             nodes: self.nodes,
             signals: self.signals,
@@ -162,14 +174,40 @@ impl Scenario {
         table.resolve().map(Some).map_err(wrong)
     }
 
+    /// How paths are probed, written out where any is.
+    fn probes(&self) -> Result<Option<ProbesTable>, Mistake> {
+        let role = FlowRole { payload: Bytes::new(1) };
+        let laws = self.connections.iter().chain(self.flows.iter().filter_map(|f| f.connections.as_ref()));
+        let probed = laws.map(|law| law.begin(&role).samples()).any(|s| s == RoundTripSamples::Probes);
+        let table = self.probes.unwrap_or_default();
+        if self.probes.is_some() && !probed {
+            let why = "no law of connections looks at probes: set its samples = \"probes\"";
+            return Err(Mistake::at("probes", why));
+        }
+        let size = table.size.unwrap_or(Size(ProbeSpec::default().size));
+        if size.0.count() == 0 {
+            return Err(Mistake::at("probes.size", "must be at least 1 byte"));
+        }
+        if table.most_per_second.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+            return Err(Mistake::at("probes.most_per_second", "must be above 0"));
+        }
+        Ok(probed.then_some(ProbesTable { size: Some(size), ..table }))
+    }
+
     fn complete_wires(&mut self) -> Result<(), Mistake> {
         for (index, wire) in self.wires.iter_mut().enumerate() {
+            let instants: Vec<_> = wire.delay_changes.iter().map(|[at, _]| at.0).collect();
+            if !instants.is_sorted() {
+                return Err(Mistake::entry("wires", index, "delay_changes", "must be in the order of time"));
+            }
             if let WireQueue::Table(table) = &mut wire.queue {
                 let queue = table.resolve();
                 *table = queue.map_err(|(key, why)| Mistake::entry("wires", index, key, why))?.into();
             }
             if let Some(law) = wire.drop.take() {
-                wire.drop = Some(law::complete(&format!("wires.{index}.drop"), law, &())?);
+                let law =
+                    law::complete("drop", law, &()).map_err(|mistake| mistake.within("wires", index))?;
+                wire.drop = Some(law);
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::build::airtime;
 use crate::resolved::Resolved;
-use evenair_netsim::{NetworkSpec, Pattern, Source, Traffic};
+use evenair_netsim::{NetworkSpec, Pattern, RatedSpec, Source, Traffic};
 use evenair_optimum::Failure;
 use evenair_optimum::max_min::Demand;
 use evenair_tcp::AckPolicy;
@@ -126,14 +126,14 @@ impl Resolved {
 fn size(traffic: &Traffic) -> evenair_units::Bytes {
     match traffic {
         Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
-        Traffic::Datagrams { size, .. } => *size,
+        Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => *size,
     }
 }
 
 fn payload_bits(traffic: &Traffic) -> f64 {
     let payload = match traffic {
         Traffic::Tcp(tcp) => tcp.payload,
-        Traffic::Datagrams { size, .. } => *size,
+        Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => *size,
     };
     payload.bits() as f64
 }
@@ -152,6 +152,8 @@ fn limit_pps(traffic: &Traffic) -> f64 {
                 per(*interval) * on.as_secs_f64() / (on.as_secs_f64() + off.as_secs_f64())
             }
         },
+        // Its own limit is a guard, not an offer.
+        Traffic::Rated(_) => f64::INFINITY,
     }
 }
 

@@ -2,6 +2,7 @@
 //! is in its file: its words in study files, what it does, what it finds.
 
 mod fair_share;
+pub(crate) mod sawtooth;
 
 pub use fair_share::{FairShare, ModelError};
 

@@ -3,8 +3,8 @@
 use crate::experiment::{ModelError, with_the_words_of};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
-use evenair_scenario::Optimum;
-use evenair_units::Duration;
+use evenair_laws::connections::HostCosts;
+use evenair_scenario::{Optimum, Settings};
 use serde::{Deserialize, Serialize};
 
 /// A metric of a variant, of one flow or of all together.
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Metric {
     /// Data handed to the application [packets/s]; of all flows, the sum.
     Goodput,
+    /// A flow's part of all flows' goodput, in packets.
+    Share,
     /// The same [kb/s].
     GoodputKbps,
     /// Datagrams that the source handed down [packets/s].
@@ -34,8 +36,16 @@ pub enum Metric {
     /// `Σ (U(x) − U(x*))` with `U = −1/x`, x in the study's unit and x* the fair optimum. A flow that got nothing
     /// counts as having got one packet.
     UtilityGap,
+    /// `Σ w log x`, w the flow's weight (1, if the scenario gives none) and x in the study's unit. A flow that got nothing counts
+    /// as having got one packet.
+    LogUtility,
     /// Mean number of connections; of all flows, the mean.
     Connections,
+    /// Mean memory that its connections hold, [Chen10] eq. (5.45) [bytes]; of all flows, the sum.
+    ConnectionMemory,
+    /// Share of the processor time that goes into data and not into opening and closing connections, [Chen10] eq. (5.50),
+    /// over the measured time, at whose ends there are none; of all flows, the mean.
+    Efficiency,
     /// Mean aggressiveness at the flow's source; of all flows, the greatest over the least.
     Aggressiveness,
     /// Mean round-trip time [s].
@@ -48,12 +58,26 @@ pub enum Metric {
     Drops,
     /// The flow's own packets dropped anywhere on their way, for whatever cause [packets/s].
     Lost,
+    /// Data segments or datagrams sent, repetitions included [1/s].
+    Sent,
     /// Segments sent again [1/s].
     Retransmissions,
     /// Retransmission time-outs [1/s].
     Timeouts,
     /// The longest time in which the flow delivered nothing [s]; of all flows, the greatest.
     Silence,
+    /// Mean round trip of the probes of the flow's path [s].
+    ProbeRoundTrip,
+    /// Share of the bytes sent by the flow's source that probes are.
+    ProbeShare,
+    /// Mean time that the flow's data waited at its receiver for what other connections carried before them [s].
+    ResequencingDelay,
+    /// The longest such time [s]; of all flows, the greatest.
+    ResequencingDelayMax,
+    /// Mean number of segments that waited there.
+    ResequencingBuffer,
+    /// The most; of all flows, the greatest.
+    ResequencingBufferMax,
     /// Share of the frames sent by the flow's source that were lost.
     FrameLoss,
     /// Jain's index of the goodputs over the optimum; of all flows only.
@@ -106,6 +130,7 @@ impl Metric {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Goodput => "goodput [packets/s]",
+            Self::Share => "share of all goodput",
             Self::GoodputKbps => "goodput [kb/s]",
             Self::Offered => "offered [packets/s]",
             Self::Loss => "lost or sent again",
@@ -116,16 +141,26 @@ impl Metric {
             Self::FixedPoint => "fixed point [packets/s]",
             Self::FixedPointAggressiveness => "fixed-point aggressiveness r",
             Self::UtilityGap => "utility gap ΔU",
+            Self::LogUtility => "utility Σ w log x",
             Self::Connections => "connections n",
+            Self::ConnectionMemory => "memory of connections [bytes]",
+            Self::Efficiency => "efficiency of processor time",
             Self::Aggressiveness => "aggressiveness r",
             Self::RoundTrip => "round-trip time [s]",
             Self::QueueingDelay => "queueing delay [s]",
             Self::Backlog => "backlog [packets]",
             Self::Drops => "drops [packets/s]",
             Self::Lost => "lost [packets/s]",
+            Self::Sent => "sent [packets/s]",
             Self::Retransmissions => "sent again [segments/s]",
             Self::Timeouts => "time-outs [1/s]",
             Self::Silence => "longest silence [s]",
+            Self::ProbeRoundTrip => "round-trip time of probes [s]",
+            Self::ProbeShare => "share of probes in the bytes sent",
+            Self::ResequencingDelay => "resequencing delay [s]",
+            Self::ResequencingDelayMax => "longest resequencing delay [s]",
+            Self::ResequencingBuffer => "resequencing buffer [segments]",
+            Self::ResequencingBufferMax => "most in the resequencing buffer [segments]",
             Self::FrameLoss => "frames lost",
             Self::Fairness => "Jain's index of goodput/optimum",
             Self::Residual => "worst residual of the optimality conditions",
@@ -150,24 +185,33 @@ impl Metric {
     pub(crate) const fn over_flows(self) -> OverFlows {
         match self {
             Self::Goodput
+            | Self::Share
             | Self::GoodputKbps
             | Self::Offered
             | Self::Optimum
             | Self::FixedPoint
             | Self::UtilityGap
+            | Self::LogUtility
+            | Self::ConnectionMemory
             | Self::Drops
             | Self::Lost
+            | Self::Sent
             | Self::Retransmissions
             | Self::Timeouts => OverFlows::Total,
             Self::Loss
             | Self::Delay
             | Self::CongestionWindow
             | Self::Connections
+            | Self::Efficiency
             | Self::RoundTrip
             | Self::QueueingDelay
             | Self::Backlog
+            | Self::ProbeRoundTrip
+            | Self::ProbeShare
+            | Self::ResequencingDelay
+            | Self::ResequencingBuffer
             | Self::FrameLoss => OverFlows::Mean,
-            Self::Silence => OverFlows::Greatest,
+            Self::Silence | Self::ResequencingDelayMax | Self::ResequencingBufferMax => OverFlows::Greatest,
             Self::Aggressiveness | Self::FixedPointAggressiveness => OverFlows::Spread,
             Self::Jain
             | Self::Fairness
@@ -201,9 +245,14 @@ impl Metric {
     /// The least and the greatest that it can be.
     pub(crate) const fn bounds(self) -> (f64, f64) {
         match self {
-            Self::FrameLoss | Self::Jain | Self::Fairness => (0.0, 1.0),
+            Self::Share
+            | Self::FrameLoss
+            | Self::ProbeShare
+            | Self::Jain
+            | Self::Fairness
+            | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
-            Self::Loss | Self::UtilityGap | Self::Eigenvalue | Self::Experiment(_) => {
+            Self::Loss | Self::UtilityGap | Self::LogUtility | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
             }
             _ => (0.0, f64::INFINITY),
@@ -218,18 +267,30 @@ pub(crate) struct Subject<'a> {
     pub(crate) optimum: Option<&'a Optimum>,
     pub(crate) fixed_point: Option<&'a Optimum>,
     pub(crate) utility_unit: f64,
-    pub(crate) warmup: Duration,
+    pub(crate) settings: &'a Settings,
 }
 
 impl Subject<'_> {
-    /// The quantity of one flow, or of all; none where it has no meaning.
+    /// The quantity of one flow, of the mean of several ("1..8"), or of all; none where it has no meaning.
     pub(crate) fn take(&self, quantity: Quantity, flow: Option<&str>) -> Option<f64> {
         let Some(flow) = flow else { return self.of_all(quantity) };
-        let index = self.run.flows.iter().position(|f| f.flow == flow)?;
-        if quantity.needs_series() {
-            return quantity.over_time(self.run, index, self.warmup);
+        let place = |name: &str| self.run.flows.iter().position(|f| f.flow == name);
+        let one = |index: usize| {
+            if quantity.is_over_time() {
+                quantity.over_time(self.run, index, self.settings.warmup.0)
+            } else {
+                self.of_flow(quantity, index)
+            }
+        };
+        if let Some(index) = place(flow) {
+            return one(index);
         }
-        self.of_flow(quantity, index)
+        // "1..8": the mean over these and those between them.
+        let (first, last) = flow.split_once("..")?;
+        let flows = place(first)?..=place(last)?;
+        let count = flows.clone().count();
+        let sum = flows.map(one).sum::<Option<f64>>()?;
+        (count > 0).then(|| sum / count as f64)
     }
 
     fn of_flow(&self, quantity: Quantity, index: usize) -> Option<f64> {
@@ -238,6 +299,10 @@ impl Subject<'_> {
         let per_second = |count: u64| Some(count as f64 / self.run.measured_s);
         match quantity.metric {
             Metric::Goodput => Some(flow.goodput_pps),
+            Metric::Share => {
+                let total: f64 = self.run.flows.iter().map(|f| f.goodput_pps).sum();
+                (total > 0.0).then_some(flow.goodput_pps / total)
+            }
             Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
             Metric::Offered => flow.offered_pps,
             Metric::Loss => match flow.offered_pps {
@@ -252,7 +317,13 @@ impl Subject<'_> {
             Metric::UtilityGap => {
                 Some(self.utility(flow.goodput_pps) - self.utility(self.optimum?.rates_pps[index]))
             }
+            Metric::LogUtility => {
+                let weight = self.settings.flows.get(index)?.weight.unwrap_or(1.0);
+                Some(weight * (self.at_least_one(flow.goodput_pps) / self.utility_unit).ln())
+            }
             Metric::Connections => Some(flow.connections),
+            Metric::ConnectionMemory => Some(HostCosts::chen10().memory_of(flow.connections)),
+            Metric::Efficiency => self.efficiency(index),
             Metric::Aggressiveness => link()?.aggressiveness,
             Metric::RoundTrip => flow.round_trip_s,
             Metric::QueueingDelay if quantity.of == Of::Acks => flow.ack_queueing_delay_s,
@@ -269,6 +340,13 @@ impl Subject<'_> {
             }
             Metric::Lost if quantity.of == Of::Acks => per_second(flow.acks_lost),
             Metric::Lost => per_second(flow.lost),
+            Metric::Sent => per_second(flow.sent),
+            Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
+            Metric::ProbeShare => Some(flow.probes?.share),
+            Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),
+            Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
+            Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
+            Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
             Metric::Retransmissions => per_second(flow.retransmitted),
             Metric::Timeouts => per_second(flow.timeouts),
             Metric::Silence => Some(flow.silence_s),
@@ -316,7 +394,7 @@ impl Subject<'_> {
         if over == OverFlows::Network {
             return self.of_network(quantity.metric);
         }
-        if quantity.needs_series() {
+        if quantity.is_over_time() {
             return None;
         }
         let flows = 0..self.run.flows.len();
@@ -332,9 +410,23 @@ impl Subject<'_> {
         })
     }
 
+    /// [Chen10] eq. (5.50) of the course of a flow's connections through the measured time.
+    fn efficiency(&self, flow: usize) -> Option<f64> {
+        let series = self.run.series.as_ref()?;
+        let connections = &series.flows.get(flow)?.connections;
+        let from = self.settings.warmup.0.as_secs_f64();
+        let measured = series.time_s.iter().zip(connections).filter(|(at, _)| **at > from);
+        let packets = self.run.flows[flow].goodput_pps * self.run.measured_s;
+        Some(HostCosts::chen10().efficiency(measured.map(|(_, n)| *n), packets))
+    }
+
     fn utility(&self, rate_pps: f64) -> f64 {
-        let least = 1.0 / self.run.measured_s;
-        -self.utility_unit / rate_pps.max(least)
+        -self.utility_unit / self.at_least_one(rate_pps)
+    }
+
+    /// The rate, or that of one packet in all of the measured time.
+    fn at_least_one(&self, rate_pps: f64) -> f64 {
+        rate_pps.max(1.0 / self.run.measured_s)
     }
 
     fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkRecord> {

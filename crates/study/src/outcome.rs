@@ -160,7 +160,7 @@ impl Outcome {
             optimum: variant.optimum.as_ref(),
             fixed_point: variant.fixed_point.as_ref(),
             utility_unit: self.study.utility_unit,
-            warmup: variant.scenario.settings().warmup.0,
+            settings: variant.scenario.settings(),
         };
         variant.runs.iter().map(|run| subject(run).take(quantity, flow)).collect()
     }

@@ -58,8 +58,13 @@ impl From<Metric> for Quantity {
 }
 
 impl Quantity {
-    /// Whether it is taken from time series.
+    /// Whether it is taken from time series: a statistic of them, or what changes in them.
     pub(crate) fn needs_series(&self) -> bool {
+        self.is_over_time() || self.metric == Metric::Efficiency
+    }
+
+    /// Whether it is a statistic of a course over time, or of a part of it.
+    pub(crate) fn is_over_time(&self) -> bool {
         self.statistic != Statistic::Mean || self.from.is_some() || self.to.is_some()
     }
 
@@ -77,7 +82,7 @@ impl Quantity {
         if self.of == Of::Acks && !of_acks {
             return Some(format!("{} has nothing to do with acknowledgements", self.metric.name()));
         }
-        if !self.needs_series() {
+        if !self.is_over_time() {
             return None;
         }
         if !self.metric.has_series() {

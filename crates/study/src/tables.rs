@@ -185,6 +185,13 @@ fn flows(groups: &[Group<'_>]) -> Table {
         ("queueing_delay_s", optional(&rows, |r| r.flow().queueing_delay_s)),
         ("ack_queueing_delay_s", optional(&rows, |r| r.flow().ack_queueing_delay_s)),
         ("silence_s", number(&rows, |r| r.flow().silence_s)),
+        ("probes_sent", optional(&rows, |r| r.flow().probes.map(|p| p.sent as f64))),
+        ("probe_share", optional(&rows, |r| r.flow().probes.map(|p| p.share))),
+        ("probe_round_trip_s", optional(&rows, |r| r.flow().probes.and_then(|p| p.round_trip_s))),
+        ("resequencing_delay_s", optional(&rows, |r| r.flow().resequencing.map(|q| q.delay_s))),
+        ("resequencing_delay_s_max", optional(&rows, |r| r.flow().resequencing.map(|q| q.delay_s_max))),
+        ("resequencing_buffer", optional(&rows, |r| r.flow().resequencing.map(|q| q.buffer))),
+        ("resequencing_buffer_max", optional(&rows, |r| r.flow().resequencing.map(|q| q.buffer_max as f64))),
         ("measured_s", number(&rows, |r| r.run.measured_s)),
     ]
 }

@@ -1,6 +1,6 @@
 //! The worlds that a variant can live in, and a run in each.
 
-use crate::experiment::{FairShare, with_the_words_of};
+use crate::experiment::{FairShare, sawtooth, with_the_words_of};
 use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord};
 use evenair_netsim::FlowResult;
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
@@ -21,12 +21,16 @@ pub enum World {
     FixedPoint,
     /// Proportional fairness.
     Proportional,
+    /// Proportional fairness with CSMA's entropy beside it: problem (2) of [QCSMA], each flow of its weight.
+    Entropic,
     /// Max-min fairness over the exact region.
     MaxMin,
     /// Max-min fairness over the cliques of the conflict graph.
     MaxMinCliques,
     /// Max-min fairness over the collision domains.
     MaxMinCollisionDomains,
+    /// E-MULTCP on a path of its own in closed form ([CZ06] section IV-C).
+    Sawtooth,
     /// The experiment of [Jam10] section 4.1.4.
     #[serde(skip)]
     Experiment(FairShare),
@@ -40,15 +44,17 @@ impl World {
         matches!(self, Self::Packets | Self::Experiment(_))
     }
 
-    fn optimum(self) -> Option<(Objective, Region)> {
+    fn question(self) -> Option<Question> {
+        let over = |region| Question { region, ..Question::new(Objective::MaxMin) };
         Some(match self {
-            Self::Fair => (Objective::Fair, Region::Exact),
-            Self::FixedPoint => (Objective::FixedPoint, Region::Exact),
-            Self::Proportional => (Objective::Proportional, Region::Exact),
-            Self::MaxMin => (Objective::MaxMin, Region::Exact),
-            Self::MaxMinCliques => (Objective::MaxMin, Region::Cliques),
-            Self::MaxMinCollisionDomains => (Objective::MaxMin, Region::CollisionDomains),
-            Self::Packets | Self::Fluid | Self::Experiment(_) => return None,
+            Self::Fair => Question::new(Objective::Fair),
+            Self::FixedPoint => Question::new(Objective::FixedPoint),
+            Self::Proportional => Question::new(Objective::Proportional),
+            Self::Entropic => Question { beta: Some(1.0), ..Question::new(Objective::Proportional) },
+            Self::MaxMin => over(Region::Exact),
+            Self::MaxMinCliques => over(Region::Cliques),
+            Self::MaxMinCollisionDomains => over(Region::CollisionDomains),
+            Self::Packets | Self::Fluid | Self::Sawtooth | Self::Experiment(_) => return None,
         })
     }
 
@@ -57,14 +63,13 @@ impl World {
     /// # Errors
     /// If the scenario has no such world: the theory's message.
     pub(crate) fn run(self, scenario: &Resolved, seed: u64, options: Options) -> Result<RunRecord, String> {
-        if let Some((objective, region)) = self.optimum() {
-            let optimum = scenario
-                .answer(Question { region, ..Question::new(objective) })
-                .map_err(|e| e.to_string())?;
+        if let Some(question) = self.question() {
+            let optimum = scenario.answer(question).map_err(|e| e.to_string())?;
             return Ok(of_optimum(scenario, &optimum));
         }
         match self {
             Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
+            Self::Sawtooth => sawtooth::run(scenario, options),
             Self::Experiment(experiment) => experiment.run(scenario, seed),
             _ => Ok(RunRecord::run(scenario, seed, options)),
         }
@@ -97,6 +102,8 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         queueing_delay_s: None,
         ack_queueing_delay_s: None,
         silence_s: 0.0,
+        probes: None,
+        resequencing: None,
     });
     RunRecord {
         scenario: scenario.settings().name.clone(),
@@ -117,7 +124,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
     }
 }
 
-fn set_rates(record: &mut RunRecord, theory: &Theory, rates: &[f64]) {
+pub(crate) fn set_rates(record: &mut RunRecord, theory: &Theory, rates: &[f64]) {
     for ((flow, seen), &x) in record.flows.iter_mut().zip(&theory.flows).zip(rates) {
         flow.goodput_pps = x;
         flow.goodput_bps = x * seen.payload_bits;

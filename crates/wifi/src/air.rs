@@ -54,6 +54,8 @@ pub enum Wake {
     IdealAccess(Contender, u32),
     /// A link of ideal CSMA ends its transmission.
     IdealEnd(Contender),
+    /// A link of ideal CSMA that could have gone on with its holding ends it, unless another packet has followed.
+    IdealPause(Contender),
 }
 
 impl Wake {
@@ -61,7 +63,9 @@ impl Wake {
     #[inline]
     pub const fn phase(self) -> Phase {
         match self {
-            Self::FrameEnd(_) | Self::Landing(_) | Self::IdealEnd(_) => Phase::Reception,
+            Self::FrameEnd(_) | Self::Landing(_) | Self::IdealEnd(_) | Self::IdealPause(_) => {
+                Phase::Reception
+            }
             // After what ends at this instant: a frame that begins where another ends does not overlap it.
             Self::Respond(_) | Self::Timeout(_) | Self::Unreserve(_) | Self::Arrival(_) => Phase::Timeout,
             Self::Access(_) | Self::IdealAccess(..) => Phase::Access,

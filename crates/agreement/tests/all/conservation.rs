@@ -1,8 +1,8 @@
 //! Networks by chance, written as scenarios: whatever is built, no packet is lost without account or delivered twice.
 //!
-//! MACs and standards, RTS/CTS, EDCA, adaptive back-off, interference added up, several hops and wires, lossy and bursty
-//! links, TCP with and without SACK, RACK, timestamps and delayed acknowledgements, CUBIC, many connections, datagrams of
-//! every pattern, broadcasts.
+//! MACs and standards, RTS/CTS, every law of every family as the catalogue lists them, interference added up, several hops
+//! and wires, lossy and bursty links, TCP with and without SACK, RACK, timestamps and delayed acknowledgements, datagrams
+//! of every pattern, broadcasts.
 
 use evenair_netsim::{Network, RunResult};
 use evenair_scenario::Resolved;
@@ -64,7 +64,24 @@ fn radio() -> impl Strategy<Value = String> {
     })
 }
 
+/// The names of a family's laws, those that are only just built among them.
+fn names(family: &str) -> Vec<String> {
+    let families = evenair_scenario::laws();
+    let family = families.iter().find(|f| f.family == family).expect("a family of laws");
+    family.laws.iter().map(|law| law.name.clone()).collect()
+}
+
 fn mac() -> impl Strategy<Value = String> {
+    prop_oneof![4 => wifi(), 1 => ideal()]
+}
+
+fn ideal() -> impl Strategy<Value = String> {
+    (1u32..20).prop_map(|queue| {
+        format!("mac = {{ kind = \"ideal\", data_rate = \"6 Mbps\", queue = \"{queue} packets\" }}")
+    })
+}
+
+fn wifi() -> impl Strategy<Value = String> {
     let standard = prop::sample::select(vec![
         ("802.11b", "11 Mbps"),
         ("802.11b", "1 Mbps"),
@@ -82,23 +99,42 @@ fn mac() -> impl Strategy<Value = String> {
 }
 
 fn laws() -> impl Strategy<Value = String> {
-    let backoff = prop::sample::select(vec![
-        "backoff = { law = \"dcf\" }",
-        "backoff = { law = \"dcf\", window_min = 3, window_max = 7 }",
-        "backoff = { law = \"edca\" }",
-        "backoff = { law = \"adaptive\" }",
-        "backoff = { law = \"adaptive\", interval = \"50 ms\", dummies = true, redraw = false }",
-    ]);
-    let rest = prop::sample::select(vec![
-        "",
-        "drop = { law = \"proportional\", per_packet = 0.05 }",
-        "connections = { k = 10, interval = \"100 ms\" }",
-    ]);
-    (backoff, rest).prop_map(|(backoff, rest)| format!("{backoff}\n{rest}"))
+    let mut backoff: Vec<String> =
+        names("backoff").iter().map(|law| format!("backoff = {{ law = \"{law}\" }}")).collect();
+    backoff.extend(
+        [
+            "backoff = { law = \"dcf\", window_min = 3, window_max = 7 }",
+            "backoff = { law = \"adaptive\", interval = \"50 ms\", dummies = true, redraw = false }",
+            "backoff = { law = \"optimal\", interval = \"5 ms\", b = 0.5, dummies = true }",
+            "backoff = { law = \"optimal\", interval = \"5 ms\", b = 0.1, adapts = \"holding\", holding_max = \"20 ms\" }",
+            "backoff = { law = \"virtual-queue\", interval = \"5 ms\", adapts = \"holding\", dummies = true }",
+            "backoff = { law = \"virtual-queue\", interval = \"5 ms\", execution = \"hardware\" }",
+            "backoff = { law = \"queueing-delay\", scale = 0.01, dummies = true, form = \"exponential\" }",
+            "backoff = { law = \"queue-length\", interval = \"50 ms\", window_max = 3 }",
+        ]
+        .map(String::from),
+    );
+    let drop = names("marking").into_iter().map(|law| format!("drop = {{ law = \"{law}\" }}"));
+    let connections = names("connections")
+        .into_iter()
+        .map(|law| format!("connections = {{ law = \"{law}\", interval = \"100 ms\" }}"));
+    let mut rest: Vec<String> = drop.chain(connections).collect();
+    rest.extend(
+        [
+            "",
+            "drop = { law = \"proportional\", per_packet = 0.05 }",
+            "connections = { k = 100, interval = \"100 ms\" }",
+        ]
+        .map(String::from),
+    );
+    (prop::sample::select(backoff), prop::sample::select(rest))
+        .prop_map(|(backoff, rest)| format!("{backoff}\n{rest}"))
 }
 
 fn tcp() -> impl Strategy<Value = String> {
-    let window = prop::sample::select(vec!["reno", "newreno", "cubic"]);
+    let mut windows = names("window");
+    windows.push("newreno".into());
+    let window = prop::sample::select(windows);
     let loss = prop::sample::select(vec![
         "sack = false",
         "sack = true, rack = false",
@@ -121,14 +157,18 @@ fn tcp() -> impl Strategy<Value = String> {
 
 /// What it sends, whether to all, whether over the wire.
 fn flow() -> impl Strategy<Value = (String, bool, bool)> {
-    let kind = prop::sample::select(vec![
+    let rated = names("rate")
+        .into_iter()
+        .map(|law| format!("traffic = \"rated\"\nsize = \"400 bytes\"\nrate_law = {{ law = \"{law}\" }}"));
+    let fixed = [
         "traffic = \"tcp\"",
         "traffic = \"tcp\"\ntransfer = \"20 packets\"",
         "traffic = \"tcp\"\napplication_rate = \"300 kbps\"",
         "traffic = \"saturated\"\nsize = \"500 bytes\"",
         "traffic = \"cbr\"\nsize = \"200 bytes\"\nrate = \"400 kbps\"\njitter = 0.5",
         "traffic = \"on-off\"\nsize = \"900 bytes\"\nrate = \"2 Mbps\"\non = \"50 ms\"\noff = \"50 ms\"",
-    ]);
+    ];
+    let kind = prop::sample::select(rated.chain(fixed.map(String::from)).collect::<Vec<_>>());
     let category = prop::sample::select(vec!["voice", "video", "best-effort", "background"]);
     let active =
         prop::sample::select(vec!["", "active = [[\"0 ms\", \"250 ms\"], [\"400 ms\", \"700 ms\"]]"]);
@@ -157,11 +197,17 @@ fn extras(nodes: usize) -> impl Strategy<Value = String> {
     })
 }
 
-/// Categories are for EDCA, an application's rate for a single connection, and a flow with stretches of activity has no start.
+/// Categories are for EDCA, which ideal CSMA does not know, nor links that lose; an application's rate is for a single
+/// connection, and a flow with stretches of activity has no start.
 fn fitting(text: &str) -> String {
+    let text = if text.contains("kind = \"ideal\"") {
+        let lossless: Vec<&str> = text.lines().filter(|line| !line.starts_with("losses = ")).collect();
+        lossless.join("\n").replace("law = \"edca\"", "law = \"dcf\"")
+    } else {
+        text.into()
+    };
     let several = text.contains("connections = {");
-    let text =
-        if text.contains("law = \"edca\"") { text.replace("#category", "category") } else { text.into() };
+    let text = if text.contains("law = \"edca\"") { text.replace("#category", "category") } else { text };
     let blocks: Vec<String> = text
         .split("[[flows]]")
         .map(|block| {

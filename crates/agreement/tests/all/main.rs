@@ -4,5 +4,7 @@ mod conservation;
 mod fingerprints;
 mod kernel;
 mod languages;
+mod lee12;
+mod queueing_delay;
 mod quick;
 mod windows;

@@ -130,12 +130,14 @@ fn assert_product_form(graph: &ConflictGraph, exponents: &[f64], backoff: Shape,
     }
 }
 
-const SHAPES: [(Shape, Shape); 5] = [
+const SHAPES: [(Shape, Shape); 7] = [
     (Shape::Exponential, Shape::Exponential),
     (Shape::Exponential, Shape::Fixed),
     (Shape::Fixed, Shape::Exponential),
     (Shape::Uniform, Shape::Exponential),
     (Shape::Uniform, Shape::Uniform),
+    (Shape::Exponential, Shape::Span),
+    (Shape::Uniform, Shape::Span),
 ];
 
 #[test]
@@ -154,8 +156,8 @@ proptest! {
     #[test]
     fn ideal_csma_follows_the_product_form_on_random_graphs(
         edges in prop::collection::vec((0usize..7, 0usize..7), 0..14),
-        exponents in prop::collection::vec(-1.0f64..2.0, 7),
-        shape in 0usize..5,
+        exponents in prop::collection::vec(-0.9f64..2.0, 7),
+        shape in 0usize..7,
     ) {
         let graph = ConflictGraph::from_edges(7, &edges);
         assert_product_form(&graph, &exponents, SHAPES[shape].0, SHAPES[shape].1, 1);

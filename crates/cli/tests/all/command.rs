@@ -486,3 +486,38 @@ fn what_the_theory_cannot_do_is_said_and_no_panic() {
     let output = evenair(&[&["compare", "chen10/a"], &unbounded[..], &SHORT[..]].concat());
     assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
 }
+
+#[test]
+fn list_names_laws_with_their_papers_and_parameters() {
+    let output = evenair(&["list", "laws", "connections"]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for words in ["rtt-proportional", "from  [Chen10] eq. (5.1)", "over 802.11, ideal CSMA, wires", "[1/s]"] {
+        assert!(text.contains(words), "{words} is missing in\n{text}");
+    }
+    let document = json(&evenair(&["list", "laws", "cubic", "--json"]));
+    let cubic = &document[0]["laws"][0];
+    assert_eq!((cubic["name"].as_str(), document[0]["laws"].as_array().unwrap().len()), (Some("cubic"), 1));
+    assert!(cubic["source"].as_str().unwrap().contains("RFC 9438"), "{cubic}");
+    let studies = stdout(&evenair(&["list", "studies", "chen10"]));
+    assert!(studies.contains("chen10/table-6-5") && !studies.contains("jam10/"), "{studies}");
+    assert!(stdout(&evenair(&["list", "scenarios"])).contains("chen10/d-graph"));
+    let refused = evenair(&["list", "laws", "nobody"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("laws are dcf, edca, adaptive"), "{}", stderr(&refused));
+}
+
+/// Each of [Chen10]'s topologies exists twice: by positions, and by the conflict graph that the thesis's text tells.
+#[test]
+fn positions_and_conflict_graphs_are_of_one_network() {
+    let conflicts = |id: &str| {
+        let text = stdout(&evenair(&["show", id]));
+        let (_, rest) = text.split_once("conflict graph: ").expect("every network has one");
+        rest.split("\n\n").next().unwrap_or_default().trim_end().to_string()
+    };
+    for topology in ["a", "b", "c", "d", "e"] {
+        let by_positions = conflicts(&format!("chen10/{topology}"));
+        assert_eq!(by_positions, conflicts(&format!("chen10/{topology}-graph")), "{topology}");
+        assert!(by_positions.lines().count() >= 5, "{topology}: {by_positions}");
+    }
+}

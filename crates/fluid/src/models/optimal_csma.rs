@@ -4,7 +4,7 @@
 
 use super::{Component, Model, View, Way};
 use crate::System;
-use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
+use evenair_laws::backoff::{UtilityQueue, optimal};
 use evenair_optimum::ProductForm;
 
 /// Which queue makes a link aggressive.
@@ -26,7 +26,7 @@ pub struct OptimalCsma {
     /// Flows.
     pub ways: Vec<Way>,
     /// Parameters of the law.
-    pub law: VirtualQueueParams,
+    pub law: UtilityQueue,
     /// What a link serves in a frame while it is on the air, in the queue's unit.
     pub capacity: f64,
     /// Which queue.
@@ -67,16 +67,18 @@ impl System for OptimalCsma {
 
     fn drift(&self, state: &[f64], _: &[bool], drift: &mut [f64]) {
         let airtime = self.airtime(state);
-        let mut arrivals = vec![0.0; state.len()];
         if self.queue == Queue::Virtual {
-            arrivals.iter_mut().zip(state).for_each(|(a, &q)| *a = self.law.arrivals(q));
-        } else {
-            for (way, x) in self.ways.iter().zip(self.rates(state)) {
-                way.air.iter().for_each(|&(l, _)| arrivals[l] += x);
+            for l in 0..state.len() {
+                drift[l] = self.law.drift(state[l], airtime[l] * self.capacity); // [Lee12] eq. (2)
             }
+            return;
+        }
+        let mut arrivals = vec![0.0; state.len()];
+        for (way, x) in self.ways.iter().zip(self.rates(state)) {
+            way.air.iter().for_each(|&(l, _)| arrivals[l] += x);
         }
         for l in 0..state.len() {
-            drift[l] = self.law.drift(arrivals[l], airtime[l] * self.capacity); // [Lee12] eq. (1), (2)
+            drift[l] = optimal::drift(arrivals[l], airtime[l] * self.capacity); // [Lee12] eq. (1)
         }
     }
 

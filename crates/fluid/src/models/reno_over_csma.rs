@@ -1,12 +1,15 @@
 //! TCP Reno over adaptive CSMA ([Chen10]): with AQM and n = kT connections ((5.1) to (5.4)), with wires ((5.30) to (5.34)), and
 //! what goes wrong without: no AQM, so that aggressiveness diverges ((A.1) to (A.4)), or one connection, so that all
-//! aggressiveness becomes the same ((B.1) to (B.4)).
+//! aggressiveness becomes the same ((B.1) to (B.4)). Channels may lose packets ([Chen10] section 7.2); then rates are of what
+//! is sent.
 //!
-//! State: each flow's rate \[packets/s\], then each link's aggressiveness.
+//! State: each flow's rate \[packets/s\], then each link's aggressiveness, then, where a law of their own moves them, each flow's
+//! number of connections.
 
 use super::{Component, Model, View, Way};
 use crate::System;
 use evenair_laws::backoff::adaptive::aggressiveness_drift;
+use evenair_laws::connections::{DelayPriceParams, UtilityParams, for_utility};
 use evenair_laws::marking::droptail::loss_price;
 use evenair_laws::window::reno::aggregate_rate_drift;
 use evenair_optimum::ProductForm;
@@ -18,6 +21,10 @@ pub enum Connections {
     One,
     /// `n = kT`, a real number ([Chen10] eq. (5.1), (5.30)).
     PerRoundTrip(f64),
+    /// As a utility wants, a real number ([Chen10] eq. (5.29)).
+    Utility(UtilityParams),
+    /// As the queues' delay tells: `n` moves by the law's own drift.
+    DelayPrice(DelayPriceParams),
 }
 
 /// How long a round trip takes.
@@ -47,6 +54,8 @@ pub struct RenoOverCsma {
     pub wires: Vec<f64>,
     /// Flows.
     pub ways: Vec<Way>,
+    /// What the channel loses on each flow's way, `Σε`.
+    pub losses: Vec<f64>,
     /// α \[1/s\].
     pub step: f64,
     /// β.
@@ -88,10 +97,21 @@ impl RenoOverCsma {
         }
     }
 
-    fn connections(&self, round_trip_s: f64) -> f64 {
-        match self.connections {
+    /// Rates, aggressiveness, and connections where they are of the state.
+    fn parts<'a>(&self, state: &'a [f64]) -> (&'a [f64], &'a [f64], &'a [f64]) {
+        let (rates, others) = state.split_at(self.flows());
+        let (aggressiveness, connections) = others.split_at(self.form.links());
+        (rates, aggressiveness, connections)
+    }
+
+    fn connections(&self, flow: usize, rate: f64, round_trip_s: f64, moved: &[f64]) -> f64 {
+        match &self.connections {
             Connections::One => 1.0,
             Connections::PerRoundTrip(k) => k * round_trip_s,
+            Connections::Utility(law) => {
+                for_utility(law.per_second, law.marginal_utility(rate), round_trip_s, rate)
+            }
+            Connections::DelayPrice(_) => moved[flow],
         }
     }
 
@@ -114,18 +134,23 @@ impl RenoOverCsma {
 
 impl System for RenoOverCsma {
     fn dimension(&self) -> usize {
-        self.flows() + self.form.links()
+        let moved = if matches!(self.connections, Connections::DelayPrice(_)) { self.flows() } else { 0 };
+        self.flows() + self.form.links() + moved
     }
 
     fn drift(&self, state: &[f64], _: &[bool], drift: &mut [f64]) {
-        let (rates, aggressiveness) = state.split_at(self.flows());
+        let (rates, aggressiveness, moved) = self.parts(state);
         let (loads, airtime, wires) =
             (self.loads(rates), self.airtime(aggressiveness), self.wire_prices(rates));
         for (s, way) in self.ways.iter().enumerate() {
             let round_trip_s = self.round_trip_s(way, aggressiveness, &loads);
-            let price = self.price(way, aggressiveness, &loads, &airtime, &wires);
-            let n = self.connections(round_trip_s);
+            let price = self.losses[s] + self.price(way, aggressiveness, &loads, &airtime, &wires);
+            let n = self.connections(s, rates[s], round_trip_s, moved);
             drift[s] = aggregate_rate_drift(rates[s], n, round_trip_s, price); // [Chen10] eq. (5.2), (5.31), (A.1), (B.1)
+            if let Connections::DelayPrice(law) = &self.connections {
+                let waiting_s = round_trip_s - way.round_trip_s;
+                drift[self.flows() + loads.len() + s] = law.connections_drift(n, rates[s], waiting_s);
+            }
         }
         for l in 0..loads.len() {
             // [Chen10] eq. (5.3), (5.32), (A.2), (B.2); the projection is the integrator's.
@@ -134,12 +159,16 @@ impl System for RenoOverCsma {
     }
 
     fn bounds(&self, component: usize) -> (f64, f64) {
-        if component < self.flows() { (1e-9, f64::INFINITY) } else { (0.0, self.aggressiveness_max) }
+        match self.component(component) {
+            Component::Price(_) => (0.0, self.aggressiveness_max),
+            Component::Connections(_) => (1e-3, f64::INFINITY),
+            _ => (1e-9, f64::INFINITY),
+        }
     }
 
     fn switches(&self, state: &[f64]) -> Vec<f64> {
         // Where a DropTail queue begins to refuse its price has a corner.
-        let (rates, aggressiveness) = state.split_at(self.flows());
+        let (rates, aggressiveness, _) = self.parts(state);
         let mut switches: Vec<f64> = Vec::new();
         for (w, capacity) in self.wires.iter().enumerate() {
             let of = |(way, x): (&Way, &f64)| if way.wires.contains(&w) { *x } else { 0.0 };
@@ -153,29 +182,35 @@ impl System for RenoOverCsma {
     }
 
     fn scale(&self, component: usize) -> f64 {
-        if component < self.flows() { 1e-3 } else { 1e-6 }
+        match self.component(component) {
+            Component::Price(_) => 1e-6,
+            Component::Connections(_) => 1e-2,
+            _ => 1e-3,
+        }
     }
 }
 
 impl Model for RenoOverCsma {
-    /// One packet per round trip of an empty network, nobody aggressive.
+    /// One packet per round trip of an empty network, nobody aggressive, one connection.
     fn start(&self) -> Vec<f64> {
         let mut state: Vec<f64> = self.ways.iter().map(|way| 1.0 / way.round_trip_s.max(1e-3)).collect();
-        state.resize(self.dimension(), 0.0);
+        state.resize(self.flows() + self.form.links(), 0.0);
+        state.resize(self.dimension(), 1.0);
         state
     }
 
     fn view(&self, state: &[f64]) -> View {
-        let (rates, aggressiveness) = state.split_at(self.flows());
+        let (rates, aggressiveness, moved) = self.parts(state);
         let loads = self.loads(rates);
         let round_trips_s: Vec<f64> =
             self.ways.iter().map(|way| self.round_trip_s(way, aggressiveness, &loads)).collect();
         let mut prices = aggressiveness.to_vec();
         prices.extend(self.wire_prices(rates));
+        let connections = |s: usize| self.connections(s, rates[s], round_trips_s[s], moved);
         View {
             rates: rates.to_vec(),
             windows: rates.iter().zip(&round_trips_s).map(|(x, t)| x * t).collect(),
-            connections: round_trips_s.iter().map(|&t| self.connections(t)).collect(),
+            connections: (0..rates.len()).map(connections).collect(),
             round_trips_s,
             prices,
             airtime: self.airtime(aggressiveness),
@@ -185,7 +220,8 @@ impl Model for RenoOverCsma {
     fn component(&self, component: usize) -> Component {
         match component.checked_sub(self.flows()) {
             None => Component::Rate(component),
-            Some(link) => Component::Price(link),
+            Some(link) if link < self.form.links() => Component::Price(link),
+            Some(other) => Component::Connections(other - self.form.links()),
         }
     }
 
@@ -194,11 +230,11 @@ impl Model for RenoOverCsma {
     /// In packets per second the two parts are in one unit if every packet loads every link with the same share of time.
     fn lyapunov(&self, state: &[f64], rest: &[f64]) -> Option<f64> {
         let (Connections::PerRoundTrip(k), RoundTrip::Fixed, Loss::Aqm) =
-            (self.connections, self.round_trip, self.loss)
+            (&self.connections, self.round_trip, self.loss)
         else {
             return None;
         };
-        if !self.wires.is_empty() {
+        if !self.wires.is_empty() || self.losses.iter().any(|&loss| loss > 0.0) {
             return None;
         }
         let unit = self.ways[0].air[0].1;
@@ -214,6 +250,10 @@ impl Model for RenoOverCsma {
 
     fn horizon_s(&self) -> f64 {
         // Aggressiveness climbs with α per second of backlog; some thousand backlogs see it settled.
-        (300.0 / (self.step * self.beta)).max(100.0)
+        let links_s = (300.0 / (self.step * self.beta)).max(100.0);
+        match &self.connections {
+            Connections::DelayPrice(law) => links_s.max(100.0 * law.interval.as_secs_f64() / law.gain),
+            _ => links_s,
+        }
     }
 }

@@ -87,8 +87,9 @@ pub enum When {
 
 /// How long a transmitter that has won the medium holds it.
 ///
-/// What a real MAC holds is whole packets: there [`Self::Packet`] and [`Self::Burst`] have a meaning, on ideal CSMA all but
-/// the latter.
+/// What a real MAC holds is whole packets: there [`Self::Packet`], [`Self::Burst`] and [`Self::Span`] have a meaning, on ideal
+/// CSMA all of them. A burst or a span is over when its time is, or when there is nothing to send: then the medium is free,
+/// and whoever wants it backs off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Holding {
@@ -97,6 +98,9 @@ pub enum Holding {
     Packet,
     /// Packet after packet, as many as fit into this time, and one in any case: EDCA's TXOP.
     Burst(Duration),
+    /// Packet after packet for so long in the mean, and one in any case: a packet that no longer fits whole is sent with the
+    /// probability of the part that fits.
+    Span(Duration),
     /// Exponential with this mean.
     Exponential(Duration),
     /// Uniform between zero and twice the mean.

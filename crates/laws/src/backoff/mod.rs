@@ -5,17 +5,27 @@
 
 mod access;
 pub mod adaptive;
+pub mod contention;
 pub mod dcf;
 pub mod edca;
+mod intensity;
+pub mod optimal;
 mod place;
+pub mod queue_length;
 pub mod queueing_delay;
 pub mod virtual_queue;
 
 pub use access::{Access, Draw, Holding, OnFailure, Space, When};
 pub use adaptive::{AckPriority, Adaptive, AdaptiveParams, BackoffUnit, QueueMeasure};
+pub use contention::{BackoffForm, CapacityUnit};
 pub use dcf::{Dcf, DcfParams};
 pub use edca::{Category, CategoryParams, Edca, EdcaParams};
+pub use intensity::{Adapts, Execution, Intensity};
+pub use optimal::{Optimal, OptimalParams};
 pub use place::{FullPacket, LinkRole, LinkView, PhysicalLayer, Rendering, Scope, Surroundings, Volume};
+pub use queue_length::{QueueLength, QueueLengthParams};
+pub use queueing_delay::{QueueingDelay, QueueingDelayParams};
+pub use virtual_queue::{Links, UtilityQueue, VirtualQueue, VirtualQueueParams, WhileEmpty};
 
 use crate::family::family;
 use evenair_units::{Bytes, Duration, Probability};
@@ -81,6 +91,14 @@ family! {
         Edca(EdcaParams => Edca),
         /// Aggressiveness in proportion to the backlog ([Chen10]'s A-CSMA).
         Adaptive(AdaptiveParams => Adaptive),
+        /// Aggressiveness in proportion to how long the queue takes ([QCSMA]).
+        QueueingDelay(QueueingDelayParams => QueueingDelay),
+        /// Aggressiveness in proportion to the queue's packets ([QCSMA]'s baseline, and its classic scheme).
+        QueueLength(QueueLengthParams => QueueLength),
+        /// Aggressiveness in proportion to the real queue ([Lee12]'s oCSMA).
+        Optimal(OptimalParams => Optimal),
+        /// Aggressiveness in proportion to a queue that nobody sees ([Lee12]'s VQ-oCSMA).
+        VirtualQueue(VirtualQueueParams => VirtualQueue),
     }
 }
 

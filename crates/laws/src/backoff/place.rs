@@ -16,6 +16,7 @@ pub enum Scope {
 
 /// Which of 802.11's kinds of physical layer, as far as contention depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PhysicalLayer {
     /// DSSS and CCK: 802.11b.
     #[default]
@@ -26,6 +27,7 @@ pub enum PhysicalLayer {
 
 /// Whose contention is rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rendering {
     /// The standard's.
     #[default]
@@ -34,25 +36,33 @@ pub enum Rendering {
     Ns2,
 }
 
-/// The largest packet that is sent, which stands for all where a law wants one size.
+/// The largest packet that is sent, by all or over one link; it stands for all where a law wants one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FullPacket {
     /// Its payload: what a packet counts as where a backlog is counted in packets.
     pub payload: Bytes,
+    /// Its network-layer size.
+    pub size: Bytes,
     /// The airtime of its frame, preamble and MAC header included.
     pub frame: Duration,
     /// Its bits at the data rate.
     pub bits: Duration,
+    /// How long it takes from one packet to the next where nobody disturbs: inter-frame spaces, frame and link-layer
+    /// acknowledgement; back-off not.
+    pub exchange: Duration,
 }
 
 /// What parameters may depend on beside what is written of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Surroundings {
     /// The physical layer.
     pub physical_layer: PhysicalLayer,
     /// Whose contention is rendered.
     pub rendering: Rendering,
+    /// The MAC is ideal CSMA: continuous time, no slots, no collisions.
+    pub is_ideal: bool,
     /// A slot.
     pub slot: Duration,
     /// A full data packet.
@@ -67,12 +77,16 @@ impl Default for Surroundings {
         let rate = Rate::from_kbps(11_000);
         let packet = FullPacket {
             payload: Bytes::new(1000),
+            size: Bytes::new(1040),
             frame: Duration::from_micros(192) + rate.time_for(Bytes::new(1068)),
             bits: rate.time_for(Bytes::new(1040)),
+            // DIFS, DATA, SIFS, and 14 bytes of ACK at 1 Mb/s.
+            exchange: Duration::from_micros(50 + 192 + 10 + 192 + 112) + rate.time_for(Bytes::new(1068)),
         };
         Self {
             physical_layer: PhysicalLayer::Dsss,
             rendering: Rendering::Standard,
+            is_ideal: false,
             slot: Duration::from_micros(20),
             packet,
             holding: Holding::Packet,
@@ -82,6 +96,7 @@ impl Default for Surroundings {
 
 /// The queue that a law's state is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkRole {
     /// What surrounds it.
     pub surroundings: Surroundings,
@@ -89,12 +104,23 @@ pub struct LinkRole {
     pub category: Category,
     /// It carries nothing but acknowledgements.
     pub acknowledgements_only: bool,
+    /// The largest packet that it carries, at its own rate: a packet of data, or an acknowledgement.
+    pub packet: FullPacket,
+    /// It carries TCP's packets, data or acknowledgements.
+    pub carries_tcp: bool,
 }
 
 impl LinkRole {
-    /// A queue that carries data.
+    /// A queue that carries data over TCP.
     pub const fn data(surroundings: Surroundings) -> Self {
-        Self { surroundings, category: Category::BestEffort, acknowledgements_only: false }
+        let packet = surroundings.packet;
+        Self {
+            surroundings,
+            category: Category::BestEffort,
+            acknowledgements_only: false,
+            packet,
+            carries_tcp: true,
+        }
     }
 }
 
@@ -126,6 +152,8 @@ pub struct LinkView {
     pub arrivals: Volume,
     /// What left it for its next hop since then.
     pub service: Volume,
+    /// Dummy packets that were sent since then.
+    pub dummies: Volume,
     /// What waits, the packet in service counted.
     pub backlog: Volume,
     /// How long the first of it has waited, where the host knows.

@@ -2,24 +2,31 @@
 //!
 //! # Law
 //! `ρ = b·q`: a link of capacity `b` whose packets queue for `q` backs off for `exp(−b·q)/b` in the mean. In practice `q` is
-//! estimated by `QueLEN/AveR`.
+//! estimated by `QueLEN/AveR`. On ideal CSMA the mean is that of an exponential, on 802.11 that of a contention window
+//! ([`contention`](super::contention)).
 //!
 //! # Source
 //! [QCSMA] eq. (13), (14), (18).
 //!
 //! # Symbols
-//! `b` → the full packet's bits at the data rate, inverted \[packets/s\]; `q` \[s\]; `QueLEN` → [`LinkView::backlog`] \[packets\];
-//! `AveR` → `average_rate`, low-pass filtered \[packets/s\]; the filter's memory → [`QueueingDelayParams::memory`].
+//! `b` → one over the time that the link's own packet needs ([`QueueingDelayParams::capacity`]) \[packets/s\]; `q` \[s\];
+//! `QueLEN` → [`LinkView::backlog`] \[packets\]; `AveR` → `average_rate`, low-pass filtered \[packets/s\]; the filter's memory →
+//! [`QueueingDelayParams::memory`].
 //!
 //! # Signals
 //! The own queue's backlog, and what was served of it.
 //!
 //! # Deviations
-//! The paper says of `AveR` only that it is filtered as the round-trip time of its (17) is, which keeps 31/32 per sample
-//! (damaged in our copy); how often it samples is not said: [`QueueingDelayParams::interval`], 10 ms, is ours. It begins at
-//! `b`. `ρ` stops at 700, where `exp(−ρ)` leaves the range of numbers.
-//! A machine and its fluid form, not a word of the language yet: its 802.11 rendering (the contention window of
-//! [`contention_window`], doubled after collisions) is still to be built into a MAC.
+//! - The paper says of `AveR` only that it is filtered as the round-trip time of its (17) is, which keeps 31/32 per sample
+//!   (damaged in our copy); how often it samples is not said: [`QueueingDelayParams::interval`], 10 ms, is ours. It begins
+//!   at `b`. `ρ` stops at 700, where `exp(−ρ)` leaves the range of numbers.
+//! - `b` is "the interference-free capacity", one of fluid packets. Ours is the link's own, at its own rate and of its own
+//!   packets, all that a packet costs the medium counted: then `1/b` is how long the medium is held, as eq. (1) has it.
+//! - [`QueueingDelayParams::scale`], 1 in the paper, multiplies `ρ`. Problem (2) has one unit, the packet: `ρ = s·b·q` and
+//!   windows that keep `p` packets waiting rest where `ρ = b·q` and `s·p` do, but with queues `1/s` as long, whose randomness
+//!   counts as much less. The paper's own `p = 200` makes `ρ` hundreds ([`AGGRESSIVENESS_MAX`] is soon reached).
+//! - In the paper's model a link with an empty queue contends nevertheless, with `ρ = 0`. Ours is silent then, as any
+//!   transmitter is; with [`QueueingDelayParams::dummies`] it sends dummy packets.
 //!
 //! # Example
 //! ```
@@ -27,19 +34,17 @@
 //! use evenair_laws::backoff::queueing_delay::QueueingDelayParams;
 //! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView, Volume};
 //! let mut law = QueueingDelayParams { memory: 0.0, ..Default::default() }.begin(&LinkRole::data(Default::default()));
-//! // Ten packets wait; in 10 ms one was served of the 13.2 that the link could have: ρ = 10·13.2/1.
+//! // Ten packets wait; in 10 ms one was served of the 7.5 that the link could have, at 1.33 ms each: ρ = 10·7.5/1.
 //! let (backlog, service) = (Volume { packets: 10, bytes: 10_400 }, Volume { packets: 1, bytes: 1_040 });
 //! let interval = law.update_interval().unwrap();
 //! law.on_update(&LinkView { interval, backlog, service, ..LinkView::default() });
-//! assert!((law.aggressiveness().unwrap() - 132.2).abs() < 0.1);
+//! assert!((law.aggressiveness().unwrap() - 75.1).abs() < 0.1);
 //! ```
 
-use super::{Access, BackoffLaw, Draw, Holding, LinkRole, LinkView, OnFailure, Scope, Surroundings, When};
+use super::contention::{AGGRESSIVENESS_MAX, BackoffForm, CapacityUnit, Contention, check_window_max};
+use super::{Access, BackoffLaw, Dcf, LinkRole, LinkView, Scope, Surroundings};
 use crate::{BadParameter, Parameters, check, check_time};
-use evenair_units::Duration;
-
-/// Where `exp(−ρ)` is the least number that there is.
-const AGGRESSIVENESS_MAX: f64 = 700.0;
+use evenair_units::{Bytes, Duration};
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,16 +55,36 @@ const AGGRESSIVENESS_MAX: f64 = 700.0;
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct QueueingDelayParams {
+    /// What the aggressiveness is multiplied by; 1 is the paper's.
+    pub scale: f64,
     /// How much of the average rate each interval keeps, from 0 to 1.
     pub memory: f64,
     /// How often the queue is looked at.
     pub interval: Duration,
+    /// What the link's capacity counts.
+    pub capacity: CapacityUnit,
+    /// Exponential back-offs, or contention windows; by default the former on ideal CSMA, the latter on 802.11.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub form: Option<BackoffForm>,
+    /// Window that failures end at [slots]; by default the physical layer's.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub window_max: Option<u32>,
+    /// Send dummy packets when a queue of data is empty.
+    pub dummies: bool,
 }
 
 impl QueueingDelayParams {
     /// [QCSMA]'s filter, every 10 ms.
     pub const fn qcsma() -> Self {
-        Self { memory: 31.0 / 32.0, interval: Duration::from_millis(10) }
+        Self {
+            scale: 1.0,
+            memory: 31.0 / 32.0,
+            interval: Duration::from_millis(10),
+            capacity: CapacityUnit::Exchange,
+            form: None,
+            window_max: None,
+            dummies: false,
+        }
     }
 }
 
@@ -75,16 +100,25 @@ impl Parameters for QueueingDelayParams {
     type Law = QueueingDelay;
 
     fn validated(self) -> Result<Self, BadParameter> {
+        check("scale", self.scale, self.scale >= 0.0 && self.scale.is_finite(), "0 or more, and finite")?;
         check("memory", self.memory, (0.0..1.0).contains(&self.memory), "0 or more, and below 1")?;
         check_time("interval", self.interval)?;
+        check_window_max(self.window_max)?;
         Ok(self)
     }
 
+    fn resolve(&mut self, surroundings: &Surroundings) {
+        self.form.get_or_insert(BackoffForm::of(surroundings));
+        self.window_max.get_or_insert(Dcf::of(surroundings.physical_layer).window_max);
+    }
+
     fn begin(&self, role: &LinkRole) -> QueueingDelay {
-        let Surroundings { packet, holding, .. } = role.surroundings;
-        // A packet of no bits would be served at once.
-        let capacity = 1.0 / packet.bits.as_secs_f64().max(1e-9);
-        QueueingDelay { params: *self, capacity, average_rate: capacity, aggressiveness: 0.0, holding }
+        let mut params = *self;
+        params.resolve(&role.surroundings);
+        let contention = Contention::new(role, self.capacity, self.form, self.window_max);
+        let dummy = (self.dummies && !role.acknowledgements_only).then_some(role.packet.size);
+        let average_rate = contention.capacity();
+        QueueingDelay { params, contention, dummy, average_rate, aggressiveness: 0.0 }
     }
 }
 
@@ -93,12 +127,11 @@ impl Parameters for QueueingDelayParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueingDelay {
     params: QueueingDelayParams,
-    /// `b` \[packets/s\].
-    capacity: f64,
+    contention: Contention,
+    dummy: Option<Bytes>,
     /// `AveR` \[packets/s\].
     average_rate: f64,
     aggressiveness: f64,
-    holding: Holding,
 }
 
 impl BackoffLaw for QueueingDelay {
@@ -116,25 +149,30 @@ impl BackoffLaw for QueueingDelay {
         self.average_rate = self.params.memory * self.average_rate + (1.0 - self.params.memory) * rate;
         let backlog = link.backlog.packets as f64;
         self.aggressiveness = if backlog > 0.0 {
-            aggressiveness(self.capacity, backlog / self.average_rate).min(AGGRESSIVENESS_MAX)
+            let full = aggressiveness(self.contention.capacity(), backlog / self.average_rate.max(1e-300));
+            (self.params.scale * full).min(AGGRESSIVENESS_MAX)
         } else {
             0.0
         };
+        debug_assert!((0.0..=AGGRESSIVENESS_MAX).contains(&self.aggressiveness));
     }
 
-    /// `exp(−ρ)/b` in the mean, of any continuous distribution.
     fn access(&self) -> Access {
-        let mean = Duration::from_secs_f64(libm::exp(-self.aggressiveness) / self.capacity);
-        let draw = Draw::Exponential { mean, slotted: false };
-        Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame, holding: self.holding }
+        self.contention.access(self.aggressiveness)
     }
 
+    fn dummy_packet(&self) -> Option<Bytes> {
+        self.dummy
+    }
+
+    /// `ρ`.
     fn aggressiveness(&self) -> Option<f64> {
         Some(self.aggressiveness)
     }
 }
 
-/// The fluid face, [QCSMA] eq. (13): `ρ = b·q`, the logarithm of holding over back-off time.
+/// The fluid face, [QCSMA] eq. (13): `ρ = b·q`, the logarithm of holding over back-off time. It has no drift: in the fluid model
+/// the queueing delay is there at once.
 pub fn aggressiveness(capacity: f64, queueing_delay: f64) -> f64 {
     capacity * queueing_delay
 }
@@ -144,53 +182,100 @@ pub fn mean_backoff(capacity: f64, backlog: f64, rate: f64) -> f64 {
     libm::exp(-aggressiveness(capacity, backlog / rate)) / capacity
 }
 
-/// [QCSMA] eq. (18) for 802.11: the contention window whose uniform draw has this mean, `2·mean/slot + 1`, its end excluded
-/// \[slots\].
-pub fn contention_window(mean_s: f64, slot: Duration) -> u32 {
-    // The cast truncates to whole slots and saturates.
-    (2.0 * mean_s / slot.as_secs_f64()) as u32 + 1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
+    use crate::backoff::{Draw, Volume};
+    use crate::conformance::drift;
+
+    fn ideal() -> Surroundings {
+        Surroundings { is_ideal: true, ..Surroundings::default() }
+    }
+
+    fn begin(params: QueueingDelayParams, mac: Surroundings) -> QueueingDelay {
+        params.validated().unwrap().begin(&LinkRole::data(mac))
+    }
+
+    fn view(packets: u64, served: u64) -> LinkView {
+        let volume = |packets| Volume { packets, bytes: packets * 1040 };
+        let interval = QueueingDelayParams::qcsma().interval;
+        LinkView { interval, backlog: volume(packets), service: volume(served), ..LinkView::default() }
+    }
 
     #[test]
     fn an_empty_queue_waits_one_service_time() {
         assert!((mean_backoff(4.0, 0.0, 1.0) - 0.25).abs() < 1e-15);
         assert!(mean_backoff(4.0, 2.0, 1.0) < mean_backoff(4.0, 1.0, 1.0));
-        // 1000 bytes at 11 Mb/s: 727 µs, a window of 72 slots and one, so that the mean is 36 slots.
-        assert_eq!(contention_window(8000.0 / 11e6, Duration::from_micros(20)), 73);
     }
 
     /// In a steady state the machine is the fluid law: `AveR` is the rate, and ρ is b times the queueing delay.
     #[test]
     fn at_rest_the_machine_is_the_fluid_law() {
-        let params = QueueingDelayParams::qcsma();
-        let mut law = params.begin(&LinkRole::data(Surroundings::default()));
-        let (packets, served) = (4, 2); // 200 packets/s
-        let view = LinkView {
-            interval: params.interval,
-            backlog: Volume { packets, bytes: packets * 1040 },
-            service: Volume { packets: served, bytes: served * 1040 },
-            ..LinkView::default()
-        };
-        (0..2_000).for_each(|_| law.on_update(&view));
-        let fluid = aggressiveness(law.capacity, 4.0 / 200.0);
-        assert!((law.aggressiveness / fluid - 1.0).abs() < 1e-9, "{} {fluid}", law.aggressiveness);
-        let Draw::Exponential { mean, .. } = law.access().draw else { panic!("{law:?}") };
-        assert!((mean.as_secs_f64() - mean_backoff(law.capacity, 4.0, 200.0)).abs() < 1e-9);
+        for scale in [1.0, 0.1] {
+            let params = QueueingDelayParams { scale, ..QueueingDelayParams::qcsma() };
+            let mut law = begin(params, ideal());
+            (0..2_000).for_each(|_| law.on_update(&view(4, 2))); // 200 packets/s
+            let capacity = law.contention.capacity();
+            let fluid = scale * aggressiveness(capacity, 4.0 / 200.0);
+            assert!((law.aggressiveness / fluid - 1.0).abs() < 1e-9, "{} {fluid}", law.aggressiveness);
+            let Draw::Exponential { mean, .. } = law.access().draw else { panic!("{law:?}") };
+            if scale >= 1.0 {
+                assert!((mean.as_secs_f64() - mean_backoff(capacity, 4.0, 200.0)).abs() < 1e-9);
+            }
+        }
+    }
+
+    /// `AveR`'s mean step is its filter's drift, `(1 − memory)·(rate − AveR)`: here one packet is served in every second interval.
+    #[test]
+    fn the_average_follows_the_rate() {
+        let law = begin(QueueingDelayParams::qcsma(), ideal());
+        let expected = (1.0 - law.params.memory) * (50.0 - law.average_rate);
+        let (served, not): (&dyn Fn(&mut QueueingDelay), &dyn Fn(&mut QueueingDelay)) =
+            (&|law| law.on_update(&view(4, 1)), &|law| law.on_update(&view(4, 0)));
+        drift(&law, |law| law.average_rate, &[(0.5, served), (0.5, not)], expected, 1e-9);
+    }
+
+    #[test]
+    fn on_80211_it_is_a_contention_window() {
+        // An exchange of 1332.7 µs is 66.6 slots in the mean: CW = 134.
+        let mut law = begin(QueueingDelayParams::qcsma(), Surroundings::default());
+        assert_eq!(law.access().draw, Draw::Slots { window: 133, end_included: true });
+        (0..2_000).for_each(|_| law.on_update(&view(1, 4))); // ρ = 750·1/400
+        assert_eq!(law.access().draw, Draw::Slots { window: 20, end_included: true });
+        // An explicit form holds on any MAC.
+        let continuous = QueueingDelayParams { form: Some(BackoffForm::Exponential), ..law.params };
+        let draw = begin(continuous, Surroundings::default()).access().draw;
+        assert!(matches!(draw, Draw::Exponential { slotted: false, .. }));
+    }
+
+    #[test]
+    fn capacity_may_be_that_of_bits_alone() {
+        let bits = QueueingDelayParams { capacity: CapacityUnit::Bits, ..QueueingDelayParams::qcsma() };
+        // 1040 bytes at 11 Mb/s: 756 µs.
+        assert!((begin(bits, ideal()).contention.capacity() - 11e6 / 8320.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_link_of_acknowledgements_has_their_capacity_and_no_dummies() {
+        let surroundings = ideal();
+        let data = LinkRole::data(surroundings);
+        let exchange = Duration::from_micros(600);
+        let packet = crate::backoff::FullPacket { exchange, ..data.packet };
+        let answers = LinkRole { acknowledgements_only: true, packet, ..data };
+        let params = QueueingDelayParams { dummies: true, ..QueueingDelayParams::qcsma() };
+        let law = params.begin(&answers);
+        assert!((law.contention.capacity() - 1e6 / 600.0).abs() < 1e-6);
+        assert_eq!(law.dummy_packet(), None);
+        assert_eq!(params.begin(&data).dummy_packet(), Some(data.packet.size));
     }
 
     #[test]
     fn a_queue_that_nothing_serves_is_as_aggressive_as_numbers_allow() {
-        let mut law = QueueingDelayParams { memory: 0.0, ..QueueingDelayParams::qcsma() }
-            .begin(&LinkRole::data(Surroundings::default()));
-        let backlog = Volume { packets: 1, bytes: 40 };
-        law.on_update(&LinkView { interval: Duration::from_millis(10), backlog, ..LinkView::default() });
+        let params = QueueingDelayParams { memory: 0.0, ..QueueingDelayParams::qcsma() };
+        let mut law = begin(params, ideal());
+        law.on_update(&view(1, 0));
         assert!((law.aggressiveness - AGGRESSIVENESS_MAX).abs() < 1e-12);
-        law.on_update(&LinkView { interval: Duration::from_millis(10), ..LinkView::default() });
+        law.on_update(&view(0, 0));
         assert!(law.aggressiveness.abs() < 1e-12, "an empty queue is in no hurry");
     }
 }

@@ -2,20 +2,23 @@
 //!
 //! # Law
 //! Each interval τ: `n ← βn + α/n` if the queueing delay says that the path is congested, else `n ← n + α/n`; α = 1 − β keeps
-//! `n ≥ 1`.
+//! `n ≥ 1`. On a path that is full at n* connections, `n` is a sawtooth between βn* and n* ([`sawtooth`]).
 //!
 //! # Source
-//! [CZ06] eq. (10), (11), (20).
+//! [CZ06] eq. (10), (11), (20), (21), section IV-C.
 //!
 //! # Symbols
 //! `α` → [`IimdParams::increase`]; `β` → [`IimdParams::decrease`]; `γ` → [`IimdParams::threshold`]; `τ` →
-//! [`IimdParams::interval`]; `c` = α/τ \[1/s\]; `n` → `connections`.
+//! [`IimdParams::interval`]; `c` = α/τ \[1/s\]; `n` → `connections`; `ave_rtt` → [`FlowView::round_trip_of_probes`].
 //!
 //! # Signals
-//! The average round-trip time of each interval; the law keeps the least that it has seen, and holds where an interval has none.
+//! The average round-trip time of each interval, of probe packets as in the paper, or of others ([`RoundTripSamples`]); the law
+//! keeps the least that it has seen, and holds where an interval has none.
 //!
 //! # Deviations
-//! The paper does not say how a real number of connections becomes a whole one: rounded, at least one.
+//! The paper does not say how a real number of connections becomes a whole one: rounded, at least one. It keeps the least average
+//! for ever, and thinks of traceroute for changes of route: [`IimdParams::window`] and [`IimdParams::route_changes`] are both off
+//! by default. The bound on `n` protects the host.
 //!
 //! # Example
 //! ```
@@ -23,7 +26,7 @@
 //! use evenair_laws::connections::{ConnectionLaw, IimdParams};
 //! use evenair_laws::flow::{FlowRole, FlowView};
 //! use evenair_units::{Bytes, Duration};
-//! let seen = |ms| FlowView { round_trip: Some(Duration::from_millis(ms)), ..FlowView::default() };
+//! let seen = |ms| FlowView { round_trip_of_probes: Some(Duration::from_millis(ms)), ..FlowView::default() };
 //! let mut law = IimdParams::cz06().begin(&FlowRole { payload: Bytes::new(1000) });
 //! // Nothing queues: 1 + 0.25/1, and on from there. Seven intervals make two connections of one (1.97).
 //! assert_eq!([168; 7].map(|ms| law.on_interval(&seen(ms))), [1, 1, 2, 2, 2, 2, 2]);
@@ -31,7 +34,8 @@
 //! assert_eq!([210; 4].map(|ms| law.on_interval(&seen(ms))), [2, 1, 1, 1]);
 //! ```
 
-use super::{ConnectionLaw, whole};
+use super::delay::{Delay, DelayParams};
+use super::{ConnectionLaw, RoundTripSamples, whole};
 use crate::flow::{FlowRole, FlowView};
 use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::Duration;
@@ -56,12 +60,36 @@ pub struct IimdParams {
     pub threshold: f64,
     /// τ: how often the law runs.
     pub interval: Duration,
+    /// Which round trips are averaged.
+    pub samples: RoundTripSamples,
+    /// How long the least average holds at most; for ever, if it is not given.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub window: Option<Duration>,
+    /// Learn the least average anew when the host says that the route has changed.
+    pub route_changes: bool,
+    /// The most connections that are kept.
+    #[cfg_attr(feature = "serde", serde(rename = "max"))]
+    pub connections_max: u32,
 }
 
 impl IimdParams {
-    /// [CZ06] section V-B: α = 0.25, β = 0.75, γ = 0.2, τ = 20 s.
+    /// [CZ06] section V-B: α = 0.25, β = 0.75, γ = 0.2, τ = 20 s; section IV-A: probes.
     pub const fn cz06() -> Self {
-        Self { increase: 0.25, decrease: 0.75, threshold: 0.2, interval: Duration::from_secs(20) }
+        Self {
+            increase: 0.25,
+            decrease: 0.75,
+            threshold: 0.2,
+            interval: Duration::from_secs(20),
+            samples: RoundTripSamples::Probes,
+            window: None,
+            route_changes: false,
+            connections_max: 1000,
+        }
+    }
+
+    const fn delay(&self) -> DelayParams {
+        let Self { threshold, samples, window, route_changes, .. } = *self;
+        DelayParams { threshold, samples, window, route_changes }
     }
 
     /// `c` of the fluid model \[1/s\].
@@ -82,17 +110,18 @@ impl Parameters for IimdParams {
     type Law = Iimd;
 
     fn validated(self) -> Result<Self, BadParameter> {
-        let Self { increase, decrease, threshold, interval } = self;
+        let Self { increase, decrease, interval, connections_max, .. } = self;
         check("beta", decrease, decrease > 0.0 && decrease < 1.0, "above 0 and below 1")?;
         check("alpha", increase, increase > 0.0 && increase <= 1.0, "above 0, 1 at most")?;
-        check("gamma", threshold, threshold > 0.0 && threshold.is_finite(), "above 0")?;
         check_time("interval", interval)?;
+        check("max", f64::from(connections_max), connections_max >= 1, "at least 1")?;
+        self.delay().check()?;
         Ok(self)
     }
 
     /// One connection.
     fn begin(&self, _: &FlowRole) -> Iimd {
-        Iimd { params: *self, connections: 1.0, least: None }
+        Iimd { params: *self, connections: 1.0, delay: Delay::new(self.delay()) }
     }
 }
 
@@ -103,24 +132,14 @@ pub struct Iimd {
     params: IimdParams,
     /// `n`, a real number.
     connections: f64,
-    least: Option<Duration>,
+    delay: Delay,
 }
 
-impl Iimd {
-    /// [CZ06] eq. (20), once per interval.
-    fn step(&mut self, average: Duration) {
-        let least = self.least.map_or(average, |least| least.min(average));
-        self.least = Some(least);
-        let queueing = average.saturating_sub(least);
-        let congested = queueing > least.mul_f64(self.params.threshold);
-        let kept = if congested { self.params.decrease } else { 1.0 };
-        self.connections = kept * self.connections + self.params.increase / self.connections;
-    }
-
-    /// The path has changed: the least round-trip time is learnt anew ([CZ06] section IV-C).
-    pub fn on_route_change(&mut self) {
-        self.least = None;
-    }
+/// One step of `n`, [CZ06] eq. (20).
+pub(super) fn step(connections: f64, congested: bool, increase: f64, decrease: f64) -> f64 {
+    debug_assert!(connections >= 1.0, "fewer than one connection");
+    let kept = if congested { decrease } else { 1.0 };
+    (kept * connections + increase / connections).max(1.0)
 }
 
 impl ConnectionLaw for Iimd {
@@ -128,11 +147,17 @@ impl ConnectionLaw for Iimd {
         self.params.interval
     }
 
+    fn samples(&self) -> RoundTripSamples {
+        self.delay.samples()
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
-        if let Some(average) = flow.round_trip {
-            self.step(average);
+        let IimdParams { increase, decrease, connections_max, .. } = self.params;
+        if let Some(congested) = self.delay.congested(flow) {
+            let next = step(self.connections, congested, increase, decrease);
+            self.connections = next.min(f64::from(connections_max));
         }
-        whole(libm::round(self.connections), u32::MAX)
+        whole(libm::round(self.connections), connections_max)
     }
 }
 
@@ -146,38 +171,137 @@ pub fn smoothed_bit(beta: f64, price: f64) -> f64 {
     libm::tanh(beta * price / 2.0)
 }
 
+/// What [CZ06] section IV-C says of the law on a path that is full at n* connections, in closed form. Times are in seconds.
+pub mod sawtooth {
+    use super::IimdParams;
+
+    /// How long `n` takes from `from` up to `to`: `τ/(2α)·(N₁² − N₂²)`.
+    pub fn climb_s(params: &IimdParams, from: f64, to: f64) -> f64 {
+        (to * to - from * from) / (2.0 * params.gain())
+    }
+
+    /// How long `n` takes from `from` down to `to`: `(τ/α)·ln(N₁/N₂)`.
+    pub fn fall_s(params: &IimdParams, from: f64, to: f64) -> f64 {
+        libm::log(from / to) / params.gain()
+    }
+
+    /// `T`, how long it is from peak to peak: the climb from βn* to n*.
+    pub fn period_s(params: &IimdParams, peak: f64) -> f64 {
+        climb_s(params, params.decrease * peak, peak)
+    }
+
+    /// `n(t)` of Fig 3, at a time since a peak: `√((t − kT)·2α/τ + (βn*)²)`.
+    pub fn connections(params: &IimdParams, peak: f64, since_peak_s: f64) -> f64 {
+        let tooth_s = libm::fmod(since_peak_s, period_s(params, peak));
+        let least = params.decrease * peak;
+        libm::sqrt(tooth_s * 2.0 * params.gain() + least * least)
+    }
+
+    /// How much of the path is used: the mean of `n` over n*, [CZ06] eq. (21).
+    pub fn used(params: &IimdParams) -> f64 {
+        let beta = params.decrease;
+        2.0 / 3.0 * (1.0 + beta + beta * beta) / (1.0 + beta)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::conformance::drift;
     use evenair_units::Bytes;
+    use proptest::prelude::*;
 
     const LEAST: Duration = Duration::from_millis(168);
 
-    #[test]
-    fn it_climbs_and_falls_as_fast_as_the_paper_says() {
-        // [CZ06] section IV-C: up from N₂ to N₁ in τ/(2α)·(N₁² − N₂²) s, down in (τ/α)·ln(N₁/N₂) s.
-        let mut law = IimdParams::cz06().begin(&FlowRole { payload: Bytes::new(1000) });
-        law.step(LEAST);
-        let mut intervals = 0.0;
-        let from = law.connections;
-        while law.connections < 5.0 {
-            law.step(LEAST);
+    fn begin() -> Iimd {
+        IimdParams::cz06().begin(&FlowRole { payload: Bytes::new(1000) })
+    }
+
+    fn see(law: &mut Iimd, average: Duration) -> u32 {
+        law.on_interval(&FlowView { round_trip_of_probes: Some(average), ..FlowView::default() })
+    }
+
+    /// Intervals until `n` has passed a number, and where it came from and to.
+    fn until(law: &mut Iimd, average: Duration, passed: impl Fn(f64) -> bool) -> (f64, f64, f64) {
+        let (from, mut intervals) = (law.connections, 0.0);
+        while !passed(law.connections) {
+            see(law, average);
             intervals += 1.0;
         }
-        let predicted = (law.connections * law.connections - from * from) / (2.0 * 0.25);
+        (intervals, from, law.connections)
+    }
+
+    #[test]
+    fn it_climbs_and_falls_as_fast_as_the_paper_says() {
+        let params = IimdParams::cz06();
+        let mut law = begin();
+        see(&mut law, LEAST);
+        let (intervals, from, to) = until(&mut law, LEAST, |n| n >= 5.0);
+        let climb_s = sawtooth::climb_s(&params, from, to);
         // The steps are whole: the sum of squares (α/n)² is what the fluid leaves out.
-        assert!((intervals / predicted - 1.0).abs() < 0.05, "{intervals} {predicted}");
+        assert!((20.0 * intervals / climb_s - 1.0).abs() < 0.05, "{intervals} {climb_s}");
+        // From 2 to 5 it is 840 s; what section V-B calls 650 s is the climb to 4.5, where 5 connections are opened.
+        assert!((sawtooth::climb_s(&params, 2.0, 5.0) - 840.0).abs() < 1e-9);
+        assert!((sawtooth::climb_s(&params, 2.0, 4.5) - 650.0).abs() < 1e-9);
+        assert!((sawtooth::fall_s(&params, 5.0, 2.0) - 73.3).abs() < 0.01, "section V-B: 73 s");
+        // The machine's decrease by a quarter each interval is a little faster than e^(−α): a fall of whole steps, and a bit.
+        let (intervals, from, to) = until(&mut law, LEAST * 2, |n| n <= 2.0);
+        let fall_s = sawtooth::fall_s(&params, from, to);
+        assert!((20.0 * intervals / fall_s - 1.0).abs() < 0.1, "{intervals} {fall_s}");
+    }
+
+    #[test]
+    fn the_use_of_the_sawtooth_is_0_88() {
+        let params = IimdParams::cz06();
+        assert!((sawtooth::used(&params) - 0.88).abs() < 0.005, "{}", sawtooth::used(&params));
+        for (peak, decrease) in [(1.5, 0.75), (5.0, 0.75), (5.0, 0.5), (9.0, 0.9)] {
+            let params = IimdParams { decrease, increase: 1.0 - decrease, ..params };
+            let (steps, period_s) = (100_000, sawtooth::period_s(&params, peak));
+            let at = |i: u32| (f64::from(i) + 0.5) / f64::from(steps) * period_s;
+            let mean = (0..steps).map(|i| sawtooth::connections(&params, peak, 3.0 * period_s + at(i)));
+            let mean = mean.sum::<f64>() / f64::from(steps);
+            assert!((mean / peak - sawtooth::used(&params)).abs() < 1e-6, "{mean}");
+        }
     }
 
     #[test]
     fn the_mean_step_of_the_machine_is_the_drift() {
         for (average, bit) in [(LEAST, 0.0), (LEAST * 2, 1.0)] {
-            let mut law = IimdParams::cz06().begin(&FlowRole { payload: Bytes::new(1000) });
-            law.step(LEAST);
+            let mut law = begin();
+            (0..8).for_each(|_| {
+                see(&mut law, LEAST);
+            });
             // Per interval of 20 s; α = 1 − β: the decrease (β − 1)n is −αn.
             let per_interval = 20.0 * connections_drift(law.params.gain(), law.connections, bit);
-            drift(&law, |law| law.connections, &[(1.0, &|law| law.step(average))], per_interval, 1e-12);
+            let step = |law: &mut Iimd| {
+                see(law, average);
+            };
+            drift(&law, |law| law.connections, &[(1.0, &step)], per_interval, 1e-12);
+        }
+    }
+
+    proptest! {
+        /// With β ≥ 1/2 and α = 1 − β no decrease needs the bound at one.
+        #[test]
+        fn one_connection_is_always_left(decrease in 0.5f64..1.0, connections in 1.0f64..1e4) {
+            let least = decrease * connections + (1.0 - decrease) / connections;
+            prop_assert!(least >= 1.0 - 1e-12, "{}", least);
+            prop_assert!(step(connections, true, 1.0 - decrease, decrease) >= 1.0);
+        }
+
+        #[test]
+        fn n_stays_in_its_range(
+            times in prop::collection::vec(prop::option::of(0u64..u64::MAX / 2), 1..200),
+            most in 1u32..20,
+        ) {
+            let params = IimdParams { connections_max: most, ..IimdParams::cz06() };
+            let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+            for ns in times {
+                let round_trip_of_probes = ns.map(Duration::from_nanos);
+                let n = law.on_interval(&FlowView { round_trip_of_probes, ..FlowView::default() });
+                prop_assert!((1..=most).contains(&n));
+                prop_assert!((1.0..=f64::from(most)).contains(&law.connections));
+            }
         }
     }
 }

@@ -1,11 +1,23 @@
 //! Connection laws: how many TCP connections a flow keeps open.
 
+mod delay;
+pub mod delay_price;
+pub mod fixed;
+pub mod guarded;
+pub mod iiad;
 pub mod iimd;
+pub mod overhead;
 pub mod rtt_proportional;
 pub mod utility;
 
+pub use delay::RoundTripSamples;
+pub use delay_price::{DelayPrice, DelayPriceParams};
+pub use fixed::{Fixed, FixedParams};
+pub use guarded::{Guarded, GuardedParams};
+pub use iiad::{Iiad, IiadParams};
 pub use iimd::{Iimd, IimdParams};
-pub use rtt_proportional::{RoundTripSamples, RttProportional, RttProportionalParams, Unsampled};
+pub use overhead::HostCosts;
+pub use rtt_proportional::{RttProportional, RttProportionalParams, Unsampled};
 pub use utility::{Utility, UtilityParams, for_utility};
 
 use crate::family::family;
@@ -18,6 +30,14 @@ pub trait ConnectionLaw {
     fn begin(&mut self, _flow: &FlowRole) {}
     /// How often the law runs.
     fn interval(&self) -> Duration;
+    /// With how many connections a flow starts.
+    fn at_start(&self) -> u32 {
+        1
+    }
+    /// Which round trips it looks at: probes are sent only where these are what it wants.
+    fn samples(&self) -> RoundTripSamples {
+        RoundTripSamples::Segments
+    }
     /// The flow after one more interval; gives how many connections there should be, at least one.
     fn on_interval(&mut self, flow: &FlowView) -> u32;
 }
@@ -37,6 +57,8 @@ family! {
     }
     asked {
         interval() -> Duration;
+        at_start() -> u32;
+        samples() -> RoundTripSamples;
     }
     laws {
         /// As many as the round-trip time is long: n = max(1, int(k·T)) ([Chen10]).
@@ -45,6 +67,15 @@ family! {
         Iimd(IimdParams => Iimd),
         /// As many as a utility of the rate wants ([Chen10] section 5.2).
         Utility(UtilityParams => Utility),
+        /// As many as bring the rate to its utility at the price that the queues' delay tells, whatever the channel loses (ours;
+        /// [Chen10] section 7.2).
+        DelayPrice(DelayPriceParams => DelayPrice),
+        /// Always as many: n of them.
+        Fixed(FixedParams => Fixed),
+        /// Inverse increase, additive decrease ([CZ06]'s MULTFRC).
+        Iiad(IiadParams => Iiad),
+        /// E-MULTCP's, with a further connection on trial first: the default for paths that are not known.
+        Guarded(GuardedParams => Guarded),
     }
 }
 

@@ -11,7 +11,7 @@
 //!
 //! # Signals
 //! The mean round-trip time of the packets that were acknowledged in the last interval, if there was one; of all of them, or
-//! of one a window ([`RoundTripSamples`]).
+//! of one a window, or of probes ([`RoundTripSamples`]).
 //!
 //! # Deviations
 //! The thesis does not say what becomes of `n` when an interval brings no acknowledgement; [`Unsampled`] offers three
@@ -37,22 +37,10 @@
 //! assert_eq!(law.on_interval(&FlowView::default()), 17);
 //! ```
 
-use super::{ConnectionLaw, whole};
+use super::{ConnectionLaw, RoundTripSamples, whole};
 use crate::flow::{FlowRole, FlowView};
 use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::Duration;
-
-/// Which round trips make `T`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub enum RoundTripSamples {
-    /// Those of all segments that are acknowledged.
-    #[default]
-    Segments,
-    /// Those that the retransmission timer samples, one a window.
-    Windows,
-}
 
 /// What an interval without a round trip does to the number of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +65,7 @@ pub enum Unsampled {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct RttProportionalParams {
-    /// Connections per second of round-trip time.
+    /// Connections per second of round-trip time \[1/s\].
     #[cfg_attr(feature = "serde", serde(rename = "k"))]
     pub per_second: f64,
     /// How often the number is evaluated.
@@ -151,12 +139,12 @@ impl ConnectionLaw for RttProportional {
         self.params.interval
     }
 
+    fn samples(&self) -> RoundTripSamples {
+        self.params.samples
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
-        let round_trip = match self.params.samples {
-            RoundTripSamples::Segments => flow.round_trip,
-            RoundTripSamples::Windows => flow.round_trip_of_windows,
-        };
-        match (round_trip, self.params.unsampled) {
+        match (self.params.samples.of(flow), self.params.unsampled) {
             (Some(round_trip), _) => self.follow(round_trip),
             (None, Unsampled::Hold) => (),
             (None, Unsampled::Halve) => self.connections = (self.connections / 2).max(1),
@@ -240,10 +228,16 @@ mod tests {
     }
 
     #[test]
-    fn the_samples_are_of_segments_or_of_windows() {
-        let flow = FlowView { round_trip_of_windows: Some(secs(0.3)), ..seen(Some(secs(0.9))) };
+    fn the_samples_are_of_segments_of_windows_or_of_probes() {
+        let (windows, probes) = (Some(secs(0.3)), Some(secs(0.2)));
+        let flow = FlowView {
+            round_trip_of_windows: windows,
+            round_trip_of_probes: probes,
+            ..seen(Some(secs(0.9)))
+        };
         assert_eq!(law(|_| ()).on_interval(&flow), 9);
         assert_eq!(law(|p| p.samples = RoundTripSamples::Windows).on_interval(&flow), 3);
+        assert_eq!(law(|p| p.samples = RoundTripSamples::Probes).on_interval(&flow), 2);
     }
 
     #[test]

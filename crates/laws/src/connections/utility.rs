@@ -39,7 +39,7 @@ use evenair_units::{Bytes, Duration};
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct UtilityParams {
-    /// k: connections per second of round-trip time, where the utility is −2/x.
+    /// k: connections per second of round-trip time, where the utility is −2/x \[1/s\].
     #[cfg_attr(feature = "serde", serde(rename = "k"))]
     pub per_second: f64,
     /// α of the α-fair utility: 1 is proportional fairness, 2 the default.

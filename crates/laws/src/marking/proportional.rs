@@ -4,15 +4,15 @@
 //! An arrival is dropped with probability `min(c·q, 1)`, `q` the number of packets that wait.
 //!
 //! # Source
-//! [Chen10] section 5.2, C4. Under A-CSMA the probability is the aggressiveness itself
-//! ([`BackoffLaw::drop_probability`](crate::backoff::BackoffLaw::drop_probability)), which follows the backlog once per
-//! update interval; this law follows it at each arrival and serves DCF and wired queues.
+//! [Chen10] section 5.2, C4.
 //!
 //! # Symbols
 //! `c` → [`Proportional::per_packet`].
 //!
 //! # Signals
-//! How many packets wait.
+//! How many packets wait. Under A-CSMA the probability is the aggressiveness itself
+//! ([`BackoffLaw::drop_probability`](crate::backoff::BackoffLaw::drop_probability)), which follows the backlog once per
+//! update interval; this law follows it at each arrival and serves DCF and wired queues.
 //!
 //! # Deviations
 //! The thesis gives `c` only where it is the A-CSMA's: α = 0.1 per second of backlog is 7.27·10⁻⁵ per packet of 1000 bytes at

@@ -1,10 +1,11 @@
 //! Rate laws: how fast a source may send.
 //!
-//! They are called as connection laws are, once per interval. No packet world hosts them yet, so no scenario names one.
+//! They are called as connection laws are, when their flow starts and once per interval. In a packet world a flow with
+//! `traffic = "rated"` has one.
 
 pub mod utility_based;
 
-pub use utility_based::{UtilityBased, UtilityBasedParams};
+pub use utility_based::{SeenQueue, UtilityBased, UtilityBasedParams};
 
 use crate::family::family;
 use crate::flow::{FlowRole, FlowView};
@@ -16,7 +17,11 @@ pub trait RateLaw {
     fn begin(&mut self, _flow: &FlowRole) {}
     /// How often the law runs.
     fn interval(&self) -> Duration;
-    /// The flow after one more interval; gives the rate of its payload.
+    /// Whether it looks at what waits on the flow's whole way; its host adds that up only then.
+    fn sees_path(&self) -> bool {
+        false
+    }
+    /// The flow after one more interval, of no length where it starts; gives the rate of its payload.
     fn on_interval(&mut self, flow: &FlowView) -> Rate;
 }
 
@@ -35,6 +40,7 @@ family! {
     }
     asked {
         interval() -> Duration;
+        sees_path() -> bool;
     }
     laws {
         /// As much as a logarithmic utility wants at the queue's price ([Lee12]'s UBC).

@@ -1,22 +1,25 @@
 //! Utility-based congestion control: the source of optimal CSMA, which knows its utility and its first queue.
 //!
 //! # Law
-//! In each frame `A = V/q` packets, for a logarithmic utility, where `q` is the queue of the flow's first link.
+//! In each frame `A = V/q` packets, for a logarithmic utility, where `q` is the queue of the flow's first link, or the sum of
+//! those on its way.
 //!
 //! # Source
-//! [Lee12] section II (L3).
+//! [Lee12] section II (L3). Over the sum of its way's queues it is also the source of [QCSMA] section II-C's classic scheme with
+//! message passing, `x = p/(ε ΣQ)`, eq. (9): `V` is `p/ε` times the frame.
 //!
 //! # Symbols
-//! `V` → [`UtilityBasedParams::utility`]; the frame → [`UtilityBasedParams::frame`]; `q` → [`FlowView::first_backlog`]
-//! \[packets\].
+//! `V` → [`UtilityBasedParams::utility`]; the frame → [`UtilityBasedParams::frame`]; `q` → [`FlowView::first_backlog`] or
+//! [`FlowView::path_backlog`] \[packets\], by [`UtilityBasedParams::queue`].
 //!
 //! # Signals
-//! The backlog of the flow's first link.
+//! The backlog of the flow's first link, or of all on its way.
 //!
 //! # Deviations
 //! The letter gives neither a frame's length nor the unit of `q`: 10 ms and packets are ours, as in
 //! [`virtual_queue`](crate::backoff::virtual_queue). A queue counts as one packet at least, as its virtual one does. Where the
-//! host does not know the backlog the rate is held.
+//! host does not know the backlog the rate is held. The letter's flows have one link; what one of several hops looks at
+//! is a parameter, and only the sum is the price of its whole way.
 //!
 //! # Example
 //! ```
@@ -40,6 +43,18 @@ use evenair_units::{Bytes, Duration, Rate};
 /// The least queue that a rate is computed from \[packets\].
 const LEAST: f64 = 1.0;
 
+/// Which queue a source looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum SeenQueue {
+    /// That of its first link.
+    #[default]
+    FirstLink,
+    /// Those of all links on its way, added up.
+    PathSum,
+}
+
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
@@ -55,12 +70,14 @@ pub struct UtilityBasedParams {
     /// A frame of the letter: how often the rate is set.
     #[cfg_attr(feature = "serde", serde(rename = "interval"))]
     pub frame: Duration,
+    /// Which queue is the price.
+    pub queue: SeenQueue,
 }
 
 impl UtilityBasedParams {
     /// [Lee12] section IV: V = 500.
     pub const fn lee12() -> Self {
-        Self { utility: 500.0, frame: Duration::from_millis(10) }
+        Self { utility: 500.0, frame: Duration::from_millis(10), queue: SeenQueue::FirstLink }
     }
 
     /// The fluid face, [Lee12] section II: `A = V/q` \[packets per frame\].
@@ -107,8 +124,16 @@ impl RateLaw for UtilityBased {
         self.params.frame
     }
 
+    fn sees_path(&self) -> bool {
+        self.params.queue == SeenQueue::PathSum
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> Rate {
-        if let Some(backlog) = flow.first_backlog {
+        let seen = match self.params.queue {
+            SeenQueue::FirstLink => flow.first_backlog,
+            SeenQueue::PathSum => flow.path_backlog,
+        };
+        if let Some(backlog) = seen {
             self.queue = backlog.packets as f64;
         }
         let packets_per_s = self.params.arrivals(self.queue.max(LEAST)) / self.params.frame.as_secs_f64();
@@ -122,6 +147,18 @@ mod tests {
     use super::*;
     use crate::backoff::Volume;
 
+    /// [QCSMA] section II-C: `x = p/(ε ΣQ)` with p = 4 and ε = 40 µs, over 250 packets on the way: 400 packets/s.
+    #[test]
+    fn the_sum_of_the_queues_is_the_price_of_message_passing() {
+        let (weight, epsilon, frame) = (4.0, 40e-6, Duration::from_millis(10));
+        let utility = weight / epsilon * frame.as_secs_f64();
+        let params = UtilityBasedParams { utility, frame, queue: SeenQueue::PathSum };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        let path_backlog = Some(Volume { packets: 250, bytes: 250_000 });
+        let rate = law.on_interval(&FlowView { path_backlog, ..FlowView::default() });
+        assert!((rate.as_bps() as f64 / 8000.0 - weight / (epsilon * 250.0)).abs() < 0.01, "{rate}");
+    }
+
     /// Whatever the queue, a frame's worth of the rate is `V/q` packets.
     #[test]
     fn a_frame_of_the_machine_is_the_fluid_arrival() {
@@ -134,5 +171,19 @@ mod tests {
             assert!((per_frame / params.arrivals(packets as f64) - 1.0).abs() < 1e-4, "{packets}");
         }
         assert_eq!(law.on_interval(&FlowView::default()).as_bps(), 80_000, "held: V/5000 in 10 ms");
+    }
+
+    /// Two hops with 50 and 200 packets: V/50 or V/250 a frame.
+    #[test]
+    fn a_source_of_several_hops_looks_at_the_first_or_at_all() {
+        let waiting = |packets| Some(Volume { packets, bytes: packets * 1040 });
+        let view = FlowView { first_backlog: waiting(50), path_backlog: waiting(250), ..FlowView::default() };
+        let rate = |queue| {
+            let params = UtilityBasedParams { queue, ..UtilityBasedParams::lee12() };
+            let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+            (law.sees_path(), law.on_interval(&view))
+        };
+        assert_eq!(rate(SeenQueue::FirstLink), (false, Rate::from_kbps(8_000)));
+        assert_eq!(rate(SeenQueue::PathSum), (true, Rate::from_kbps(1_600)));
     }
 }

@@ -8,6 +8,20 @@
 //! # Source
 //! [QCSMA] eq. (10), (15), (17).
 //!
+//! # Derivation
+//! Our copy of (15), (17) and (26) is damaged; that the exponent is `1 − 2ρ` follows from the paper's own proof. With diagonal
+//! `W`, `X`, `D = diag(d)`, `D̄ = diag(d + q)`, `P`, `V`, and `X = W·D̄⁻¹` (10), differentiating (10) and the links' constraints
+//! gives `J = ∂x/∂w = D̄⁻¹(I − X·M·D̄⁻¹)`, where `M = Aᵀ(N + A·D̄⁻¹X·Aᵀ)⁻¹A` is positive semi-definite: `A` has the rows of the
+//! bottlenecks, and `N` is zero on wires and Lemma 1's `∂R/∂q` on the air. Let `Y = ½ Σ (v/w^ρ)²` and `ẇ = −κ·(d/D)·w^e·v`:
+//!
+//! `Ẏ = −κ vᵀ W^−2ρ [(I − D·J) − ρ·V·W⁻¹] D·D̄⁻¹ W^e v`. Since `I − D·J = (I − D·D̄⁻¹) + D·D̄⁻¹·X·M·D̄⁻¹` and
+//! `V·W⁻¹ = (I − D·D̄⁻¹) − P·W⁻¹`, the bracket is `(1 − ρ)(I − D·D̄⁻¹) + ρ·P·W⁻¹ + W·D·D̄⁻²·M·D̄⁻¹`.
+//!
+//! Its first two terms are diagonal and not negative. The third makes `W^(1−2ρ)·D·D̄⁻² · M · D·D̄⁻²·W^e`, which is symmetric,
+//! and so never negative for whatever `M`, just if `e = 1 − 2ρ` (and just with the factor `d/D`): that is (26). It is zero off
+//! `v = 0` only at `ρ = 0`, along flows of which nothing waits (`d = D`, `v = −p`): there the paper's strict decrease does not
+//! hold. A test follows the formula on two flows.
+//!
 //! # Symbols
 //! `p` → [`QuicTcpParams::target`] \[packets\]; `κ` → [`QuicTcpParams::gain`]; `ρ` → [`QuicTcpParams::shape`]; `d` → the least
 //! round-trip time (`BaseRTT`), `D` → its low-pass filtered average (`AvgRTT`), in any unit, since only their ratio counts.
@@ -17,8 +31,7 @@
 //!
 //! # Deviations
 //! How often (17) is applied is not said: once per round trip, as FAST does: when all that was under way at the last step is
-//! acknowledged. The text of (15), (17) and (26) is damaged; this is the reading under which the paper's proof closes. So is
-//! that of the filter, which keeps 31/32 at each acknowledgement ("e.g."); where an endpoint takes one sample per round trip
+//! acknowledged. The filter's numbers are damaged, too; it keeps 31/32 at each acknowledgement ("e.g."); where an endpoint takes one sample per round trip
 //! it moves that much more slowly. Slow start, fast recovery and time-outs are those of standard TCP, as the paper says;
 //! slow start ends at the threshold or with a loss. A window that is not in use is held (RFC 7661). It stops at
 //! [`WINDOW_MAX`].
@@ -207,6 +220,90 @@ mod tests {
         let (window, share) = (12.0, 0.6);
         let expected = -0.7 * share * law.excess(window, share) / window;
         assert!((law.drift(window, share) - expected).abs() < 1e-12);
+    }
+
+    /// Two flows over one link whose capacity may depend on its queueing delay.
+    struct Shared {
+        law: QuicTcpParams,
+        delays: [f64; 2],
+        capacity: fn(f64) -> f64,
+    }
+
+    impl Shared {
+        /// [QCSMA] eq. (10) to (12): the queueing delay at which the rates are what the link carries.
+        fn queueing(&self, windows: [f64; 2]) -> f64 {
+            let excess = |q: f64| {
+                windows.iter().zip(self.delays).map(|(w, d)| w / (d + q)).sum::<f64>() - (self.capacity)(q)
+            };
+            let (mut low, mut high) = (0.0, 1e3);
+            for _ in 0..200 {
+                let q = 0.5 * (low + high);
+                if excess(q) > 0.0 { low = q } else { high = q }
+            }
+            low
+        }
+
+        fn shares(&self, windows: [f64; 2]) -> [f64; 2] {
+            let q = self.queueing(windows);
+            self.delays.map(|d| d / (d + q))
+        }
+
+        fn lyapunov(&self, windows: [f64; 2]) -> f64 {
+            let shares = self.shares(windows);
+            let part = |s: usize| {
+                let v = self.law.excess(windows[s], shares[s]) / libm::pow(windows[s], self.law.shape);
+                0.5 * v * v
+            };
+            part(0) + part(1)
+        }
+
+        /// [QCSMA] eq. (26), its terms as the derivation above has them; `slope` is `∂R/∂q`.
+        fn decrease(&self, windows: [f64; 2], slope: f64) -> f64 {
+            let QuicTcpParams { target, gain, shape: rho } = self.law;
+            let q = self.queueing(windows);
+            let (mut diagonal, mut weighted, mut inner) = (0.0, 0.0, slope);
+            for (w, d) in windows.into_iter().zip(self.delays) {
+                let (whole, share) = (d + q, d / (d + q));
+                let v = self.law.excess(w, share);
+                let alone = (1.0 - rho) * libm::pow(w, 1.0 - 4.0 * rho) * (1.0 - share)
+                    + rho * target * libm::pow(w, -4.0 * rho);
+                diagonal += v * v * alone * share;
+                weighted += libm::pow(w, 1.0 - 2.0 * rho) * share / whole * v;
+                inner += w / (whole * whole);
+            }
+            -gain * (diagonal + weighted * weighted / inner)
+        }
+    }
+
+    /// The Lyapunov function of Theorem 2 falls along the law just as the derivation says, over a wire and over a link of ideal
+    /// CSMA alone in the air, `R = b·e^bq/(1 + e^bq)`.
+    #[test]
+    fn the_lyapunov_function_falls_as_eq_26_says() {
+        const B: f64 = 50.0;
+        let logistic = |q: f64| 1.0 / (1.0 + libm::exp(-B * q));
+        let wire: fn(f64) -> f64 = |_| 40.0;
+        let air: fn(f64) -> f64 = |q| B / (1.0 + libm::exp(-B * q));
+        for shape in [0.0, 0.25, 0.5, 1.0] {
+            for (capacity, is_air) in [(wire, false), (air, true)] {
+                let law = QuicTcpParams { target: 3.0, gain: 0.7, shape };
+                let network = Shared { law, delays: [0.05, 0.2], capacity };
+                for windows in [[4.0, 9.0], [12.0, 5.0], [2.0, 30.0]] {
+                    let shares = network.shares(windows);
+                    let step = 1e-5;
+                    let at = |time: f64| {
+                        let moved = |s: usize| windows[s] + time * law.drift(windows[s], shares[s]);
+                        network.lyapunov([moved(0), moved(1)])
+                    };
+                    let measured = (at(step) - at(-step)) / (2.0 * step);
+                    let u = logistic(network.queueing(windows));
+                    let slope = if is_air { B * B * u * (1.0 - u) } else { 0.0 }; // Lemma 1: b² Var(r)
+                    let expected = network.decrease(windows, slope);
+                    assert!(expected < 0.0, "{shape} {windows:?}");
+                    let off = (measured / expected - 1.0).abs();
+                    assert!(off < 1e-5, "{shape} {windows:?}: {measured} against {expected}");
+                }
+            }
+        }
     }
 
     #[test]

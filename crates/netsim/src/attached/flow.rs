@@ -1,11 +1,14 @@
 //! Flows and their connections.
 
+use super::probes::Prober;
+use super::rated::Paced;
+use super::resequence::Resequencer;
 use crate::core::FlowHops;
-use crate::spec::{FlowSpec, Source, TcpSpec, Traffic};
+use crate::spec::{FlowSpec, RatedSpec, Source, TcpSpec, Traffic};
 use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Volume;
-use evenair_laws::connections::AnyConnections;
+use evenair_laws::connections::{AnyConnections, ConnectionLaw, RoundTripSamples};
 use evenair_laws::flow::{FlowRole, FlowView};
 use evenair_tcp::{Receiver, Sender, SenderStats};
 use evenair_units::{Duration, Instant};
@@ -29,7 +32,7 @@ impl Samples {
     }
 }
 
-/// What happens between two looks of the connection law.
+/// What happens between two looks of the law of a flow's connections, or of its rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Interval {
     pub(crate) began: Instant,
@@ -40,6 +43,8 @@ pub(crate) struct Interval {
     least: Option<Duration>,
     /// What the flow had counted when it began.
     delivered: u64,
+    sent: u64,
+    retransmitted: u64,
     lost: u64,
 }
 
@@ -74,7 +79,15 @@ pub(crate) struct Flow {
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
     pub(crate) law: Option<AnyConnections>,
-    /// What happened since the connection law last ran.
+    /// Probes its path, where the law wants to know of them.
+    pub(crate) prober: Option<Box<Prober>>,
+    /// Puts its connections' data into one order, where that is asked for.
+    pub(crate) resequencer: Option<Box<Resequencer>>,
+    /// When its path becomes another one, in order.
+    pub(crate) route_changes: Vec<Instant>,
+    /// Of a flow whose rate is a law's.
+    pub(crate) paced: Option<Paced>,
+    /// What happened since the law of its connections, or of its rate, last ran.
     pub(crate) interval: Interval,
     /// Samples since the warm-up.
     pub(crate) measured: Samples,
@@ -121,7 +134,20 @@ impl Flow {
             stream: Stream::named(seed, &spec.name, "traffic"),
             hops,
             connections: Vec::new(),
+            prober: law
+                .as_ref()
+                .filter(|law| law.samples() == RoundTripSamples::Probes)
+                .map(|_| Box::default()),
+            resequencer: match &spec.traffic {
+                Traffic::Tcp(TcpSpec { resequence: true, .. }) => Some(Box::default()),
+                _ => None,
+            },
+            route_changes: Vec::new(),
             law,
+            paced: match &spec.traffic {
+                Traffic::Rated(rated) => Some(Paced::new(rated)),
+                _ => None,
+            },
             interval: Interval::default(),
             measured: Samples::default(),
             sampled: Samples::default(),
@@ -144,7 +170,7 @@ impl Flow {
     pub(crate) fn tcp(&self) -> Option<&TcpSpec> {
         match &self.traffic {
             Traffic::Tcp(spec) => Some(spec),
-            Traffic::Datagrams { .. } => None,
+            Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
         }
     }
 
@@ -152,7 +178,7 @@ impl Flow {
     pub(crate) fn unit_bytes(&self) -> u32 {
         match &self.traffic {
             Traffic::Tcp(spec) => spec.payload.count(),
-            Traffic::Datagrams { size, .. } => size.count(),
+            Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => size.count(),
         }
     }
 
@@ -183,26 +209,34 @@ impl Flow {
         }
     }
 
-    /// What the connection law sees, and the next interval begins.
-    pub(crate) fn take_interval(&mut self, now: Instant, first_backlog: Volume, lost: u64) -> FlowView {
-        let begun = Interval {
-            began: now,
-            least: self.interval.least,
-            delivered: self.delivered,
-            lost,
-            ..Interval::default()
-        };
+    /// What the law of its connections, or of its rate, sees, and the next interval begins; `stats` and `lost` are the flow's counts so far.
+    pub(crate) fn take_interval(
+        &mut self,
+        now: Instant,
+        first_backlog: Volume,
+        stats: SenderStats,
+        lost: u64,
+    ) -> FlowView {
+        let SenderStats { sent, retransmitted, .. } = stats;
+        let (least, delivered) = (self.interval.least, self.delivered);
+        let begun =
+            Interval { began: now, least, delivered, sent, retransmitted, lost, ..Interval::default() };
         let past = std::mem::replace(&mut self.interval, begun);
-        let packets = self.delivered - past.delivered;
+        let packets = delivered - past.delivered;
         FlowView {
             now,
             interval: now.since(past.began),
             round_trip: past.of_segments.mean(),
             round_trip_of_windows: past.of_windows.mean(),
+            round_trip_of_probes: self.prober.as_mut().and_then(|prober| prober.take_mean()),
             least_round_trip: past.least,
+            route_changed: self.route_changes.iter().any(|&at| past.began < at && at <= now),
             delivered: Volume { packets, bytes: packets * u64::from(self.unit_bytes()) },
+            sent: sent - past.sent,
+            retransmitted: retransmitted - past.retransmitted,
             lost: lost - past.lost,
             first_backlog: Some(first_backlog),
+            ..FlowView::default()
         }
     }
 }
@@ -214,6 +248,8 @@ pub(crate) struct Connection {
     pub(crate) epoch: u32,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// Which segments of the stream those are that it carries and has not delivered; kept where the flow puts them in order.
+    pub(crate) carries: VecDeque<u64>,
     /// When the segment that came last was sent: its stamp.
     pub(crate) arrived: u32,
     /// The instant of this connection's retransmission entry in the event queue: it has one at most.

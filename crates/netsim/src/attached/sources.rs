@@ -3,7 +3,7 @@
 use super::{Attached, Due};
 use crate::core::Core;
 use crate::packet::{Body, Way};
-use crate::spec::{Pattern, Source, Traffic};
+use crate::spec::{Pattern, RatedSpec, Source, Traffic};
 use evenair_units::{Duration, Instant};
 
 impl Attached {
@@ -26,9 +26,10 @@ impl Attached {
         }
         match self.flows[flow as usize].traffic {
             Traffic::Tcp(_) => {
-                self.open_connection(core, flow);
+                self.open_connections(core, flow);
                 self.schedule_production(core, flow);
                 self.schedule_connections(core, flow);
+                self.start_probes(core, flow);
             }
             Traffic::Datagrams { pattern: Pattern::Saturated, .. } => {
                 // One for the MAC and one that waits behind it.
@@ -42,6 +43,7 @@ impl Attached {
                 self.send_datagram(core, flow);
                 self.schedule_datagram(core, flow);
             }
+            Traffic::Rated(_) => self.start_rate(core, flow),
         }
     }
 
@@ -72,6 +74,7 @@ impl Attached {
     fn schedule_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
         let gap = match state.traffic {
+            Traffic::Rated(_) => return self.schedule_paced(core, flow),
             Traffic::Datagrams { pattern: Pattern::Constant { interval, jitter }, .. } if jitter > 0.0 => {
                 interval.mul_f64(1.0 + jitter * (2.0 * state.stream.unit() - 1.0))
             }
@@ -137,7 +140,12 @@ impl Attached {
     /// A source hands a datagram down.
     pub(super) fn send_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
-        let Traffic::Datagrams { size, .. } = state.traffic else { return };
+        let (Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. })) = state.traffic else {
+            return;
+        };
+        if let Some(paced) = &mut state.paced {
+            paced.spend(core.now());
+        }
         let number = state.next_datagram;
         state.next_datagram += 1;
         let hop = state.hops.forward;

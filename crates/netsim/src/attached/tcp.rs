@@ -5,10 +5,31 @@ use crate::core::Core;
 use crate::packet::{Body, TcpPacket, Way};
 use crate::spec::{Sampling, Source};
 use evenair_laws::connections::ConnectionLaw;
-use evenair_tcp::{Receiver, Segment, SegmentKind, Sender};
+use evenair_tcp::{Receiver, Segment, SegmentKind, Sender, SenderStats};
 use evenair_units::{Duration, Instant};
+use std::collections::VecDeque;
 
 impl Attached {
+    /// Opens the connections that a flow starts with.
+    pub(super) fn open_connections(&mut self, core: &mut Core<Due>, flow: u32) {
+        let at_start = self.flows[flow as usize].law.as_ref().map_or(1, ConnectionLaw::at_start);
+        for _ in 0..at_start.max(1) {
+            if self.flows[flow as usize].remaining != Some(0) {
+                self.open_connection(core, flow);
+            }
+        }
+    }
+
+    /// What a flow's connections counted, those that are over too.
+    pub(crate) fn stats(&self, flow: u32) -> SenderStats {
+        let flow = &self.flows[flow as usize];
+        let mut stats = flow.finished;
+        for &id in &flow.connections {
+            stats.add(self.connections[id as usize].sender.stats());
+        }
+        stats
+    }
+
     /// Opens one more connection of a flow.
     pub(super) fn open_connection(&mut self, core: &mut Core<Due>, flow: u32) {
         let Some(spec) = self.flows[flow as usize].tcp() else { return };
@@ -17,6 +38,7 @@ impl Attached {
             epoch,
             sender: Sender::new(spec.sender, &spec.window),
             receiver: Receiver::new(spec.acknowledge),
+            carries: VecDeque::new(),
             arrived: 0,
             timer_queued: Instant::NEVER,
             ack_timer_queued: Instant::NEVER,
@@ -112,6 +134,9 @@ impl Attached {
         epoch: u32,
         segment: Segment,
     ) {
+        if segment.kind == SegmentKind::Data {
+            self.count_data(flow, connection, segment.number);
+        }
         let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
         let size = match segment.kind {
             SegmentKind::Data => spec.payload + spec.headers,
@@ -126,6 +151,29 @@ impl Attached {
         };
         let body = Body::Tcp(TcpPacket { connection, epoch, answers, segment });
         core.inject(way, hop, size.count(), body);
+    }
+
+    /// A connection sends data: probes go by their number, and what is new is the next of the stream.
+    #[inline]
+    fn count_data(&mut self, flow: u32, connection: u32, number: u32) {
+        let state = &mut self.flows[flow as usize];
+        if let Some(prober) = &mut state.prober {
+            prober.count_data();
+        }
+        if let Some(resequencer) = &mut state.resequencer {
+            let place = &mut self.connections[connection as usize];
+            if number == place.receiver.in_order() + place.carries.len() as u32 {
+                place.carries.push_back(resequencer.take());
+            }
+        }
+    }
+
+    /// A connection has delivered so much in its own order; gives how much of it, and of what waited for it, is in the stream's.
+    fn resequence(&mut self, now: Instant, connection: u32, delivered: u32) -> u32 {
+        let place = &mut self.connections[connection as usize];
+        let Some(resequencer) = &mut self.flows[place.flow as usize].resequencer else { return delivered };
+        let numbers = place.carries.drain(..delivered as usize);
+        numbers.map(|number| resequencer.arrive(now, number)).sum()
     }
 
     /// A segment has reached the end of its way.
@@ -160,7 +208,8 @@ impl Attached {
             let before = place.receiver.in_order();
             let reply = place.receiver.handle_segment(now, segment);
             let delivered = place.receiver.in_order() - before;
-            self.flows[flow as usize].hand_over(now, delivered);
+            let in_stream = self.resequence(now, id, delivered);
+            self.flows[flow as usize].hand_over(now, in_stream);
             self.reply(core, id, reply);
         }
     }
@@ -202,9 +251,10 @@ impl Attached {
         if !self.is_current(flow, run) {
             return;
         }
+        let stats = self.stats(flow);
         let state = &mut self.flows[flow as usize];
-        let lost = core.passages()[Way::forward(flow).0 as usize].dropped.packets;
-        let view = state.take_interval(core.now(), core.backlog_at(state.hops.forward), lost);
+        let lost = core.passages()[Way::forward(flow).0 as usize].lost();
+        let view = state.take_interval(core.now(), core.backlog_at(state.hops.forward), stats, lost);
         let law = state.law.as_mut().expect("only flows with a law are asked");
         let wanted = law.on_interval(&view).max(1) as usize;
         let open: Vec<u32> = state

@@ -39,6 +39,9 @@ impl<T: Copy> Core<T> {
     fn on_done(&mut self, by: u32, id: PacketId, outcome: Outcome) {
         let Some((served, hop)) = self.end_service(by) else {
             debug_assert_eq!(id, PacketId::NONE, "a packet is done that was not in service");
+            if outcome != Outcome::Dropped {
+                self.queues[by as usize].note_dummy();
+            }
             return self.serve(by);
         };
         debug_assert_eq!(served.packet, id, "another packet is done than was in service");

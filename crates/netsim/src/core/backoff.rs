@@ -31,11 +31,15 @@ impl<T: Copy> Core<T> {
 
     /// Laws see their queues.
     pub(super) fn update_laws(&mut self, round: u32) {
-        let Round { interval, queues } = &self.rounds[round as usize];
-        for &by in queues {
+        let interval = self.rounds[round as usize].interval;
+        for i in 0..self.rounds[round as usize].queues.len() {
+            let by = self.rounds[round as usize].queues[i];
             let access = self.queues[by as usize].update(self.now);
             self.air.set_access(by, access.expect("only queues with a law take a turn"));
+            if self.queues[by as usize].dummy.is_some() {
+                self.serve(by); // it may be the first that the law wants sent
+            }
         }
-        self.call(self.now + *interval, Event::Backoff(round));
+        self.call(self.now + interval, Event::Backoff(round));
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{Core, Forwarding, Passage};
 use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
-use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, RatedSpec, Traffic, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
-use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, LinkRole, Volume};
+use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole, Volume};
 use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
 use evenair_units::{Bytes, Instant, Rate};
@@ -118,26 +118,31 @@ impl<T: Copy> Core<T> {
     }
 }
 
-/// What a queue carries: its next hop (the first, if there are several), and whether any of it is data.
+/// What a queue carries: its next hop (the first, if there are several), and whether any of it is data, and TCP's.
 #[derive(Clone, Copy, Debug)]
 struct Carries {
     next_hop: u32,
     data: bool,
+    tcp: bool,
 }
 
 /// The queues of the air that the flows need.
 fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
-    let flows = spec.flows.iter().map(|flow| (&flow.path, flow.category));
-    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort));
-    for (path, category) in flows.chain(routes) {
+    let is_tcp = |flow: &FlowSpec| matches!(flow.traffic, Traffic::Tcp(_));
+    let flows = spec.flows.iter().map(|flow| (&flow.path, flow.category, is_tcp(flow)));
+    // What comes from outside may be TCP.
+    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true));
+    for (path, category, tcp) in flows.chain(routes) {
         for hop in path.windows(2) {
             for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], false)] {
                 if wires.contains_key(&(from, to)) || from == BROADCAST {
                     continue;
                 }
                 let key = (from, scope(spec, category, to));
-                keys.entry(key).or_insert(Carries { next_hop: to, data: false }).data |= data;
+                let carries = keys.entry(key).or_insert(Carries { next_hop: to, data: false, tcp: false });
+                carries.data |= data;
+                carries.tcp |= tcp;
             }
         }
     }
@@ -160,8 +165,15 @@ fn transmit_queue(
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
+    let packet = largest_packet(spec, carries, rate);
     let surroundings = spec.surroundings;
-    let role = LinkRole { surroundings, category, acknowledgements_only: !carries.data };
+    let role = LinkRole {
+        surroundings,
+        category,
+        acknowledgements_only: !carries.data,
+        packet,
+        carries_tcp: carries.tcp,
+    };
     let mut queue = TransmitQueue {
         law: Some(BackoffHost::new(spec.backoff.begin(&role))),
         ..bare_queue(&spec.queue, full, seed, name, rate)
@@ -171,11 +183,27 @@ fn transmit_queue(
     queue
 }
 
+/// The largest packet that a queue of the air carries, at its rate.
+fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacket {
+    let FullPacket { payload, size, .. } = spec.surroundings.packet;
+    let answer = |flow: &FlowSpec| match &flow.traffic {
+        Traffic::Tcp(tcp) => Some(tcp.headers),
+        Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
+    };
+    let answers = || spec.flows.iter().filter_map(answer).max();
+    match (!carries.data).then(answers).flatten() {
+        Some(headers) => spec.mac.packet(Bytes::new(0), headers, rate),
+        None => spec.mac.packet(payload, size, rate),
+    }
+}
+
 fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
     let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
     let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
-    let end = WireEnd { delay: wire.delay, loss, in_flight: VecDeque::new() };
+    let changes = wire.delay_changes.iter().copied().collect();
+    let (last_arrival, in_flight) = (Instant::ZERO, VecDeque::new());
+    let end = WireEnd { delay: wire.delay, changes, last_arrival, loss, in_flight };
     TransmitQueue {
         outlet: Outlet::Wire(Box::new(end)),
         node: wire.from,
@@ -212,7 +240,7 @@ fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate:
 fn full_packet(spec: &NetworkSpec) -> QueueRole {
     let size = |flow: &FlowSpec| match &flow.traffic {
         Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
-        Traffic::Datagrams { size, .. } => *size,
+        Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => *size,
     };
     QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
 }

@@ -18,7 +18,15 @@ impl<T: Copy> Core<T> {
             self.lose(served.packet);
         } else {
             wire.in_flight.push_back(served.packet);
-            let arrives = now + wire.delay;
+            while let Some(&(from, delay)) = wire.changes.front()
+                && from <= now
+            {
+                wire.delay = delay;
+                wire.changes.pop_front();
+            }
+            // A shorter way does not overtake what is under way.
+            let arrives = (now + wire.delay).max(wire.last_arrival);
+            wire.last_arrival = arrives;
             self.call(arrives, Event::WireArrival(by));
         }
         self.serve(by);

@@ -3,12 +3,14 @@
 use super::Network;
 use crate::attached::{Attached, Due, Flow};
 use crate::core::{END, Passed};
-use crate::measure::{Counts, FlowCounts, FlowResult, LinkResult, Packets, QueueCounts, RunResult};
+use crate::measure::{
+    Counts, FlowCounts, FlowResult, LinkResult, Packets, ProbeResult, QueueCounts, RunResult,
+};
 use crate::packet::Way;
 use crate::queue::{Outlet, TransmitQueue};
 use crate::spec::name;
 use evenair_des::Fingerprint;
-use evenair_units::{Duration, Instant};
+use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::Air;
 
 impl Network {
@@ -18,6 +20,9 @@ impl Network {
         self.meter.passed_at_warmup = self.core.hops.all().iter().map(|hop| hop.passed).collect();
         for flow in &mut self.attached.flows {
             (flow.last_delivery, flow.silence) = (now, Duration::ZERO);
+            if let Some(resequencer) = &mut flow.resequencer {
+                resequencer.start_measuring(now);
+            }
         }
         if self.run.ledger {
             self.core.air.start_ledger(now);
@@ -28,11 +33,8 @@ impl Network {
     fn counts(&self) -> Counts {
         let passages = self.core.passages();
         let flow = |(index, flow): (u32, &Flow)| {
-            let dropped = |way: Way| passages[way.0 as usize].dropped.packets;
-            let mut stats = flow.finished;
-            for &id in &flow.connections {
-                stats.add(self.attached.connections[id as usize].sender.stats());
-            }
+            let dropped = |way: Way| passages[way.0 as usize].lost();
+            let stats = self.attached.stats(index);
             FlowCounts {
                 delivered: flow.delivered,
                 datagrams: flow.next_datagram.into(),
@@ -41,6 +43,7 @@ impl Network {
                 timeouts: stats.timeouts,
                 lost: dropped(Way::forward(index)),
                 acks_lost: dropped(Way::backward(index)),
+                probes: flow.prober.as_ref().map_or(0, |prober| prober.sent()),
             }
         };
         let queue = |(index, queue): (usize, &TransmitQueue)| QueueCounts {
@@ -215,6 +218,8 @@ impl Network {
             queueing_delay_s: delay_s(flow.hops.forward),
             ack_queueing_delay_s: back.and_then(delay_s),
             silence_s: flow.silence_until(end).as_secs_f64(),
+            probes: probe_result(flow, counts),
+            resequencing: flow.resequencer.as_ref().map(|resequencer| resequencer.result(end)),
         }
     }
 
@@ -230,4 +235,14 @@ impl Network {
         }
         fingerprint
     }
+}
+
+/// What a flow's probes found, if there are any.
+fn probe_result(flow: &Flow, counts: FlowCounts) -> Option<ProbeResult> {
+    let (prober, spec) = (flow.prober.as_ref()?, flow.tcp()?);
+    let bytes = |packets: u64, size: Bytes| packets as f64 * f64::from(size.count());
+    let probes = bytes(counts.probes, spec.probes.size);
+    let all = probes + bytes(counts.sent, spec.payload + spec.headers);
+    let round_trip_s = prober.measured().map(Duration::as_secs_f64);
+    Some(ProbeResult { sent: counts.probes, share: probes / all.max(1.0), round_trip_s })
 }

@@ -1,6 +1,9 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
+mod connections;
 mod queues;
+mod rated;
+mod relay;
 mod round_trips;
 mod stepping;
 
@@ -9,6 +12,7 @@ use evenair_laws::backoff::{
     AdaptiveParams, BackoffParams, Category, DcfParams, EdcaParams, PhysicalLayer, Rendering, Surroundings,
 };
 use evenair_laws::connections::RttProportionalParams;
+use evenair_laws::rate::UtilityBasedParams;
 use evenair_laws::window::{RenoParams, WindowStart};
 use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
@@ -63,6 +67,8 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
         headers: Bytes::new(40),
         source: Source::Endless,
         connections: connections.map(Into::into),
+        probes: ProbeSpec::default(),
+        resequence: false,
         sampling: Sampling::EverySegment,
     }
 }
@@ -330,6 +336,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         to,
         rate: Rate::from_kbps(rate_kbps),
         delay: Duration::from_millis(delay_ms),
+        delay_changes: Vec::new(),
         queue: QueueSpec::fifo(buffer),
     };
     let mut spec = four_links(false);
@@ -393,6 +400,11 @@ fn a_flow_that_stops_and_starts_again_is_silent_in_between() {
         Traffic::Tcp(tcp(None)),
         datagrams(Pattern::Saturated),
         datagrams(Pattern::Constant { interval: Duration::from_millis(20), jitter: 0.5 }),
+        Traffic::Rated(RatedSpec {
+            size: Bytes::new(1250),
+            law: UtilityBasedParams { utility: 20.0, ..UtilityBasedParams::lee12() }.into(),
+            rate_max: Rate::from_kbps(10_000),
+        }),
     ] {
         let mut spec = wired(1_000, 1, 50, traffic);
         spec.flows[0].active = vec![(at(2), at(10)), (at(20), Instant::NEVER)];
@@ -595,6 +607,7 @@ proptest! {
                 to,
                 rate: Rate::from_kbps(3_000),
                 delay: Duration::from_millis(3),
+                delay_changes: Vec::new(),
                 queue: queues::any_queue(discipline, marking, limit_packets),
             };
             spec.wires = vec![wire(to_first, 0), wire(0, to_first)];

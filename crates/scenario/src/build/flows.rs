@@ -4,9 +4,11 @@ use super::no_node;
 use crate::error::Mistake;
 use crate::language::Preset;
 use crate::resolved::{ResolvedFlow, Sends, Settings};
-use evenair_laws::connections::{ConnectionParams, RoundTripSamples};
+use evenair_laws::Parameters;
+use evenair_laws::connections::{ConnectionLaw, RoundTripSamples};
+use evenair_laws::flow::FlowRole;
 use evenair_laws::window::WindowStart;
-use evenair_netsim::{FlowSpec, Pattern, Sampling, Source, TcpSpec, Traffic};
+use evenair_netsim::{FlowSpec, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, Traffic};
 use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
 use evenair_units::Bytes;
@@ -25,7 +27,7 @@ impl Settings {
                 name: flow.id.clone(),
                 path,
                 active: flow.activity.stretches(),
-                traffic: self.traffic(flow.sends),
+                traffic: self.traffic(flow),
                 category: flow.category.unwrap_or_default(),
             });
         }
@@ -76,10 +78,10 @@ impl Settings {
         Ok(path)
     }
 
-    fn traffic(&self, sends: Sends) -> Traffic {
-        let (size, pattern) = match sends {
+    fn traffic(&self, flow: &ResolvedFlow) -> Traffic {
+        let (size, pattern) = match flow.sends {
             Sends::Tcp { transfer, application_rate } => {
-                let spec = self.tcp_spec();
+                let spec = self.tcp_spec(flow);
                 let source = match (transfer, application_rate) {
                     (Some(segments), _) => Source::Segments(segments.0),
                     (None, Some(rate)) => Source::Paced(rate.0.time_for(spec.payload)),
@@ -95,11 +97,15 @@ impl Settings {
             Sends::OnOff { size, pace, on, off } => {
                 (size, Pattern::OnOff { interval: pace.interval(size), on: on.0, off: off.0 })
             }
+            Sends::Rated { size, ref rate_law, rate_max } => {
+                let law = rate_law.clone();
+                return Traffic::Rated(RatedSpec { size: size.0, law, rate_max: rate_max.0 });
+            }
         };
         Traffic::Datagrams { size: size.0, pattern }
     }
 
-    fn tcp_spec(&self) -> TcpSpec {
+    fn tcp_spec(&self, flow: &ResolvedFlow) -> TcpSpec {
         let tcp = &self.tcp;
         let sender = SenderParams {
             recovery: tcp.recovery(),
@@ -127,10 +133,11 @@ impl Settings {
             timestamps: tcp.timestamps,
         };
         let delay = tcp.delayed_ack.0;
-        let samples = match &self.connections {
-            Some(ConnectionParams::RttProportional(law)) => law.samples,
-            _ => RoundTripSamples::default(),
-        };
+        let connections = flow.connections.clone().or_else(|| self.connections.clone());
+        let role = FlowRole { payload: tcp.payload.0 };
+        let samples = connections.as_ref().map(|law| law.begin(&role).samples()).unwrap_or_default();
+        let probes = self.probes.unwrap_or_default();
+        let probe_size = probes.size.map_or(ProbeSpec::default().size, |size| size.0);
         TcpSpec {
             sender,
             window: tcp.law(),
@@ -142,9 +149,11 @@ impl Settings {
             payload: tcp.payload.0,
             headers: tcp.headers.0,
             source: Source::Endless,
-            connections: self.connections.clone(),
+            connections,
+            probes: ProbeSpec { size: probe_size, most_per_second: probes.most_per_second },
+            resequence: flow.resequence,
             sampling: match samples {
-                RoundTripSamples::Segments => Sampling::EverySegment,
+                RoundTripSamples::Segments | RoundTripSamples::Probes => Sampling::EverySegment,
                 RoundTripSamples::Windows => Sampling::OnePerWindow,
             },
         }
@@ -154,7 +163,10 @@ impl Settings {
     pub(crate) fn packet_size(&self) -> Bytes {
         let of = |flow: &ResolvedFlow| match flow.sends {
             Sends::Tcp { .. } => self.tcp.segment(),
-            Sends::Saturated { size } | Sends::Cbr { size, .. } | Sends::OnOff { size, .. } => size.0,
+            Sends::Saturated { size }
+            | Sends::Cbr { size, .. }
+            | Sends::OnOff { size, .. }
+            | Sends::Rated { size, .. } => size.0,
         };
         self.flows.iter().map(of).max().expect("there is a flow")
     }

@@ -8,7 +8,7 @@ use crate::resolved::{Distance, MacRules, Settings};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
     BackoffLaw, BackoffParams, DcfParams, FullPacket, Holding, LinkRole, PhysicalLayer, Rendering, Scope,
-    Surroundings,
+    Space, Surroundings,
 };
 use evenair_netsim::{MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
@@ -38,7 +38,7 @@ impl Settings {
             Some(distance) => (distance.lengthen(timing, longest)?, Rules::standard()),
             None => (timing.ns2(), Rules::ns2()),
         };
-        let timing = if self.contends_by_category() { timing.qos() } else { timing };
+        let timing = if self.is_qos() { timing.qos() } else { timing };
         let timing = MacTiming { sensing_delay: common.sensing_delay.0, ..timing };
         let rules = Rules {
             rts_threshold: common.rts_threshold.map(|size| size.0),
@@ -51,11 +51,11 @@ impl Settings {
 
     /// What a back-off law may depend on.
     pub(super) fn surroundings(&self, mac: &MacSpec) -> Surroundings {
-        let (size, rate) = (self.packet_size(), self.mac.data_rate.0);
-        let bits = rate.time_for(size);
-        let (frame, slot) = match mac {
-            MacSpec::Dcf { timing, .. } => (timing.data(size, rate), timing.slot),
-            MacSpec::Ideal => (bits, Surroundings::default().slot),
+        let packet = mac.packet(self.tcp.payload.0, self.packet_size(), self.mac.data_rate.0);
+        let FullPacket { bits, .. } = packet;
+        let slot = match mac {
+            MacSpec::Dcf { timing, .. } => timing.slot,
+            MacSpec::Ideal => Surroundings::default().slot,
         };
         let holding = match self.mac.rules {
             MacRules::Ideal { holding: HoldingLaw::Exponential } => Holding::Exponential(bits),
@@ -68,16 +68,18 @@ impl Settings {
                 Preset::Standard => Rendering::Standard,
                 Preset::Ns2 => Rendering::Ns2,
             },
+            is_ideal: *mac == MacSpec::Ideal,
             slot,
-            packet: FullPacket { payload: self.tcp.payload.0, frame, bits },
+            packet,
             holding,
         }
     }
 
     /// The back-off law, complete, where its MAC is.
     pub(super) fn backoff(&self, surroundings: &Surroundings) -> Result<BackoffParams, Mistake> {
-        if self.contends_by_category() && (self.mac.is_ideal() || self.preset == Preset::Ns2) {
-            return Err(Mistake::at("backoff.law", "edca needs 802.11 by the standard"));
+        if self.is_qos() && (self.mac.is_ideal() || self.preset == Preset::Ns2) {
+            let key = if self.contends_by_category() { "backoff.law" } else { "backoff.execution" };
+            return Err(Mistake::at(key, "categories and TXOPs need 802.11 by the standard"));
         }
         if let BackoffParams::Dcf(DcfParams { window_min: Some(0), .. }) = self.backoff
             && self.preset == Preset::Ns2
@@ -92,6 +94,12 @@ impl Settings {
     fn contends_by_category(&self) -> bool {
         let anywhere = LinkRole::data(Surroundings::default());
         self.backoff.begin(&anywhere).scope() == Scope::Category
+    }
+
+    /// Whether the back-off law has the spaces and TXOPs of 802.11e.
+    fn is_qos(&self) -> bool {
+        let anywhere = LinkRole::data(Surroundings::default());
+        matches!(self.backoff.begin(&anywhere).space(), Space::Aifs { .. })
     }
 }
 
@@ -122,8 +130,5 @@ impl Distance {
 
 /// Airtime of one packet and its link-layer acknowledgement at a rate, inter-frame spaces counted, back-off not.
 pub(crate) fn airtime(network: &NetworkSpec, size: Bytes, rate: Rate) -> Duration {
-    match network.mac {
-        MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
-        MacSpec::Ideal => rate.time_for(size),
-    }
+    network.mac.packet(size, size, rate).exchange
 }

@@ -1,7 +1,10 @@
 //! Flows and what they send.
 
+use crate::law;
 use crate::quantity::{PacketCount, RateQuantity, Size, Time};
 use evenair_laws::backoff::Category;
+use evenair_laws::connections::ConnectionParams;
+use evenair_laws::rate::RateParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +45,13 @@ pub struct FlowTable {
     /// Each interval of constant traffic is drawn evenly from this share around its mean: 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<f64>,
+    /// The law of the rate, of rated traffic; what [rate_law] says, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateParams>")]
+    pub rate_law: Option<RateParams>,
+    /// No faster than this, whatever the law of the rate says: the source's own limit; 1 Gb/s, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_max: Option<RateQuantity>,
     /// Mean time on, of on-off traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Time>,
@@ -55,6 +65,13 @@ pub struct FlowTable {
     /// How fast the application produces data for TCP; without limit, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_rate: Option<RateQuantity>,
+    /// How many connections it keeps, if not what `[connections]` says.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<ConnectionParams>")]
+    pub connections: Option<ConnectionParams>,
+    /// Its receiver hands over in the order of the one stream that its connections share.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resequence: bool,
     /// Its access category, under EDCA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
@@ -62,6 +79,18 @@ pub struct FlowTable {
     /// not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+}
+
+/// Probes of a path: small packets there and back, as many as data packets were sent in the last round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbesTable {
+    /// Network-layer size; 28 bytes, if it is not given: IP and UDP headers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// No more than so many a second; without bound, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_per_second: Option<f64>,
 }
 
 /// What a flow sends.
@@ -77,4 +106,6 @@ pub enum TrafficKind {
     Cbr,
     /// Datagrams at a constant rate for exponential times, with exponential pauses.
     OnOff,
+    /// Datagrams, evenly spaced, at the rate of a law (`rate_law`).
+    Rated,
 }

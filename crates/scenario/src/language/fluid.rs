@@ -1,7 +1,7 @@
 //! What the fluid models want to know beside the scenario.
 
 use crate::quantity::Time;
-use evenair_laws::backoff::virtual_queue::VirtualQueueParams;
+use evenair_laws::backoff::UtilityQueue;
 use evenair_laws::window::QuicTcpParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ impl Default for DualDescentKeys {
 pub struct OptimalCsmaKeys {
     /// The law.
     #[serde(flatten)]
-    pub law: VirtualQueueParams,
+    pub law: UtilityQueue,
     /// What a link serves in a frame, in the queue's unit.
     pub capacity: f64,
     /// Which queue makes a link aggressive.
@@ -111,7 +111,7 @@ pub struct OptimalCsmaKeys {
 
 impl Default for OptimalCsmaKeys {
     fn default() -> Self {
-        Self { law: VirtualQueueParams::lee12(), capacity: 1.0, queue: QueueKind::Virtual }
+        Self { law: UtilityQueue::lee12(), capacity: 1.0, queue: QueueKind::Virtual }
     }
 }
 

@@ -11,7 +11,7 @@ pub struct MacTable {
     /// Which MAC.
     #[serde(default)]
     pub kind: MacKind,
-    /// Rate of data frames.
+    /// Rate of data frames: one that the physical layer has; any, of 802.11b by ns-2's preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_rate: Option<RateQuantity>,
     /// Rate of control frames; by default 1 Mbps for 802.11b (2 Mbps with short preambles), and for 802.11a and g the

@@ -1,9 +1,14 @@
 //! Flows, complete.
 
+use crate::error::Mistake;
 use crate::language::{FlowTable, TrafficKind};
+use crate::law;
 use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use evenair_laws::Parameters;
 use evenair_laws::backoff::Category;
-use evenair_units::{Bytes, Duration, Instant};
+use evenair_laws::connections::ConnectionParams;
+use evenair_laws::rate::RateParams;
+use evenair_units::{Bytes, Duration, Instant, Rate};
 use serde::Serialize;
 
 /// A flow.
@@ -24,6 +29,12 @@ pub struct ResolvedFlow {
     /// The nodes between its ends, where they are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Vec<String>>,
+    /// How many connections it keeps, if not what all do.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    pub connections: Option<ConnectionParams>,
+    /// Its receiver hands over in the order of the one stream that its connections share.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resequence: bool,
     /// Its access category; best effort, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
@@ -33,7 +44,7 @@ pub struct ResolvedFlow {
 }
 
 /// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "traffic", rename_all = "kebab-case")]
 pub enum Sends {
     /// Data over TCP: so much in all, or as fast as an application produces them, or without end.
@@ -73,7 +84,20 @@ pub enum Sends {
         /// Mean time off.
         off: Time,
     },
+    /// Datagrams at the rate of a law.
+    Rated {
+        /// Network-layer size.
+        size: Size,
+        /// The law.
+        #[serde(serialize_with = "law::write")]
+        rate_law: RateParams,
+        /// No faster than this.
+        rate_max: RateQuantity,
+    },
 }
+
+/// The fastest source, if nothing else is said: a gigabit interface.
+const RATE_MAX: Rate = Rate::from_kbps(1_000_000);
 
 /// How often a datagram is sent, as it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -128,8 +152,23 @@ impl FlowTable {
             return Err(("to", "a broadcast needs datagrams and an 802.11 MAC".into()));
         }
         let activity = self.activity(index)?;
-        let Self { id, from, to, via, category, weight, .. } = self;
-        Ok(ResolvedFlow { id, from, to, sends, activity, via, category, weight })
+        let connections = self.complete_connections()?;
+        let Self { id, from, to, via, resequence, category, weight, .. } = self;
+        Ok(ResolvedFlow { id, from, to, sends, activity, via, connections, resequence, category, weight })
+    }
+
+    fn complete_connections(&self) -> Result<Option<ConnectionParams>, Wrong> {
+        let checked = self.connections.clone().map(Parameters::validated).transpose();
+        checked.map_err(|error| ("connections", error.to_string()))
+    }
+
+    /// The law of its rate, or that of all flows, is completed.
+    pub(crate) fn complete_law(&mut self, of_all: Option<&RateParams>) -> Result<(), Mistake> {
+        self.rate_law = match self.rate_law.take() {
+            Some(law) => Some(law::complete("rate_law", law, &())?),
+            None => of_all.filter(|_| self.traffic == TrafficKind::Rated).cloned(),
+        };
+        Ok(())
     }
 
     fn sends(&self) -> Result<Sends, Wrong> {
@@ -166,6 +205,17 @@ impl FlowTable {
                 }
                 Sends::OnOff { size, pace, on, off }
             }
+            TrafficKind::Rated => {
+                let Some(rate_law) = self.rate_law.clone() else {
+                    let why = "rated traffic needs the law of its rate: rate_law = \"utility-based\", here or for all flows";
+                    return Err(("traffic", why.into()));
+                };
+                let rate_max = self.rate_max.unwrap_or(RateQuantity(RATE_MAX));
+                if rate_max.0.as_bps() == 0 {
+                    return Err(("rate_max", "must be above 0".into()));
+                }
+                Sends::Rated { size, rate_law, rate_max }
+            }
         })
     }
 
@@ -174,15 +224,30 @@ impl FlowTable {
         let tcp = self.traffic == TrafficKind::Tcp;
         let paced = matches!(self.traffic, TrafficKind::Cbr | TrafficKind::OnOff);
         let on_off = self.traffic == TrafficKind::OnOff;
+        let rated = self.traffic == TrafficKind::Rated;
         let given = [
             ("size", self.size.is_some(), !tcp, "is for datagrams; TCP has tcp.payload"),
-            ("rate", self.rate.is_some(), paced, "is for cbr and on-off traffic"),
+            (
+                "rate",
+                self.rate.is_some(),
+                paced,
+                "is for cbr and on-off traffic; a law's is bounded by rate_max",
+            ),
             ("interval", self.interval.is_some(), paced, "is for cbr and on-off traffic"),
             ("jitter", self.jitter.is_some(), self.traffic == TrafficKind::Cbr, "is for cbr traffic"),
+            (
+                "rate_law",
+                self.rate_law.is_some(),
+                rated,
+                "is for rated traffic: set traffic = \"rated\", or remove it",
+            ),
+            ("rate_max", self.rate_max.is_some(), rated, "is for rated traffic"),
             ("on", self.on.is_some(), on_off, "is for on-off traffic"),
             ("off", self.off.is_some(), on_off, "is for on-off traffic"),
             ("transfer", self.transfer.is_some(), tcp, "is for TCP"),
             ("application_rate", self.application_rate.is_some(), tcp, "is for TCP"),
+            ("connections", self.connections.is_some(), tcp, "is for TCP"),
+            ("resequence", self.resequence, tcp, "is for TCP"),
         ];
         match given.iter().find(|(_, given, fits, _)| *given && !fits) {
             Some((key, .., why)) => Err((key, (*why).into())),

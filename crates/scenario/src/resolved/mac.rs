@@ -110,7 +110,9 @@ impl MacTable {
         if mac.queue.0 == 0 {
             return Err(Mistake::at("mac.queue", "must hold at least 1 packet"));
         }
-        if let Some(phy) = mac.phy() {
+        // ns-2 knows no list of rates: its frames of 802.11b are sent at whatever rate it is told.
+        let any = preset == Preset::Ns2 && phy == Some(PhyStandard::B);
+        if let Some(phy) = mac.phy().filter(|_| !any) {
             for (key, rate) in [("mac.data_rate", Some(mac.data_rate)), ("mac.basic_rate", mac.basic_rate())]
             {
                 if let Some(rate) = rate {

@@ -6,10 +6,12 @@ use evenair_laws::backoff::{
     Access, BackoffLaw, Draw, Holding, LinkView, OnFailure, OwnBackoff, Scope, When,
 };
 use evenair_laws::connections::{ConnectionParams, RttProportionalParams};
+use evenair_laws::flow::FlowView;
 use evenair_laws::marking::{CodelParams, MarkingParams};
+use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};
-use evenair_netsim::{DisciplineParams, QueueSpec};
-use evenair_units::Duration;
+use evenair_netsim::{DisciplineParams, QueueSpec, Traffic};
+use evenair_units::{Duration, Rate};
 
 #[test]
 fn a_window_law_is_a_name_or_a_table() {
@@ -77,6 +79,8 @@ fn the_schema_knows_every_law_and_its_keys() {
         "proportional",
         "per_packet",
         "vq_min",
+        "utility-based",
+        "path-sum",
         "optimal-csma",
         "base_round_trip",
     ] {
@@ -181,4 +185,76 @@ fn wires_have_queues_of_their_own() {
     let refused = message(&text("queue = { discipline = \"drr\", target = \"1 ms\" }"));
     assert!(refused.contains("wires[0].target: is for fq-codel"), "{refused}");
     assert!(message(&text("queue = 7")).contains("a number of packets such as \"50 packets\""));
+}
+
+#[test]
+fn a_rated_flow_has_a_law_of_its_own_or_that_of_all() {
+    let law = |changes: &[&str]| {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
+        let Traffic::Rated(rated) = scenario.network().flows[0].traffic.clone() else { panic!() };
+        (rated.law, rated.rate_max.as_bps())
+    };
+    let v = |utility| RateParams::from(UtilityBasedParams { utility, ..UtilityBasedParams::default() });
+    let rated = "flows.1.traffic=rated";
+    assert_eq!(law(&[rated, "flows.1.rate_law=utility-based"]), (v(500.0), 1_000_000_000));
+    assert_eq!(law(&[rated, "rate_law={law='utility-based', v=7.0}"]).0, v(7.0));
+    let own = "flows.1.rate_law={law='utility-based', v=9.0}";
+    assert_eq!(
+        law(&[rated, own, "rate_law=utility-based", "flows.1.rate_max='2 Mbps'"]),
+        (v(9.0), 2_000_000)
+    );
+    let path = law(&[rated, "rate_law={law='utility-based', queue='path-sum', interval='5 ms'}"]).0;
+    let RateParams::UtilityBased(path) = path else { panic!() };
+    assert_eq!((path.queue, path.frame), (SeenQueue::PathSum, Duration::from_millis(5)));
+}
+
+#[test]
+fn a_rated_flow_that_cannot_be_says_where_and_what_to_do() {
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    let none = refused(&["flows.1.traffic=rated"]);
+    assert!(none.contains("flows[0].traffic: rated traffic needs the law of its rate: rate_law ="), "{none}");
+    let tcp = refused(&["flows.1.rate_law=utility-based"]);
+    assert!(tcp.contains("flows[0].rate_law: is for rated traffic: set traffic = \"rated\""), "{tcp}");
+    let value = refused(&["flows.1.traffic=rated", "flows.1.rate_law={law='utility-based', v=-1.0}"]);
+    assert!(value.contains("flows[0].rate_law.v: -1 is not allowed: above 0"), "{value}");
+    let at = TWO.to_owned() + "traffic = \"rated\"\n[flows.rate_law]\nlaw = \"utility-based\"\nv = 0.0\n";
+    assert!(message(&at).starts_with("x.toml:21:5: "), "{}", message(&at));
+    let both = refused(&["flows.1.traffic=rated", "rate_law=utility-based", "flows.1.rate='1 Mbps'"]);
+    assert!(
+        both.contains("flows[0].rate: is for cbr and on-off traffic; a law's is bounded by rate_max"),
+        "{both}"
+    );
+    assert!(refused(&["flows.1.traffic=rated", "rate_law=arc"]).contains("utility-based"));
+}
+
+/// Sends what it is told at the start.
+#[derive(Clone, Debug)]
+struct Constant(Rate);
+
+impl OwnLaw for Constant {
+    fn identity(&self) -> String {
+        format!("constant {}", self.0)
+    }
+}
+
+impl RateLaw for Constant {
+    fn interval(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+    fn on_interval(&mut self, _: &FlowView) -> Rate {
+        self.0
+    }
+}
+
+#[test]
+fn a_rate_law_of_ones_own_runs_and_survives() {
+    let mut scenario = set(&["duration=10 s", "warmup=1 s"]).unwrap().written_out();
+    scenario.flows[0].traffic = TrafficKind::Rated;
+    scenario.flows[0].rate_law = Some(OwnRate::new(Constant(Rate::from_kbps(80))).into());
+    let scenario = scenario.resolve().unwrap();
+    let result = Network::run(scenario.network(), scenario.run_spec(1));
+    assert!((result.flows[0].goodput_pps - 10.0).abs() < 0.11, "{}", result.flows[0].goodput_pps);
+    assert!(serde_json::to_string(&scenario).unwrap().contains("constant 80 kbps"));
+    assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
 }

@@ -469,6 +469,7 @@ impl DcfAir {
             queue.window = draw::first_window(access.draw);
         }
         queue.access = access;
+        queue.arbitration.txop_limit = Arbitration::txop_limit(access.holding);
     }
 
     /// See [`Air::report_attempts`](crate::Air::report_attempts).
@@ -496,7 +497,9 @@ impl DcfAir {
             Wake::Unreserve(node) => self.on_unreserve(now, node as usize, out),
             Wake::Arrival(flight) => self.on_arrival(now, flight, out),
             Wake::Landing(flight) => self.on_landing(now, flight, out),
-            Wake::IdealAccess(..) | Wake::IdealEnd(_) => unreachable!("a wake of the other MAC"),
+            Wake::IdealAccess(..) | Wake::IdealEnd(_) | Wake::IdealPause(_) => {
+                unreachable!("a wake of the other MAC")
+            }
         }
     }
 

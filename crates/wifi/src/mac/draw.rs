@@ -37,6 +37,13 @@ pub(crate) fn backoff(
     }
 }
 
+/// Whether a packet that takes longer than what is left of a span goes with it: with the probability of the part that fits, so
+/// that the span is met in the mean.
+pub(crate) fn goes_on(left: Duration, takes: Duration, stream: &mut Stream) -> bool {
+    debug_assert!(left < takes, "it fits");
+    stream.unit() * takes.as_secs_f64() < left.as_secs_f64()
+}
+
 fn to_slots(drawn: Duration, slot: Duration, slotted: bool) -> Duration {
     if slotted { slot * (drawn + slot / 2).whole(slot) } else { drawn }
 }

@@ -26,9 +26,17 @@ impl Arbitration {
         Self { space: timing.difs, txop_limit: Duration::ZERO, at_boundary: false }
     }
 
+    /// How long a holding lets its packets follow each other.
+    pub(crate) const fn txop_limit(holding: Holding) -> Duration {
+        match holding {
+            Holding::Burst(limit) | Holding::Span(limit) => limit,
+            _ => Duration::ZERO,
+        }
+    }
+
     /// That of a law which waits for this space and holds the medium so long.
     pub fn of(space: Space, holding: Holding, timing: &MacTiming) -> Self {
-        let txop_limit = if let Holding::Burst(limit) = holding { limit } else { Duration::ZERO };
+        let txop_limit = Self::txop_limit(holding);
         match space {
             Space::Difs => Self { txop_limit, ..Self::dcf(timing) },
             Space::Aifs { slots } => {

@@ -6,6 +6,9 @@
 //!
 //! Countdowns of conflicting links that end at one instant are settled by lot; with continuous distributions that has
 //! no weight. Where both distributions are deterministic the product form does not hold.
+//!
+//! A holding that spans several packets ([Lee12] L1) sends them back to back: conflicting links stay blocked, and when its time
+//! is over, or the host offers nothing more, the medium is free and the next back-off is drawn.
 
 use super::draw;
 use crate::air::{Contender, Effects, Head, Outcome, Up, Wake};
@@ -28,7 +31,20 @@ struct Link {
     /// Tells a wake that is still meant from one whose countdown was frozen.
     generation: u32,
     transmitting_since: Option<Instant>,
+    /// Until when it may go on with packets that follow.
+    held_until: Instant,
+    /// It holds the medium between two packets, of one instant.
+    pausing: bool,
     stream: Stream,
+}
+
+impl Link {
+    /// Whether the head still belongs to the holding under way.
+    fn goes_on(&mut self, now: Instant) -> bool {
+        let (end, left) = (now + self.airtime, self.held_until.since(now));
+        let dithers = matches!(self.access.holding, Holding::Span(_));
+        end <= self.held_until || (dithers && draw::goes_on(left, self.airtime, &mut self.stream))
+    }
 }
 
 /// Ideal CSMA for all links of a network: each contender is a link of the conflict graph.
@@ -56,6 +72,8 @@ impl IdealAir {
             from: Instant::NEVER,
             generation: 0,
             transmitting_since: None,
+            held_until: Instant::ZERO,
+            pausing: false,
             stream,
         });
         Self { conflicts, links: links.collect(), senders, ledger: None, timeline: None }
@@ -79,6 +97,13 @@ impl IdealAir {
         assert!(link.head.is_none(), "link {by} is offered a head while it has one");
         link.head = Some(head);
         link.airtime = head.mode.rate().time_for(head.size);
+        if link.pausing && link.goes_on(now) {
+            link.pausing = false;
+            link.transmitting_since = Some(now);
+            out.wakes.push((now + link.airtime, Wake::IdealEnd(by)));
+            return self.book(by, now);
+        }
+        let link = &mut self.links[by as usize];
         let window = draw::first_window(link.access.draw);
         // There is no slot in continuous time; laws that count in slots get the one of 802.11b.
         let slot = Duration::from_micros(20);
@@ -95,8 +120,13 @@ impl IdealAir {
                 let winner = self.draw_lots(l, now);
                 self.start(winner, now, out);
             }
-            Wake::IdealAccess(..) => (), // frozen since
             Wake::IdealEnd(l) => self.end(l, now, out),
+            Wake::IdealPause(l) if self.links[l as usize].pausing => {
+                self.links[l as usize].pausing = false;
+                self.release(l, now, out);
+            }
+            // Frozen since; or another packet has followed.
+            Wake::IdealAccess(..) | Wake::IdealPause(_) => (),
             _ => unreachable!("a wake of the other MAC"),
         }
     }
@@ -123,9 +153,12 @@ impl IdealAir {
         link.from = Instant::NEVER;
         link.generation = link.generation.wrapping_add(1); // its own wake may still come, after a lot
         link.transmitting_since = Some(now);
+        link.held_until = match link.access.holding {
+            Holding::Burst(time) | Holding::Span(time) => now + time,
+            _ => now,
+        };
         let held = match link.access.holding {
-            // Its packets are offered one by one, each after a back-off of its own.
-            Holding::Packet | Holding::Burst(_) => link.airtime,
+            Holding::Packet | Holding::Burst(_) | Holding::Span(_) => link.airtime,
             Holding::Exponential(mean) => link.stream.exponential(mean),
             Holding::Uniform(mean) => link.stream.uniform(mean),
             Holding::Fixed(mean) => mean,
@@ -169,14 +202,27 @@ impl IdealAir {
             });
         }
         self.book(l, now);
+        let link = &mut self.links[l as usize];
+        link.pausing = now < link.held_until;
+        if link.pausing {
+            out.wakes.push((now, Wake::IdealPause(l)));
+        } else {
+            self.release(l, now, out);
+        }
+        out.up.push(Up::Received { from: l, at: head.to, packet: head.packet });
+        out.up.push(Up::Done { by: l, packet: head.packet, outcome: Outcome::Delivered });
+    }
+
+    /// The holding is over: conflicting links count down again.
+    fn release(&mut self, l: Contender, now: Instant, out: &mut Effects) {
+        debug_assert!(self.links[l as usize].transmitting_since.is_none(), "link {l} still transmits");
         for i in 0..self.conflicts.neighbours(l as usize).len() {
             let m = self.conflicts.neighbours(l as usize)[i];
+            debug_assert!(self.links[m as usize].blockers > 0, "link {m} was not blocked");
             self.links[m as usize].blockers -= 1;
             self.resume(m, now, out);
             self.book(m, now);
         }
-        out.up.push(Up::Received { from: l, at: head.to, packet: head.packet });
-        out.up.push(Up::Done { by: l, packet: head.packet, outcome: Outcome::Delivered });
     }
 
     fn resume(&mut self, l: Contender, now: Instant, out: &mut Effects) {
@@ -259,5 +305,103 @@ mod tests {
         }
         // 200 ± 10: five standard deviations
         assert!(wins[0].abs_diff(200) < 50, "{wins:?}");
+    }
+
+    /// Links that always have a packet of 100 µs to send, over so long.
+    fn saturated(graph: &[(usize, usize)], access: &[Access], until: Instant) -> Vec<FrameRecord> {
+        let link =
+            |(l, &access): (usize, &Access)| (l as u32, access, Stream::named(1, &l.to_string(), "backoff"));
+        let links = access.iter().enumerate().map(link).collect();
+        let mut air = IdealAir::new(ConflictGraph::from_edges(access.len(), graph), links);
+        air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
+        let head = Head {
+            to: 9,
+            size: Bytes::new(100),
+            mode: Mode::at(Rate::from_kbps(8_000)),
+            packet: PacketId(1),
+        };
+        let (mut queue, mut out, mut now) = (Queue::new(), Effects::default(), Instant::ZERO);
+        (0..access.len() as u32).for_each(|l| air.offer(Instant::ZERO, l, head, &mut out));
+        loop {
+            for up in std::mem::take(&mut out.up) {
+                if let Up::Done { by, .. } = up {
+                    air.offer(now, by, head, &mut out);
+                }
+            }
+            for (at, wake) in out.wakes.drain(..) {
+                queue.push(at, wake.phase(), wake);
+            }
+            let Some((at, wake)) = queue.pop().filter(|&(at, _)| at < until) else { break };
+            now = at;
+            air.wake(now, wake, &mut out);
+        }
+        air.timeline.expect("asked for").frames().to_vec()
+    }
+
+    /// [Lee12] L1: a holding spans packets back to back, in the mean as long as it should, and then truly ends.
+    #[test]
+    fn a_span_is_met_in_the_mean_and_ends() {
+        let access = Access {
+            draw: Draw::Exponential { mean: Duration::from_micros(10), slotted: false },
+            on_failure: OnFailure::Redraw,
+            when: When::BeforeFrame,
+            holding: Holding::Span(Duration::from_micros(250)),
+        };
+        let frames = saturated(&[(0, 1)], &[access; 2], Instant::from_nanos(1_000_000_000));
+        let goes_on = |pair: &&[FrameRecord]| pair[0].end == pair[1].start;
+        let together = frames.windows(2).filter(goes_on).count();
+        assert!(frames.windows(2).filter(goes_on).all(|pair| pair[0].by == pair[1].by));
+        let spans = frames.len() - together;
+        let packets = frames.len() as f64 / spans as f64;
+        // Some 3800 spans: four standard errors of a fair coin are 0.03.
+        assert!((packets - 2.5).abs() < 0.03, "{packets}");
+        let first = frames.iter().filter(|frame| frame.by == 0).count();
+        assert!((first as f64 / frames.len() as f64 - 0.5).abs() < 0.05, "{first} of {}", frames.len());
+    }
+
+    /// As many as fit whole, as a TXOP has it.
+    #[test]
+    fn a_burst_holds_whole_packets() {
+        let access = Access {
+            draw: Draw::Fixed { mean: Duration::from_micros(10) },
+            on_failure: OnFailure::Redraw,
+            when: When::BeforeFrame,
+            holding: Holding::Burst(Duration::from_micros(399)),
+        };
+        let frames = saturated(&[], &[access], Instant::from_nanos(10_000_000));
+        let gaps: Vec<u64> =
+            frames.windows(2).map(|w| w[1].start.since(w[0].end).as_nanos() / 1000).collect();
+        assert_eq!(gaps[..6], [0, 0, 10, 0, 0, 10]);
+    }
+
+    /// A span of a link with nothing more to send is over at once.
+    #[test]
+    fn a_span_ends_with_its_queue() {
+        let access = Access {
+            draw: Draw::Fixed { mean: Duration::from_micros(10) },
+            on_failure: OnFailure::Redraw,
+            when: When::BeforeFrame,
+            holding: Holding::Span(Duration::from_micros(1_000)),
+        };
+        let later = Access { draw: Draw::Fixed { mean: Duration::from_micros(30) }, ..access };
+        let link = |l: u32, access| (l, access, Stream::named(1, &l.to_string(), "backoff"));
+        let links = vec![link(0, access), link(1, later)];
+        let mut air = IdealAir::new(ConflictGraph::from_edges(2, &[(0, 1)]), links);
+        air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
+        let mode = Mode::at(Rate::from_kbps(8_000));
+        let head = Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) };
+        let (mut queue, mut out) = (Queue::new(), Effects::default());
+        (0..2).for_each(|l| air.offer(Instant::ZERO, l, head, &mut out));
+        loop {
+            for (at, wake) in out.wakes.drain(..) {
+                queue.push(at, wake.phase(), wake);
+            }
+            let Some((now, wake)) = queue.pop() else { break };
+            air.wake(now, wake, &mut out);
+        }
+        let timeline = air.timeline.expect("asked for");
+        let starts: Vec<u64> = timeline.frames().iter().map(|frame| frame.start.as_nanos() / 1000).collect();
+        // 10 µs passed off both; 20 of the second are left at 110.
+        assert_eq!(starts, [10, 130]);
     }
 }

@@ -5,7 +5,7 @@ use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
 use crate::timing::{ACK_BYTES, RTS_BYTES};
-use evenair_laws::backoff::{OnFailure, When, dcf::doubled};
+use evenair_laws::backoff::{Holding, OnFailure, When, dcf::doubled};
 use evenair_units::{Duration, Instant};
 use smallvec::SmallVec;
 
@@ -439,9 +439,7 @@ impl DcfAir {
     fn continue_burst(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
         self.stations[node].awaiting = None;
         self.note_engagement(node);
-        let queue = &self.queues[c as usize];
-        let (airtime, reserves) = self.extent(queue.plan.first(), c);
-        if queue.head.is_some() && now + airtime + reserves <= queue.txop_until {
+        if self.queues[c as usize].head.is_some() && self.goes_on(now, c) {
             for other in self.contenders(node) {
                 self.interrupt(node, other, now, c);
             }
@@ -456,6 +454,15 @@ impl DcfAir {
         let next = self.resume(node, now);
         self.schedule_access(node, next, out);
         self.book(c, now);
+    }
+
+    /// Whether the head's exchange still belongs to the TXOP under way.
+    fn goes_on(&mut self, now: Instant, c: Contender) -> bool {
+        let (airtime, reserves) = self.extent(self.queues[c as usize].plan.first(), c);
+        let queue = &mut self.queues[c as usize];
+        let (takes, left) = (airtime + reserves, queue.txop_until.since(now));
+        let dithers = matches!(queue.access.holding, Holding::Span(_));
+        takes <= left || (dithers && draw::goes_on(left, takes, &mut queue.stream))
     }
 
     /// The contender is done with its head.

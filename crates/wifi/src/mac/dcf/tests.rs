@@ -21,6 +21,7 @@ use evenair_units::Rate;
 
 const DATA_BYTES: u32 = 1000;
 
+#[derive(Clone)]
 struct Bench {
     air: DcfAir,
     queue: EventQueue<Wake>,

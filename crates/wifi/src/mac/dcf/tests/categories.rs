@@ -98,25 +98,51 @@ fn an_interrupted_countdown_has_counted_the_slot_that_began() {
 fn a_winner_keeps_the_medium_for_its_txop() {
     // 1008-byte frames at 54 Mb/s: 20 + 39·4 = 176 µs with QoS header; with SIFS, ACK (28 µs) and the SIFS after it an
     // exchange takes 236 µs: six fit into 1504 µs, the last of which needs no SIFS after it.
-    let mut bench = rivals(Category::Voice, Category::BestEffort);
-    bench.offer_with(0, 2, 0);
-    let mut done = 0;
-    while bench.now < us(3_000) {
-        let at = bench.queue.next_at().unwrap_or(us(3_000)).min(us(3_000));
-        bench.run_to(at);
-        if bench.done().iter().filter(|d| d.1 == 0).count() > done {
-            done += 1;
-            bench.offer_ofdm(0, 2); // its queue is never empty
-        }
-    }
-    let starts = bench.data_starts(0);
-    let data = a().data(Bytes::new(DATA_BYTES), Rate::from_kbps(54_000)).as_nanos();
-    let exchange = data + 2 * 16_000 + a().answer(Rate::from_kbps(54_000)).as_nanos();
-    let gaps: Vec<u64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
+    let (gaps, exchange) = saturated(rivals(Category::Voice, Category::BestEffort), us(3_000));
     let in_burst = gaps.iter().take_while(|&&gap| gap == exchange).count() as u64;
     assert_eq!(in_burst + 1, (1_504_000 + 16_000) / exchange, "{gaps:?}");
     // Then it contends anew: an arbitration space of 34 µs after the acknowledgement instead of a SIFS.
     assert_eq!(gaps[in_burst as usize], exchange - 16_000 + 34_000);
+}
+
+/// The times between frames of contender 0, whose queue is never empty \[ns\]; and of an exchange, the SIFS after it counted.
+fn saturated(mut bench: Bench, until: Instant) -> (Vec<u64>, u64) {
+    bench.offer_with(0, 2, 0);
+    let mut done = 0;
+    while bench.now < until {
+        let at = bench.queue.next_at().unwrap_or(until).min(until);
+        bench.run_to(at);
+        if bench.done().iter().filter(|d| d.1 == 0).count() > done {
+            done += 1;
+            bench.offer_ofdm(0, 2);
+        }
+    }
+    let data = a().data(Bytes::new(DATA_BYTES), Rate::from_kbps(54_000)).as_nanos();
+    let exchange = data + 2 * 16_000 + a().answer(Rate::from_kbps(54_000)).as_nanos();
+    (bench.data_starts(0).windows(2).map(|w| w[1] - w[0]).collect(), exchange)
+}
+
+#[test]
+fn a_law_may_change_its_txop() {
+    let mut bench = rivals(Category::BestEffort, Category::BestEffort);
+    bench.air.set_access(0, Access { holding: Holding::Burst(Duration::from_micros(1_504)), ..at_once() });
+    let (gaps, exchange) = saturated(bench, us(3_000));
+    let in_burst = gaps.iter().take_while(|&&gap| gap == exchange).count() as u64;
+    assert_eq!(in_burst + 1, (1_504_000 + 16_000) / exchange, "{gaps:?}");
+}
+
+#[test]
+fn a_span_is_met_in_the_mean() {
+    // Two and a half exchanges: two in every span, and a third in every other.
+    let mut bench = rivals(Category::BestEffort, Category::BestEffort);
+    let exchange = saturated(bench.clone(), us(1_000)).1 - 16_000;
+    let span = Duration::from_nanos(2 * (exchange + 16_000) + exchange / 2);
+    bench.air.set_access(0, Access { holding: Holding::Span(span), ..at_once() });
+    let (gaps, exchange) = saturated(bench, us(400_000));
+    let spans = gaps.iter().filter(|&&gap| gap > exchange).count() as f64;
+    let packets = gaps.len() as f64 / spans;
+    // Some 600 spans: four standard errors of a fair coin are 0.08.
+    assert!((packets - 2.5).abs() < 0.08, "{packets}");
 }
 
 #[test]

@@ -1,0 +1,157 @@
+//! What round trips tell a connection law: which of them it sees, and whether they say that the path is congested.
+
+use crate::flow::FlowView;
+use crate::{BadParameter, check, check_time};
+use evenair_units::{Duration, Instant};
+
+/// Which round trips a law sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum RoundTripSamples {
+    /// Those of all segments that are acknowledged.
+    #[default]
+    Segments,
+    /// Those that the retransmission timer samples, one a window.
+    Windows,
+    /// Those of small packets that are sent for this alone, as many as there are data packets ([CZ06] section IV-A).
+    Probes,
+}
+
+impl RoundTripSamples {
+    /// Their mean over the flow's last interval, if there were any.
+    pub const fn of(self, flow: &FlowView) -> Option<Duration> {
+        match self {
+            Self::Segments => flow.round_trip,
+            Self::Windows => flow.round_trip_of_windows,
+            Self::Probes => flow.round_trip_of_probes,
+        }
+    }
+}
+
+/// How round trips become [CZ06]'s one bit: `ave_rtt − rtt_min > γ·rtt_min`, (20).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct DelayParams {
+    /// γ.
+    pub(crate) threshold: f64,
+    pub(crate) samples: RoundTripSamples,
+    /// How long a least average holds at most; for ever, if it is not given.
+    pub(crate) window: Option<Duration>,
+    /// Whether the least is learnt anew when the host says that the path has changed.
+    pub(crate) route_changes: bool,
+}
+
+impl DelayParams {
+    /// Checks what the laws' keys `gamma` and `window` say.
+    pub(crate) fn check(&self) -> Result<(), BadParameter> {
+        let threshold = self.threshold;
+        check("gamma", threshold, threshold > 0.0 && threshold.is_finite(), "above 0")?;
+        self.window.map_or(Ok(()), |window| check_time("window", window))
+    }
+}
+
+/// The congestion bit, and the least round trip that it needs.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Delay {
+    params: DelayParams,
+    /// The least average of this half of the window, and of the half before; all of time is one half, without a window.
+    least: Option<Duration>,
+    least_before: Option<Duration>,
+    half_began: Instant,
+}
+
+impl Delay {
+    pub(crate) const fn new(params: DelayParams) -> Self {
+        Self { params, least: None, least_before: None, half_began: Instant::ZERO }
+    }
+
+    pub(crate) const fn samples(&self) -> RoundTripSamples {
+        self.params.samples
+    }
+
+    /// `rtt_min`: the least average that is remembered.
+    pub(crate) fn least(&self) -> Option<Duration> {
+        self.least.into_iter().chain(self.least_before).min()
+    }
+
+    /// Whether the path was congested in the interval; none where it brought no sample, or the average is of two paths.
+    pub(crate) fn congested(&mut self, flow: &FlowView) -> Option<bool> {
+        if self.params.route_changes && flow.route_changed {
+            *self = Self::new(self.params); // [CZ06] section IV-C: reset to a new value
+            return None;
+        }
+        let average = self.params.samples.of(flow)?;
+        if let Some(window) = self.params.window
+            && flow.now.since(self.half_began) >= window / 2
+        {
+            self.least_before = self.least.take();
+            self.half_began = flow.now;
+        }
+        self.least = Some(self.least.map_or(average, |least| least.min(average)));
+        let least = self.least()?;
+        debug_assert!(least <= average, "the least is no average that was seen");
+        Some(average.saturating_sub(least) > least.mul_f64(self.params.threshold))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delay(window_s: Option<u64>, route_changes: bool) -> Delay {
+        let window = window_s.map(Duration::from_secs);
+        let samples = RoundTripSamples::Probes;
+        Delay::new(DelayParams { threshold: 0.2, samples, window, route_changes })
+    }
+
+    /// The bits of averages \[ms\], one every 20 s from 20 s on; `changed` are the intervals in which the path changes.
+    fn bits(mut delay: Delay, averages: &[u64], changed: &[usize]) -> std::vec::Vec<Option<bool>> {
+        let seen = |(index, &ms): (usize, &u64)| FlowView {
+            now: Instant::ZERO + Duration::from_secs(20) * (index as u64 + 1),
+            round_trip_of_probes: Some(Duration::from_millis(ms)),
+            route_changed: changed.contains(&index),
+            ..FlowView::default()
+        };
+        averages.iter().enumerate().map(|average| delay.congested(&seen(average))).collect()
+    }
+
+    const NO: Option<bool> = Some(false);
+    const YES: Option<bool> = Some(true);
+
+    #[test]
+    fn more_than_a_fifth_above_the_least_is_congestion() {
+        // 168 ms · 1.2 = 201.6 ms
+        assert_eq!(bits(delay(None, false), &[200, 168, 201, 202, 168], &[]), [NO, NO, NO, YES, NO]);
+    }
+
+    #[test]
+    fn without_a_window_a_longer_path_is_congested_for_ever() {
+        let averages: std::vec::Vec<u64> = [100; 3].into_iter().chain([200; 100]).collect();
+        assert!(bits(delay(None, false), &averages, &[]).iter().skip(3).all(|bit| *bit == YES));
+    }
+
+    #[test]
+    fn a_window_forgets_the_least_after_half_of_it_to_all_of_it() {
+        let averages: std::vec::Vec<u64> = [100; 3].into_iter().chain([200; 40]).collect();
+        let bits = bits(delay(Some(200), false), &averages, &[]);
+        let known = bits.iter().skip(3).position(|bit| *bit == NO).unwrap();
+        assert!((5..=10).contains(&known), "{known} intervals of 20 s");
+        assert!(bits.iter().skip(3 + known).all(|bit| *bit == NO));
+    }
+
+    #[test]
+    fn who_is_told_of_a_longer_path_learns_it_at_once() {
+        // The interval of the change mixes both paths: it says nothing.
+        assert_eq!(
+            bits(delay(None, true), &[100, 100, 150, 200, 200, 241], &[2]),
+            [NO, NO, None, NO, NO, YES]
+        );
+    }
+
+    #[test]
+    fn a_shorter_path_is_learnt_by_itself() {
+        assert_eq!(bits(delay(None, false), &[200, 150, 100, 100, 121], &[1]), [NO, NO, NO, NO, YES]);
+    }
+}

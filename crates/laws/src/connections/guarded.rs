@@ -1,0 +1,553 @@
+//! E-MULTCP with a further connection on trial first: for paths that may lose packets without delaying them.
+//!
+//! # Law
+//! E-MULTCP's (20), with a second bit. `n` grows and shrinks as there; where its whole number rises from `k` to `k + 1`, the
+//! further connection is on trial: after an interval to settle, the next [`TICKS`] are compared with the last ones of `k`. It is
+//! kept if
+//!
+//! 1. goodput rose by at least `keep`/k of itself (a path that loses by chance gives 1/k, one that is full gives nothing), and
+//! 2. the share that is sent again did not rise: by no more than `rise` of itself, or by no more than two standard deviations of
+//!    what was counted (chance keeps its share; a full queue's losses grow with the square of the connections in it).
+//!
+//! If it is not kept, `n` returns to `k`, and one connection fewer is put to the same test, which may lead further down; then
+//! `n` rests for `patience` intervals, twice as many after each failure. An interval in which more than
+//! `retransmitted_max` was sent again counts as congested.
+//!
+//! # Source
+//! Ours. [CZ06] eq. (20) takes delay for the only sign of congestion: a policer, or a buffer too short to delay anything, loses
+//! without it, and there the paper's `n` grows for ever.
+//!
+//! # Symbols
+//! `α`, `β`, `γ`, `τ` → as in [`iimd`](super::iimd); `n` → `connections`; `k` → `open`.
+//!
+//! # Signals
+//! The average round-trip time of each interval, of the segments themselves unless [`GuardedParams::samples`] says otherwise: where a
+//! queue is short, probes take room that data need. The flow's goodput; segments sent, and sent again. Intervals without a
+//! delivery change nothing.
+//!
+//! # Deviations
+//! From the paper's form: the trial, the bounds, and that the least round trip is forgotten after `window` and told of changes
+//! of route. What cannot be told apart by one end alone: losses by chance, and a short queue that so many others share
+//! that one connection more changes neither its loss nor the own share of it. As it grows by (20) it has (20)'s drift; a trial
+//! is no step of an equation.
+//!
+//! # Example
+//! ```
+//! use evenair_laws::Parameters;
+//! use evenair_laws::backoff::Volume;
+//! use evenair_laws::connections::{ConnectionLaw, GuardedParams};
+//! use evenair_laws::flow::{FlowRole, FlowView};
+//! use evenair_units::{Bytes, Duration};
+//! let mut law = GuardedParams::default().begin(&FlowRole { payload: Bytes::new(1000) });
+//! // A policer: 1000 packets in an interval, however many connections there are, and no delay.
+//! let policed = FlowView {
+//!     interval: Duration::from_secs(20),
+//!     round_trip: Some(Duration::from_millis(100)),
+//!     delivered: Volume { packets: 1000, bytes: 1_000_000 },
+//!     sent: 1010,
+//!     retransmitted: 10,
+//!     ..FlowView::default()
+//! };
+//! // The second connection is there for three intervals: one to settle, two to be judged by.
+//! assert_eq!([(); 8].map(|()| law.on_interval(&policed)), [1, 1, 2, 2, 2, 1, 1, 1]);
+//! ```
+
+use super::delay::{Delay, DelayParams};
+use super::{ConnectionLaw, RoundTripSamples, iimd};
+use crate::flow::{FlowRole, FlowView};
+use crate::{BadParameter, Parameters, check, check_time};
+use evenair_units::Duration;
+
+/// Intervals that are compared, before a trial and in it.
+pub const TICKS: u32 = 2;
+/// The longest rest between trials \[intervals\].
+const PATIENCE_MAX: u32 = 128;
+
+/// Parameters of the law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct GuardedParams {
+    /// α: how much is added, over the number that there is.
+    #[cfg_attr(feature = "serde", serde(rename = "alpha"))]
+    pub increase: f64,
+    /// β: what is left of the number when the path is congested.
+    #[cfg_attr(feature = "serde", serde(rename = "beta"))]
+    pub decrease: f64,
+    /// γ: the queueing delay that counts as congestion, over the least round-trip time.
+    #[cfg_attr(feature = "serde", serde(rename = "gamma"))]
+    pub threshold: f64,
+    /// τ: how often the law runs.
+    pub interval: Duration,
+    /// Which round trips are averaged.
+    pub samples: RoundTripSamples,
+    /// How long the least average holds at most.
+    pub window: Duration,
+    /// Learn the least average anew when the host says that the route has changed.
+    pub route_changes: bool,
+    /// The share of 1/k by which a further connection must raise the goodput of k.
+    pub keep: f64,
+    /// How much larger the share that is sent again may become by it, over what it was.
+    pub rise: f64,
+    /// The share sent again that counts as congestion.
+    pub retransmitted_max: f64,
+    /// How long it rests after the first trial that failed \[intervals\].
+    pub patience: u32,
+    /// The most connections that are kept.
+    #[cfg_attr(feature = "serde", serde(rename = "max"))]
+    pub connections_max: u32,
+}
+
+impl Default for GuardedParams {
+    fn default() -> Self {
+        Self {
+            increase: 0.25,
+            decrease: 0.75,
+            threshold: 0.2,
+            interval: Duration::from_secs(20),
+            samples: RoundTripSamples::Segments,
+            window: Duration::from_secs(600),
+            route_changes: true,
+            keep: 0.55,
+            rise: 0.15,
+            retransmitted_max: 0.2,
+            patience: 16,
+            connections_max: 16,
+        }
+    }
+}
+
+impl GuardedParams {
+    const fn delay(&self) -> DelayParams {
+        let Self { threshold, samples, window, route_changes, .. } = *self;
+        DelayParams { threshold, samples, window: Some(window), route_changes }
+    }
+}
+
+impl Parameters for GuardedParams {
+    type Surroundings = ();
+    type Place = FlowRole;
+    type Law = Guarded;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        let Self { increase, decrease, keep, rise, retransmitted_max, patience, .. } = self;
+        check("beta", decrease, decrease > 0.0 && decrease < 1.0, "above 0 and below 1")?;
+        check("alpha", increase, increase > 0.0 && increase <= 1.0, "above 0, 1 at most")?;
+        check_time("interval", self.interval)?;
+        self.delay().check()?;
+        check("keep", keep, keep > 0.0 && keep <= 1.0, "above 0, 1 at most")?;
+        check("rise", rise, rise >= 0.0 && rise.is_finite(), "0 or more")?;
+        let share = retransmitted_max;
+        check("retransmitted_max", share, share > 0.0 && share <= 1.0, "above 0, 1 at most")?;
+        check("patience", patience.into(), (1..=PATIENCE_MAX).contains(&patience), "from 1 to 128")?;
+        let most = self.connections_max;
+        check("max", most.into(), (1..=1000).contains(&most), "from 1 to 1000")?;
+        Ok(self)
+    }
+
+    /// One connection.
+    fn begin(&self, _: &FlowRole) -> Guarded {
+        Guarded {
+            params: *self,
+            delay: Delay::new(self.delay()),
+            connections: 1.0,
+            open: 1,
+            settling: true,
+            tally: Tally::default(),
+            trial: Trial::None,
+            patience: self.patience,
+            resting: 0,
+        }
+    }
+}
+
+/// What so many connections brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Tally {
+    intervals: u32,
+    seconds: f64,
+    bytes: f64,
+    sent: f64,
+    again: f64,
+}
+
+impl Tally {
+    /// One more interval; the old count half as soon as they are twice as many as are compared.
+    fn add(&mut self, flow: &FlowView) {
+        if self.intervals >= 2 * TICKS {
+            self.intervals /= 2;
+            for sum in [&mut self.seconds, &mut self.bytes, &mut self.sent, &mut self.again] {
+                *sum /= 2.0;
+            }
+        }
+        self.intervals += 1;
+        self.seconds += flow.interval.as_secs_f64();
+        self.bytes += flow.delivered.bytes as f64;
+        self.sent += flow.sent as f64;
+        self.again += flow.retransmitted as f64;
+    }
+
+    const fn is_full(&self) -> bool {
+        self.intervals >= TICKS
+    }
+}
+
+/// What is being tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Trial {
+    None,
+    /// A connection more than brought this.
+    More(Tally),
+    /// One fewer than brought this.
+    Fewer(Tally),
+}
+
+/// The law's state at one flow.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Guarded {
+    params: GuardedParams,
+    delay: Delay,
+    /// `n`, a real number.
+    connections: f64,
+    /// How many it asked for last, `k`.
+    open: u32,
+    /// The first interval after a change tells nothing.
+    settling: bool,
+    /// What `open` connections brought since they settled.
+    tally: Tally,
+    trial: Trial,
+    /// How long it rests after the next failure \[intervals\].
+    patience: u32,
+    /// How long it still rests \[intervals\].
+    resting: u32,
+}
+
+impl ConnectionLaw for Guarded {
+    fn interval(&self) -> Duration {
+        self.params.interval
+    }
+
+    fn samples(&self) -> RoundTripSamples {
+        self.delay.samples()
+    }
+
+    fn on_interval(&mut self, flow: &FlowView) -> u32 {
+        if self.params.route_changes && flow.route_changed {
+            self.change_to(self.open, Trial::None); // what was compared was of another path
+        }
+        let delayed = self.delay.congested(flow);
+        if flow.delivered.packets > 0 {
+            let again = flow.retransmitted as f64 > self.params.retransmitted_max * flow.sent as f64;
+            if delayed == Some(true) || again {
+                self.give_way();
+            } else {
+                self.go_on(flow, delayed == Some(false));
+            }
+        }
+        debug_assert!((1..=self.params.connections_max).contains(&self.open), "out of bounds");
+        self.open
+    }
+}
+
+impl Guarded {
+    /// The path is congested: (20)'s decrease.
+    fn give_way(&mut self) {
+        let GuardedParams { increase, decrease, .. } = self.params;
+        self.connections = iimd::step(self.connections, true, increase, decrease);
+        let wanted = self.whole();
+        if wanted != self.open || self.trial != Trial::None {
+            self.change_to(wanted, Trial::None);
+        }
+    }
+
+    /// It is not: count, judge what is on trial, and grow; only where a round trip `sampled` says so.
+    fn go_on(&mut self, flow: &FlowView, sampled: bool) {
+        if self.settling {
+            self.settling = false;
+        } else {
+            self.tally.add(flow);
+        }
+        if self.tally.is_full() && !self.judge() {
+            return;
+        }
+        if self.resting > 0 {
+            self.resting -= 1;
+        } else if sampled {
+            self.grow();
+        }
+    }
+
+    /// What is on trial, if anything, has been seen enough; says whether all may go on.
+    fn judge(&mut self) -> bool {
+        let (here, open) = (self.tally, self.open);
+        match self.trial {
+            Trial::None => true,
+            Trial::More(fewer) if self.earned(&fewer, &here, open - 1) => {
+                self.trial = Trial::None;
+                self.patience = self.params.patience;
+                true
+            }
+            Trial::More(fewer) => self.fall_back(fewer),
+            Trial::Fewer(more) if self.earned(&here, &more, open) => {
+                self.connections = f64::from(open + 1);
+                self.change_to(open + 1, Trial::None);
+                self.rest();
+                false
+            }
+            Trial::Fewer(_) => self.try_fewer(here),
+        }
+    }
+
+    /// The last connection did not earn its place beside those that brought `here`: one fewer still may do as well.
+    fn fall_back(&mut self, here: Tally) -> bool {
+        self.open -= 1;
+        self.try_fewer(here)
+    }
+
+    /// With `open` connections, which brought `here`: goes on with one fewer, if there is more than one.
+    fn try_fewer(&mut self, here: Tally) -> bool {
+        if self.open > 1 {
+            self.connections = f64::from(self.open - 1);
+            self.change_to(self.open - 1, Trial::Fewer(here));
+        } else {
+            self.connections = 1.0;
+            self.change_to(1, Trial::None);
+            self.rest();
+        }
+        false
+    }
+
+    fn rest(&mut self) {
+        self.resting = self.patience;
+        self.patience = (2 * self.patience).min(PATIENCE_MAX);
+    }
+
+    /// (20)'s increase, as far as trials allow.
+    fn grow(&mut self) {
+        let GuardedParams { increase, decrease, connections_max, .. } = self.params;
+        let grown = iimd::step(self.connections, false, increase, decrease);
+        // One connection at a time: n waits below the next for the trial's end.
+        let bound = f64::from(self.open) + if self.trial == Trial::None { 0.5 } else { 0.499 };
+        self.connections = grown.min(bound).min(f64::from(connections_max));
+        if self.whole() > self.open {
+            if self.tally.is_full() {
+                self.change_to(self.open + 1, Trial::More(self.tally));
+            } else {
+                self.connections = f64::from(self.open) + 0.499;
+            }
+        }
+    }
+
+    fn whole(&self) -> u32 {
+        super::whole(libm::round(self.connections), self.params.connections_max)
+    }
+
+    fn change_to(&mut self, open: u32, trial: Trial) {
+        (self.open, self.trial) = (open, trial);
+        (self.tally, self.settling) = (Tally::default(), true);
+    }
+
+    /// Whether the connection by which `more` differs from the `k` of `fewer` earned its place.
+    fn earned(&self, fewer: &Tally, more: &Tally, k: u32) -> bool {
+        let rates = (more.bytes * fewer.seconds, fewer.bytes * more.seconds);
+        let goodput_rose = rates.0 >= rates.1 * (1.0 + self.params.keep / f64::from(k));
+        goodput_rose && !self.more_is_lost(fewer, more)
+    }
+
+    /// Whether the share sent again rose: by more than `rise`, and by more than twice the standard deviation of what was
+    /// counted, were both of one share.
+    fn more_is_lost(&self, fewer: &Tally, more: &Tally) -> bool {
+        let excess = more.again * fewer.sent - fewer.again * more.sent;
+        let deviation = libm::sqrt(fewer.sent * more.sent * (fewer.again + more.again));
+        excess > 2.0 * deviation && excess > self.params.rise * fewer.again * more.sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::Volume;
+    use crate::conformance::drift;
+    use crate::connections::IimdParams;
+    use crate::connections::iimd::connections_drift;
+    use evenair_units::{Bytes, Instant};
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    const ROLE: FlowRole = FlowRole { payload: Bytes::new(1000) };
+
+    /// A path: packets delivered in an interval and the share sent again, of so many connections.
+    type Path = fn(u32) -> (f64, f64);
+
+    /// Each connection gets 100 packets, whatever the others do; 2 % are lost.
+    const BY_CHANCE: Path = |n| (100.0 * f64::from(n), 0.02);
+    /// 1000 packets in all, and losses that grow with the square of the connections.
+    const POLICER: Path = |n| (1000.0, 0.005 * f64::from(n * n));
+
+    /// A short queue for 1000 packets that one other TCP shares: shares by connections, losses by their square.
+    const SHARED: Path = |n| (1000.0 * f64::from(n) / f64::from(n + 1), 0.002 * f64::from((n + 1) * (n + 1)));
+
+    fn see(path: Path, open: u32, ms: u64) -> FlowView {
+        let (packets, share) = path(open);
+        let packets = packets as u64;
+        let retransmitted = (packets as f64 * share) as u64;
+        FlowView {
+            interval: Duration::from_secs(20),
+            round_trip: Some(Duration::from_millis(ms)),
+            delivered: Volume { packets, bytes: packets * 1000 },
+            sent: packets + retransmitted,
+            retransmitted,
+            ..FlowView::default()
+        }
+    }
+
+    /// How many connections it kept over time.
+    fn run(law: &mut Guarded, path: Path, intervals: u32) -> Vec<u32> {
+        (0..intervals).map(|_| law.on_interval(&see(path, law.open, 100))).collect()
+    }
+
+    fn begin() -> Guarded {
+        GuardedParams::default().begin(&ROLE)
+    }
+
+    #[test]
+    fn losses_by_chance_let_it_grow_as_e_multcp() {
+        let mut plain = IimdParams::cz06().begin(&ROLE);
+        let theirs: Vec<u32> = (0..100).map(|_| plain.on_interval(&see(BY_CHANCE, 1, 100))).collect();
+        let ours = run(&mut begin(), BY_CHANCE, 100);
+        assert!(ours[99] >= 6, "{ours:?}");
+        // A connection comes a few intervals later at most.
+        let reached = |of: &[u32], n| of.iter().position(|&k| k >= n).unwrap();
+        for n in 2..=6 {
+            assert!(reached(&ours, n) <= reached(&theirs, n) + 2 * n as usize, "{n}: {ours:?} {theirs:?}");
+        }
+    }
+
+    #[test]
+    fn a_policer_and_a_short_queue_keep_one() {
+        for path in [POLICER, SHARED] {
+            let kept = run(&mut begin(), path, 1000);
+            let mean = f64::from(kept.iter().sum::<u32>()) / 1000.0;
+            assert!(mean < 1.05, "{mean}");
+            assert!(kept.iter().all(|&n| n <= 2));
+        }
+    }
+
+    #[test]
+    fn connections_of_better_days_are_given_back_at_a_policer() {
+        let mut law = begin();
+        run(&mut law, BY_CHANCE, 100);
+        let kept = run(&mut law, POLICER, 100);
+        assert_eq!(kept[99], 1, "{kept:?}");
+    }
+
+    #[test]
+    fn what_earns_its_place_comes_back() {
+        let mut law = begin();
+        while law.open < 4 || law.trial != Trial::None || !law.tally.is_full() {
+            law.on_interval(&see(BY_CHANCE, law.open, 100));
+        }
+        // Bad luck: the fifth connection brings nothing while it is judged.
+        while law.trial == Trial::None {
+            law.on_interval(&see(BY_CHANCE, 4, 100));
+        }
+        assert_eq!(law.open, 5);
+        let kept: Vec<u32> = (0..3).map(|_| law.on_interval(&see(BY_CHANCE, 4, 100))).collect();
+        assert_eq!(kept, [5, 5, 3], "it looks below");
+        assert_eq!(run(&mut law, BY_CHANCE, 3), [3, 3, 4]);
+        assert!(law.resting > 0);
+    }
+
+    #[test]
+    fn delay_and_heavy_loss_shrink_it_by_beta() {
+        let mut law = begin();
+        run(&mut law, BY_CHANCE, 100);
+        let before = law.connections;
+        law.on_interval(&see(BY_CHANCE, law.open, 150));
+        assert!((law.connections - (0.75 * before + 0.25 / before)).abs() < 1e-12);
+        let before = law.connections;
+        law.on_interval(&see(|_| (100.0, 0.3), law.open, 100));
+        assert!((law.connections - (0.75 * before + 0.25 / before)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn idle_intervals_change_nothing() {
+        let mut law = begin();
+        run(&mut law, BY_CHANCE, 50);
+        let before = law.clone();
+        let idle = FlowView { interval: Duration::from_secs(20), ..FlowView::default() };
+        (0..10).for_each(|_| {
+            law.on_interval(&idle);
+        });
+        assert_eq!(law, before);
+    }
+
+    #[test]
+    fn a_longer_path_stops_it_for_a_window_at_most_and_not_at_all_where_it_is_told() {
+        let grows_again = |told: bool| {
+            let mut law = begin();
+            run(&mut law, BY_CHANCE, 60);
+            let at = |i: u64| Instant::ZERO + Duration::from_secs(20 * i);
+            (0..100).position(|i| {
+                let view = FlowView {
+                    now: at(100 + i),
+                    route_changed: told && i == 0,
+                    ..see(BY_CHANCE, law.open, 300)
+                };
+                law.on_interval(&view);
+                law.delay.least() == Some(Duration::from_millis(300))
+            })
+        };
+        assert_eq!(grows_again(true), Some(1));
+        // 600 s are 30 intervals.
+        assert!(grows_again(false).is_some_and(|intervals| intervals <= 30));
+    }
+
+    #[test]
+    fn as_it_grows_and_gives_way_it_has_e_multcps_drift() {
+        let mut law = begin();
+        run(&mut law, BY_CHANCE, 4);
+        law.resting = 0;
+        let gain = IimdParams::cz06().gain();
+        let per_interval = |bit| 20.0 * connections_drift(gain, law.connections, bit);
+        let grow = |law: &mut Guarded| {
+            law.on_interval(&see(BY_CHANCE, law.open, 100));
+        };
+        let shrink = |law: &mut Guarded| {
+            law.on_interval(&see(BY_CHANCE, law.open, 150));
+        };
+        if law.connections + 0.25 < f64::from(law.open) + 0.499 {
+            drift(&law, |law| law.connections, &[(1.0, &grow)], per_interval(0.0), 1e-12);
+        }
+        drift(&law, |law| law.connections, &[(1.0, &shrink)], per_interval(1.0), 1e-12);
+    }
+
+    proptest! {
+        /// Whatever the shares of a policed path, its share is one connection's, but for the trials.
+        #[test]
+        fn no_share_of_a_full_path_is_gained(lost in 0.0f64..0.1, others in 1u32..3, packets in 300f64..20_000.0) {
+            let mut law = begin();
+            let (mut sum, mut excess) = (0.0, 0.0);
+            for _ in 0..1000 {
+                let all = f64::from(law.open + others);
+                let one = 1.0 + f64::from(others);
+                let got = (packets * f64::from(law.open) / all) as u64;
+                let again = (got as f64 * (lost + 0.002) * (all / one) * (all / one)) as u64;
+                let delivered = Volume { packets: got, bytes: got * 1000 };
+                sum += 1.0;
+                excess += f64::from(law.open) / all * one - 1.0;
+                law.on_interval(&FlowView {
+                    delivered, sent: got + again, retransmitted: again, ..see(BY_CHANCE, 1, 100)
+                });
+            }
+            prop_assert!(excess / sum < 0.05, "{} above one TCP's share", excess / sum);
+        }
+    }
+}
