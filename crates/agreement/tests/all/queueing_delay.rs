@@ -65,8 +65,6 @@ fn reaches_the_optimum(scenario: &Resolved) {
     for (x, best_x) in ours.iter().zip(&best) {
         assert!((x / best_x - 1.0).abs() < TOLERANCE, "{ours:?} against {best:?}");
     }
-    let least = result.flows.iter().map(|flow| flow.congestion_window).fold(f64::INFINITY, f64::min);
-    assert!(least > 100.0 || result.flows.iter().all(|flow| flow.sent == 0), "windows are large: {least}");
 }
 
 #[test]

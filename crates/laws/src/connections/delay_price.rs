@@ -26,6 +26,8 @@
 //! # Deviations
 //! - `a` is the network's: A-CSMA's α times a packet's time at the data rate. Who takes it `f` times too high rests where `k/√f`
 //!   would.
+//! - An AQM that marks packets instead of dropping them (C4's other form) would tell `r` itself, apart from errors, shared queues
+//!   included; evenair's TCP has no ECN.
 //! - `T₀` is the least round trip so far, with the access delay of an idle medium in it; a head of line that waits for the medium
 //!   counts as one packet that waits. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
 //! - The price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of

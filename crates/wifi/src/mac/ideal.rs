@@ -120,13 +120,13 @@ impl IdealAir {
                 let winner = self.draw_lots(l, now);
                 self.start(winner, now, out);
             }
-            Wake::IdealAccess(..) => (), // frozen since
             Wake::IdealEnd(l) => self.end(l, now, out),
             Wake::IdealPause(l) if self.links[l as usize].pausing => {
                 self.links[l as usize].pausing = false;
                 self.release(l, now, out);
             }
-            Wake::IdealPause(_) => (), // another packet has followed
+            // Frozen since; or another packet has followed.
+            Wake::IdealAccess(..) | Wake::IdealPause(_) => (),
             _ => unreachable!("a wake of the other MAC"),
         }
     }
