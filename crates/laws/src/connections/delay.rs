@@ -71,7 +71,7 @@ impl Delay {
         self.params.samples
     }
 
-    /// rtt_min: the least average that is remembered.
+    /// `rtt_min`: the least average that is remembered.
     pub(crate) fn least(&self) -> Option<Duration> {
         self.least.into_iter().chain(self.least_before).min()
     }
