@@ -29,11 +29,11 @@ pub struct TfrcData {
 /// A receiver's report (RFC 5348 section 3.2.2). Rates are of 32 bits, as they are on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfrcReport {
-    /// t_recvdata: when the packet was sent that came last.
+    /// `t_recvdata`: when the packet was sent that came last.
     pub echo: Instant,
-    /// t_delay: how long that packet has been here \[µs\].
+    /// `t_delay`: how long that packet has been here \[µs\].
     pub delay_us: u32,
-    /// X_recv: packets per second that came in the last round trip.
+    /// `X_recv`: packets per second that came in the last round trip.
     pub receive_rate: f32,
     /// p: the loss-event rate.
     pub loss_event_rate: f32,

@@ -80,7 +80,7 @@ pub struct TfrcParams {
     pub packets_per_ack: f64,
     /// The least RTO that the equation counts with; zero leaves it at four round trips.
     pub rto_min: Duration,
-    /// t_mbi: the longest time between two packets.
+    /// `t_mbi`: the longest time between two packets.
     pub interval_max: Duration,
     /// Whether the rate follows the last round trip's square root over the mean one (RFC 5348 section 4.5).
     pub reduce_oscillations: bool,
@@ -91,7 +91,7 @@ pub struct TfrcParams {
 }
 
 impl TfrcParams {
-    /// RFC 5348: q = 0.9, b = 1, t_RTO = 4R, t_mbi = 64 s, history discounting.
+    /// RFC 5348: q = 0.9, b = 1, `t_RTO` = 4R, `t_mbi` = 64 s, history discounting.
     pub const fn rfc5348() -> Self {
         Self {
             round_trip_memory: 0.9,
@@ -104,7 +104,7 @@ impl TfrcParams {
         }
     }
 
-    /// t_RTO of the equation \[s\]: four round trips (RFC 5348 section 3.1).
+    /// `t_RTO` of the equation \[s\]: four round trips (RFC 5348 section 3.1).
     pub fn timeout(&self, round_trip_s: f64) -> f64 {
         (RTO_ROUND_TRIPS * round_trip_s).max(self.rto_min.as_secs_f64())
     }
@@ -186,7 +186,7 @@ pub struct Report {
     pub now: Instant,
     /// The round trip of the packet that it answers, the receiver's delay taken off.
     pub round_trip: Duration,
-    /// X_recv: what came in the last round trip \[packets/s\].
+    /// `X_recv`: what came in the last round trip \[packets/s\].
     pub receive_rate: f64,
     /// p: the receiver's loss-event rate.
     pub loss_event_rate: f64,
@@ -204,7 +204,7 @@ pub struct Tfrc {
     worth: f64,
     rate: f64,
     round_trip_s: Option<f64>,
-    /// R_sqmean: the smoothed square root of the round trip.
+    /// `R_sqmean`: the smoothed square root of the round trip.
     root_mean: f64,
     last_sample_s: f64,
     loss_event_rate: f64,
@@ -219,7 +219,7 @@ impl Tfrc {
         self.rate
     }
 
-    /// X_inst, the rate of the moment \[packets/s\]: X, or what reduces oscillations (RFC 5348 section 4.5).
+    /// `X_inst`, the rate of the moment \[packets/s\]: X, or what reduces oscillations (RFC 5348 section 4.5).
     pub fn rate_now(&self) -> f64 {
         if self.params.reduce_oscillations && self.last_sample_s > 0.0 {
             (self.rate * self.root_mean / libm::sqrt(self.last_sample_s)).max(self.least())
@@ -258,12 +258,12 @@ impl Tfrc {
         }
     }
 
-    /// A packet per t_mbi.
+    /// A packet per `t_mbi`.
     fn least(&self) -> f64 {
         self.worth / self.params.interval_max.as_secs_f64()
     }
 
-    /// W_init/R.
+    /// `W_init/R`.
     fn initial_rate(&self, round_trip_s: f64) -> f64 {
         self.worth * self.initial_window / round_trip_s
     }
@@ -342,7 +342,7 @@ impl Tfrc {
     }
 }
 
-/// X_recv_set: the receive rates of the last two round trips.
+/// `X_recv_set`: the receive rates of the last two round trips.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct ReceiveRates {
@@ -422,7 +422,7 @@ mod tests {
         (a / b - 1.0).abs() < 1e-9
     }
 
-    /// RFC 5348 section 3.1: p = 1 %, R = 100 ms, t_RTO = 400 ms. R·√(0.02/3) = 8.165 ms; 0.4·3·√0.00375·0.01·1.0032 =
+    /// RFC 5348 section 3.1: p = 1 %, R = 100 ms, `t_RTO` = 400 ms. R·√(0.02/3) = 8.165 ms; 0.4·3·√0.00375·0.01·1.0032 =
     /// 0.737 ms; 1/8.902 ms = 112.3/s.
     #[test]
     fn the_equations_arithmetic() {
@@ -565,18 +565,15 @@ mod tests {
             let mut most: f64 = 1.0;
             for (gap, round_trip, received, p, kind) in steps {
                 now += Duration::from_nanos(gap);
-                match kind {
-                    0 => law.on_silence(now, gap % 2 == 0),
-                    _ => {
-                        let loss_event_rate = if kind == 1 { 0.0 } else { p };
-                        let round_trip = Duration::from_nanos(round_trip);
-                        let data_limited = kind == 2;
-                        law.on_report(&Report { now, round_trip, receive_rate: received, loss_event_rate, data_limited });
-                        most = most.max(received);
-                        if loss_event_rate > 0.0 {
-                            let equation = law.worth() * params.rate_at(loss_event_rate, law.round_trip_s.unwrap());
-                            prop_assert!(law.rate() <= equation.max(law.least()) * (1.0 + 1e-12));
-                        }
+                if kind == 0 { law.on_silence(now, gap % 2 == 0) } else {
+                    let loss_event_rate = if kind == 1 { 0.0 } else { p };
+                    let round_trip = Duration::from_nanos(round_trip);
+                    let data_limited = kind == 2;
+                    law.on_report(&Report { now, round_trip, receive_rate: received, loss_event_rate, data_limited });
+                    most = most.max(received);
+                    if loss_event_rate > 0.0 {
+                        let equation = law.worth() * params.rate_at(loss_event_rate, law.round_trip_s.unwrap());
+                        prop_assert!(law.rate() <= equation.max(law.least()) * (1.0 + 1e-12));
                     }
                 }
                 prop_assert!(law.rate().is_finite() && law.rate() >= law.least().min(1.0));

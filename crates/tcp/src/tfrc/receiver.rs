@@ -98,7 +98,7 @@ impl TfrcReceiver {
         self.intervals.seed(packets);
     }
 
-    /// X_recv: what came in the last round trip (section 6.2 step 2).
+    /// `X_recv`: what came in the last round trip (section 6.2 step 2).
     fn receive_rate(&self, now: Instant, round_trip: Duration) -> f64 {
         if round_trip.is_zero() {
             return 0.0;
@@ -146,7 +146,7 @@ impl TfrcReceiver {
     }
 }
 
-/// R_m, as the sender has told it; zero where it has not.
+/// `R_m`, as the sender has told it; zero where it has not.
 fn round_trip(data: &TfrcData) -> Duration {
     Duration::from_micros(u64::from(data.round_trip_us))
 }
