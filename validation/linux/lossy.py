@@ -3,8 +3,8 @@
     sudo python3 validation/linux/lossy.py > validation/linux/lossy.csv
     sudo python3 validation/linux/lossy.py --only 200 --seeds 1-2
     sudo python3 validation/linux/lossy.py --trace cubic --round-trip 200 --loss 8 --seconds 60
-    sudo python3 validation/linux/lossy.py --trace bbr --windows --rate 10000000 --round-trip 20 --loss 0 \
-        > validation/linux/bbr.csv
+    sudo python3 validation/linux/lossy.py --trace bbr --windows --rate 10000000 --round-trip 40 --loss 0 \
+        --queue 100 --seconds 45 > validation/linux/bbr.csv
 
 Each run is two network namespaces with a TUN device each, joined by this program. It does to packets what evenair's
 wire does: a queue of so many packets (the one being sent among them) drops what finds it full; the link sends a packet's
@@ -506,7 +506,9 @@ def those_here(cases: list[Case]) -> list[Case]:
 
 def windows(text: str) -> Iterator[str]:
     """Of a trace the sender's window [segments] and smoothed round trip [s] over time, where the window has changed."""
-    yield from [line for line in text.splitlines() if line.startswith("# Linux")]
+    for line in text.splitlines():
+        if line.startswith("# Linux"):
+            yield line.split(";")[0]
     yield "time_s,window,round_trip_s"
     last = ""
     for line in text.splitlines():

@@ -24,30 +24,51 @@ fn main() {
 
 fn lossy_paths_against_linux() {
     println!(
-        "\n| Mb/s, ms | law | TLP | lottery | Linux 6.18 [kb/s] | lost | RTT [ms] | evenair | lost | RTT | difference |"
+        "\n| Mb/s, ms | queue | law | TLP | lottery | Linux 6.18 [kb/s] | lost | RTT [ms] | evenair | lost | RTT | difference |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     for recorded in kernel::recorded() {
-        let ours = kernel::simulated(&recorded, 1000, 4);
-        let (case, theirs) = (recorded.case, recorded.outcome);
+        lossy_row(&recorded, &kernel::simulated(&recorded, 1000, 4));
+    }
+    println!(
+        "\n| Mb/s, ms | Vegas | ns-2: window | evenair | goodput [kb/s] | evenair |\n|---|---|---|---|---|---|"
+    );
+    for theirs in kernel::Vegas::recorded() {
+        let ours = theirs.simulated();
         println!(
-            "| {}, {} | {} | {} | {} % | {:.0} ± {:.0} | {:.1} % | {:.0} | {:.0} ± {:.0} | {:.1} % | {:.0} | {:+.0} % |",
-            case.rate_bps / 1e6,
-            case.round_trip_ms,
-            case.law,
-            if case.probes { "on" } else { "off" },
-            case.lottery_percent,
-            theirs.goodput_kbps,
-            theirs.error_kbps,
-            theirs.lost_percent,
+            "| {}, {} | {}, {} | {:.1} | {:.1} | {:.0} | {:.0} |",
+            theirs.rate_bps / 1e6,
             theirs.round_trip_ms,
-            ours.goodput_kbps,
-            ours.error_kbps,
-            ours.lost_percent,
-            ours.round_trip_ms,
-            100.0 * (ours.goodput_kbps / theirs.goodput_kbps - 1.0)
+            theirs.alpha,
+            theirs.beta,
+            theirs.window,
+            ours.window,
+            theirs.goodput_kbps,
+            ours.goodput_kbps
         );
     }
+}
+
+fn lossy_row(recorded: &kernel::Recorded, ours: &kernel::Outcome) {
+    let (case, theirs) = (&recorded.case, recorded.outcome);
+    println!(
+        "| {}, {} | {} | {} | {} | {} % | {:.0} ± {:.0} | {:.1} % | {:.0} | {:.0} ± {:.0} | {:.1} % | {:.0} | {:+.0} % |",
+        case.rate_bps / 1e6,
+        case.round_trip_ms,
+        case.queue_packets,
+        case.law,
+        if case.probes { "on" } else { "off" },
+        case.lottery_percent,
+        theirs.goodput_kbps,
+        theirs.error_kbps,
+        theirs.lost_percent,
+        theirs.round_trip_ms,
+        ours.goodput_kbps,
+        ours.error_kbps,
+        ours.lost_percent,
+        ours.round_trip_ms,
+        100.0 * (ours.goodput_kbps / theirs.goodput_kbps - 1.0)
+    );
 }
 
 fn one_cell() {

@@ -7,7 +7,7 @@ use evenair_scenario::Resolved;
 /// One path and the sender over it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// `reno` or `cubic`.
+    /// `reno`, `cubic` or `bbr`.
     pub law: String,
     /// Whether Linux was left as it comes; with RACK-TLP switched off, 6.18 still runs RACK and only leaves TLP away.
     pub probes: bool,
@@ -17,6 +17,8 @@ pub struct Case {
     pub round_trip_ms: f64,
     /// How many of a hundred data segments the lottery loses; full queues lose more.
     pub lottery_percent: f64,
+    /// Room in the queue, the one being sent among them.
+    pub queue_packets: u32,
 }
 
 /// What a sender got.
@@ -54,6 +56,55 @@ pub struct Recorded {
     pub outcome: Outcome,
 }
 
+/// Vegas of Linux 2.6.22 alone over a bottleneck without loss, under ns-2's TCP-Linux agent, by validation/ns2/vegas.sh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vegas {
+    /// The link's rate \[b/s\].
+    pub rate_bps: f64,
+    /// The round trip without a queue \[ms\].
+    pub round_trip_ms: f64,
+    /// The thresholds \[packets\].
+    pub alpha: f64,
+    /// See there.
+    pub beta: f64,
+    /// What it got \[kb/s\].
+    pub goodput_kbps: f64,
+    /// Its mean window \[packets\].
+    pub window: f64,
+}
+
+impl Vegas {
+    /// The record.
+    pub fn recorded() -> Vec<Self> {
+        let text = include_str!("../../../validation/ns2/vegas.txt");
+        text.lines().map(Self::of).collect()
+    }
+
+    fn of(line: &str) -> Self {
+        let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        let [rate_mbps, round_trip_ms, alpha, beta, goodput_kbps, window, _waiting] = numbers[..] else {
+            unreachable!("seven numbers a line")
+        };
+        Self { rate_bps: rate_mbps * 1e6, round_trip_ms, alpha, beta, goodput_kbps, window }
+    }
+
+    /// The same in evenair, whose receiver acknowledges each segment, as that of the record.
+    pub fn simulated(&self) -> Self {
+        let case = Case {
+            law: "vegas".into(),
+            probes: true,
+            rate_bps: self.rate_bps,
+            round_trip_ms: self.round_trip_ms,
+            lottery_percent: 0.0,
+            queue_packets: 1000,
+        };
+        let law = format!("tcp.window={{law=\"vegas\",alpha={},beta={}}}", self.alpha, self.beta);
+        let scenario = scenario(&case, 0.0, 220, &[law, "tcp.delayed_ack=\"0 s\"".into()]);
+        let flow = &Network::run(scenario.network(), scenario.run_spec(1)).flows[0];
+        Self { goodput_kbps: flow.goodput_bps / 1e3, window: flow.congestion_window, ..*self }
+    }
+}
+
 /// Every case, in the order of the record.
 pub fn recorded() -> Vec<Recorded> {
     let text = include_str!("../../../validation/linux/lossy.csv");
@@ -70,6 +121,7 @@ pub fn recorded() -> Vec<Recorded> {
             rate_bps: number("rate_bps"),
             round_trip_ms: number("round_trip_ms"),
             lottery_percent: number("lottery_percent"),
+            queue_packets: number("queue_packets") as u32,
         };
         let drawn = number("sent") - number("dropped");
         let seen = ["goodput_kbps", "lost_percent", "path_round_trip_ms", "lost"].map(number);
@@ -91,18 +143,27 @@ pub fn recorded() -> Vec<Recorded> {
 /// The same path and sender in evenair: the standard preset with SACK, delayed acknowledgements of 40 ms and a window that
 /// the receiver never limits, and as many segments lost by lottery as in the record.
 pub fn simulated(recorded: &Recorded, seconds: u32, seeds: u64) -> Outcome {
-    let case = &recorded.case;
+    let scenario = scenario(&recorded.case, recorded.lottery, seconds, &[]);
+    let row = |seed| seen(&Network::run(scenario.network(), scenario.run_spec(seed)));
+    Outcome::of(&(1..=seeds).map(row).collect::<Vec<_>>())
+}
+
+fn scenario(case: &Case, lottery: f64, seconds: u32, changes: &[String]) -> Resolved {
     let full = 1500.0 * 8.0 / case.rate_bps * 1e3;
     let delay_ms = (case.round_trip_ms - full) / 2.0;
     let law = if case.law == "reno" { "newreno" } else { &case.law };
+    let losses = match lottery {
+        0.0 => String::new(),
+        share => format!("losses = [{{ from = \"a\", to = \"b\", one_way = true, loss = {share} }}]"),
+    };
     // Linux waits SRTT + max(1 s, 4 RTTVAR) where RFC 6298 has max(1 s, SRTT + 4 RTTVAR).
     let text = format!(
         "
         duration = \"{seconds} s\"
         warmup = \"20 s\"
         nodes = [{{ id = \"a\" }}, {{ id = \"b\" }}]
-        wires = [{{ from = \"a\", to = \"b\", rate = \"{} bps\", delay = \"{delay_ms} ms\", queue = \"50 packets\" }}]
-        losses = [{{ from = \"a\", to = \"b\", one_way = true, loss = {} }}]
+        wires = [{{ from = \"a\", to = \"b\", rate = \"{} bps\", delay = \"{delay_ms} ms\", queue = \"{} packets\" }}]
+        {losses}
         flows = [{{ id = \"1\", from = \"a\", to = \"b\" }}]
         [tcp]
         window = \"{law}\"
@@ -116,13 +177,11 @@ pub fn simulated(recorded: &Recorded, seconds: u32, seeds: u64) -> Outcome {
         min_rto = \"{} ms\"
         ",
         case.rate_bps,
-        recorded.lottery,
+        case.queue_packets,
         case.probes,
         1000.0 + case.round_trip_ms,
     );
-    let scenario = Resolved::parse("lossy", &text, &[]).expect("the scenario is right");
-    let row = |seed| seen(&Network::run(scenario.network(), scenario.run_spec(seed)));
-    Outcome::of(&(1..=seeds).map(row).collect::<Vec<_>>())
+    Resolved::parse("lossy", &text, changes).expect("the scenario is right")
 }
 
 fn seen(result: &RunResult) -> Vec<f64> {

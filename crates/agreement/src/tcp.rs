@@ -51,12 +51,14 @@ pub fn over_a_lossy_wire(loss: &str, sack: bool, seconds: u32, seed: u64) -> Flo
 /// Sampled windows: time \[s\], window \[segments\].
 pub type Trace = Vec<(f64, f64)>;
 
-/// What a Linux kernel did over a bottleneck, recorded by `validation/linux/window.py`.
+/// What a Linux kernel did over a bottleneck, recorded by `validation/linux/window.py`; BBR's windows by
+/// `validation/linux/lossy.py`, whose path has a delay.
 pub fn kernel_trace(law: &str) -> Trace {
     let text = match law {
         "reno" => include_str!("../../../validation/linux/reno.csv"),
         "cubic" => include_str!("../../../validation/linux/cubic.csv"),
-        _ => unreachable!("there are two recordings"),
+        "bbr" => include_str!("../../../validation/linux/bbr.csv"),
+        _ => unreachable!("there are three recordings"),
     };
     let number = |cell: Option<&str>| cell.and_then(|c| c.parse().ok());
     text.lines()
@@ -67,7 +69,8 @@ pub fn kernel_trace(law: &str) -> Trace {
         .collect()
 }
 
-/// The same bottleneck in evenair: 10 Mb/s, room for 100 packets, SACK, no timestamps, frames with Ethernet headers.
+/// The same bottleneck in evenair: 10 Mb/s, room for 100 packets, SACK, no timestamps, frames with Ethernet headers; for BBR
+/// 40 ms without a queue, of packets without them.
 pub fn simulated_trace(law: &str) -> Trace {
     let text = "
         duration = \"100 s\"
@@ -86,7 +89,13 @@ pub fn simulated_trace(law: &str) -> Trace {
         receiver_window = \"4000 packets\"
         min_rto = \"200 ms\"
     ";
-    let scenario = parse(text, &[format!("tcp.window={law}")]);
+    let mut changes = vec![format!("tcp.window={law}")];
+    if law == "bbr" {
+        let path =
+            ["duration=45 s", "wires.1.delay=19.4 ms", "wires.1.queue=100 packets", "tcp.headers=40 bytes"];
+        changes.extend(path.map(|change| change.replacen('=', "=\"", 1) + "\""));
+    }
+    let scenario = parse(text, &changes);
     let run = RunSpec { sample_every: Some(Duration::from_millis(2)), ..scenario.run_spec(1) };
     let series = Network::run(scenario.network(), run).series.expect("sampling is on");
     series.time_s.iter().copied().zip(series.flows[0].congestion_window.iter().copied()).collect()
@@ -110,4 +119,14 @@ pub fn sawtooth(trace: &[(f64, f64)]) -> (f64, f64) {
     let (first, last) = (peaks[0].0, peaks[peaks.len() - 1].0);
     let period = (last - first) / (peaks.len() - 1) as f64;
     (period, peaks.iter().map(|p| p.1).sum::<f64>() / peaks.len() as f64)
+}
+
+/// Of a trace of BBR's: when it looked for the least round trip, which is where the window falls to four \[s\]; and the mean
+/// window after the first two seconds \[segments\].
+pub fn probes_and_mean(trace: &[(f64, f64)]) -> (Vec<f64>, f64) {
+    let falls = |pair: &[(f64, f64)]| (pair[0].1 > 4.5 && pair[1].1 <= 4.5).then_some(pair[1].0);
+    let probes = trace.windows(2).filter_map(falls).collect();
+    let held = trace.windows(2).filter(|pair| pair[0].0 > 2.0).map(|pair| (pair[1].0 - pair[0].0, pair[0].1));
+    let (time, area) = held.fold((0.0, 0.0), |(time, area), (t, window)| (time + t, area + t * window));
+    (probes, area / time)
 }

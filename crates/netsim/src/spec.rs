@@ -155,6 +155,7 @@ pub struct FlowSpec {
 }
 
 /// What a flow sends.
+#[allow(clippy::large_enum_variant, reason = "there is one a flow, and most are TCP's")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// Data over TCP.

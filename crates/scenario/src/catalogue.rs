@@ -164,7 +164,7 @@ impl Asked {
             ListedLaw {
                 name: name.into(),
                 does: plain(entry),
-                source: source.trim_end_matches('.').replace("`", ""),
+                source: source.trim_end_matches('.').replace('`', ""),
                 media: media.collect(),
                 traffic: traffic.collect(),
                 parameters: parameters("", entry, &schema["$defs"]),

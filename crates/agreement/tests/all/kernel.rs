@@ -6,30 +6,49 @@ use std::path::Path;
 use std::process::Command;
 
 /// Goodput at equal loss within 10 %, within 20 % where 8 % are lost; the path's round trip, which the sender's own queue
-/// makes where the link is the limit, as near.
+/// makes where the link is the limit, as near. BBR's goodput within 10 % everywhere; its round trip within 25 %: it paces at 99 % of
+/// the greatest rate of ten round trips, and the host's jitter, which evenair has none of, is in that maximum: at 10 Mb/s and 20 ms the
+/// kernel's own runs are from 30.5 to 38.7 ms.
 #[test]
 fn senders_over_lossy_paths_agree_with_linux() {
     let mut apart = Vec::new();
     for recorded in kernel::recorded() {
-        let limit = if recorded.case.lottery_percent < 8.0 { 0.1 } else { 0.2 };
+        let bbr = recorded.case.law == "bbr";
+        let limit = if bbr || recorded.case.lottery_percent < 8.0 { 0.1 } else { 0.2 };
         let (theirs, ours) = (recorded.outcome, kernel::simulated(&recorded, 500, 4));
         let off = |ours: f64, theirs: f64| ours / theirs - 1.0;
         let goodput = off(ours.goodput_kbps, theirs.goodput_kbps);
         let round_trip = off(ours.round_trip_ms, theirs.round_trip_ms);
-        if goodput.abs() > limit || round_trip.abs() > limit {
+        if goodput.abs() > limit || round_trip.abs() > (if bbr { 0.25 } else { limit }) {
             apart.push(format!("{:?}: goodput {goodput:+.2}, round trip {round_trip:+.2}", recorded.case));
         }
     }
     assert!(apart.is_empty(), "{}", apart.join("\n"));
 }
 
-/// The record is whole: three paths, two laws, RACK with tail-loss probes and without, six losses; goodput known to about 3 %.
+/// Vegas against Linux 2.6.22's under ns-2's TCP-Linux agent, for want of a kernel that has it. Between the thresholds nothing
+/// moves, so that two Vegas may rest as far apart as these are, and a packet for whole windows.
+#[test]
+fn vegas_rests_where_linux_does_under_ns2() {
+    let recorded = kernel::Vegas::recorded();
+    assert_eq!(recorded.len(), 4 * 2);
+    for theirs in recorded {
+        let ours = theirs.simulated();
+        let apart = (ours.window - theirs.window).abs();
+        assert!((ours.goodput_kbps / theirs.goodput_kbps - 1.0).abs() < 0.01, "{ours:?} {theirs:?}");
+        assert!(apart <= theirs.beta - theirs.alpha + 1.0, "{ours:?} {theirs:?}");
+    }
+}
+
+/// The record is whole: of Reno and CUBIC three paths, RACK with tail-loss probes and without, six losses; of BBR four paths,
+/// three losses beside none, and two other queues; goodput known to about 3 %.
 #[test]
 fn the_record_is_whole_and_precise() {
     let recorded = kernel::recorded();
-    assert_eq!(recorded.len(), 3 * 2 * 2 * 6);
+    assert_eq!(recorded.len(), 3 * 2 * 2 * 6 + 4 * (4 + 2));
     for kernel::Recorded { case, lottery, outcome } in recorded {
-        assert!((lottery * 100.0 / case.lottery_percent - 1.0).abs() < 0.25, "{case:?}: {lottery}");
+        let asked = case.lottery_percent / 100.0;
+        assert!((lottery - asked).abs() <= 0.25 * asked, "{case:?}: {lottery}");
         assert!(outcome.error_kbps / outcome.goodput_kbps < 0.04, "{case:?}: {outcome:?}");
     }
 }

@@ -7,3 +7,4 @@ mod languages;
 mod lee12;
 mod queueing_delay;
 mod quick;
+mod windows;

@@ -6,7 +6,7 @@
 //! maximise `Σ log x` plus an entropy whose weight goes down with `b·V`.
 //!
 //! # Source
-//! [Lee12] eq. (1), Alg. 1 (L1, L2); its rendering on 802.11 hardware (L6) is ours, [`Intensity`].
+//! [Lee12] eq. (1), Alg. 1 (L1, L2); its rendering on 802.11 hardware (L6) is ours.
 //!
 //! # Symbols
 //! `b` → [`OptimalParams::weight`] \[1/unit of queue\]; `q` → [`LinkView::backlog`]; a frame → [`OptimalParams::frame`];

@@ -6,7 +6,7 @@
 //! TCP's and run empty: the virtual one stays as high as it is.
 //!
 //! # Source
-//! [Lee12] eq. (2), Fig 2, section III-B (L4); its rendering on 802.11 hardware (L6) is ours, [`Intensity`].
+//! [Lee12] eq. (2), Fig 2, section III-B (L4); its rendering on 802.11 hardware (L6) is ours.
 //!
 //! # Symbols
 //! `b` → [`UtilityQueue::weight`]; `V` → [`UtilityQueue::utility`]; `vq_min` → [`UtilityQueue::least`]; a frame →

@@ -50,6 +50,7 @@ mod tests;
 
 use super::{Acked, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowStart};
 use crate::{BadParameter, Parameters, check, check_time};
+use alloc::boxed::Box;
 use estimate::{Aggregation, GreatestLately};
 use evenair_units::{Duration, Instant};
 use policer::Policer;
@@ -165,8 +166,7 @@ pub struct Bbr {
     mode: Mode,
     /// How often bandwidth probing has begun.
     entries: u32,
-    /// The greatest rate of ten round trips \[segments/s\].
-    bandwidth: GreatestLately,
+    path: Box<Path>,
     /// Round trips so far; one ends with an acknowledgement of what was sent when so many segments had arrived.
     rounds: u32,
     round_ends: u64,
@@ -181,8 +181,6 @@ pub struct Bbr {
     /// The pace \[segments/s\].
     pace: Option<f64>,
     gap: Option<Duration>,
-    aggregation: Aggregation,
-    policer: Policer,
     /// The window before a recovery or a round-trip probe.
     prior_window: f64,
     /// As many are let out as arrive.
@@ -191,6 +189,16 @@ pub struct Bbr {
     after_idle: bool,
     /// While so many segments had arrived, few were sent by the law's own will: rates are too low then.
     held_back: Option<(u64, u64)>,
+}
+
+/// What is known of the path's deliveries; apart, so that the law is no larger than others by much.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Path {
+    /// The greatest rate of ten round trips \[segments/s\].
+    bandwidth: GreatestLately,
+    aggregation: Aggregation,
+    policer: Policer,
     last: Delivered,
 }
 
@@ -212,7 +220,7 @@ impl Bbr {
             ssthresh: start.initial_ssthresh,
             mode: Mode::Startup,
             entries: 0,
-            bandwidth: GreatestLately::default(),
+            path: Box::default(),
             rounds: 0,
             round_ends: 0,
             round_starts: false,
@@ -223,20 +231,17 @@ impl Bbr {
             is_full: false,
             pace: None,
             gap: None,
-            aggregation: Aggregation::default(),
-            policer: Policer::default(),
             prior_window: 0.0,
             conserves: false,
             repair: Repair::None,
             after_idle: false,
             held_back: None,
-            last: Delivered::default(),
         }
     }
 
     /// The rate that the path delivers: what a policer lets through, where one was found.
     fn rate_pps(&self) -> f64 {
-        self.policer.rate_pps().unwrap_or_else(|| self.bandwidth.greatest())
+        self.path.policer.rate_pps().unwrap_or_else(|| self.path.bandwidth.greatest())
     }
 
     /// Pace and window, in terms of the model.
@@ -245,7 +250,7 @@ impl Bbr {
             Mode::Startup => (self.params.startup_gain, self.params.startup_gain),
             Mode::Drain => (1.0 / self.params.startup_gain, self.params.startup_gain),
             Mode::ProbeBandwidth { phase, .. } => {
-                let policed = self.policer.rate_pps().is_some();
+                let policed = self.path.policer.rate_pps().is_some();
                 (if policed { 1.0 } else { GAINS[usize::from(phase)] }, self.params.window_gain)
             }
             Mode::ProbeRoundTrip { .. } => (1.0, 1.0),
@@ -269,7 +274,7 @@ impl Bbr {
 
     /// The same with room for bursts at both ends, even, and for the probe to show in small windows.
     fn with_room(&self, segments: f64) -> f64 {
-        let even = 2.0 * libm::ceil((segments + 3.0 * self.burst()) / 2.0);
+        let even = 2.0 * libm::ceil(0.5 * (segments + 3.0 * self.burst()));
         let probes = matches!(self.mode, Mode::ProbeBandwidth { phase: 0, .. });
         even + if probes { 2.0 } else { 0.0 }
     }
@@ -297,25 +302,25 @@ impl Bbr {
             self.round_starts = true;
             self.conserves = false;
         }
-        if self.policer.is_used() {
+        if self.path.policer.is_used() {
             let probes = matches!(self.mode, Mode::ProbeBandwidth { .. });
-            if probes && self.round_starts && self.policer.is_stale() {
-                self.policer = Policer::default();
+            if probes && self.round_starts && self.path.policer.is_stale() {
+                self.path.policer = Policer::default();
                 self.begin_probing(delivery.now);
             }
         } else {
             let limited = sample.application_limited;
-            self.policer.learn(self.last, delivery.lost > 0, limited, self.round_starts);
+            self.path.policer.learn(self.path.last, delivery.lost > 0, limited, self.round_starts);
         }
         let rate = sample.rate_pps();
-        if !sample.application_limited || rate >= self.bandwidth.greatest() {
-            self.bandwidth.add(self.rounds, BANDWIDTH_ROUNDS, rate);
+        if !sample.application_limited || rate >= self.path.bandwidth.greatest() {
+            self.path.bandwidth.add(self.rounds, BANDWIDTH_ROUNDS, rate);
         }
         if delivery.segments > 0 {
             if self.round_starts {
-                self.aggregation.count_round();
+                self.path.aggregation.count_round();
             }
-            self.aggregation.add(delivery.now, delivery.segments, self.rate_pps(), self.window);
+            self.path.aggregation.add(delivery.now, delivery.segments, self.rate_pps(), self.window);
         }
     }
 
@@ -331,7 +336,7 @@ impl Bbr {
         let Mode::ProbeBandwidth { phase, since } = self.mode else { return };
         let (gain, _) = self.gains();
         let lasted = self.least.is_some_and(|least| delivery.now.since(since) > least);
-        let rate = self.bandwidth.greatest();
+        let rate = self.path.bandwidth.greatest();
         let holds = |gain| self.with_room(self.product(rate, gain));
         let in_network = || self.in_network(delivery.flight_before, delivery, gain);
         let is_over = if gain > 1.0 {
@@ -349,7 +354,7 @@ impl Bbr {
     /// Startup ends when the pipe is full, and drain when no more is under way than it holds.
     fn fill_and_drain(&mut self, delivery: &Delivery, sample: Option<RateSample>) {
         let limited = sample.is_some_and(|sample| sample.application_limited);
-        let greatest = self.bandwidth.greatest();
+        let greatest = self.path.bandwidth.greatest();
         if !self.is_full && self.round_starts && !limited {
             if greatest >= self.full_bandwidth * FULL_GROWTH {
                 (self.full_bandwidth, self.full_rounds) = (greatest, 0);
@@ -443,7 +448,7 @@ impl Bbr {
         if delivery.segments > 0 && !self.recover_or_restore(delivery, acked) {
             let (_, gain) = self.gains();
             let rate = self.rate_pps();
-            let clumps = if self.is_full { self.aggregation.room(rate) } else { 0.0 };
+            let clumps = if self.is_full { self.path.aggregation.room(rate) } else { 0.0 };
             let target = self.with_room(self.product(rate, gain) + clumps);
             if self.is_full {
                 self.window = (self.window + acked).min(target);
@@ -495,12 +500,12 @@ impl WindowLaw for Bbr {
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {
-        debug_assert!(delivery.total >= self.last.total, "what has arrived has arrived");
+        debug_assert!(delivery.total >= self.path.last.total, "what has arrived has arrived");
         let sample = delivery.rate.map(|sample| self.marked(sample));
-        self.last = Delivered { at: delivery.now, total: delivery.total, lost: delivery.lost_total };
+        self.path.last = Delivered { at: delivery.now, total: delivery.total, lost: delivery.lost_total };
         if delivery.after_idle && sample.is_some_and(|sample| sample.application_limited) {
             self.after_idle = true;
-            self.aggregation.begin_anew(delivery.now);
+            self.path.aggregation.begin_anew(delivery.now);
         }
         self.learn_rate(delivery, sample);
         self.turn_phase(delivery);
@@ -526,8 +531,8 @@ impl WindowLaw for Bbr {
         // A time-out ends a round trip, and startup has to fill the pipe anew.
         self.full_bandwidth = 0.0;
         self.round_starts = true;
-        if !self.policer.is_used() {
-            self.policer.learn(self.last, true, false, true);
+        if !self.path.policer.is_used() {
+            self.path.policer.learn(self.path.last, true, false, true);
         }
     }
 

@@ -18,7 +18,8 @@
 //!
 //! # Deviations
 //! The paper's γ is in (0, 1]; up to 2, beyond which no window settles, is accepted for [QCSMA]'s κ = 1.5, with which the
-//! window overshoots and comes back. Slow start is the law's own doubling; the threshold is kept for the endpoint's recovery
+//! window overshoots and comes back; in every round trip, and with a queue that is short against the path, it then swings for
+//! good (α = 20 of 100 ms: 97 % of the rate), so that every other round trip is the default. Slow start is the law's own doubling; the threshold is kept for the endpoint's recovery
 //! alone. The burstiness control and the two-ways adaptation of α are not built. A window that is not in use is held (RFC
 //! 7661). It stops at [`WINDOW_MAX`], and at two packets.
 //!

@@ -45,7 +45,7 @@ pub struct FlowTable {
     /// Each interval of constant traffic is drawn evenly from this share around its mean: 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<f64>,
-    /// The law of the rate, of rated traffic; what [rate_law] says, if it is not given.
+    /// The law of the rate, of rated traffic; what `[rate_law]` says, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<RateParams>")]
     pub rate_law: Option<RateParams>,

@@ -30,7 +30,7 @@ pub(crate) fn run(scenario: &Resolved, options: Options) -> Result<RunRecord, St
     let settings = scenario.settings();
     let every = options.every.unwrap_or(Duration::from_secs(1)).as_secs_f64();
     let end = (settings.warmup.0 + settings.duration.0).as_secs_f64();
-    let time_s: Vec<f64> = (1..).map(|i| f64::from(i) * every).take_while(|t| *t <= end).collect();
+    let time_s: Vec<f64> = (1..=(end / every) as u32).map(|i| f64::from(i) * every).collect();
     let flow = |(tooth, seen): (&Tooth, &TheoryFlow)| {
         let connections: Vec<f64> =
             time_s.iter().map(|&t| sawtooth::connections(&tooth.params, tooth.peak, t)).collect();

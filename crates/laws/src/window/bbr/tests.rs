@@ -7,7 +7,7 @@ fn bbr() -> Bbr {
 
 /// A path of so many segments a second and so long a round trip without a queue, with room for so many to wait; segments
 /// leave as the law says, and arrive when the path has served those before.
-struct Path {
+struct Network {
     law: Bbr,
     rate_pps: f64,
     empty_s: f64,
@@ -35,7 +35,7 @@ struct Flying {
     before_at_s: f64,
 }
 
-impl Path {
+impl Network {
     fn new(rate_pps: f64, empty_s: f64, room: u32) -> Self {
         Self {
             law: bbr(),
@@ -122,7 +122,7 @@ impl Path {
 
 #[test]
 fn startup_finds_the_rate_and_drain_empties_the_queue() {
-    let mut path = Path::new(1000.0, 0.05, 1000);
+    let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(0.2);
     assert_eq!(path.law.mode, Mode::Startup);
     path.run(1.8);
@@ -139,7 +139,7 @@ fn startup_finds_the_rate_and_drain_empties_the_queue() {
 
 #[test]
 fn the_phases_pace_above_below_and_at_the_rate() {
-    let mut path = Path::new(1000.0, 0.05, 1000);
+    let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(2.0);
     let mut gaps = std::collections::BTreeMap::new();
     for _ in 0..800 {
@@ -157,12 +157,12 @@ fn the_phases_pace_above_below_and_at_the_rate() {
 
 #[test]
 fn the_least_round_trip_is_looked_for_anew_after_ten_seconds() {
-    let mut path = Path::new(1000.0, 0.05, 1000);
+    let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(2.0);
     let least = path.law.least.unwrap();
     path.run(7.5);
     assert!(matches!(path.law.mode, Mode::ProbeBandwidth { .. }));
-    let probes = |path: &Path| matches!(path.law.mode, Mode::ProbeRoundTrip { .. });
+    let probes = |path: &Network| matches!(path.law.mode, Mode::ProbeRoundTrip { .. });
     while !(probes(&path) && path.flying.len() <= 4) {
         path.run(0.001);
     }
@@ -178,7 +178,7 @@ fn the_least_round_trip_is_looked_for_anew_after_ten_seconds() {
 
 #[test]
 fn a_route_that_is_slower_is_believed_after_ten_rounds() {
-    let mut path = Path::new(1000.0, 0.05, 1000);
+    let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(3.0);
     path.rate_pps = 500.0;
     path.run(10.0);
@@ -190,9 +190,9 @@ fn a_route_that_is_slower_is_believed_after_ten_rounds() {
 
 #[test]
 fn a_loss_conserves_packets_and_then_the_window_is_what_it_was() {
-    let mut path = Path::new(1000.0, 0.05, 1000);
+    let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(2.0);
-    let (before, last) = (path.law.congestion_window(), path.law.last);
+    let (before, last) = (path.law.congestion_window(), path.law.path.last);
     let event = |repair, total, lost, flight| Delivery {
         now: last.at + Duration::from_millis(1),
         segments: 1,
@@ -218,7 +218,7 @@ fn a_loss_conserves_packets_and_then_the_window_is_what_it_was() {
 
 #[test]
 fn a_shallow_buffer_does_not_keep_it_from_the_rate() {
-    let mut path = Path::new(1000.0, 0.05, 5);
+    let mut path = Network::new(1000.0, 0.05, 5);
     path.run(20.0);
     let goodput = path.total as f64 / 20.0;
     assert!(goodput > 850.0, "{goodput}");
