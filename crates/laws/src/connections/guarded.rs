@@ -401,6 +401,7 @@ mod tests {
         FlowView {
             interval: Duration::from_secs(20),
             round_trip: Some(Duration::from_millis(ms)),
+            round_trip_of_probes: Some(Duration::from_millis(ms)), // E-MULTCP's
             delivered: Volume { packets, bytes: packets * 1000 },
             sent: packets + retransmitted,
             retransmitted,

@@ -23,8 +23,8 @@ fn a_window_law_is_a_name_or_a_table() {
     let law = QuicTcpParams { target: 12.0, ..QuicTcpParams::default() };
     assert_eq!(window(&["tcp.window={law='quic-tcp', p=12.0}"]), Window::Law(law.into()));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
-    let unknown = refused(&["tcp.window=vegas"]);
-    assert!(unknown.contains("there is no window law `vegas`; there are reno, cubic"), "{unknown}");
+    let unknown = refused(&["tcp.window=tahoe"]);
+    assert!(unknown.contains("there is no window law `tahoe`; there are reno, cubic"), "{unknown}");
     assert!(unknown.contains("newreno") && unknown.starts_with("x.toml:"), "{unknown}");
     let key = refused(&["tcp.window={law='quic-tcp', q=12.0}"]);
     assert!(key.contains("unknown field `q`, expected one of `p`"), "{key}");
