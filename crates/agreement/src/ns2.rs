@@ -41,6 +41,20 @@ pub fn handshakes() -> Vec<(String, Vec<(f64, f64)>)> {
     means_and_errors(include_str!("../../../validation/ns2/rts.txt"))
 }
 
+/// What ns-2's TFRC gave over a wire that loses by lot, by validation/ns2/tfrc.sh: loss, round trip \[ms\], packets sent per second
+/// and loss events per packet, means over three seeds.
+pub fn tfrc() -> Vec<(f64, u32, f64, f64)> {
+    let number = |text: &str| text.parse::<f64>().expect("a number");
+    let lines: Vec<Vec<f64>> = include_str!("../../../validation/ns2/tfrc.txt")
+        .lines()
+        .map(|line| line.split_whitespace().map(number).collect())
+        .collect();
+    let mean = |runs: &[Vec<f64>], column: usize| {
+        runs.iter().map(|run| run[column]).sum::<f64>() / runs.len() as f64
+    };
+    lines.chunks(3).map(|runs| (runs[0][0], runs[0][1] as u32, mean(runs, 3), mean(runs, 4))).collect()
+}
+
 /// Means over seeds of lines "name seed rate rate … total", without the total.
 fn rates(text: &str) -> Vec<(String, Vec<f64>)> {
     let mut groups = means(text);

@@ -48,6 +48,23 @@ pub fn over_a_lossy_wire(loss: &str, sack: bool, seconds: u32, seed: u64) -> Flo
     result.flows[0].clone()
 }
 
+/// One flow over TFRC, over a wire that is never full and loses by lot; the same as validation/ns2/tfrc.tcl.
+pub fn tfrc_over_a_lossy_wire(loss: f64, round_trip_ms: u32, seed: u64) -> FlowResult {
+    let text = "
+        nodes = [{ id = \"a\" }, { id = \"b\" }]
+        wires = [{ from = \"a\", to = \"b\", rate = \"100 Mbps\", delay = \"50 ms\", queue = \"1000 packets\" }]
+        losses = [{ from = \"a\", to = \"b\", one_way = true }]
+        flows = [{ id = \"1\", from = \"a\", to = \"b\", traffic = \"tfrc\" }]
+        duration = \"1000 s\"
+        warmup = \"100 s\"
+    ";
+    let delay_us = 500 * round_trip_ms;
+    let scenario =
+        parse(text, &[format!("losses.0.loss={loss}"), format!("wires.0.delay=\"{delay_us} us\"")]);
+    let result = Network::run(scenario.network(), scenario.run_spec(seed));
+    result.flows[0].clone()
+}
+
 /// Sampled windows: time \[s\], window \[segments\].
 pub type Trace = Vec<(f64, f64)>;
 

@@ -44,7 +44,7 @@ pub(crate) fn wrapped(head: &str, text: &str, width: usize) -> String {
         *line += word;
         used += gap + size;
     }
-    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
 pub(crate) fn number(x: f64) -> String {

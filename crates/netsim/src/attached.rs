@@ -7,8 +7,10 @@ mod rated;
 mod resequence;
 mod sources;
 mod tcp;
+mod tfrc;
 
 pub(crate) use flow::{Connection, Flow};
+pub(crate) use tfrc::TfrcConnection;
 
 use crate::core::{Core, FlowHops};
 use crate::packet::{Body, Foreign, Packet};
@@ -36,6 +38,10 @@ pub(crate) enum Due {
     Connections(u32, u32),
     /// A flow's next probe, or round of probes, is due; of this run of the flow.
     Probe(u32, u32),
+    /// A TFRC connection's next packet may be due, or its patience over.
+    Tfrc(u32),
+    /// A TFRC receiver's report may be due.
+    TfrcReport(u32),
     /// The law of a source's rate runs; of this run of the flow.
     Rate(u32, u32),
     /// The warm-up is over.
@@ -49,8 +55,10 @@ pub(crate) enum Due {
 pub(crate) struct Attached {
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
+    pub(crate) tfrc: Vec<TfrcConnection>,
     /// Places of connections that are over.
     free: Vec<u32>,
+    free_tfrc: Vec<u32>,
     /// When measurement begins.
     pub(crate) warm_at: Instant,
 }
@@ -62,7 +70,8 @@ impl Attached {
             let route_changes = route_changes(spec, &flow.path);
             Flow { route_changes, ..Flow::new(flow, seed, hops) }
         });
-        Self { flows: flows.collect(), connections: Vec::new(), free: Vec::new(), warm_at }
+        let (connections, tfrc) = (Vec::new(), Vec::new());
+        Self { flows: flows.collect(), connections, tfrc, free: Vec::new(), free_tfrc: Vec::new(), warm_at }
     }
 
     /// Asks for the beginning of every flow.
@@ -89,6 +98,8 @@ impl Attached {
             Due::Produce(flow, run) => self.on_produce(core, flow, run),
             Due::Connections(flow, run) => self.update_connections(core, flow, run),
             Due::Probe(flow, run) => self.on_probe(core, flow, run),
+            Due::Tfrc(connection) => self.on_tfrc(core, connection),
+            Due::TfrcReport(connection) => self.on_tfrc_report(core, connection),
             Due::Rate(flow, run) => self.update_rate(core, flow, run),
             Due::Warm | Due::Sample => unreachable!("the measurement's own"),
         }
@@ -99,6 +110,12 @@ impl Attached {
         match &packet.body {
             Body::Tcp(carried) => self.deliver_segment(core, packet.way.flow(), carried),
             Body::Datagram { sent, .. } => self.deliver_datagram(core.now(), packet.way.flow(), *sent),
+            &Body::TfrcData { connection, epoch, data } => {
+                self.deliver_tfrc(core, packet.way.flow(), connection, epoch, data);
+            }
+            Body::TfrcReport { connection, epoch, report } => {
+                self.read_report(core, *connection, *epoch, report);
+            }
             Body::Probe { sent } => self.deliver_probe(core, packet.way, *sent),
             &Body::Foreign(foreign) => return Some(foreign),
         }

@@ -27,6 +27,6 @@ pub use packet::{Body, Foreign, TcpPacket};
 pub use queue::{AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued};
 pub use spec::{
     FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, ProbeSpec, QueueSpec, RatedSpec, RunSpec,
-    Sampling, Source, TcpSpec, Traffic, Wire,
+    Sampling, Source, TcpSpec, TfrcSpec, Traffic, Wire,
 };
 pub use trace::{FrameSink, Sent};

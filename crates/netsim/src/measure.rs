@@ -55,7 +55,7 @@ pub struct FlowResult {
     pub round_trip_s: Option<f64>,
     /// Mean number of connections.
     pub connections: f64,
-    /// Mean congestion window, all connections together \[segments\].
+    /// Mean congestion window, all connections together \[segments\]; of TFRC, its rate times its round-trip time.
     pub congestion_window: f64,
     /// Datagrams that the source handed down \[1/s\]; none for TCP.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -84,6 +84,9 @@ pub struct FlowResult {
     pub ack_queueing_delay_s: Option<f64>,
     /// The longest time in which it handed nothing to the application \[s\]; the measured time's ends bound it.
     pub silence_s: f64,
+    /// Loss events that its TFRC receivers measured, over packets sent; none of what is not TFRC.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_event_rate: Option<f64>,
     /// What its probes found, where its path is probed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub probes: Option<ProbeResult>,
@@ -204,13 +207,13 @@ pub(crate) struct Counts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FlowCounts {
     pub(crate) delivered: u64,
-    pub(crate) datagrams: u64,
     pub(crate) sent: u64,
     pub(crate) retransmitted: u64,
     pub(crate) timeouts: u64,
     pub(crate) lost: u64,
     pub(crate) acks_lost: u64,
     pub(crate) probes: u64,
+    pub(crate) loss_events: u64,
 }
 
 /// What is counted of a queue.
@@ -237,13 +240,13 @@ impl FlowCounts {
     const fn since(self, then: Self) -> Self {
         Self {
             delivered: self.delivered - then.delivered,
-            datagrams: self.datagrams - then.datagrams,
             sent: self.sent - then.sent,
             retransmitted: self.retransmitted - then.retransmitted,
             timeouts: self.timeouts - then.timeouts,
             lost: self.lost - then.lost,
             acks_lost: self.acks_lost - then.acks_lost,
             probes: self.probes - then.probes,
+            loss_events: self.loss_events - then.loss_events,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Packets on their way.
 
-use evenair_tcp::Segment;
+use evenair_tcp::{Segment, TfrcData, TfrcReport};
 use evenair_units::{Bytes, Instant};
 
 /// What a packet carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Body {
     /// A segment of a connection.
     Tcp(TcpPacket),
@@ -14,6 +14,24 @@ pub enum Body {
         number: u32,
         /// When its source handed it down.
         sent: Instant,
+    },
+    /// Data over TFRC.
+    TfrcData {
+        /// The connection: its place among those of the network that are TFRC's.
+        connection: u32,
+        /// Which one of those that used the place.
+        epoch: u32,
+        /// The data.
+        data: TfrcData,
+    },
+    /// A TFRC receiver's report.
+    TfrcReport {
+        /// The connection.
+        connection: u32,
+        /// Which one of those that used the place.
+        epoch: u32,
+        /// The report.
+        report: TfrcReport,
     },
     /// A probe of the path, or the answer to one.
     Probe {
@@ -80,7 +98,7 @@ impl Way {
 }
 
 /// A packet in the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Packet {
     pub(crate) way: Way,
     /// The hop that it is at, or [`END`](crate::core::END).
@@ -89,3 +107,6 @@ pub(crate) struct Packet {
     pub(crate) size: u32,
     pub(crate) body: Body,
 }
+
+/// Packets are copied into the pool and out of it: a body that grows is paid for by every packet.
+const _: () = assert!(size_of::<Body>() <= 40, "a packet's body has grown");

@@ -149,7 +149,11 @@ impl<W: Write> PcapWriter<W> {
         let client = 10_000u16.wrapping_add(connection as u16).to_be_bytes();
         match packet.body {
             // What a packet from outside is, is not known here; it is shown as a datagram.
-            Body::Datagram { .. } | Body::Probe { .. } | Body::Foreign(_) => {
+            Body::Datagram { .. }
+            | Body::TfrcData { .. }
+            | Body::TfrcReport { .. }
+            | Body::Probe { .. }
+            | Body::Foreign(_) => {
                 bytes.extend(client);
                 bytes.extend(server);
                 bytes.extend(packet.size.saturating_sub(20).to_be_bytes());

@@ -5,6 +5,7 @@ use evenair_laws::backoff::{BackoffParams, Category, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
+use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, SenderParams};
 use evenair_topology::Medium;
@@ -155,6 +156,7 @@ pub struct FlowSpec {
 }
 
 /// What a flow sends.
+#[allow(clippy::large_enum_variant, reason = "there is one a flow, and most are TCP's")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// Data over TCP.
@@ -168,6 +170,68 @@ pub enum Traffic {
     },
     /// Datagrams at a rate that a law gives, evenly spaced.
     Rated(RatedSpec),
+    /// Datagrams over TFRC, whose receiver reports.
+    Tfrc(TfrcSpec),
+}
+
+impl Traffic {
+    /// A packet with a full load of data, network-layer size.
+    pub fn size(&self) -> Bytes {
+        match self {
+            Self::Tcp(tcp) => tcp.payload + tcp.headers,
+            Self::Datagrams { size, .. }
+            | Self::Rated(RatedSpec { size, .. })
+            | Self::Tfrc(TfrcSpec { size, .. }) => *size,
+        }
+    }
+
+    /// What of it is the application's: of a datagram all.
+    pub fn payload(&self) -> Bytes {
+        if let Self::Tcp(tcp) = self { tcp.payload } else { self.size() }
+    }
+
+    /// How much there is to send, of what has connections.
+    pub const fn source(&self) -> Option<Source> {
+        match self {
+            Self::Tcp(TcpSpec { source, .. }) | Self::Tfrc(TfrcSpec { source, .. }) => Some(*source),
+            Self::Datagrams { .. } | Self::Rated(_) => None,
+        }
+    }
+
+    /// The law of its connections, if it has one.
+    pub const fn connections(&self) -> Option<&ConnectionParams> {
+        match self {
+            Self::Tcp(TcpSpec { connections, .. }) | Self::Tfrc(TfrcSpec { connections, .. }) => {
+                connections.as_ref()
+            }
+            Self::Datagrams { .. } | Self::Rated(_) => None,
+        }
+    }
+
+    /// How its path is probed, of what has connections.
+    pub const fn probes(&self) -> Option<ProbeSpec> {
+        match self {
+            Self::Tcp(TcpSpec { probes, .. }) | Self::Tfrc(TfrcSpec { probes, .. }) => Some(*probes),
+            Self::Datagrams { .. } | Self::Rated(_) => None,
+        }
+    }
+}
+
+/// A flow over TFRC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TfrcSpec {
+    /// What its endpoints decide by.
+    pub params: TfrcParams,
+    /// Network-layer size of a data packet: all of it counts as data.
+    pub size: Bytes,
+    /// Network-layer size of a report.
+    pub report: Bytes,
+    /// How much there is to send; nothing is repeated, so that it is never a transfer.
+    pub source: Source,
+    /// How many connections it keeps, or how many its one connection is worth; one if there is no law.
+    pub connections: Option<ConnectionParams>,
+    /// How its path is probed, where that law wants to know.
+    pub probes: ProbeSpec,
 }
 
 /// A flow whose rate is a law's.

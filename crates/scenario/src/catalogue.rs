@@ -61,7 +61,6 @@ pub struct ListedParameter {
 
 /// All laws, family by family.
 pub fn laws() -> Vec<ListedFamily> {
-    let connections = |network: &NetworkSpec| matches!(&network.flows[0].traffic, Traffic::Tcp(tcp) if tcp.connections.is_some());
     let backoff = Asked {
         family: "backoff",
         decides: "how long a transmitter waits, and how long it keeps the medium",
@@ -81,7 +80,7 @@ pub fn laws() -> Vec<ListedFamily> {
         family: "connections",
         decides: "how many connections a flow keeps",
         key: "connections",
-        serves: connections,
+        serves: |network| network.flows[0].traffic.connections().is_some(),
         ..window
     };
     let rate = Asked {
@@ -135,12 +134,13 @@ const RATED: &str = "rated";
 const RATE_LAW: &str = "rate_law";
 
 /// Traffic for which laws are tried: its word, and the keys that it needs.
-const TRAFFIC: [(&str, &str); 5] = [
+const TRAFFIC: [(&str, &str); 6] = [
     ("tcp", ""),
     ("saturated", ", size = '1000 bytes'"),
     ("cbr", ", size = '1000 bytes', rate = '80 kbps'"),
     ("on-off", ", size = '1000 bytes', rate = '80 kbps', on = '1 s', off = '1 s'"),
     (RATED, ", size = '1000 bytes'"),
+    ("tfrc", ", size = '1000 bytes'"),
 ];
 
 impl Asked {
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(adaptive.media, ["802.11", "ideal CSMA"]);
         assert_eq!(adaptive.traffic.len(), TRAFFIC.len());
         let iimd = law("connections", "iimd");
-        assert_eq!((iimd.media, iimd.traffic), (vec!["802.11", "ideal CSMA", "wires"], vec!["tcp"]));
+        assert_eq!((iimd.media, iimd.traffic), (vec!["802.11", "ideal CSMA", "wires"], vec!["tcp", "tfrc"]));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
+use evenair_laws::rate::tfrc::TfrcParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +81,9 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<RateParams>")]
     pub rate_law: Option<RateParams>,
+    /// TFRC's endpoints; those of RFC 5348, if there is no such table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tfrc: Option<TfrcParams>,
     /// The fluid model of it all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fluid: Option<FluidTable>,

@@ -17,7 +17,7 @@ use crate::build::Layout;
 use crate::error::Mistake;
 use crate::language::{
     LinkTable, LossTable, MacTable, NodeTable, Preset, ProbesTable, RateTable, ResolvedTcp, Scenario,
-    SignalTable, WireQueue, WireTable,
+    SignalTable, TrafficKind, WireQueue, WireTable,
 };
 use crate::law;
 use crate::quantity::{Size, Time};
@@ -26,6 +26,7 @@ use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::{ConnectionLaw, ConnectionParams, RoundTripSamples};
 use evenair_laws::flow::FlowRole;
 use evenair_laws::marking::MarkingParams;
+use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_netsim::{NetworkSpec, ProbeSpec, RunSpec};
 use evenair_units::Bytes;
 use serde::{Serialize, Serializer};
@@ -77,6 +78,9 @@ pub struct Settings {
     /// How many connections each flow keeps; one, if it is not said.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     pub connections: Option<ConnectionParams>,
+    /// TFRC's endpoints, where a flow has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tfrc: Option<TfrcParams>,
     /// How paths are probed, where the law of connections looks at probes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probes: Option<ProbesTable>,
@@ -120,6 +124,7 @@ impl Scenario {
         let mac = mac.resolve(preset)?;
         self.complete_wires()?;
         let probes = self.probes()?;
+        let tfrc = self.tfrc()?;
         let come_and_go = self.connections.is_some() || self.flows.iter().any(|f| f.connections.is_some());
         let tcp = self.tcp.resolve(preset, come_and_go)?;
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
@@ -150,6 +155,7 @@ impl Scenario {
             tcp,
             connections: self.connections.map(|law| law::complete("connections", law, &())).transpose()?,
             probes,
+            tfrc,
             fluid: self.fluid.map(|fluid| fluid.resolve(adaptive)).transpose()?,
             nodes: self.nodes,
             signals: self.signals,
@@ -172,6 +178,18 @@ impl Scenario {
         }
         let wrong = |(key, why): (&str, String)| Mistake::at(&format!("queue.{key}"), why);
         table.resolve().map(Some).map_err(wrong)
+    }
+
+    /// TFRC's endpoints, written out where any flow has them.
+    fn tfrc(&self) -> Result<Option<TfrcParams>, Mistake> {
+        let params = law::complete("tfrc", self.tfrc.unwrap_or_default(), &())?;
+        let mut flows = self.flows.iter().filter(|flow| flow.traffic == TrafficKind::Tfrc).peekable();
+        let any = flows.peek().is_some();
+        if any && params.aggregate && !flows.any(|f| self.connections.is_some() || f.connections.is_some()) {
+            let why = "one connection is worth what a law of connections says: add [connections], or leave this out";
+            return Err(Mistake::at("tfrc.aggregate", why));
+        }
+        Ok(any.then_some(params))
     }
 
     /// How paths are probed, written out where any is.

@@ -2,7 +2,7 @@
 
 use crate::build::airtime;
 use crate::resolved::Resolved;
-use evenair_netsim::{NetworkSpec, Pattern, RatedSpec, Source, Traffic};
+use evenair_netsim::{NetworkSpec, Pattern, Source, Traffic};
 use evenair_optimum::Failure;
 use evenair_optimum::max_min::Demand;
 use evenair_tcp::AckPolicy;
@@ -90,7 +90,7 @@ impl Resolved {
                 loss: 0.0,
                 round_trip_s: 0.0,
                 propagation_s: 0.0,
-                payload_bits: payload_bits(&flow.traffic),
+                payload_bits: flow.traffic.payload().bits() as f64,
             };
             for hop in flow.path.windows(2) {
                 let link = Link { from: hop[0], to: hop[1] };
@@ -103,7 +103,7 @@ impl Resolved {
                         wires.push(link);
                         wires.len() - 1
                     });
-                    (bare.len() + place, wire.rate.time_for(size(&flow.traffic)))
+                    (bare.len() + place, wire.rate.time_for(flow.traffic.size()))
                 } else {
                     let place = bare.iter().position(|&l| l == link).expect("links come from the flows");
                     (place, airtime_of(network, link, &flow.traffic))
@@ -123,27 +123,12 @@ impl Resolved {
     }
 }
 
-fn size(traffic: &Traffic) -> evenair_units::Bytes {
-    match traffic {
-        Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
-        Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => *size,
-    }
-}
-
-fn payload_bits(traffic: &Traffic) -> f64 {
-    let payload = match traffic {
-        Traffic::Tcp(tcp) => tcp.payload,
-        Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => *size,
-    };
-    payload.bits() as f64
-}
-
 fn limit_pps(traffic: &Traffic) -> f64 {
     let per = |interval: Duration| 1.0 / interval.as_secs_f64();
     match traffic {
-        Traffic::Tcp(tcp) => match tcp.source {
-            Source::Paced(interval) => per(interval),
-            Source::Endless | Source::Segments(_) => f64::INFINITY,
+        Traffic::Tcp(_) | Traffic::Tfrc(_) => match traffic.source() {
+            Some(Source::Paced(interval)) => per(interval),
+            _ => f64::INFINITY,
         },
         Traffic::Datagrams { pattern, .. } => match pattern {
             Pattern::Saturated => f64::INFINITY,
@@ -163,7 +148,7 @@ fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration 
         let own = network.rates.iter().find(|r| (r.from, r.to) == (link.from, link.to));
         own.map_or(network.data_rate, |r| r.rate)
     };
-    let data = airtime(network, size(traffic), rate(link));
+    let data = airtime(network, traffic.size(), rate(link));
     let Traffic::Tcp(tcp) = traffic else { return data };
     let answer = airtime(network, tcp.headers, rate(link.reversed()));
     // A delayed acknowledgement answers two segments.

@@ -58,6 +58,8 @@ pub enum Metric {
     Drops,
     /// The flow's own packets dropped anywhere on their way, for whatever cause [packets/s].
     Lost,
+    /// Loss events that TFRC receivers measured, over packets sent.
+    LossEventRate,
     /// Data segments or datagrams sent, repetitions included [1/s].
     Sent,
     /// Segments sent again [1/s].
@@ -151,6 +153,7 @@ impl Metric {
             Self::Backlog => "backlog [packets]",
             Self::Drops => "drops [packets/s]",
             Self::Lost => "lost [packets/s]",
+            Self::LossEventRate => "loss events per packet",
             Self::Sent => "sent [packets/s]",
             Self::Retransmissions => "sent again [segments/s]",
             Self::Timeouts => "time-outs [1/s]",
@@ -210,6 +213,7 @@ impl Metric {
             | Self::ProbeShare
             | Self::ResequencingDelay
             | Self::ResequencingBuffer
+            | Self::LossEventRate
             | Self::FrameLoss => OverFlows::Mean,
             Self::Silence | Self::ResequencingDelayMax | Self::ResequencingBufferMax => OverFlows::Greatest,
             Self::Aggressiveness | Self::FixedPointAggressiveness => OverFlows::Spread,
@@ -247,6 +251,7 @@ impl Metric {
         match self {
             Self::Share
             | Self::FrameLoss
+            | Self::LossEventRate
             | Self::ProbeShare
             | Self::Jain
             | Self::Fairness
@@ -341,6 +346,7 @@ impl Subject<'_> {
             Metric::Lost if quantity.of == Of::Acks => per_second(flow.acks_lost),
             Metric::Lost => per_second(flow.lost),
             Metric::Sent => per_second(flow.sent),
+            Metric::LossEventRate => flow.loss_event_rate,
             Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
             Metric::ProbeShare => Some(flow.probes?.share),
             Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),

@@ -185,6 +185,7 @@ fn flows(groups: &[Group<'_>]) -> Table {
         ("queueing_delay_s", optional(&rows, |r| r.flow().queueing_delay_s)),
         ("ack_queueing_delay_s", optional(&rows, |r| r.flow().ack_queueing_delay_s)),
         ("silence_s", number(&rows, |r| r.flow().silence_s)),
+        ("loss_event_rate", optional(&rows, |r| r.flow().loss_event_rate)),
         ("probes_sent", optional(&rows, |r| r.flow().probes.map(|p| p.sent as f64))),
         ("probe_share", optional(&rows, |r| r.flow().probes.map(|p| p.share))),
         ("probe_round_trip_s", optional(&rows, |r| r.flow().probes.and_then(|p| p.round_trip_s))),

@@ -102,6 +102,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         queueing_delay_s: None,
         ack_queueing_delay_s: None,
         silence_s: 0.0,
+        loss_event_rate: None,
         probes: None,
         resequencing: None,
     });

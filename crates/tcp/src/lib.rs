@@ -1,4 +1,4 @@
-//! TCP endpoints as machines without an event queue; the window is a law.
+//! TCP endpoints as machines without an event queue; the window is a law. TFRC's, whose rate is one (`tfrc`).
 //!
 //! A [`Sender`] and a [`Receiver`] are fed with `handle_*`, asked what to send with `poll_transmit` and when to be
 //! woken with `poll_timeout`. Sequence numbers count segments of one size: the flows of this simulator are bulk data.
@@ -12,11 +12,13 @@ mod rto;
 mod sack;
 mod scoreboard;
 mod sender;
+mod tfrc;
 
 pub use receiver::{AckPolicy, Receiver};
 pub use rto::{RtoEstimator, RtoParams};
 pub use sack::SackBlocks;
 pub use sender::{LossMeasure, Recovery, Sender, SenderParams, SenderStats};
+pub use tfrc::{TfrcData, TfrcReceiver, TfrcReport, TfrcSender};
 
 /// What a segment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

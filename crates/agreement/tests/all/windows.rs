@@ -24,7 +24,7 @@ fn scenario(access_ms: &[u32], room: u32, changes: &[&str]) -> Resolved {
         delay = \"10 ms\"
         queue = \"{room} packets\"
         ",
-        (0..access_ms.len()).map(|n| format!(", {{ id = \"s{n}\" }}")).collect::<String>()
+        (0..access_ms.len()).fold(String::new(), |nodes, n| nodes + &format!(", {{ id = \"s{n}\" }}"))
     );
     for (n, ms) in access_ms.iter().enumerate() {
         text += &format!(

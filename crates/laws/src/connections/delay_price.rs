@@ -17,11 +17,11 @@
 //! # Symbols
 //! `k` → [`DelayPriceParams::per_second`]; `U'(x)` → [`DelayPriceParams::marginal_utility`]; `a` →
 //! [`DelayPriceParams::per_packet`]; `g` → [`DelayPriceParams::gain`]; `T` → [`FlowView::round_trip`] \[s\]; `T₀` →
-//! [`FlowView::least_round_trip`] \[s\]; `x`: what was delivered and what was lost \[segments/s\]; `n` → `connections`.
+//! [`FlowView::least_round_trip`] \[s\]; `x` → [`FlowView::sent`] \[segments/s\]; `n` → `connections`.
 //!
 //! # Signals
-//! Round trips and the least of them, what was delivered, and how many segments had to be sent again. Not the loss rate: with
-//! errors it is no price.
+//! Round trips and the least of them, and how many segments were sent; of these, how many a second time, but only to know where to
+//! stop: with errors the loss rate is no price.
 //!
 //! # Deviations
 //! - `a` is the network's: A-CSMA's α times a packet's time at the data rate. Who takes it `f` times too high rests where `k/√f`
@@ -33,13 +33,12 @@
 //! - The price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of
 //!   a larger `k` would; where queues are per link, as in [Chen10] topology a, own and whole are one.
 //! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer the law cannot see it. It opens
-//!   nothing while more than [`LOSS_MOST`] of what is sent is lost, whatever loses it.
+//!   nothing while more than [`LOSS_MOST`] of what it sends is sent again, whatever loses it.
 //! - The number is multiplied by 2 at most, and by 1/2 at least, per interval; one without a round trip holds it.
 //!
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::Volume;
 //! use evenair_laws::connections::{ConnectionLaw, DelayPriceParams};
 //! use evenair_laws::flow::{FlowRole, FlowView};
 //! use evenair_units::{Bytes, Duration};
@@ -50,7 +49,7 @@
 //!     interval: second(5.0),
 //!     round_trip: Some(second(0.11)),
 //!     least_round_trip: Some(second(0.01)),
-//!     delivered: Volume { packets: 1000, bytes: 1_000_000 },
+//!     sent: 1000,
 //!     ..FlowView::default()
 //! };
 //! assert_eq!([1, 1, 2].map(|_| law.on_interval(&flow)), [1, 2, 3]); // 1.36, 1.85, 2.53: rounded
@@ -165,11 +164,11 @@ pub struct DelayPrice {
 }
 
 impl DelayPrice {
-    /// One interval at a rate \[segments/s\], its packets having waited so long \[s\], and that share of them lost.
-    fn step(&mut self, rate: f64, waiting_s: f64, lost: f64) {
+    /// One interval at a rate \[segments/s\], its packets having waited so long \[s\], and that share of them sent again.
+    fn step(&mut self, rate: f64, waiting_s: f64, again: f64) {
         let most = f64::from(self.params.connections_max);
         let growth = self.params.growth(rate, waiting_s);
-        let growth = if lost > LOSS_MOST { growth.min(0.0) } else { growth };
+        let growth = if again > LOSS_MOST { growth.min(0.0) } else { growth };
         self.connections = (self.connections * libm::exp(growth)).clamp(1.0, most);
         debug_assert!((1.0..=most).contains(&self.connections), "{self:?}");
     }
@@ -181,13 +180,14 @@ impl ConnectionLaw for DelayPrice {
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
-        let sent = (flow.delivered.packets + flow.lost) as f64;
+        let sent = flow.sent as f64;
         let rate = sent / flow.interval.as_secs_f64();
         if let (Some(average), Some(least)) = (flow.round_trip, flow.least_round_trip)
             && rate > 0.0
             && rate.is_finite()
         {
-            self.step(rate, average.saturating_sub(least).as_secs_f64(), flow.lost as f64 / sent);
+            let again = flow.retransmitted as f64 / sent;
+            self.step(rate, average.saturating_sub(least).as_secs_f64(), again);
         }
         whole(libm::round(self.connections), self.params.connections_max)
     }
@@ -258,23 +258,20 @@ mod tests {
     }
 
     #[test]
-    fn losses_count_as_sent_and_an_interval_without_a_round_trip_holds() {
+    fn an_interval_without_a_round_trip_holds() {
+        let second = |s| Some(Duration::from_secs_f64(s));
         let flow = FlowView {
             interval: Duration::from_secs(5),
-            round_trip: Some(Duration::from_millis(500)),
-            least_round_trip: Some(Duration::from_millis(10)),
-            delivered: crate::backoff::Volume { packets: 800, bytes: 0 },
-            lost: 200,
+            round_trip: second(0.01),
+            least_round_trip: second(0.01),
+            sent: 1000,
             ..FlowView::default()
         };
-        let mut one = DelayPriceParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
-        let mut other = one.clone();
-        one.on_interval(&flow);
-        let all = crate::backoff::Volume { packets: 1000, bytes: 0 };
-        other.on_interval(&FlowView { delivered: all, lost: 0, ..flow });
-        assert_eq!(one, other);
-        other.on_interval(&FlowView { round_trip: None, ..flow });
-        assert_eq!(one, other);
+        let mut law = DelayPriceParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
+        assert_eq!([1, 2].map(|_| law.on_interval(&flow)), [2, 4]);
+        assert_eq!(law.on_interval(&FlowView { round_trip: None, ..flow }), 4);
+        assert_eq!(law.on_interval(&FlowView { sent: 0, ..flow }), 4);
+        assert_eq!(law.on_interval(&FlowView { retransmitted: 300, ..flow }), 4);
     }
 
     proptest! {

@@ -131,6 +131,10 @@ impl ConnectionLaw for Iiad {
         self.delay.samples()
     }
 
+    fn exact(&self) -> Option<f64> {
+        Some(self.connections)
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         let IiadParams { increase, decrease, connections_max, .. } = self.params;
         if let Some(congested) = self.delay.congested(flow) {

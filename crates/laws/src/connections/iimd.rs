@@ -151,6 +151,10 @@ impl ConnectionLaw for Iimd {
         self.delay.samples()
     }
 
+    fn exact(&self) -> Option<f64> {
+        Some(self.connections)
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         let IimdParams { increase, decrease, connections_max, .. } = self.params;
         if let Some(congested) = self.delay.congested(flow) {

@@ -38,6 +38,10 @@ pub trait ConnectionLaw {
     fn samples(&self) -> RoundTripSamples {
         RoundTripSamples::Segments
     }
+    /// The number before it is made whole, of a law that knows one: what a single connection may be worth.
+    fn exact(&self) -> Option<f64> {
+        None
+    }
     /// The flow after one more interval; gives how many connections there should be, at least one.
     fn on_interval(&mut self, flow: &FlowView) -> u32;
 }
@@ -59,6 +63,7 @@ family! {
         interval() -> Duration;
         at_start() -> u32;
         samples() -> RoundTripSamples;
+        exact() -> Option<f64>;
     }
     laws {
         /// As many as the round-trip time is long: n = max(1, int(k·T)) ([Chen10]).

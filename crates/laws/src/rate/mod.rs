@@ -1,8 +1,9 @@
 //! Rate laws: how fast a source may send.
 //!
 //! They are called as connection laws are, when their flow starts and once per interval. In a packet world a flow with
-//! `traffic = "rated"` has one.
+//! `traffic = "rated"` has one. [`tfrc`] is none of them: it is told by reports of its receiver.
 
+pub mod tfrc;
 pub mod utility_based;
 
 pub use utility_based::{SeenQueue, UtilityBased, UtilityBasedParams};

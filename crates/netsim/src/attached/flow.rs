@@ -4,7 +4,7 @@ use super::probes::Prober;
 use super::rated::Paced;
 use super::resequence::Resequencer;
 use crate::core::FlowHops;
-use crate::spec::{FlowSpec, RatedSpec, Source, TcpSpec, Traffic};
+use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
 use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Volume;
@@ -112,16 +112,14 @@ pub(crate) struct Flow {
     pub(crate) remaining: Option<u32>,
     /// What its connections counted that are over.
     pub(crate) finished: SenderStats,
+    /// Loss events that the receivers of those counted that were TFRC's.
+    pub(crate) finished_events: u64,
 }
 
 impl Flow {
     pub(crate) fn new(spec: &FlowSpec, seed: u64, hops: FlowHops) -> Self {
-        let law = match &spec.traffic {
-            Traffic::Tcp(TcpSpec { connections: Some(params), payload, .. }) => {
-                Some(params.begin(&FlowRole { payload: *payload }))
-            }
-            _ => None,
-        };
+        let role = FlowRole { payload: spec.traffic.payload() };
+        let law = spec.traffic.connections().map(|params| params.begin(&role));
         Self {
             name: spec.name.clone(),
             traffic: spec.traffic.clone(),
@@ -164,22 +162,31 @@ impl Flow {
                 _ => None,
             },
             finished: SenderStats::default(),
+            finished_events: 0,
         }
     }
 
-    pub(crate) fn tcp(&self) -> Option<&TcpSpec> {
-        match &self.traffic {
-            Traffic::Tcp(spec) => Some(spec),
-            Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
-        }
+    pub(crate) const fn tcp(&self) -> Option<&TcpSpec> {
+        if let Traffic::Tcp(spec) = &self.traffic { Some(spec) } else { None }
+    }
+
+    pub(crate) const fn tfrc(&self) -> Option<&TfrcSpec> {
+        if let Traffic::Tfrc(spec) = &self.traffic { Some(spec) } else { None }
+    }
+
+    /// Whether its connections are TFRC's.
+    pub(crate) const fn is_tfrc(&self) -> bool {
+        self.tfrc().is_some()
+    }
+
+    /// Whether it has one connection that is worth several.
+    pub(crate) fn is_aggregate(&self) -> bool {
+        self.tfrc().is_some_and(|tfrc| tfrc.params.aggregate)
     }
 
     /// Bytes of one delivered unit.
     pub(crate) fn unit_bytes(&self) -> u32 {
-        match &self.traffic {
-            Traffic::Tcp(spec) => spec.payload.count(),
-            Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => size.count(),
-        }
+        self.traffic.payload().count()
     }
 
     /// Whether a transfer is complete, with all its connections closed.

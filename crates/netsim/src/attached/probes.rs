@@ -92,7 +92,7 @@ impl Attached {
             return;
         }
         let state = &mut self.flows[flow as usize];
-        let Some(spec) = state.tcp().map(|tcp| tcp.probes) else { return };
+        let Some(spec) = state.traffic.probes() else { return };
         let hop = state.hops.forward;
         let Some(prober) = &mut state.prober else { return };
         prober.turn_to(core.now(), spec.most_per_second);
@@ -109,7 +109,7 @@ impl Attached {
         let warm = now >= self.warm_at;
         let state = &mut self.flows[way.flow() as usize];
         if way == Way::forward(way.flow()) {
-            let size = state.tcp().expect("only TCP flows are probed").probes.size;
+            let size = state.traffic.probes().expect("only flows with connections are probed").size;
             core.inject(Way::backward(way.flow()), state.hops.backward, size.count(), Body::Probe { sent });
             return;
         }

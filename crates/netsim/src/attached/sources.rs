@@ -25,7 +25,7 @@ impl Attached {
             core.call_at(from, Due::Start(flow));
         }
         match self.flows[flow as usize].traffic {
-            Traffic::Tcp(_) => {
+            Traffic::Tcp(_) | Traffic::Tfrc(_) => {
                 self.open_connections(core, flow);
                 self.schedule_production(core, flow);
                 self.schedule_connections(core, flow);
@@ -53,7 +53,7 @@ impl Attached {
         state.is_active = false;
         state.datagram_due = Instant::NEVER;
         for id in self.flows[flow as usize].connections.clone() {
-            self.drain(core, id);
+            self.end_connection(core, flow, id);
         }
     }
 
@@ -82,7 +82,9 @@ impl Attached {
                 pattern: Pattern::Constant { interval, .. } | Pattern::OnOff { interval, .. },
                 ..
             } => interval,
-            Traffic::Datagrams { pattern: Pattern::Saturated, .. } | Traffic::Tcp(_) => return,
+            Traffic::Datagrams { pattern: Pattern::Saturated, .. } | Traffic::Tcp(_) | Traffic::Tfrc(_) => {
+                return;
+            }
         };
         state.datagram_due = core.now() + gap;
         core.call_at(core.now() + gap, Due::Datagram(flow));
@@ -122,16 +124,22 @@ impl Attached {
         let state = &mut self.flows[flow as usize];
         state.produced += 1;
         let produced = state.produced;
+        let over_tfrc = state.is_tfrc();
         for id in state.connections.clone() {
-            self.connections[id as usize].sender.supply(produced);
-            self.pump(core, id);
+            if over_tfrc {
+                self.tfrc[id as usize].supply(produced);
+                self.pump_tfrc(core, id);
+            } else {
+                self.connections[id as usize].sender.supply(produced);
+                self.pump(core, id);
+            }
         }
         self.schedule_production(core, flow);
     }
 
     fn schedule_production(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &self.flows[flow as usize];
-        if let Some(Source::Paced(interval)) = state.tcp().map(|tcp| tcp.source) {
+        if let Some(Source::Paced(interval)) = state.traffic.source() {
             let event = Due::Produce(flow, state.run);
             core.call_at(core.now() + interval, event);
         }

@@ -12,11 +12,16 @@ use std::collections::VecDeque;
 impl Attached {
     /// Opens the connections that a flow starts with.
     pub(super) fn open_connections(&mut self, core: &mut Core<Due>, flow: u32) {
-        let at_start = self.flows[flow as usize].law.as_ref().map_or(1, ConnectionLaw::at_start);
-        for _ in 0..at_start.max(1) {
+        let state = &self.flows[flow as usize];
+        let at_start = state.law.as_ref().map_or(1, ConnectionLaw::at_start).max(1);
+        let (count, worth) = if state.is_aggregate() { (1, at_start) } else { (at_start, 1) };
+        for _ in 0..count {
             if self.flows[flow as usize].remaining != Some(0) {
                 self.open_connection(core, flow);
             }
+        }
+        if worth > 1 {
+            self.set_worth(flow, f64::from(worth));
         }
     }
 
@@ -25,14 +30,18 @@ impl Attached {
         let flow = &self.flows[flow as usize];
         let mut stats = flow.finished;
         for &id in &flow.connections {
-            stats.add(self.connections[id as usize].sender.stats());
+            stats.add(if flow.is_tfrc() {
+                self.tfrc[id as usize].stats()
+            } else {
+                self.connections[id as usize].sender.stats()
+            });
         }
         stats
     }
 
     /// Opens one more connection of a flow.
     pub(super) fn open_connection(&mut self, core: &mut Core<Due>, flow: u32) {
-        let Some(spec) = self.flows[flow as usize].tcp() else { return };
+        let Some(spec) = self.flows[flow as usize].tcp() else { return self.open_tfrc(core, flow) };
         let connection = |epoch| Connection {
             flow,
             epoch,
@@ -246,7 +255,17 @@ impl Attached {
         self.reply(core, id, reply);
     }
 
-    /// A flow's connection law runs: open what is missing, drain what is too many, the youngest first.
+    /// A connection of a flow is to end.
+    pub(super) fn end_connection(&mut self, core: &mut Core<Due>, flow: u32, id: u32) {
+        if self.flows[flow as usize].is_tfrc() {
+            self.close_tfrc(id);
+        } else {
+            self.drain(core, id);
+        }
+    }
+
+    /// A flow's connection law runs: open what is missing, end what is too many, the youngest first; or tell the one connection
+    /// what it is worth.
     pub(super) fn update_connections(&mut self, core: &mut Core<Due>, flow: u32, run: u32) {
         if !self.is_current(flow, run) {
             return;
@@ -257,14 +276,20 @@ impl Attached {
         let view = state.take_interval(core.now(), core.backlog_at(state.hops.forward), stats, lost);
         let law = state.law.as_mut().expect("only flows with a law are asked");
         let wanted = law.on_interval(&view).max(1) as usize;
+        let worth = law.exact().unwrap_or(wanted as f64);
+        if state.is_aggregate() {
+            self.set_worth(flow, worth);
+            return self.schedule_connections(core, flow);
+        }
+        let over_tfrc = state.is_tfrc();
         let open: Vec<u32> = state
             .connections
             .iter()
             .copied()
-            .filter(|&id| self.connections[id as usize].sender.is_open())
+            .filter(|&id| over_tfrc || self.connections[id as usize].sender.is_open())
             .collect();
         for &id in open.iter().skip(wanted) {
-            self.drain(core, id);
+            self.end_connection(core, flow, id);
         }
         for _ in open.len()..wanted {
             if self.flows[flow as usize].remaining != Some(0) {

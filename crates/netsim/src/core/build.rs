@@ -2,7 +2,7 @@
 
 use super::{Core, Forwarding, Passage};
 use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
-use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, RatedSpec, Traffic, Wire};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole, Volume};
@@ -188,6 +188,7 @@ fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacke
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
     let answer = |flow: &FlowSpec| match &flow.traffic {
         Traffic::Tcp(tcp) => Some(tcp.headers),
+        Traffic::Tfrc(tfrc) => Some(tfrc.report),
         Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
     };
     let answers = || spec.flows.iter().filter_map(answer).max();
@@ -238,10 +239,7 @@ fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate:
 
 /// The largest packet of the network's own; an Ethernet's, where there is none.
 fn full_packet(spec: &NetworkSpec) -> QueueRole {
-    let size = |flow: &FlowSpec| match &flow.traffic {
-        Traffic::Tcp(tcp) => tcp.payload + tcp.headers,
-        Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => *size,
-    };
+    let size = |flow: &FlowSpec| flow.traffic.size();
     QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
 }
 

@@ -37,13 +37,13 @@ impl Network {
             let stats = self.attached.stats(index);
             FlowCounts {
                 delivered: flow.delivered,
-                datagrams: flow.next_datagram.into(),
                 sent: stats.sent + u64::from(flow.next_datagram),
                 retransmitted: stats.retransmitted,
                 timeouts: stats.timeouts,
                 lost: dropped(Way::forward(index)),
                 acks_lost: dropped(Way::backward(index)),
                 probes: flow.prober.as_ref().map_or(0, |prober| prober.sent()),
+                loss_events: self.attached.loss_events(index),
             }
         };
         let queue = |(index, queue): (usize, &TransmitQueue)| QueueCounts {
@@ -82,13 +82,18 @@ impl Network {
     }
 
     fn sample_flow(&mut self, index: usize, every: Duration, warm: bool) {
-        let Attached { flows, connections, .. } = &mut self.attached;
+        let Attached { flows, connections, tfrc, .. } = &mut self.attached;
         let flow = &mut flows[index];
-        let open = flow.connections.iter().map(|&id| &connections[id as usize].sender);
         let (mut count, mut window) = (0.0, 0.0);
-        for sender in open {
-            count += f64::from(u8::from(sender.is_open()));
-            window += sender.congestion_window();
+        for &id in &flow.connections {
+            let (worth, packets) = if flow.is_tfrc() {
+                tfrc[id as usize].worth_and_window()
+            } else {
+                let sender = &connections[id as usize].sender;
+                (f64::from(u8::from(sender.is_open())), sender.congestion_window())
+            };
+            count += worth;
+            window += packets;
         }
         let delivered = flow.delivered - self.meter.delivered_at_sample[index];
         self.meter.delivered_at_sample[index] = flow.delivered;
@@ -194,7 +199,7 @@ impl Network {
         let queue = |hop: u32| self.core.queues[hops.get(hop).queue as usize].name.clone();
         // The sum over the hops of their means; none if nothing was served on one of them.
         let delay_s = |first| hops.chain(first).map(|hop| passed[hop].waiting.mean_s()).sum::<Option<f64>>();
-        let back = Some(flow.hops.backward).filter(|&hop| hop != END && flow.tcp().is_some());
+        let back = Some(flow.hops.backward).filter(|&hop| hop != END && flow.traffic.source().is_some());
         FlowResult {
             flow: flow.name.clone(),
             from: name(&self.nodes, flow.source).into(),
@@ -207,7 +212,7 @@ impl Network {
             round_trip_s: flow.measured.mean().map(Duration::as_secs_f64),
             connections: means.of(&means.connections, index),
             congestion_window: means.of(&means.congestion_window, index),
-            offered_pps: flow.tcp().is_none().then(|| counts.datagrams as f64 / measured_s),
+            offered_pps: flow.tcp().is_none().then(|| counts.sent as f64 / measured_s),
             delay_s: flow.delays.mean().map(Duration::as_secs_f64),
             jitter_s: flow.jitter.mean().map(Duration::as_secs_f64),
             sent: counts.sent,
@@ -218,6 +223,8 @@ impl Network {
             queueing_delay_s: delay_s(flow.hops.forward),
             ack_queueing_delay_s: back.and_then(delay_s),
             silence_s: flow.silence_until(end).as_secs_f64(),
+            loss_event_rate: (flow.is_tfrc() && counts.sent > 0)
+                .then(|| counts.loss_events as f64 / counts.sent as f64),
             probes: probe_result(flow, counts),
             resequencing: flow.resequencer.as_ref().map(|resequencer| resequencer.result(end)),
         }
@@ -239,10 +246,10 @@ impl Network {
 
 /// What a flow's probes found, if there are any.
 fn probe_result(flow: &Flow, counts: FlowCounts) -> Option<ProbeResult> {
-    let (prober, spec) = (flow.prober.as_ref()?, flow.tcp()?);
+    let (prober, spec) = (flow.prober.as_ref()?, flow.traffic.probes()?);
     let bytes = |packets: u64, size: Bytes| packets as f64 * f64::from(size.count());
-    let probes = bytes(counts.probes, spec.probes.size);
-    let all = probes + bytes(counts.sent, spec.payload + spec.headers);
+    let probes = bytes(counts.probes, spec.size);
+    let all = probes + bytes(counts.sent, flow.traffic.size());
     let round_trip_s = prober.measured().map(Duration::as_secs_f64);
     Some(ProbeResult { sent: counts.probes, share: probes / all.max(1.0), round_trip_s })
 }

@@ -6,6 +6,7 @@ mod rated;
 mod relay;
 mod round_trips;
 mod stepping;
+mod tfrc;
 
 use crate::*;
 use evenair_laws::backoff::{
@@ -13,6 +14,7 @@ use evenair_laws::backoff::{
 };
 use evenair_laws::connections::RttProportionalParams;
 use evenair_laws::rate::UtilityBasedParams;
+use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::{RenoParams, WindowStart};
 use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
@@ -404,6 +406,14 @@ fn a_flow_that_stops_and_starts_again_is_silent_in_between() {
             size: Bytes::new(1250),
             law: UtilityBasedParams { utility: 20.0, ..UtilityBasedParams::lee12() }.into(),
             rate_max: Rate::from_kbps(10_000),
+        }),
+        Traffic::Tfrc(TfrcSpec {
+            params: TfrcParams::rfc5348(),
+            size: Bytes::new(1250),
+            report: Bytes::new(44),
+            source: Source::Endless,
+            connections: None,
+            probes: ProbeSpec::default(),
         }),
     ] {
         let mut spec = wired(1_000, 1, 50, traffic);

@@ -3,16 +3,20 @@
 use super::no_node;
 use crate::error::Mistake;
 use crate::language::Preset;
+use crate::quantity::RateQuantity;
 use crate::resolved::{ResolvedFlow, Sends, Settings};
 use evenair_laws::Parameters;
-use evenair_laws::connections::{ConnectionLaw, RoundTripSamples};
+use evenair_laws::connections::{ConnectionLaw, ConnectionParams, RoundTripSamples};
 use evenair_laws::flow::FlowRole;
 use evenair_laws::window::WindowStart;
-use evenair_netsim::{FlowSpec, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, Traffic};
+use evenair_netsim::{FlowSpec, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, TfrcSpec, Traffic};
 use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
 use evenair_units::Bytes;
 use evenair_wifi::BROADCAST;
+
+/// Headers of IP and UDP, and a report's four fields (RFC 5348 section 3.2.2), four bytes each.
+const TFRC_REPORT: Bytes = Bytes::new(28 + 16);
 
 impl Settings {
     pub(super) fn flow_specs(&self, nodes: &[String], medium: &Medium) -> Result<Vec<FlowSpec>, Mistake> {
@@ -80,6 +84,9 @@ impl Settings {
 
     fn traffic(&self, flow: &ResolvedFlow) -> Traffic {
         let (size, pattern) = match flow.sends {
+            Sends::Tfrc { size, application_rate } => {
+                return Traffic::Tfrc(self.tfrc_spec(flow, size.0, application_rate));
+            }
             Sends::Tcp { transfer, application_rate } => {
                 let spec = self.tcp_spec(flow);
                 let source = match (transfer, application_rate) {
@@ -133,11 +140,9 @@ impl Settings {
             timestamps: tcp.timestamps,
         };
         let delay = tcp.delayed_ack.0;
-        let connections = flow.connections.clone().or_else(|| self.connections.clone());
+        let connections = self.connections_of(flow);
         let role = FlowRole { payload: tcp.payload.0 };
         let samples = connections.as_ref().map(|law| law.begin(&role).samples()).unwrap_or_default();
-        let probes = self.probes.unwrap_or_default();
-        let probe_size = probes.size.map_or(ProbeSpec::default().size, |size| size.0);
         TcpSpec {
             sender,
             window: tcp.law(),
@@ -150,13 +155,40 @@ impl Settings {
             headers: tcp.headers.0,
             source: Source::Endless,
             connections,
-            probes: ProbeSpec { size: probe_size, most_per_second: probes.most_per_second },
+            probes: self.probe_spec(),
             resequence: flow.resequence,
             sampling: match samples {
                 RoundTripSamples::Segments | RoundTripSamples::Probes => Sampling::EverySegment,
                 RoundTripSamples::Windows => Sampling::OnePerWindow,
             },
         }
+    }
+
+    fn tfrc_spec(
+        &self,
+        flow: &ResolvedFlow,
+        size: Bytes,
+        application_rate: Option<RateQuantity>,
+    ) -> TfrcSpec {
+        let paced = |rate: RateQuantity| Source::Paced(rate.0.time_for(size));
+        TfrcSpec {
+            params: self.tfrc.unwrap_or_default(),
+            size,
+            report: TFRC_REPORT,
+            source: application_rate.map_or(Source::Endless, paced),
+            connections: self.connections_of(flow),
+            probes: self.probe_spec(),
+        }
+    }
+
+    fn connections_of(&self, flow: &ResolvedFlow) -> Option<ConnectionParams> {
+        flow.connections.clone().or_else(|| self.connections.clone())
+    }
+
+    fn probe_spec(&self) -> ProbeSpec {
+        let probes = self.probes.unwrap_or_default();
+        let size = probes.size.map_or(ProbeSpec::default().size, |size| size.0);
+        ProbeSpec { size, most_per_second: probes.most_per_second }
     }
 
     /// A full data packet, network-layer size: the largest that any flow sends.
@@ -166,7 +198,8 @@ impl Settings {
             Sends::Saturated { size }
             | Sends::Cbr { size, .. }
             | Sends::OnOff { size, .. }
-            | Sends::Rated { size, .. } => size.0,
+            | Sends::Rated { size, .. }
+            | Sends::Tfrc { size, .. } => size.0,
         };
         self.flows.iter().map(of).max().expect("there is a flow")
     }

@@ -62,7 +62,7 @@ pub struct FlowTable {
     /// is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<PacketCount>,
-    /// How fast the application produces data for TCP; without limit, if it is not given.
+    /// How fast the application produces data for TCP or TFRC; without limit, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_rate: Option<RateQuantity>,
     /// How many connections it keeps, if not what `[connections]` says.
@@ -108,4 +108,6 @@ pub enum TrafficKind {
     OnOff,
     /// Datagrams, evenly spaced, at the rate of a law (`rate_law`).
     Rated,
+    /// Datagrams over TFRC (RFC 5348), without end or as fast as the application produces them.
+    Tfrc,
 }

@@ -94,6 +94,14 @@ pub enum Sends {
         /// No faster than this.
         rate_max: RateQuantity,
     },
+    /// Datagrams over TFRC.
+    Tfrc {
+        /// Network-layer size.
+        size: Size,
+        /// How fast the application produces them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        application_rate: Option<RateQuantity>,
+    },
 }
 
 /// The fastest source, if nothing else is said: a gigabit interface.
@@ -148,7 +156,7 @@ impl FlowTable {
         if let Some(weight) = self.weight.filter(|w| !(*w > 0.0 && w.is_finite())) {
             return Err(("weight", format!("{weight} must be above 0")));
         }
-        if self.to == "*" && (ideal || self.traffic == TrafficKind::Tcp) {
+        if self.to == "*" && (ideal || matches!(self.traffic, TrafficKind::Tcp | TrafficKind::Tfrc)) {
             return Err(("to", "a broadcast needs datagrams and an 802.11 MAC".into()));
         }
         let activity = self.activity(index)?;
@@ -216,6 +224,7 @@ impl FlowTable {
                 }
                 Sends::Rated { size, rate_law, rate_max }
             }
+            TrafficKind::Tfrc => Sends::Tfrc { size, application_rate: self.application_rate },
         })
     }
 
@@ -225,6 +234,7 @@ impl FlowTable {
         let paced = matches!(self.traffic, TrafficKind::Cbr | TrafficKind::OnOff);
         let on_off = self.traffic == TrafficKind::OnOff;
         let rated = self.traffic == TrafficKind::Rated;
+        let connects = tcp || self.traffic == TrafficKind::Tfrc;
         let given = [
             ("size", self.size.is_some(), !tcp, "is for datagrams; TCP has tcp.payload"),
             (
@@ -244,9 +254,9 @@ impl FlowTable {
             ("rate_max", self.rate_max.is_some(), rated, "is for rated traffic"),
             ("on", self.on.is_some(), on_off, "is for on-off traffic"),
             ("off", self.off.is_some(), on_off, "is for on-off traffic"),
-            ("transfer", self.transfer.is_some(), tcp, "is for TCP"),
-            ("application_rate", self.application_rate.is_some(), tcp, "is for TCP"),
-            ("connections", self.connections.is_some(), tcp, "is for TCP"),
+            ("transfer", self.transfer.is_some(), tcp, "is for TCP; nothing else repeats what is lost"),
+            ("application_rate", self.application_rate.is_some(), connects, "is for TCP and TFRC"),
+            ("connections", self.connections.is_some(), connects, "is for TCP and TFRC"),
             ("resequence", self.resequence, tcp, "is for TCP"),
         ];
         match given.iter().find(|(_, given, fits, _)| *given && !fits) {

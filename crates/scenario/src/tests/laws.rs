@@ -8,6 +8,7 @@ use evenair_laws::backoff::{
 use evenair_laws::connections::{ConnectionParams, RttProportionalParams};
 use evenair_laws::flow::FlowView;
 use evenair_laws::marking::{CodelParams, MarkingParams};
+use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};
 use evenair_netsim::{DisciplineParams, QueueSpec, Traffic};
@@ -257,4 +258,34 @@ fn a_rate_law_of_ones_own_runs_and_survives() {
     assert!((result.flows[0].goodput_pps - 10.0).abs() < 0.11, "{}", result.flows[0].goodput_pps);
     assert!(serde_json::to_string(&scenario).unwrap().contains("constant 80 kbps"));
     assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
+}
+
+#[test]
+fn tfrc_has_words() {
+    let spec = |changes: &[&str]| {
+        let scenario = set(&[&["flows.1.traffic=tfrc"], changes].concat()).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
+        let Traffic::Tfrc(tfrc) = scenario.network().flows[0].traffic.clone() else { panic!() };
+        tfrc
+    };
+    let plain = spec(&[]);
+    assert_eq!((plain.params, plain.size.count(), plain.report.count()), (TfrcParams::rfc5348(), 1000, 44));
+    assert_eq!(plain.connections, None);
+    let aggregate = spec(&["tfrc.aggregate=true", "connections.law=iiad", "flows.1.size='1460 bytes'"]);
+    assert!(aggregate.params.aggregate && aggregate.connections.is_some() && aggregate.size.count() == 1460);
+    assert!(spec(&["tfrc.discounting=false"]).params != TfrcParams::rfc5348());
+    assert!(set(&["tfrc.discounting=false"]).unwrap().settings.tfrc.is_none(), "no flow has it");
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    let nobody = refused(&["flows.1.traffic=tfrc", "tfrc.aggregate=true"]);
+    assert!(
+        nobody.contains("tfrc.aggregate: one connection is worth what a law of connections says"),
+        "{nobody}"
+    );
+    let memory = refused(&["flows.1.traffic=tfrc", "tfrc.round_trip_memory=1.0"]);
+    assert!(memory.contains("tfrc.round_trip_memory: 1 is not allowed: 0 or more, and below 1"), "{memory}");
+    assert!(
+        refused(&["flows.1.traffic=tfrc", "flows.1.transfer='9 packets'"])
+            .contains("is for TCP; nothing else")
+    );
+    assert!(refused(&["flows.1.traffic=tfrc", "flows.1.to='*'"]).contains("a broadcast needs datagrams"));
 }
