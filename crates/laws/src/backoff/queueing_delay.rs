@@ -230,9 +230,9 @@ mod tests {
     fn the_average_follows_the_rate() {
         let law = begin(QueueingDelayParams::qcsma(), ideal());
         let expected = (1.0 - law.params.memory) * (50.0 - law.average_rate);
-        let (served, not): (&dyn Fn(&mut QueueingDelay), &dyn Fn(&mut QueueingDelay)) =
-            (&|law| law.on_update(&view(4, 1)), &|law| law.on_update(&view(4, 0)));
-        drift(&law, |law| law.average_rate, &[(0.5, served), (0.5, not)], expected, 1e-9);
+        let served = |law: &mut QueueingDelay| law.on_update(&view(4, 1));
+        let not = |law: &mut QueueingDelay| law.on_update(&view(4, 0));
+        drift(&law, |law| law.average_rate, &[(0.5, &served), (0.5, &not)], expected, 1e-9);
     }
 
     #[test]

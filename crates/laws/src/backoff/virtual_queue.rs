@@ -315,9 +315,9 @@ mod tests {
         drift(&law, |law| law.queue, &[(1.0, &|law| law.on_frame(4.0))], per_frame, 1e-12);
         // A frame in which six packets are served with probability 1/3, and none else.
         let mean = params.queue.drift(300.0, 2.0);
-        let outcomes: [(f64, &dyn Fn(&mut VirtualQueue)); 2] =
-            [(1.0 / 3.0, &|law| law.on_frame(6.0)), (2.0 / 3.0, &|law| law.on_frame(0.0))];
-        drift(&law, |law| law.queue, &outcomes, mean, 1e-12);
+        let six = |law: &mut VirtualQueue| law.on_frame(6.0);
+        let none = |law: &mut VirtualQueue| law.on_frame(0.0);
+        drift(&law, |law| law.queue, &[(1.0 / 3.0, &six), (2.0 / 3.0, &none)], mean, 1e-12);
         law.on_frame(1e6);
         assert!((law.queue - 1.0).abs() < 1e-12);
     }
