@@ -1,8 +1,9 @@
 //! Linux senders over a path that loses packets, recorded by `validation/linux/lossy.py`, and the same path in evenair.
 
 use crate::recorded::mean_and_error;
-use evenair_netsim::{Network, RunResult};
+use evenair_netsim::{Network, RunResult, RunSpec};
 use evenair_scenario::Resolved;
+use evenair_units::Duration;
 
 /// One path and the sender over it.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,8 +100,11 @@ impl Vegas {
             queue_packets: 1000,
         };
         let law = format!("tcp.window={{law=\"vegas\",alpha={},beta={}}}", self.alpha, self.beta);
-        let scenario = scenario(&case, 0.0, 220, &[law, "tcp.delayed_ack=\"0 s\"".into()]);
-        let flow = &Network::run(scenario.network(), scenario.run_spec(1)).flows[0];
+        // What slow start leaves too much goes by a segment a round trip.
+        let changes = [law, "tcp.delayed_ack=\"0 s\"".into(), "warmup=\"120 s\"".into()];
+        let scenario = scenario(&case, 0.0, 100, &changes);
+        let run = RunSpec { sample_every: Some(Duration::from_millis(100)), ..scenario.run_spec(1) };
+        let flow = &Network::run(scenario.network(), run).flows[0];
         Self { goodput_kbps: flow.goodput_bps / 1e3, window: flow.congestion_window, ..*self }
     }
 }

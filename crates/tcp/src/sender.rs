@@ -223,6 +223,7 @@ impl Sender {
 
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        self.paced = false; // unless it turns out that something is held back
         match self.state {
             State::Opening => self.control(now, SegmentKind::Syn),
             State::Closing => self.control(now, SegmentKind::Fin),

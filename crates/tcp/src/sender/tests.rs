@@ -485,6 +485,7 @@ proptest! {
                 sender.drain();
             }
             wire.extend(std::iter::from_fn(|| sender.poll_transmit(now)));
+            prop_assert!(!sender.paced || sender.paced_until > now, "held back for what is past");
             match fate {
                 Fate::Lose => { wire.pop_front(); }
                 Fate::Repeat => wire.extend(wire.front().copied()),

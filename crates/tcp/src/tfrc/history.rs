@@ -115,10 +115,12 @@ impl LossIntervals {
         first
     }
 
-    /// The interval before the first event (section 6.3.1).
+    /// The interval before the first event (section 6.3.1): the oldest, also where one arrival tells of several events.
     pub(super) fn seed(&mut self, packets: f64) {
-        debug_assert!(self.closed.is_empty(), "only the first has no measurement");
-        self.close(packets.max(1.0));
+        debug_assert_eq!(self.closed.len() as u64, (self.events - 1).min(INTERVALS as u64), "seeded twice");
+        if self.closed.len() < INTERVALS {
+            self.closed.push_back((packets.max(1.0), 1.0));
+        }
     }
 
     fn close(&mut self, packets: f64) {

@@ -363,3 +363,18 @@ proptest! {
         }
     }
 }
+
+/// A packet after a long gap tells of several events at once: the interval before the first of them is the oldest all the same.
+#[test]
+fn the_first_interval_is_the_oldest_wherever_it_is_learnt() {
+    let mut intervals = LossIntervals::new(false);
+    let round_trip = Duration::from_millis(100);
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    assert!(intervals.lose(1, at(0), round_trip));
+    assert!(!intervals.lose(5, at(50), round_trip), "of the same event");
+    assert!(!intervals.lose(10, at(120), round_trip));
+    intervals.seed(100.0);
+    // Closed are 9 and 100, open is 2.
+    assert!((intervals.rate(12) - 2.0 / 109.0).abs() < 1e-12);
+    assert_eq!(intervals.events(), 2);
+}
