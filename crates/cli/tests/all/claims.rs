@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Every packet study of a second or less, built with optimisation. Those of the theory run in full in `command.rs`.
-const IDS: [&str; 14] = [
+const IDS: [&str; 19] = [
     "chen10/fig-4-3",
     "chen10/fig-6-3",
     "chen10/fig-6-5",
@@ -17,6 +17,9 @@ const IDS: [&str; 14] = [
     "chen10/fig-6-7",
     "chen10/fig-6-8",
     "chen10/fig-6-11",
+    "chen10/fig-6-14",
+    "chen10/table-6-5",
+    "cz06/table-1",
     "jam10/fig-3-2",
     "jam10/fig-3-3a",
     "jam10/fig-3-3b",
@@ -24,6 +27,8 @@ const IDS: [&str; 14] = [
     "jam10/fig-3-5",
     "jam10/fig-3-6",
     "jam10/fig-5-1",
+    "lee12/fig-3b",
+    "lee12/fig-3c",
 ];
 
 #[test]
