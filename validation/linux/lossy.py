@@ -9,8 +9,8 @@
 Each run is two network namespaces with a TUN device each, joined by this program. It does to packets what evenair's
 wire does: a queue of so many packets (the one being sent among them) drops what finds it full; the link sends a
 packet's bytes at its rate; then the lottery may lose it (data segments only: neither the handshake nor
-acknowledgements); then it takes a fixed delay. Both directions are alike, apart from the lottery. The delay is such that a full segment and its
-acknowledgement's delay make up the round trip named when nothing queues.
+acknowledgements); then it takes a fixed delay. Both directions are alike, apart from the lottery. The delay is such
+that a full segment and its acknowledgement's delay make up the round trip named when nothing queues.
 
 The sender and the receiver are the kernel's. MSS 1460, no timestamps, SACK, no DSACK, no ECN, no metrics cache, HyStart
 off, one segment a buffer (no segmentation offload), delayed acknowledgements the kernel's own (it acknowledges each
