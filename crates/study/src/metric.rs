@@ -41,7 +41,7 @@ pub enum Metric {
     LogUtility,
     /// Mean number of connections; of all flows, the mean.
     Connections,
-    /// Mean memory that its connections hold, [Chen10] eq. (5.45) [bytes]; of all flows, the sum.
+    /// Mean memory that its connections hold, [Chen10] eq. (5.45) \[bytes\]; of all flows, the sum.
     ConnectionMemory,
     /// Share of the processor time that goes into data and not into opening and closing connections, [Chen10] eq. (5.50),
     /// over the measured time, at whose ends there are none; of all flows, the mean.

@@ -18,7 +18,7 @@
 //! without it, and there the paper's `n` grows for ever.
 //!
 //! # Symbols
-//! `α`, `β`, `γ`, `τ` → as in [`iimd`](super::iimd); `n` → `connections`; `k` → `open`.
+//! `α`, `β`, `γ`, `τ` → as in [`iimd`]; `n` → `connections`; `k` → `open`.
 //!
 //! # Signals
 //! The average round-trip time of each interval, of the segments themselves unless [`GuardedParams::samples`] says otherwise: where a

@@ -9,7 +9,7 @@
 //!
 //! # Source
 //! RFC 5348 section 3.1 (equation), 4.2 to 4.5 (sender), 6.3.1 (the equation's inverse). [CZ06] section IV lets n of them run
-//! (Z6, Z7); [CZ06] reference [14] makes one of n.
+//! (Z6, Z7); [CZ06] reference 14 makes one of n.
 //!
 //! # Symbols
 //! `X` → `rate` \[packets/s\]; `p` → `loss_event_rate`; `R` → `round_trip` \[s\]; `t_RTO` → [`TfrcParams::timeout`]; `b` →
