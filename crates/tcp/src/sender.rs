@@ -244,8 +244,8 @@ impl Sender {
     }
 
     fn data(&mut self, now: Instant) -> Option<Segment> {
-        self.paced = now < self.paced_until;
-        if self.paced {
+        if now < self.paced_until {
+            self.paced = true;
             return None;
         }
         let number = if std::mem::take(&mut self.probe_due) {

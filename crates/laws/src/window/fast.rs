@@ -31,7 +31,7 @@
 //! assert!(law.drift(300.0, 1.0 / 3.0).abs() < 1e-9);
 //! ```
 
-use super::{Acked, Delivery, Loss, WINDOW_MAX, WindowLaw, WindowStart, half};
+use super::{Acked, Delivery, Loss, Reno, WINDOW_MAX, WindowLaw, WindowStart};
 use crate::{BadParameter, Parameters, check};
 use evenair_units::Duration;
 
@@ -110,8 +110,8 @@ const STEP_MAX: f64 = 0.25;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fast {
     params: FastParams,
-    window: f64,
-    ssthresh: f64,
+    /// The window, and what losses do to it.
+    reno: Reno,
     /// The least and the average round-trip time \[s\].
     round_trip: Option<(f64, f64)>,
     /// Segments to be acknowledged before this round trip is over, and round trips after it before the next step.
@@ -122,20 +122,13 @@ pub struct Fast {
 impl Fast {
     /// The state at the start of a connection.
     pub const fn new(params: FastParams, start: &WindowStart) -> Self {
-        Self {
-            params,
-            window: start.initial_window,
-            ssthresh: start.initial_ssthresh,
-            round_trip: None,
-            left: 0,
-            rounds_left: 0,
-        }
+        Self { params, reno: Reno::new(start), round_trip: None, left: 0, rounds_left: 0 }
     }
 
     fn measure(&mut self, sample: Duration) {
         // A round trip takes time: a nanosecond at least, so that shares are of something.
         let sample = sample.as_secs_f64().max(1e-9);
-        let step = (SAMPLES_OF_WINDOW / self.window).min(STEP_MAX);
+        let step = (SAMPLES_OF_WINDOW / self.reno.window).min(STEP_MAX);
         self.round_trip = Some(match self.round_trip {
             None => (sample, sample),
             Some((least, average)) => (least.min(sample), average + step * (sample - average)),
@@ -172,38 +165,34 @@ impl WindowLaw for Fast {
         self.left = acked.flight.saturating_sub(acked.segments);
         // Below the doubling's end a step is not waited for: that is its slow start.
         let Some(share) = self.share() else { return };
-        let next = self.params.next(self.window, share);
-        let doubles = next >= 2.0 * self.window;
+        let next = self.params.next(self.reno.window, share);
+        let doubles = next >= 2.0 * self.reno.window;
         if doubles || self.rounds_left == 0 {
-            self.window = next;
+            self.reno.window = next;
             self.rounds_left = self.params.rounds;
         }
         self.rounds_left = self.rounds_left.saturating_sub(1);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.ssthresh = half(loss.flight);
-        self.window = self.ssthresh;
+        self.reno.on_loss(loss);
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
-        if !loss.repeated {
-            self.ssthresh = half(loss.flight);
-        }
-        self.window = 1.0;
+        self.reno.on_timeout(loss);
         (self.left, self.rounds_left) = (0, 0);
     }
 
     fn deflate(&mut self, segments: f64) {
-        self.window = (self.window - segments).max(1.0);
+        self.reno.deflate(segments);
     }
 
     fn congestion_window(&self) -> f64 {
-        self.window
+        self.reno.congestion_window()
     }
 
     fn slow_start_threshold(&self) -> f64 {
-        self.ssthresh
+        self.reno.slow_start_threshold()
     }
 }
 
@@ -230,8 +219,8 @@ mod tests {
     /// window holds beyond 50 packets.
     fn over_a_link(law: &mut Fast, acks: u32) {
         for _ in 0..acks {
-            let flight = law.window as u32;
-            let queued = (law.window - 50.0).max(0.0);
+            let flight = law.reno.window as u32;
+            let queued = (law.reno.window - 50.0).max(0.0);
             let round_trip = Some(Duration::from_secs_f64(0.05 + queued / 1000.0));
             law.on_delivery(&Delivery { segments: 1, round_trip, ..Delivery::default() });
             let (advances, window_limited) = (true, true);
@@ -244,7 +233,7 @@ mod tests {
         for (gamma, rounds) in [(0.5, 1), (0.5, 2), (1.5, 1)] {
             let mut law = fast(FastParams { alpha: 20.0, gamma, rounds }, 2.0);
             over_a_link(&mut law, 40_000);
-            assert!((law.window - 70.0).abs() < 0.1, "{gamma}, {rounds}: {}", law.window);
+            assert!((law.reno.window - 70.0).abs() < 0.1, "{gamma}, {rounds}: {}", law.reno.window);
         }
     }
 
@@ -253,9 +242,9 @@ mod tests {
         let mut law = fast(FastParams { alpha: 100.0, gamma: 0.5, rounds: 2 }, 2.0);
         let mut windows = std::vec::Vec::new();
         for _ in 0..6 {
-            let flight = law.window as u32;
+            let flight = law.reno.window as u32;
             (0..flight).for_each(|_| over_a_link(&mut law, 1));
-            windows.push(law.window);
+            windows.push(law.reno.window);
         }
         // Doubling to 32; then half of the way to 100 that wait, and a pause.
         assert!((windows[2] / windows[1] - 2.0).abs() < 1e-9, "{windows:?}");
@@ -278,7 +267,7 @@ mod tests {
     fn losses_halve_and_a_gain_of_two_is_refused() {
         let mut law = fast(FastParams::published(), 64.0);
         law.on_loss(&Loss { flight: 64.0, ..Loss::default() });
-        assert!((law.window - 32.0).abs() < 1e-12);
+        assert!((law.reno.window - 32.0).abs() < 1e-12);
         let bad = FastParams { gamma: 2.0, ..FastParams::published() };
         assert_eq!(bad.validated().unwrap_err().name, "gamma");
         assert!(FastParams::qcsma().validated().is_ok());

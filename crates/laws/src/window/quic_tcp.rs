@@ -44,7 +44,7 @@
 //! assert!(law.drift(300.0, 1.0 / 3.0).abs() < 1e-9);
 //! ```
 
-use super::{Acked, Loss, WINDOW_MAX, WindowLaw, WindowStart, half, slow_start_growth};
+use super::{Acked, Loss, Reno, WINDOW_MAX, WindowLaw, WindowStart};
 use crate::{BadParameter, Parameters, check};
 use evenair_units::Duration;
 
@@ -122,9 +122,8 @@ impl Parameters for QuicTcpParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QuicTcp {
     params: QuicTcpParams,
-    window: f64,
-    ssthresh: f64,
-    byte_counting: bool,
+    /// The window, and what slow start and losses do to it.
+    reno: Reno,
     /// The least and the average round-trip time \[s\].
     round_trip: Option<(f64, f64)>,
     /// Segments to be acknowledged before this round trip is over.
@@ -134,14 +133,7 @@ pub struct QuicTcp {
 impl QuicTcp {
     /// The state at the start of a connection.
     pub const fn new(params: QuicTcpParams, start: &WindowStart) -> Self {
-        Self {
-            params,
-            window: start.initial_window,
-            ssthresh: start.initial_ssthresh,
-            byte_counting: start.byte_counting,
-            round_trip: None,
-            left: 0,
-        }
+        Self { params, reno: Reno::new(start), round_trip: None, left: 0 }
     }
 
     fn measure(&mut self, sample: Duration) {
@@ -173,37 +165,33 @@ impl WindowLaw for QuicTcp {
         if !acked.grows() {
             return;
         }
-        if self.window < self.ssthresh {
-            self.window += slow_start_growth(acked.segments, self.byte_counting);
+        if self.reno.is_in_slow_start() {
+            self.reno.grow(acked.segments);
         } else if self.left == 0 && self.round_trip.is_some() {
-            self.window = self.params.next(self.window, self.share()); // [QCSMA] eq. (17)
+            self.reno.window = self.params.next(self.reno.window, self.share()); // [QCSMA] eq. (17)
             self.left = acked.flight.saturating_sub(acked.segments);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.ssthresh = half(loss.flight);
-        self.window = self.ssthresh;
+        self.reno.on_loss(loss);
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
-        if !loss.repeated {
-            self.ssthresh = half(loss.flight);
-        }
-        self.window = 1.0;
+        self.reno.on_timeout(loss);
         self.left = 0;
     }
 
     fn deflate(&mut self, segments: f64) {
-        self.window = (self.window - segments).max(1.0);
+        self.reno.deflate(segments);
     }
 
     fn congestion_window(&self) -> f64 {
-        self.window
+        self.reno.congestion_window()
     }
 
     fn slow_start_threshold(&self) -> f64 {
-        self.ssthresh
+        self.reno.slow_start_threshold()
     }
 }
 
@@ -322,8 +310,8 @@ mod tests {
     /// window holds beyond 50 packets.
     fn over_a_link(law: &mut QuicTcp, acks: u32) {
         for number in 0..acks {
-            let flight = law.window as u32;
-            let queued = (law.window - 50.0).max(0.0);
+            let flight = law.reno.window as u32;
+            let queued = (law.reno.window - 50.0).max(0.0);
             let sample = Some(Duration::from_secs_f64(0.05 + queued / 1000.0));
             let now = Instant::ZERO + Duration::from_millis(1) * u64::from(number);
             let (advances, window_limited) = (true, true);
@@ -351,14 +339,14 @@ mod tests {
         let mut law = QuicTcpParams { target: 20.0, gain: 0.5, shape: 0.5 }.begin(&start);
         law.measure(Duration::from_millis(50));
         (0..2_000).for_each(|_| law.measure(Duration::from_millis(64)));
-        let per_round_trip = law.params.drift(law.window, law.share());
+        let per_round_trip = law.params.drift(law.reno.window, law.share());
         let window = QuicTcp::congestion_window;
         drift(&law, window, &[(1.0, &|law| over_a_link(law, 1))], per_round_trip, 0.01);
         over_a_link(&mut law, 1);
         assert_eq!(law.left, 63, "the rest of the flight, before the next step");
-        let stepped = law.window;
+        let stepped = law.reno.window;
         over_a_link(&mut law, 63);
-        assert!((law.window - stepped).abs() > 1e-6, "and then the next");
+        assert!((law.reno.window - stepped).abs() > 1e-6, "and then the next");
     }
 
     #[test]
@@ -367,6 +355,6 @@ mod tests {
         let mut law = QuicTcpParams::qcsma().begin(&start);
         let sample = Some(Duration::from_millis(50));
         law.on_ack(&Acked { segments: 1, advances: true, flight: 4, sample, ..Acked::default() });
-        assert!((law.window - 64.0).abs() < 1e-12);
+        assert!((law.reno.window - 64.0).abs() < 1e-12);
     }
 }

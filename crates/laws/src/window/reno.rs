@@ -60,8 +60,8 @@ impl Parameters for RenoParams {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reno {
-    window: f64,
-    ssthresh: f64,
+    pub(super) window: f64,
+    pub(super) ssthresh: f64,
     byte_counting: bool,
 }
 
@@ -74,6 +74,20 @@ impl Reno {
             byte_counting: start.byte_counting,
         }
     }
+
+    pub(super) fn is_in_slow_start(&self) -> bool {
+        self.window < self.ssthresh
+    }
+
+    /// An acknowledgement of new data opens the window: slow start, or congestion avoidance.
+    pub(super) fn grow(&mut self, segments: u32) {
+        self.window += if self.is_in_slow_start() {
+            slow_start_growth(segments, self.byte_counting)
+        } else {
+            let segments = if self.byte_counting { f64::from(segments) } else { 1.0 };
+            segments / self.window
+        };
+    }
 }
 
 impl WindowLaw for Reno {
@@ -82,15 +96,9 @@ impl WindowLaw for Reno {
     }
 
     fn on_ack(&mut self, acked: &Acked) {
-        if !acked.grows() {
-            return;
+        if acked.grows() {
+            self.grow(acked.segments);
         }
-        self.window += if self.window < self.ssthresh {
-            slow_start_growth(acked.segments, self.byte_counting)
-        } else {
-            let segments = if self.byte_counting { f64::from(acked.segments) } else { 1.0 };
-            segments / self.window
-        };
     }
 
     fn on_loss(&mut self, loss: &Loss) {

@@ -31,7 +31,7 @@
 //! assert!(law.drift(20.0, 100.0 / 120.0).abs() < 1e-12);
 //! ```
 
-use super::{Acked, Delivery, Loss, Repair, WINDOW_MAX, WindowLaw, WindowStart, half, slow_start_growth};
+use super::{Acked, Delivery, Loss, Reno, Repair, WINDOW_MAX, WindowLaw, WindowStart};
 use crate::{BadParameter, Parameters, check};
 use evenair_units::Duration;
 
@@ -127,9 +127,8 @@ const WINDOW_MIN: f64 = 2.0;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Vegas {
     params: VegasParams,
-    window: f64,
-    ssthresh: f64,
-    byte_counting: bool,
+    /// The window, and what slow start and losses do to it.
+    reno: Reno,
     /// `d`.
     least: Option<Duration>,
     /// The least of this round trip, and how many samples it has.
@@ -145,9 +144,7 @@ impl Vegas {
     pub const fn new(params: VegasParams, start: &WindowStart) -> Self {
         Self {
             params,
-            window: start.initial_window,
-            ssthresh: start.initial_ssthresh,
-            byte_counting: start.byte_counting,
+            reno: Reno::new(start),
             least: None,
             of_round: None,
             samples: 0,
@@ -169,29 +166,20 @@ impl Vegas {
         (self.samples >= SAMPLES_MIN).then(|| least.as_secs_f64() / of_round.as_secs_f64())
     }
 
-    fn grow_as_reno(&mut self, acked: &Acked) {
-        self.window += if self.window < self.ssthresh {
-            slow_start_growth(acked.segments, self.byte_counting)
-        } else {
-            let segments = if self.byte_counting { f64::from(acked.segments) } else { 1.0 };
-            segments / self.window
-        };
-    }
-
-    fn decide(&mut self, share: f64, acked: &Acked) {
-        let slow_start = self.window < self.ssthresh;
-        if slow_start && self.params.excess(self.window, share) > self.params.gamma {
-            self.window = self.window.min(libm::floor(self.window * share) + 1.0);
-            self.ssthresh = self.ssthresh.min(self.window);
+    fn decide(&mut self, share: f64, segments: u32) {
+        let slow_start = self.reno.is_in_slow_start();
+        if slow_start && self.params.excess(self.reno.window, share) > self.params.gamma {
+            self.reno.window = self.reno.window.min(libm::floor(self.reno.window * share) + 1.0);
+            self.reno.ssthresh = self.reno.ssthresh.min(self.reno.window);
         } else if slow_start {
-            self.grow_as_reno(acked);
+            self.reno.grow(segments);
         } else {
-            self.window += self.params.drift(self.window, share);
-            self.ssthresh = self.ssthresh.min(self.window);
+            self.reno.window += self.params.drift(self.reno.window, share);
+            self.reno.ssthresh = self.reno.ssthresh.min(self.reno.window);
         }
-        self.window = self.window.max(WINDOW_MIN);
+        self.reno.window = self.reno.window.max(WINDOW_MIN);
         // As Linux: what the window was lately is a threshold for the next slow start.
-        self.ssthresh = self.ssthresh.max(0.75 * self.window);
+        self.reno.ssthresh = self.reno.ssthresh.max(0.75 * self.reno.window);
     }
 }
 
@@ -228,43 +216,39 @@ impl WindowLaw for Vegas {
             return;
         }
         if self.repair != Repair::None {
-            self.grow_as_reno(acked);
+            self.reno.grow(acked.segments);
         } else if self.left == 0 {
             match self.share() {
-                Some(share) => self.decide(share, acked),
-                None => self.grow_as_reno(acked),
+                Some(share) => self.decide(share, acked.segments),
+                None => self.reno.grow(acked.segments),
             }
             self.begin_round(acked.flight.saturating_sub(acked.segments));
-        } else if self.window < self.ssthresh {
-            self.grow_as_reno(acked);
+        } else if self.reno.is_in_slow_start() {
+            self.reno.grow(acked.segments);
         }
-        self.window = self.window.min(WINDOW_MAX);
+        self.reno.window = self.reno.window.min(WINDOW_MAX);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.ssthresh = half(loss.flight);
-        self.window = self.ssthresh;
+        self.reno.on_loss(loss);
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
-        if !loss.repeated {
-            self.ssthresh = half(loss.flight);
-        }
-        self.window = 1.0;
+        self.reno.on_timeout(loss);
         self.least = None;
         self.begin_round(0);
     }
 
     fn deflate(&mut self, segments: f64) {
-        self.window = (self.window - segments).max(1.0);
+        self.reno.deflate(segments);
     }
 
     fn congestion_window(&self) -> f64 {
-        self.window
+        self.reno.congestion_window()
     }
 
     fn slow_start_threshold(&self) -> f64 {
-        self.ssthresh
+        self.reno.slow_start_threshold()
     }
 }
 
@@ -279,7 +263,7 @@ mod tests {
     }
 
     fn ack(law: &mut Vegas, segments: u32, round_trip_us: u64) {
-        let flight = law.window as u32;
+        let flight = law.reno.window as u32;
         let round_trip = Some(Duration::from_micros(round_trip_us));
         let flight_after = flight.saturating_sub(segments);
         law.on_delivery(&Delivery { segments, round_trip, flight: flight_after, ..Delivery::default() });
@@ -289,7 +273,7 @@ mod tests {
 
     /// One round trip of acknowledgements, each of one segment.
     fn round(law: &mut Vegas, round_trip_us: u64) {
-        (0..=law.window as u32).for_each(|_| ack(law, 1, round_trip_us));
+        (0..=law.reno.window as u32).for_each(|_| ack(law, 1, round_trip_us));
     }
 
     #[test]
@@ -299,9 +283,13 @@ mod tests {
             let mut law = vegas(VegasParams::linux(), 20.0, 2.0);
             law.least = Some(Duration::from_millis(100));
             round(&mut law, round_trip_us);
-            let before = law.window; // the first acknowledgement ended a round of no samples: Reno's 1/20
+            let before = law.reno.window; // the first acknowledgement ended a round of no samples: Reno's 1/20
             round(&mut law, round_trip_us);
-            assert!((law.window - before - moved).abs() < 1e-9, "{round_trip_us}: {before} {}", law.window);
+            assert!(
+                (law.reno.window - before - moved).abs() < 1e-9,
+                "{round_trip_us}: {before} {}",
+                law.reno.window
+            );
         }
     }
 
@@ -322,12 +310,12 @@ mod tests {
         law.least = Some(Duration::from_millis(100));
         law.begin_round(31);
         (0..31).for_each(|_| ack(&mut law, 1, 150_000));
-        let before = law.window;
+        let before = law.reno.window;
         assert!((before - 63.0).abs() < 1e-12, "slow start goes on until the round trip is over");
         ack(&mut law, 1, 150_000);
         // ⌊63·100/150⌋ + 1
-        assert!((law.window - 43.0).abs() < 1e-12, "{}", law.window);
-        assert!((law.ssthresh - 43.0).abs() < 1e-12);
+        assert!((law.reno.window - 43.0).abs() < 1e-12, "{}", law.reno.window);
+        assert!((law.reno.ssthresh - 43.0).abs() < 1e-12);
     }
 
     #[test]
@@ -337,10 +325,10 @@ mod tests {
         law.begin_round(19);
         ack(&mut law, 10, 200_000);
         ack(&mut law, 10, 200_000);
-        assert!((law.window - 20.5).abs() < 1e-9, "Reno's ten segments of twenty: {}", law.window);
+        assert!((law.reno.window - 20.5).abs() < 1e-9, "Reno's ten segments of twenty: {}", law.reno.window);
         law.begin_round(19);
         (0..4).for_each(|_| ack(&mut law, 5, 200_000));
-        assert!((law.window - 19.5).abs() < 1e-9, "four samples: ten packets wait");
+        assert!((law.reno.window - 19.5).abs() < 1e-9, "four samples: ten packets wait");
     }
 
     #[test]
@@ -350,7 +338,7 @@ mod tests {
         (0..10).for_each(|_| ack(&mut law, 1, 200_000));
         law.on_loss(&Loss { flight: 20.0, ..Loss::default() });
         law.on_delivery(&Delivery { repair: Repair::Recovery, ..Delivery::default() });
-        assert!((law.window - 10.0).abs() < 1e-12);
+        assert!((law.reno.window - 10.0).abs() < 1e-12);
         law.on_delivery(&Delivery { repair: Repair::None, flight: 10, ..Delivery::default() });
         assert_eq!((law.samples, law.left), (0, 11), "nothing of before counts");
         law.on_timeout(&Loss { flight: 10.0, ..Loss::default() });
