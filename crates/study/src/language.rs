@@ -73,7 +73,7 @@ pub struct Quick {
     pub set: Vec<String>,
 }
 
-/// One of the systems that are compared, on one scenario.
+/// One of the systems that are compared, on one scenario or on a pool of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
@@ -81,8 +81,13 @@ pub struct Variant {
     pub id: String,
     /// Its label in figures.
     pub label: String,
-    /// The scenario, by its id.
+    /// The scenario, by its id; or `scenarios`.
+    #[serde(default)]
     pub scenario: String,
+    /// A pool of scenarios: the run of seed s takes the one of number (s − 1) mod n, so that means and deviations are over
+    /// topologies and seeds. Flows differ between them, so all that can be told is of all flows together.
+    #[serde(default)]
+    pub scenarios: Vec<String>,
     /// Where its numbers come from.
     #[serde(default)]
     pub world: World,
@@ -123,6 +128,20 @@ pub struct Point {
 }
 
 impl Variant {
+    /// Its scenarios: one, or those of its pool.
+    pub fn scenario_ids(&self) -> Vec<&str> {
+        if self.scenarios.is_empty() {
+            vec![&self.scenario]
+        } else {
+            self.scenarios.iter().map(String::as_str).collect()
+        }
+    }
+
+    /// Whether it has a pool of scenarios.
+    pub const fn is_pooled(&self) -> bool {
+        !self.scenarios.is_empty()
+    }
+
     /// The variants that a sweep makes of this one; itself, without a sweep.
     fn expand(self) -> Vec<Self> {
         let Some(sweep) = &self.sweep else { return vec![self] };
@@ -408,6 +427,7 @@ impl Study {
         {
             return Err(fail(mistake));
         }
+        study.check_pools().map_err(fail)?;
         if study.id != id {
             return Err(fail(format!("the file calls itself {}", study.id)));
         }
@@ -415,6 +435,22 @@ impl Study {
             return Err(fail("needs at least one seed and one variant".into()));
         }
         Ok(study)
+    }
+
+    fn check_pools(&self) -> Result<(), String> {
+        let pooled = |id: &str| self.variants.iter().any(|v| v.id == id && v.is_pooled());
+        if let Some(variant) = self.variants.iter().find(|v| v.scenario.is_empty() != v.is_pooled()) {
+            return Err(format!("variant {}: give one of scenario and scenarios", variant.id));
+        }
+        let of_values = self.values().filter(|v| v.flow.is_some()).map(|v| &v.variant);
+        let of_published = self.published.iter().filter(|p| p.flow.is_some()).map(|p| &p.variant);
+        if let Some(id) = of_values.chain(of_published).find(|id| pooled(id)) {
+            return Err(format!("variant {id} has a pool of scenarios, and no flow is in all of them"));
+        }
+        if self.precision.is_some() && self.variants.iter().any(Variant::is_pooled) {
+            return Err("a precision is one of flows, and pools of scenarios have none in common".into());
+        }
+        Ok(())
     }
 
     fn read(text: &str) -> Result<Self, String> {

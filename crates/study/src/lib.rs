@@ -12,6 +12,7 @@ mod figure;
 pub mod html;
 mod language;
 mod library;
+mod measure;
 mod metric;
 mod outcome;
 mod quantity;
