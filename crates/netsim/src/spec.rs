@@ -149,6 +149,8 @@ pub struct FlowSpec {
     pub path: Vec<u32>,
     /// When it sends: from, until; in order, without overlap.
     pub active: Vec<(Instant, Instant)>,
+    /// The first of these begins later, by a time that each run draws evenly between zero and this.
+    pub start_jitter: Duration,
     /// What it sends.
     pub traffic: Traffic,
     /// Its access category, where the MAC knows any.

@@ -163,6 +163,7 @@ impl FlowTable {
             to: to.to_string(),
             traffic: rule.traffic,
             start: None,
+            start_jitter: None,
             stop: None,
             active: Vec::new(),
             via: None,

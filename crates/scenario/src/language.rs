@@ -111,6 +111,9 @@ pub struct Scenario {
     /// Links that lose what nothing else spoils.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossTable>,
+    /// How much later than they say flows start that have no `start_jitter` of their own: each run draws evenly between zero and this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_jitter: Option<Time>,
     /// Flows.
     #[serde(default)]
     pub flows: Vec<FlowTable>,

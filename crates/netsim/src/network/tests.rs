@@ -7,6 +7,7 @@ mod relay;
 mod round_trips;
 mod stepping;
 mod tfrc;
+mod traffic;
 
 use crate::*;
 use evenair_laws::backoff::{
@@ -100,6 +101,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
                 name: format!("{}", l + 1),
                 path: vec![2 * l, 2 * l + 1],
                 active: vec![(Instant::ZERO + Duration::from_millis(100) * u64::from(l + 1), Instant::NEVER)],
+                start_jitter: Duration::ZERO,
                 traffic: Traffic::Tcp(tcp(None)),
                 category: Category::BestEffort,
             })
@@ -316,6 +318,7 @@ fn chain(traffic: Traffic) -> NetworkSpec {
         name: "up".into(),
         path: vec![3, 2, 1, 0],
         active: vec![(Instant::ZERO, Instant::NEVER)],
+        start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         traffic,
     }];
@@ -349,6 +352,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         name: "f".into(),
         path: vec![0, 1],
         active: vec![(Instant::ZERO, Instant::NEVER)],
+        start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         traffic,
     }];
@@ -602,6 +606,7 @@ proptest! {
                 name: l.to_string(),
                 path: vec![2 * l, 2 * l + 1],
                 active: vec![(Instant::ZERO, Instant::NEVER)],
+                start_jitter: Duration::ZERO,
         category: Category::BestEffort,
                 traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
             })

@@ -12,7 +12,7 @@ use evenair_laws::window::WindowStart;
 use evenair_netsim::{FlowSpec, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, TfrcSpec, Traffic};
 use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
-use evenair_units::Bytes;
+use evenair_units::{Bytes, Duration};
 use evenair_wifi::BROADCAST;
 
 /// Headers of IP and UDP, and a report's four fields (RFC 5348 section 3.2.2), four bytes each.
@@ -31,6 +31,7 @@ impl Settings {
                 name: flow.id.clone(),
                 path,
                 active: flow.activity.stretches(),
+                start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
                 traffic: self.traffic(flow),
                 category: flow.category.unwrap_or_default(),
             });
