@@ -149,9 +149,10 @@ impl Resolved {
     /// DCF's mean back-off before a frame that nothing disturbs.
     fn mean_backoff(&self) -> Duration {
         match (self.network().mac, &self.settings().backoff) {
-            (MacSpec::Dcf { timing, .. }, &BackoffParams::Dcf(DcfParams { window_min: Some(window), .. })) => {
-                timing.slot.mul_f64(f64::from(window) / 2.0)
-            }
+            (
+                MacSpec::Dcf { timing, .. },
+                &BackoffParams::Dcf(DcfParams { window_min: Some(window), .. }),
+            ) => timing.slot.mul_f64(f64::from(window) / 2.0),
             _ => Duration::ZERO,
         }
     }

@@ -123,11 +123,8 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Quantity, to
     for variant in variants {
         let Some(point) = &variant.point else { continue };
         parameter = &point.parameter;
-        let names: Vec<Option<&str>> = if total {
-            vec![None]
-        } else {
-            variant.flow_names().into_iter().map(Some).collect()
-        };
+        let names: Vec<Option<&str>> =
+            if total { vec![None] } else { variant.flow_names().into_iter().map(Some).collect() };
         for flow in names {
             let Some(row) = outcome.row(&variant.id, flow, quantity) else { continue };
             let half = row.half_width.unwrap_or(0.0);
@@ -459,7 +456,8 @@ fn timeline(variants: &[&VariantOutcome]) -> Value {
         }
     }
     let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
-    let nodes: Vec<String> = variants.first().map(|v| v.scenario().network().nodes.clone()).unwrap_or_default();
+    let nodes: Vec<String> =
+        variants.first().map(|v| v.scenario().network().nodes.clone()).unwrap_or_default();
     json!({
         "data": {"values": rows},
         "facet": {"row": {"field": "system", "sort": order, "header": {"labelAngle": 0, "labelAnchor": "start", "labelOrient": "top"}}},

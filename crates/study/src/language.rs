@@ -49,6 +49,9 @@ pub struct Study {
     pub published: Vec<Published>,
     /// What is drawn.
     pub figures: Vec<Figure>,
+    /// Tables with a row per variant and a column per metric.
+    #[serde(default)]
+    pub tables: Vec<Summary>,
     /// The unit of rates in the utility gap [packets/s]; see the metric.
     #[serde(default = "one")]
     pub utility_unit: f64,
@@ -355,6 +358,19 @@ impl Figure {
     }
 }
 
+/// A table of the whole of each variant: a row per variant, a column per metric, means and standard deviations over seeds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Its headline.
+    pub title: String,
+    /// Which variants, in their order; all, if none are named.
+    #[serde(default)]
+    pub variants: Vec<String>,
+    /// Which metrics.
+    pub metrics: Vec<Metric>,
+}
+
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -411,6 +427,7 @@ impl Study {
             .map(|v| &v.variant)
             .chain(study.published.iter().map(|p| &p.variant))
             .chain(study.figures.iter().flat_map(|f| &f.variants))
+            .chain(study.tables.iter().flat_map(|t| &t.variants))
             .chain(&study.baseline);
         for variant in named {
             if !known(variant) {
@@ -474,7 +491,12 @@ impl Study {
         let of_published = self.published.iter().filter(|p| named(&p.variant)).map(Published::quantity);
         let of_figures =
             self.figures.iter().filter(|f| f.variants.is_empty() || f.variants.iter().any(named));
-        of_values.chain(of_published).chain(of_figures.map(Figure::quantity)).any(|q| q.needs_series())
+        let of_tables = self.tables.iter().filter(|t| t.variants.is_empty() || t.variants.iter().any(named));
+        of_values
+            .chain(of_published)
+            .chain(of_figures.map(Figure::quantity))
+            .chain(of_tables.flat_map(|t| t.metrics.iter().map(|&m| m.into())))
+            .any(|q: Quantity| q.needs_series())
     }
 
     /// The label of a variant or of a sweep.

@@ -49,7 +49,8 @@ impl Fair {
 
     /// A metric of all flows together.
     pub(crate) fn of_network(&self, metric: Metric, flows: &[FlowResult]) -> Option<f64> {
-        let over: Vec<f64> = flows.iter().zip(&self.rates_bps).map(|(f, fair)| f.goodput_bps / fair).collect();
+        let over: Vec<f64> =
+            flows.iter().zip(&self.rates_bps).map(|(f, fair)| f.goodput_bps / fair).collect();
         match metric {
             Metric::JainOverFair => evenair_topology::jain_index(&over),
             Metric::MinOverFair => over.into_iter().reduce(f64::min),

@@ -96,7 +96,7 @@ pub enum Metric {
     MinOverFair,
     /// The greatest r/o.
     MaxOverFair,
-    /// [Jam10]'s U/U_opt: `Σ r·l / Σ o·l`, l the hops of a flow over the air.
+    /// [Jam10]'s `U/U_opt`: `Σ r·l / Σ o·l`, l the hops of a flow over the air.
     Utilisation,
     /// The least of what a node gets over what is fair to it, all of its flows together; a flow is its end's that is not the
     /// gateway, the node at which the most flows end or begin.
@@ -252,7 +252,8 @@ impl Metric {
             | Self::Oscillation => OverFlows::Mean,
             Self::ConvergenceTime
             | Self::Silence
-            | Self::ResequencingDelayMax | Self::ResequencingBufferMax => OverFlows::Greatest,
+            | Self::ResequencingDelayMax
+            | Self::ResequencingBufferMax => OverFlows::Greatest,
             Self::Aggressiveness | Self::FixedPointAggressiveness => OverFlows::Spread,
             Self::Jain
             | Self::Fairness
@@ -285,10 +286,7 @@ impl Metric {
 
     /// Whether it is known from the scenario alone, without chance.
     pub(crate) const fn is_exact(self) -> bool {
-        matches!(
-            self,
-            Self::Optimum | Self::FixedPoint | Self::FixedPointAggressiveness | Self::FairRate
-        )
+        matches!(self, Self::Optimum | Self::FixedPoint | Self::FixedPointAggressiveness | Self::FairRate)
     }
 
     /// Whether it is made of the fair rates.
@@ -430,20 +428,8 @@ impl Subject<'_> {
             Metric::FairRate | Metric::OverFair => {
                 self.fair?.of_flow(quantity.metric, &self.run.flows, index)
             }
-            Metric::Fairness
-            | Metric::Jain
-            | Metric::JainOverFair
-            | Metric::MinOverFair
-            | Metric::MaxOverFair
-            | Metric::Utilisation
-            | Metric::WorstNode
-            | Metric::ConvergenceTime
-            | Metric::Oscillation
-            | Metric::Residual
-            | Metric::Eigenvalue
-            | Metric::LyapunovGrowth
-            | Metric::OffRest
-            | Metric::Experiment(_) => None,
+            // Of the network, or of a window of time.
+            _ => None,
         }
     }
 

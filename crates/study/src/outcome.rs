@@ -1,12 +1,12 @@
 //! What a study found.
 
 use crate::claim::{self, ClaimResult, Tally, Verdict};
-use crate::language::{Figure, Point, Published, Reference, Study, Value as Measured};
+use crate::language::{Figure, Point, Published, Reference, Study, Summary, Value as Measured};
 use crate::measure::Fair;
 use crate::metric::{Metric, Subject};
 use crate::quantity::Quantity;
 use crate::record::RunRecord;
-use crate::statistics::Estimate;
+use crate::statistics::{self, Estimate};
 use crate::sweep::{Case, Sweep};
 use crate::tables::csv::quoted;
 use evenair_scenario::{Objective, Optimum, Resolved};
@@ -87,6 +87,7 @@ fn quantities(study: &Study) -> Vec<Quantity> {
     quantities.extend(study.values().map(Measured::quantity));
     quantities.extend(study.figures.iter().filter(|f| f.metric.is_some()).map(Figure::quantity));
     quantities.extend(study.published.iter().map(Published::quantity));
+    quantities.extend(study.tables.iter().flat_map(|t| &t.metrics).map(|&m| Quantity::from(m)));
     quantities.sort_unstable();
     quantities.dedup();
     quantities
@@ -102,6 +103,17 @@ fn place(scenario: &Resolved, pooled: bool, told: &[Quantity]) -> Place {
         fair: told.iter().any(|q| q.metric.is_of_fair()).then(|| Fair::of(scenario)).flatten(),
         scenario: scenario.clone(),
     }
+}
+
+/// A cell of a summary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Mean over seeds.
+    pub mean: f64,
+    /// Standard deviation over seeds.
+    pub deviation: Option<f64>,
+    /// The paper's mean.
+    pub paper: Option<f64>,
 }
 
 /// What a study found: runs, table, claims.
@@ -185,9 +197,10 @@ impl Outcome {
         (wanted != self.runs_of_each()).then_some(wanted)
     }
 
-    /// Whether chance has a part in a variant's quantity.
+    /// Whether chance has a part in a variant's quantity, or which of a pool's scenarios it is.
     pub(crate) fn is_random(&self, variant: &str, quantity: Quantity) -> bool {
-        !quantity.metric.is_exact() && self.variants.iter().any(|v| v.id == variant && v.is_random)
+        let varies = |v: &VariantOutcome| v.places.len() > 1 || v.is_random && !quantity.metric.is_exact();
+        self.variants.iter().any(|v| v.id == variant && varies(v))
     }
 
     /// The quantity of a variant, one value per seed.
@@ -210,7 +223,12 @@ impl Outcome {
             }
             .take(quantity, flow)
         };
-        variant.runs.iter().zip(variant.places.iter().cycle()).map(|(run, place)| subject(run, place)).collect()
+        variant
+            .runs
+            .iter()
+            .zip(variant.places.iter().cycle())
+            .map(|(run, place)| subject(run, place))
+            .collect()
     }
 
     pub(crate) fn estimate(
@@ -255,8 +273,7 @@ impl Outcome {
         let mut rows = Vec::new();
         let quantities = quantities(&self.study);
         for variant in &self.variants {
-            let flows: Vec<Option<&str>> =
-                variant.flow_names().into_iter().map(Some).chain([None]).collect();
+            let flows: Vec<Option<&str>> = variant.flow_names().into_iter().map(Some).chain([None]).collect();
             for &quantity in &quantities {
                 for &flow in &flows {
                     let Some(estimate) = self.estimate(&variant.id, quantity, flow) else { continue };
@@ -301,7 +318,8 @@ impl Outcome {
     /// The scenario of each variant by the variant's id, all defaults written out; those of a pool are numbered from one.
     pub fn scenarios(&self) -> impl Iterator<Item = (String, &Resolved)> {
         self.variants.iter().flat_map(|v| {
-            let name = |k: usize| if v.places.len() == 1 { v.id.clone() } else { format!("{}.{}", v.id, k + 1) };
+            let name =
+                |k: usize| if v.places.len() == 1 { v.id.clone() } else { format!("{}.{}", v.id, k + 1) };
             v.places.iter().enumerate().map(move |(k, place)| (name(k), &place.scenario))
         })
     }
@@ -328,6 +346,24 @@ impl Outcome {
             .chain(&["blocked"])
             .map(|name| ((*name).to_string(), share(name)))
             .collect()
+    }
+
+    /// A table's rows: each variant's label and, per metric, its mean and standard deviation over seeds and the paper's mean.
+    pub fn summary(&self, table: &Summary) -> Vec<(String, Vec<Option<Cell>>)> {
+        let named = |v: &&VariantOutcome| {
+            let id = |id: &String| *id == v.id || v.point.as_ref().is_some_and(|p| p.curve == *id);
+            table.variants.is_empty() || table.variants.iter().any(id)
+        };
+        let cell = |variant: &str, metric: Metric| {
+            let samples = self.samples(variant, metric, None)?;
+            let mean = self.estimate(variant, metric, None)?.mean;
+            let deviation = statistics::deviation(&samples).map(|(deviation, _)| deviation);
+            Some(Cell { mean, deviation, paper: self.row(variant, None, metric).and_then(|row| row.paper) })
+        };
+        let row = |v: &VariantOutcome| {
+            (self.label(&v.id), table.metrics.iter().map(|&metric| cell(&v.id, metric)).collect())
+        };
+        self.variants.iter().filter(named).map(row).collect()
     }
 
     /// The row of one variant, one flow or all of them, and one quantity.

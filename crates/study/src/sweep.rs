@@ -145,8 +145,12 @@ impl Sweep {
 
     /// Runs of one scenario with several seeds.
     pub fn of_scenario(scenario: Resolved, seeds: u32, options: Options) -> Self {
-        let cases =
-            vec![Case { variant: "run".into(), scenarios: vec![scenario], world: World::Packets, every_series: false }];
+        let cases = vec![Case {
+            variant: "run".into(),
+            scenarios: vec![scenario],
+            world: World::Packets,
+            every_series: false,
+        }];
         Self { cases, seeds, precision: None, options, timeline: false }
     }
 
@@ -294,7 +298,8 @@ impl Sweep {
                     if stop.load(Ordering::Relaxed) {
                         return None;
                     }
-                    let record = RunRecord::run(self.cases[0].scenario(seed), self.seed(0, seed), self.options);
+                    let record =
+                        RunRecord::run(self.cases[0].scenario(seed), self.seed(0, seed), self.options);
                     progress.finished_one();
                     Some(record)
                 })
@@ -334,7 +339,8 @@ impl Sweep {
 
     fn key(&self, case: usize, seed: u64) -> String {
         let world = self.cases[case].world;
-        let made_by = (self.cases[case].scenario(seed), world, self.seed(case, seed), self.options_for(case, seed));
+        let made_by =
+            (self.cases[case].scenario(seed), world, self.seed(case, seed), self.options_for(case, seed));
         let written = serde_json::to_string(&made_by).expect("a scenario is plain data");
         let hash = Sha256::new().chain_update(program_hash()).chain_update(written).finalize();
         format!("{hash:x}")[..24].to_string()

@@ -73,9 +73,7 @@ impl World {
         }
         match self {
             Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
-            Self::FairShares => {
-                Ok(of_optimum(scenario, &scenario.fair_shares().map_err(|e| e.to_string())?))
-            }
+            Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares().map_err(|e| e.to_string())?)),
             Self::Sawtooth => sawtooth::run(scenario, options),
             Self::Experiment(experiment) => experiment.run(scenario, seed),
             _ => Ok(RunRecord::run(scenario, seed, options)),

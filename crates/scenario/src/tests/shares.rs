@@ -72,12 +72,10 @@ fn fair_rates_are_the_thesiss() {
     // Half of the acknowledgements cost half of their time and half of their back-off.
     let delayed = fair_kbps(&mesh(&chain(2), up, &["tcp.delayed_ack=\"100 ms\""]));
     assert!((delayed[0] - 11_680.0 / (14.596 - 1.458 / 2.0)).abs() < 1e-3, "{delayed:?}");
-    // UDP of 1500 bytes: 13.138 ms and no acknowledgement. A flow that wants less leaves the rest to the others.
+    // UDP of 1500 bytes: 13.138 ms and no acknowledgement.
     let udp = "pattern = \"from-gateway\", traffic = \"cbr\", rate = \"800 kbps\", size = \"1500 bytes\"";
     let rates = fair_kbps(&mesh(&chain(4), udp, &[]));
     assert!((rates[2] - 12_000.0 / 13.138 / 6.0).abs() < 0.05, "{rates:?}");
-    let modest = fair_kbps(&mesh(&chain(4), udp, &["flows.3.rate=\"50 kbps\""]));
-    assert!((modest[2] - 50.0).abs() < 1e-6 && (modest[0] - (12_000.0 / 13.138 - 150.0) / 3.0).abs() < 0.05, "{modest:?}");
 }
 
 #[test]
