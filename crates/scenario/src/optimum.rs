@@ -369,6 +369,11 @@ fn groups(theory: &Theory, region: Region) -> Result<Vec<Vec<u32>>, Failure> {
     Ok(groups)
 }
 
+/// Max-min fair rates over the collision domains \[packets/s\].
+pub(crate) fn over_domains(theory: Theory) -> Result<Vec<f64>, Failure> {
+    Ok(max_min_of(theory, Region::CollisionDomains, Vec::new())?.rates_pps)
+}
+
 fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<Optimum, Failure> {
     let demands = theory.demands();
     let Fair { rates, proof, .. } = if region == Region::Exact {
