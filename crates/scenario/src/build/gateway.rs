@@ -124,7 +124,7 @@ impl Resolved {
         classes: &[GatewayClass],
         of_flow: &[Option<u32>],
     ) -> Result<Vec<(Instant, Shares)>, Mistake> {
-        let theory = self.theory().map_err(|failure| Mistake::at(key, failure.to_string()))?;
+        let theory = self.theory_with_backoff().map_err(|failure| Mistake::at(key, failure.to_string()))?;
         let flows = &self.network.flows;
         let ends = flows.iter().flat_map(|flow| &flow.active).flat_map(|&(from, until)| [from, until]);
         let mut instants: Vec<Instant> = ends.filter(|at| !at.is_never()).chain([Instant::ZERO]).collect();
