@@ -20,7 +20,7 @@ mod trace;
 
 pub use measure::{
     FlowResult, FlowSeries, LinkResult, LinkSeries, Packets, ProbeResult, ResequencingResult, RunResult,
-    Series,
+    Series, WebResult,
 };
 pub use network::{Emerged, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
@@ -29,8 +29,8 @@ pub use queue::{
     TokenBucket,
 };
 pub use spec::{
-    Direction, FlowSpec, GatewayClass, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern,
-    ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit, TcpSpec,
-    TfrcSpec, Traffic, Wire,
+    Arrivals, Direction, FlowSpec, GatewayClass, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec,
+    Pattern, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit,
+    TcpSpec, TfrcSpec, Traffic, WebConnection, WebSpec, Wire,
 };
 pub use trace::{FrameSink, Sent};
