@@ -22,7 +22,7 @@ pub(crate) use forwarding::{Forwarding, Hop, Passed};
 pub(crate) use trace::Traced;
 
 use crate::packet::{Body, Packet, Way};
-use crate::queue::{Buffer, Discipline, Queued, Service, TransmitQueue};
+use crate::queue::{Buffer, Queued, Service, TransmitQueue};
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_laws::backoff::Volume;
@@ -303,23 +303,23 @@ impl<T: Copy> Core<T> {
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
             queue.dropped.by_law += 1;
+            queue.refuse(self.now, &arrival);
             self.lose(id);
             return;
         }
         let buffer = &mut self.buffers[queue.buffer as usize];
         if buffer.waiting >= buffer.limit && matches!(queue.service, Service::Packet(..)) {
             queue.dropped.queue_full += 1;
-            let Some(evicted) = queue.discipline.evict() else {
+            let Some(evicted) = queue.evict(self.now) else {
+                queue.refuse(self.now, &arrival);
                 self.lose(id);
                 return;
             };
             queue.given_up.add(evicted.size.into());
-            queue.arrived.add(arrival.size.into());
-            queue.discipline.enqueue(self.now, arrival);
+            queue.accept(self.now, arrival);
             return self.give_up(evicted.packet); // its place in the buffer is the arrival's
         }
-        queue.arrived.add(arrival.size.into());
-        queue.discipline.enqueue(self.now, arrival);
+        queue.accept(self.now, arrival);
         buffer.waiting += 1;
         self.serve(by);
     }

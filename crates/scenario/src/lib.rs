@@ -31,9 +31,9 @@ pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable, Generate,
     GeneratedFlows, HoldingLaw, InterferenceRule, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable,
-    NodeTable, OptimalCsmaKeys, PreambleKind, Preset, ProbesTable, PropagationName, QueueKind, QueueTable,
-    RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, SignalTable, TcpTable,
-    TrafficKind, WeakSignals, Window, WireQueue, WireTable,
+    NodeQueuesTable, NodeTable, OptimalCsmaKeys, PreambleKind, Preset, ProbesTable, PropagationName,
+    QueueKind, QueueTable, RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario,
+    SignalTable, TcpTable, TrafficKind, WeakSignals, Window, WireQueue, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};

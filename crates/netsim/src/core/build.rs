@@ -64,7 +64,8 @@ impl<T: Copy> Core<T> {
         let air = air(spec, seed, &queues);
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
-        let mut buffers = vec![room(spec.queue.limit_packets); spec.nodes.len()];
+        let nodes = 0..spec.nodes.len() as u32;
+        let mut buffers: Vec<Buffer> = nodes.map(|node| room(spec.queue_of(node).limit_packets)).collect();
         for wire in wires.values() {
             queues.push(wire_queue(spec, seed, wire, full, buffers.len() as u32));
             buffers.push(room(wire.queue.limit_packets));
@@ -154,7 +155,7 @@ fn transmit_queue(
     seed: u64,
     (node, scope): Key,
     carries: Carries,
-    full: QueueRole,
+    full: Bytes,
     rate: Rate,
 ) -> TransmitQueue {
     let node_name = &spec.nodes[node as usize];
@@ -176,7 +177,7 @@ fn transmit_queue(
     };
     let mut queue = TransmitQueue {
         law: Some(BackoffHost::new(spec.backoff.begin(&role))),
-        ..bare_queue(&spec.queue, full, seed, name, rate)
+        ..bare_queue(spec.queue_of(node), full, seed, name, rate)
     };
     (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);
     queue.ask_law();
@@ -198,7 +199,7 @@ fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacke
     }
 }
 
-fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
+fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: Bytes, buffer: u32) -> TransmitQueue {
     let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
     let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
@@ -215,13 +216,14 @@ fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffe
 }
 
 /// The parts of a queue that do not depend on its outlet.
-fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate: Rate) -> TransmitQueue {
+fn bare_queue(parts: &QueueSpec, full: Bytes, seed: u64, name: String, rate: Rate) -> TransmitQueue {
+    let role = QueueRole { full_packet: full, rate };
     TransmitQueue {
         service: Service::Nothing,
-        discipline: parts.discipline.begin(&full),
+        discipline: parts.discipline.begin(&role),
         outlet: Outlet::Air,
         buffer: 0,
-        marking: parts.marking.as_ref().map(|marking| marking.begin(&full)),
+        marking: parts.marking.as_ref().map(|marking| marking.begin(&role)),
         law_drops: None,
         dummy: None,
         arrived: Volume::default(),
@@ -238,9 +240,9 @@ fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate:
 }
 
 /// The largest packet of the network's own; an Ethernet's, where there is none.
-fn full_packet(spec: &NetworkSpec) -> QueueRole {
+fn full_packet(spec: &NetworkSpec) -> Bytes {
     let size = |flow: &FlowSpec| flow.traffic.size();
-    QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
+    spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500))
 }
 
 fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {

@@ -31,6 +31,9 @@ pub trait Discipline {
         Probability::ZERO
     }
 
+    /// This arrival was refused, by whatever said so, or for want of room.
+    fn refused(&mut self, _now: Instant, _arrival: &Queued) {}
+
     /// A packet comes in.
     fn enqueue(&mut self, now: Instant, arrival: Queued);
 
@@ -44,7 +47,7 @@ pub trait Discipline {
     }
 
     /// Gives up a packet for the sake of one that finds the buffer full; if none, the arrival is refused.
-    fn evict(&mut self) -> Option<Queued> {
+    fn evict(&mut self, _now: Instant) -> Option<Queued> {
         None
     }
 
@@ -105,6 +108,14 @@ impl Discipline for AnyDiscipline {
         }
     }
 
+    fn refused(&mut self, now: Instant, arrival: &Queued) {
+        match self {
+            Self::Fifo(_) => (),
+            Self::Fair(fair) => fair.refused(now, arrival),
+            Self::Own(own) => own.0.refused(now, arrival),
+        }
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, arrival: Queued) {
         match self {
@@ -131,11 +142,11 @@ impl Discipline for AnyDiscipline {
         }
     }
 
-    fn evict(&mut self) -> Option<Queued> {
+    fn evict(&mut self, now: Instant) -> Option<Queued> {
         match self {
-            Self::Fifo(fifo) => fifo.evict(),
-            Self::Fair(fair) => fair.evict(),
-            Self::Own(own) => own.0.evict(),
+            Self::Fifo(fifo) => fifo.evict(now),
+            Self::Fair(fair) => fair.evict(now),
+            Self::Own(own) => own.0.evict(now),
         }
     }
 
