@@ -2,6 +2,7 @@
 
 mod laws;
 mod limits;
+mod shares;
 
 use super::*;
 use evenair_laws::backoff::BackoffParams;
@@ -128,6 +129,23 @@ fn overrides_reach_inline_entries_too() {
         Activity::Since { start: "3 s".parse().unwrap(), stop: None }
     );
     assert!(matches!(scenario.settings.backoff, BackoffParams::Dcf(_)));
+}
+
+#[test]
+fn starts_spread_by_chance() {
+    let two = format!("start_jitter = \"10 s\"\n{TWO}[[flows]]\nid = \"2\"\nfrom = \"b\"\nto = \"a\"\n");
+    let jitters = |text: &str| {
+        let scenario = parse(text).unwrap();
+        assert_eq!(scenario.written_out().resolve().unwrap(), scenario, "it reads back as the same");
+        let of = |flow: &evenair_netsim::FlowSpec| {
+            (flow.active[0].0.as_secs_f64(), flow.start_jitter.as_secs_f64())
+        };
+        scenario.network().flows.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(jitters(&two), [(0.0, 10.0), (0.0, 10.0)]);
+    let none = format!("{two}start_jitter = \"0 s\"\n");
+    assert_eq!(jitters(&none), [(0.0, 10.0), (0.1, 0.0)], "a flow's own says more");
+    assert!(message(&format!("{two}stop = \"9 s\"\n")).contains("flows[1].start_jitter"));
 }
 
 #[test]

@@ -128,7 +128,7 @@ impl Flow {
             run: 0,
             is_active: false,
             datagram_due: Instant::NEVER,
-            active: spec.active.iter().copied().collect(),
+            active: stretches(spec, seed),
             stream: Stream::named(seed, &spec.name, "traffic"),
             hops,
             connections: Vec::new(),
@@ -246,6 +246,16 @@ impl Flow {
             ..FlowView::default()
         }
     }
+}
+
+/// When a flow is active in this run.
+fn stretches(spec: &FlowSpec, seed: u64) -> VecDeque<(Instant, Instant)> {
+    let mut active: VecDeque<(Instant, Instant)> = spec.active.iter().copied().collect();
+    if let Some((from, until)) = active.front_mut().filter(|_| !spec.start_jitter.is_zero()) {
+        *from += spec.start_jitter.mul_f64(Stream::named(seed, &spec.name, "start").unit());
+        debug_assert!(from <= until, "a flow that stops before it starts");
+    }
+    active
 }
 
 #[derive(Clone, Debug)]

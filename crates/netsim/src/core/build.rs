@@ -1,5 +1,6 @@
 //! From a specification to a network at its start.
 
+use super::shaping::Within;
 use super::{Core, Forwarding, Passage};
 use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
@@ -74,16 +75,18 @@ impl<T: Copy> Core<T> {
             Some(&queue) => (queue, to, wires[&(from, to)].rate),
             None => (index[&(from, scope(spec, category, to))], to, rate(from, to)),
         };
+        let within = Within::build(spec, seed, full, &mut queues, &mut buffers);
         let mut hops = Forwarding::default();
-        let flow_hops = |flow: &FlowSpec| {
+        let flow_hops = |(index, flow): (usize, &FlowSpec)| {
             let replies = !flow.path.contains(&BROADCAST);
             let there = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1]));
             let back = flow.path.windows(2).rev().filter(|_| replies);
-            let forward = hops.add_chain(there);
-            let backward = hops.add_chain(back.map(|w| hop(flow.category, w[1], w[0])));
+            let back = back.map(|w| hop(flow.category, w[1], w[0]));
+            let forward = hops.add_chain(within.there(spec, index, there.collect()));
+            let backward = hops.add_chain(within.back(spec, index, back.collect()));
             FlowHops { forward, backward }
         };
-        let flows = spec.flows.iter().map(flow_hops).collect();
+        let flows = spec.flows.iter().enumerate().map(flow_hops).collect();
         for path in &spec.routes {
             let back: Vec<u32> = path.iter().rev().copied().collect();
             for path in [path, &back] {
@@ -105,6 +108,7 @@ impl<T: Copy> Core<T> {
             between_layers: VecDeque::new(),
             layer_delay: spec.link_layer_delay,
             rounds: Vec::new(),
+            shapers: within.hosts,
             culled: Vec::new(),
             trace: None,
         };
@@ -155,7 +159,7 @@ fn transmit_queue(
     seed: u64,
     (node, scope): Key,
     carries: Carries,
-    full: Bytes,
+    full: QueueRole,
     rate: Rate,
 ) -> TransmitQueue {
     let node_name = &spec.nodes[node as usize];
@@ -199,7 +203,7 @@ fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacke
     }
 }
 
-fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: Bytes, buffer: u32) -> TransmitQueue {
+fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
     let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
     let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
@@ -216,8 +220,14 @@ fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: Bytes, buffer: u
 }
 
 /// The parts of a queue that do not depend on its outlet.
-fn bare_queue(parts: &QueueSpec, full: Bytes, seed: u64, name: String, rate: Rate) -> TransmitQueue {
-    let role = QueueRole { full_packet: full, rate };
+pub(super) fn bare_queue(
+    parts: &QueueSpec,
+    full: QueueRole,
+    seed: u64,
+    name: String,
+    rate: Rate,
+) -> TransmitQueue {
+    let role = QueueRole { rate, ..full };
     TransmitQueue {
         service: Service::Nothing,
         discipline: parts.discipline.begin(&role),
@@ -239,10 +249,11 @@ fn bare_queue(parts: &QueueSpec, full: Bytes, seed: u64, name: String, rate: Rat
     }
 }
 
-/// The largest packet of the network's own; an Ethernet's, where there is none.
-fn full_packet(spec: &NetworkSpec) -> Bytes {
+/// The largest packet of the network's own, at its rate; an Ethernet's, where there is none.
+fn full_packet(spec: &NetworkSpec) -> QueueRole {
     let size = |flow: &FlowSpec| flow.traffic.size();
-    spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500))
+    let full_packet = spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500));
+    QueueRole { full_packet, rate: spec.data_rate }
 }
 
 fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {

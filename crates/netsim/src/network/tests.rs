@@ -7,6 +7,7 @@ mod relay;
 mod round_trips;
 mod stepping;
 mod tfrc;
+mod traffic;
 
 use crate::*;
 use evenair_laws::backoff::{
@@ -96,11 +97,14 @@ fn four_links(ns2: bool) -> NetworkSpec {
         node_queues: Vec::new(),
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
         routes: Vec::new(),
+        gateway: None,
+        source_limits: Vec::new(),
         flows: (0..4)
             .map(|l| FlowSpec {
                 name: format!("{}", l + 1),
                 path: vec![2 * l, 2 * l + 1],
                 active: vec![(Instant::ZERO + Duration::from_millis(100) * u64::from(l + 1), Instant::NEVER)],
+                start_jitter: Duration::ZERO,
                 traffic: Traffic::Tcp(tcp(None)),
                 category: Category::BestEffort,
             })
@@ -317,6 +321,7 @@ fn chain(traffic: Traffic) -> NetworkSpec {
         name: "up".into(),
         path: vec![3, 2, 1, 0],
         active: vec![(Instant::ZERO, Instant::NEVER)],
+        start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         traffic,
     }];
@@ -350,6 +355,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         name: "f".into(),
         path: vec![0, 1],
         active: vec![(Instant::ZERO, Instant::NEVER)],
+        start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         traffic,
     }];
@@ -603,6 +609,7 @@ proptest! {
                 name: l.to_string(),
                 path: vec![2 * l, 2 * l + 1],
                 active: vec![(Instant::ZERO, Instant::NEVER)],
+                start_jitter: Duration::ZERO,
         category: Category::BestEffort,
                 traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
             })

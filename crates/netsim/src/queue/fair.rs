@@ -147,8 +147,8 @@ impl Discipline for Fair {
         line.marking.as_mut().map_or(Probability::ZERO, |marking| marking.on_arrival(now, &view))
     }
 
-    fn refused(&mut self, now: Instant, arrival: &Queued) {
-        let index = self.line_of(arrival.flow);
+    fn refused(&mut self, arrival: &Queued) {
+        let (now, index) = (arrival.enqueued, self.line_of(arrival.flow));
         self.lines[index as usize].tell(arrival, |law, view| law.after_arrival(now, view, false));
     }
 
@@ -204,10 +204,10 @@ impl Discipline for Fair {
         }
     }
 
-    fn evict(&mut self, now: Instant) -> Option<Queued> {
+    fn evict(&mut self, arrival: &Queued) -> Option<Queued> {
         let longest = self.lines.iter_mut().rev().max_by_key(|line| line.bytes)?;
         let evicted = longest.pop()?;
-        longest.tell(&evicted, |law, view| law.on_removal(now, view));
+        longest.tell(&evicted, |law, view| law.on_removal(arrival.enqueued, view));
         self.left(&evicted);
         Some(evicted)
     }

@@ -21,9 +21,13 @@ pub struct FlowTable {
     /// What it sends.
     #[serde(default)]
     pub traffic: TrafficKind,
-    /// When it starts; by default a tenth of a second after the flow before it.
+    /// When it starts; by default a tenth of a second after the flow before it, or at once, if `start_jitter` spreads the flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Time>,
+    /// It starts later than it says by a time that each run draws evenly between zero and this: flows come up in another order with each
+    /// seed. What `start_jitter` says of all flows, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_jitter: Option<Time>,
     /// When it stops; never, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,

@@ -26,6 +26,9 @@ pub struct ResolvedFlow {
     /// When it is active.
     #[serde(flatten)]
     pub activity: Activity,
+    /// It starts later by a time that each run draws evenly between zero and this, if it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_jitter: Option<Time>,
     /// The nodes between its ends, where they are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Vec<String>>,
@@ -151,7 +154,7 @@ type Wrong = (&'static str, String);
 
 impl FlowTable {
     /// `index` is its place among the flows.
-    pub(crate) fn resolve(self, index: usize, ideal: bool) -> Result<ResolvedFlow, Wrong> {
+    pub(crate) fn resolve(mut self, index: usize, ideal: bool) -> Result<ResolvedFlow, Wrong> {
         let sends = self.sends()?;
         if let Some(weight) = self.weight.filter(|w| !(*w > 0.0 && w.is_finite())) {
             return Err(("weight", format!("{weight} must be above 0")));
@@ -159,10 +162,23 @@ impl FlowTable {
         if self.to == "*" && (ideal || matches!(self.traffic, TrafficKind::Tcp | TrafficKind::Tfrc)) {
             return Err(("to", "a broadcast needs datagrams and an 802.11 MAC".into()));
         }
+        self.start_jitter = self.start_jitter.filter(|jitter| !jitter.0.is_zero());
         let activity = self.activity(index)?;
         let connections = self.complete_connections()?;
-        let Self { id, from, to, via, resequence, category, weight, .. } = self;
-        Ok(ResolvedFlow { id, from, to, sends, activity, via, connections, resequence, category, weight })
+        let Self { id, from, to, start_jitter, via, resequence, category, weight, .. } = self;
+        Ok(ResolvedFlow {
+            id,
+            from,
+            to,
+            sends,
+            activity,
+            start_jitter,
+            via,
+            connections,
+            resequence,
+            category,
+            weight,
+        })
     }
 
     fn complete_connections(&self) -> Result<Option<ConnectionParams>, Wrong> {
@@ -284,7 +300,8 @@ impl FlowTable {
             return Err(("active", "says when the flow starts and stops; leave start and stop out".into()));
         }
         let (key, activity) = if self.active.is_empty() {
-            let start = self.start.unwrap_or(Time(Duration::from_millis(100) * index as u64));
+            let apart = if self.start_jitter.is_some() { 0 } else { index as u64 };
+            let start = self.start.unwrap_or(Time(Duration::from_millis(100) * apart));
             ("stop", Activity::Since { start, stop: self.stop })
         } else {
             ("active", Activity::Stretches { active: self.active.clone() })
@@ -293,6 +310,11 @@ impl FlowTable {
         let order: Vec<Instant> = stretches.iter().flat_map(|&(from, to)| [from, to]).collect();
         if !order.is_sorted() || stretches.iter().any(|(from, to)| from == to) {
             return Err((key, "a stretch must end after it begins, and before the next begins".into()));
+        }
+        let jitter = self.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0);
+        if stretches.first().is_some_and(|&(from, to)| from + jitter > to) {
+            let why = "is longer than the flow's first stretch of activity, which it shortens";
+            return Err(("start_jitter", why.into()));
         }
         Ok(activity)
     }

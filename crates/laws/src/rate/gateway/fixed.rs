@@ -1,0 +1,120 @@
+//! Rates as they were configured.
+//!
+//! # Law
+//! `C`, for all together, or shared by weight: `b_i = C·w_i/Σw`; or each `b_i` as it stands.
+//!
+//! # Source
+//! [Jam10] section 6.2.3 (J9): static limits, for all or for each flow, computed off-line.
+//!
+//! # Symbols
+//! `C` → [`FixedRateParams::rate`]; `w_i` → [`ClassRole::weight`](super::ClassRole::weight); `b_i` →
+//! [`FixedRateParams::rates`] \[bit/s\].
+//!
+//! # Signals
+//! None.
+//!
+//! # Deviations
+//! None.
+//!
+//! # Example
+//! ```
+//! use evenair_laws::Parameters;
+//! use evenair_laws::rate::gateway::{ClassRole, FixedRateParams, GatewayLaw, GatewayRole};
+//! use evenair_units::Rate;
+//! let classes = [1.0, 3.0].map(|weight| ClassRole { weight, ..ClassRole::default() });
+//! let params = FixedRateParams { rate: Some(Rate::from_kbps(400)), shared: true, ..FixedRateParams::default() };
+//! let law = params.begin(&GatewayRole { classes: classes.into() });
+//! assert_eq!(law.at_start().each, [Rate::from_kbps(100), Rate::from_kbps(300)]);
+//! ```
+
+use super::{Allocation, Decision, GatewayLaw, GatewayRole, GatewayView, Reason, Step, rate};
+use crate::{BadParameter, Parameters, check};
+use alloc::vec::Vec;
+use evenair_units::{Duration, Rate};
+
+/// Parameters of the law.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct FixedRateParams {
+    /// For all classes together; no limit, where neither this nor `rates` is given.
+    pub rate: Option<Rate>,
+    /// Whether each class has a bucket of its own, with its share by weight.
+    pub shared: bool,
+    /// The classes' own, in their order, in the place of `rate`.
+    pub rates: Vec<Rate>,
+}
+
+impl Parameters for FixedRateParams {
+    type Surroundings = ();
+    type Place = GatewayRole;
+    type Law = FixedRate;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        let count = self.rates.len() as f64;
+        check("rates", count, self.rates.is_empty() || self.rate.is_none(), "not beside \"rate\"")?;
+        let zero = self.rates.iter().chain(&self.rate).any(|rate| rate.as_bps() == 0);
+        check("rate", 0.0, !zero, "above 0")?;
+        Ok(self)
+    }
+
+    fn begin(&self, role: &GatewayRole) -> FixedRate {
+        let (mut total, mut each) = (self.rate, self.rates.clone());
+        if let Some(capacity) = self.rate.filter(|_| self.shared) {
+            let weights: f64 = role.classes.iter().map(|class| class.weight).sum();
+            let share = |weight: f64| rate(capacity.as_bps() as f64 * weight / weights);
+            each = role.classes.iter().map(|class| share(class.weight)).collect();
+            total = None;
+        }
+        FixedRate { total, each }
+    }
+}
+
+/// The law's state at one gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FixedRate {
+    total: Option<Rate>,
+    each: Vec<Rate>,
+}
+
+impl GatewayLaw for FixedRate {
+    /// There is nothing to look at; the host asks now and then all the same.
+    fn interval(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    fn at_start(&self) -> Allocation {
+        Allocation { total: self.total, each: self.each.clone(), decision: Decision::default() }
+    }
+
+    fn on_epoch(&mut self, _: &GatewayView<'_>) -> Allocation {
+        let decision = Decision { step: Step::Hold, reason: Reason::Configured, class: None };
+        Allocation { decision, ..self.at_start() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate::gateway::ClassRole;
+    use evenair_units::Instant;
+
+    #[test]
+    fn each_has_its_own_or_all_have_one() {
+        let role = GatewayRole { classes: [ClassRole::default(); 2].into() };
+        let rates: Vec<_> = [60, 40].map(Rate::from_kbps).into();
+        let mut law = FixedRateParams { rates: rates.clone(), ..FixedRateParams::default() }.begin(&role);
+        assert_eq!((law.at_start().total, law.at_start().each), (None, rates));
+        let capacity = Some(Rate::from_kbps(320));
+        law = FixedRateParams { rate: capacity, ..FixedRateParams::default() }.begin(&role);
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::ZERO, classes: &[] };
+        assert_eq!((law.on_epoch(&view).total, law.on_epoch(&view).each.len()), (capacity, 0));
+        let none = FixedRateParams { rate: capacity, shared: true, ..FixedRateParams::default() };
+        assert_eq!(none.begin(&GatewayRole::default()).at_start().each.len(), 0);
+    }
+}

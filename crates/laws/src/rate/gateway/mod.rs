@@ -1,0 +1,221 @@
+//! Laws of a mesh gateway: how much of the network's capacity its subscribers may use, and which of them how much.
+//!
+//! The gateway shapes what passes it, one token bucket for all or one for each class; a class is what one subscriber sends
+//! (up) or receives (down). Once an epoch the law is told what these queues counted, and sets the buckets' rates. It sees
+//! nothing else: no relay, no loss in the air, no topology, except what the operator configures ([`ClassRole::link_rate`]).
+
+pub mod bounds;
+pub mod fixed;
+pub mod pfrc;
+mod search;
+
+pub use bounds::CapacityBounds;
+pub use fixed::{FixedRate, FixedRateParams};
+pub use pfrc::{Pfrc, PfrcParams};
+pub use search::{OnChange, SearchMethod};
+
+use crate::backoff::Volume;
+use crate::family::family;
+use alloc::vec::Vec;
+use core::fmt;
+use evenair_units::{Duration, Instant, Rate};
+
+/// What the gateway's own queue counted of one class during an epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassView {
+    /// What came to the queue, dropped or not.
+    pub arrived: Volume,
+    /// What left it.
+    pub served: Volume,
+    /// What it gave up.
+    pub dropped: Volume,
+    /// What waits now.
+    pub backlog: Volume,
+    /// How many packets had to wait for tokens, of their class or of all ("overlimits" on Linux).
+    pub held: u64,
+}
+
+impl ClassView {
+    /// Whether there was anything of the class at all.
+    pub const fn is_seen(&self) -> bool {
+        self.arrived.packets > 0 || self.served.packets > 0 || self.backlog.packets > 0
+    }
+}
+
+/// What a law sees after an epoch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GatewayView<'a> {
+    /// When.
+    pub now: Instant,
+    /// The time since the law ran last, or since it began.
+    pub interval: Duration,
+    /// The classes, in the order of their roles.
+    pub classes: &'a [ClassView],
+}
+
+impl GatewayView<'_> {
+    /// What was served of a class per time \[bit/s\]; nothing in no time.
+    pub(crate) fn rate(&self, class: usize) -> f64 {
+        let seconds = self.interval.as_secs_f64();
+        let bytes = self.classes.get(class).map_or(0, |seen| seen.served.bytes);
+        if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
+    }
+}
+
+/// Which way a class's data goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Direction {
+    /// To the gateway.
+    #[default]
+    Up,
+    /// From it.
+    Down,
+}
+
+/// A class, as the operator configures it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassRole {
+    /// Its weight; above zero.
+    pub weight: f64,
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// What the gateway's own link on the class's way carries, net of the MAC's overhead at full packets, where it is known.
+    pub link_rate: Option<Rate>,
+}
+
+impl Default for ClassRole {
+    fn default() -> Self {
+        Self { weight: 1.0, direction: Direction::Up, link_rate: None }
+    }
+}
+
+/// The gateway that a law's state is made for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatewayRole {
+    /// Its classes.
+    pub classes: Vec<ClassRole>,
+}
+
+/// The buckets' rates until the next epoch ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Allocation {
+    /// Of the one bucket; none where there is none.
+    pub total: Option<Rate>,
+    /// Of each class's own bucket, in the order of the roles; empty where they have none. Classes that are not active have
+    /// the share that they would begin with: the active ones' shares alone make up the estimate of the capacity.
+    pub each: Vec<Rate>,
+    /// What led to it.
+    pub decision: Decision,
+}
+
+/// What a law decided, for the gateway's log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Decision {
+    /// What it does.
+    pub step: Step,
+    /// Why.
+    pub reason: Reason,
+    /// Because of which class, if it is one.
+    pub class: Option<u32>,
+}
+
+/// What a law does with the capacity that it allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Step {
+    /// It begins, or begins again.
+    #[default]
+    Start,
+    /// It allows more.
+    Increase,
+    /// It allows less.
+    Decrease,
+    /// It waits.
+    Hold,
+}
+
+/// Why a law does so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Reason {
+    /// As configured, or nothing has been seen yet.
+    #[default]
+    Configured,
+    /// Every class got what it was given, or wanted no more.
+    Satisfied,
+    /// A class got less than it was given.
+    Starved,
+    /// A class came.
+    Joined,
+    /// A class went.
+    Left,
+    /// There was nothing to see.
+    Idle,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let step = match self.step {
+            Step::Start => "start",
+            Step::Increase => "increase",
+            Step::Decrease => "decrease",
+            Step::Hold => "hold",
+        };
+        let reason = match self.reason {
+            Reason::Configured => "configured",
+            Reason::Satisfied => "satisfied",
+            Reason::Starved => "starved",
+            Reason::Joined => "joined",
+            Reason::Left => "left",
+            Reason::Idle => "idle",
+        };
+        write!(f, "{step}: {reason}")?;
+        self.class.map_or(Ok(()), |class| write!(f, " (class {class})"))
+    }
+}
+
+/// A law of a gateway.
+pub trait GatewayLaw {
+    /// The law of a user's own is put in its place; built-in laws are made for theirs.
+    fn begin(&mut self, _role: &GatewayRole) {}
+    /// An epoch: how often the law runs.
+    fn interval(&self) -> Duration;
+    /// The rates of the first epoch.
+    fn at_start(&self) -> Allocation;
+    /// The classes after one more epoch; gives the rates of the next.
+    fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation;
+}
+
+family! {
+    /// Which law of the gateway, with its parameters.
+    parameters GatewayParams,
+    /// A law's state at a gateway.
+    state AnyGateway: GatewayLaw,
+    /// A gateway's law of a user's own.
+    own OwnGateway: OwnGatewayLaw,
+    place () => GatewayRole,
+    default None,
+    told {
+        begin(role: &GatewayRole);
+        on_epoch(view: &GatewayView<'_>) -> Allocation;
+    }
+    asked {
+        interval() -> Duration;
+        at_start() -> Allocation;
+    }
+    laws {
+        /// What was configured, always.
+        Fixed(FixedRateParams => FixedRate),
+        /// A bucket for each class, all rates found together by feedback ([Jam10]'s PFRC).
+        Pfrc(PfrcParams => Pfrc),
+    }
+}
+
+/// A rate of a bucket \[bit/s\].
+fn rate(bps: f64) -> Rate {
+    // The cast truncates and saturates, and maps what is not a number to zero.
+    Rate::from_bps(bps as u64)
+}
