@@ -30,7 +30,7 @@ use crate::window::{
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Debug;
-use evenair_units::{Bytes, Duration, Instant, Rate};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
 
 /// Measurements in a sequence.
 const STEPS: u32 = 300;
@@ -264,16 +264,28 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
 /// # Panics
 /// Where it does not conform.
 pub fn marking(params: &MarkingParams, keep: impl Fn(&AnyMarking) -> AnyMarking, seed: u64) {
-    let role = QueueRole { full_packet: Bytes::new(Draws(seed).one_of([40, 1500])) };
+    let rate = Rate::from_kbps(Draws(seed).one_of([1, 1_000, 1_000_000]));
+    let role = QueueRole { full_packet: Bytes::new(Draws(seed).one_of([40, 1500])), rate };
     let mut now = Instant::ZERO;
     let packet = |draws: &mut Draws| {
         now += draws.time();
-        (now, draws.maybe(Draws::time), QueueView { waiting: draws.volume() })
+        let (waiting, flow) = (draws.volume(), draws.up_to(3));
+        let view = QueueView { waiting, flow, size: Bytes::new(draws.up_to(1500)) };
+        (now, draws.up_to(9), draws.time(), view)
     };
-    drive(&role, params, keep, seed, packet, |law, &(now, sojourn, view)| match sojourn {
-        // Probabilities are between 0 and 1 by their type.
-        None => format!("{:?}", law.on_arrival(now, &view)),
-        Some(sojourn) => format!("{:?}", law.on_departure(now, sojourn, &view)),
+    drive(&role, params, keep, seed, packet, |law, &(now, what, sojourn, view)| match what {
+        // Probabilities are between 0 and 1 by their type. Some arrivals are refused for want of room, and of some the law
+        // is not asked.
+        0..5 => {
+            let refusal = (what > 0).then(|| law.on_arrival(now, &view));
+            law.after_arrival(now, &view, refusal != Some(Probability::ONE) && what > 1);
+            format!("{refusal:?}")
+        }
+        5..9 => format!("{:?}", law.on_departure(now, sojourn, &view)),
+        _ => {
+            law.on_removal(now, &view);
+            String::new()
+        }
     });
 }
 

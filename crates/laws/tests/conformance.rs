@@ -10,14 +10,14 @@ use evenair_laws::connections::{
     ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
     RttProportionalParams, Unsampled, UtilityParams,
 };
-use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
+use evenair_laws::marking::{CodelParams, DropTail, FredParams, MarkingParams, Proportional, RedParams};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
     Acked, AdaptivePacingParams, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow,
     QuicTcpParams, RenoParams, ShortPaths, VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
 };
 use evenair_laws::{OwnLaw, Parameters, conformance};
-use evenair_units::Duration;
+use evenair_units::{Bytes, Duration};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -264,7 +264,38 @@ fn marking() -> impl Strategy<Value = MarkingParams> {
         (1u32..10_000).prop_map(|limit_packets| DropTail { limit_packets }.into()),
         (0.0..=1.0).prop_map(|per_packet| Proportional { per_packet }.into()),
         (time(), time()).prop_map(|(target, more)| CodelParams { target, interval: target + more }.into()),
+        red(),
+        fred(),
     ]
+}
+
+fn red() -> impl Strategy<Value = MarkingParams> {
+    let packet = prop::option::of((1u32..2_000).prop_map(Bytes::new));
+    (0.0..1e3, 1e-3..1e3, 1e-6..=1.0, 0.0..=1.0, any::<[bool; 2]>(), packet).prop_map(
+        |(threshold_min, more, weight, probability_max, [gentle, wait], packet)| {
+            let threshold_max = threshold_min + more;
+            RedParams { threshold_min, threshold_max, weight, probability_max, gentle, wait, packet }.into()
+        },
+    )
+}
+
+fn fred() -> impl Strategy<Value = MarkingParams> {
+    let most = prop::option::of(1u32..100);
+    (0.0..1e3, 1e-3..1e3, 1e-6..=1.0, 0.0..=1.0, 0u32..10, most, any::<bool>()).prop_map(
+        |(threshold_min, more, weight, probability_max, flow_min, most, many_flows)| {
+            let (threshold_max, flow_max) = (threshold_min + more, most.map(|more| flow_min + more));
+            FredParams {
+                threshold_min,
+                threshold_max,
+                weight,
+                probability_max,
+                flow_min,
+                flow_max,
+                many_flows,
+            }
+            .into()
+        },
+    )
 }
 
 /// What is written of a law reads back to it.

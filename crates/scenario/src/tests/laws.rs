@@ -224,6 +224,35 @@ fn queues_have_words() {
 }
 
 #[test]
+fn nodes_may_have_queues_of_their_own() {
+    let queues = |changes: &[&str]| {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
+        assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
+        scenario.network().clone()
+    };
+    let fred = queues(&["queues=[{nodes=['a'], queue='20 packets', drop={law='fred', flow_max=7}}]"]);
+    assert_eq!((fred.queue_of(0).limit_packets, fred.queue_of(1).limit_packets), (20, 50));
+    let Some(MarkingParams::Fred(law)) = &fred.queue_of(0).marking else { panic!("it has FRED") };
+    assert_eq!((law.flow_max, fred.queue_of(1).marking.is_some()), (Some(7), false));
+    // What is not given is as it is for all.
+    let fair = queues(&[
+        "queue.discipline=fq-codel",
+        "drop=red",
+        "queues=[{nodes=['b'], queue={discipline='drr'}}, {nodes=['a'], drop='codel'}]",
+    ]);
+    assert_eq!((fair.queue_of(0).limit_packets, fair.queue_of(1).limit_packets), (10_240, 50));
+    assert!(matches!(fair.queue_of(0).marking, Some(MarkingParams::Codel(_))));
+    assert!(matches!(fair.queue_of(1).marking, Some(MarkingParams::Red(_))));
+    assert_eq!(fair.queue_of(0).discipline, fair.queue.discipline);
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["queues=[{nodes=['x']}]"]).contains("queues[0].nodes: there is no node \"x\""));
+    let twice = refused(&["queues=[{nodes=['a']}, {nodes=['a']}]"]);
+    assert!(twice.contains("queues[1].nodes: node \"a\" has its queues from another entry"), "{twice}");
+    assert!(refused(&["queues=[{nodes=['a'], drop={law='red', weight=2.0}}]"]).contains("weight: 2 is not"));
+}
+
+#[test]
 fn wires_have_queues_of_their_own() {
     let text = |queue: &str| {
         format!(
