@@ -1,7 +1,7 @@
 //! Tables and maps as text.
 
 use evenair_netsim::FlowResult;
-use evenair_study::{Figure, Metric, Outcome, Published, Quantity, RunRecord, Verdict};
+use evenair_study::{Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict};
 use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
@@ -77,6 +77,9 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
             let _ = write!(text, "\n{}\n{}", quantity.label(), quantity_table(outcome, quantity, &flows));
         }
     }
+    for summary in &study.tables {
+        let _ = write!(text, "\n{}\n{}", summary.title, summary_table(outcome, summary));
+    }
     let _ = write!(text, "\nclaims: {}\n", outcome.tally());
     for claim in &outcome.claims {
         let mark = match claim.verdict {
@@ -96,6 +99,26 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
         );
     }
     text
+}
+
+/// A row per variant, a column per metric: mean, standard deviation over seeds, the paper's mean.
+fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
+    let head = summary.metrics.iter().map(|metric| metric.label().to_string());
+    let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
+    for (label, cells) in outcome.summary(summary) {
+        let cells = cells.into_iter().map(|cell| {
+            cell.map_or_else(
+                || "–".into(),
+                |cell| {
+                    let deviation = cell.deviation.map(|d| format!(" ({})", number(d))).unwrap_or_default();
+                    let paper = cell.paper.map(|p| format!(" [paper {}]", number(p))).unwrap_or_default();
+                    format!("{}{deviation}{paper}", number(cell.mean))
+                },
+            )
+        });
+        rows.push(std::iter::once(label).chain(cells).collect());
+    }
+    columns(&rows)
 }
 
 /// A row per variant, a column per flow, and one for all of them that is called by what it holds.

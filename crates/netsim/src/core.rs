@@ -14,6 +14,7 @@ mod backoff;
 mod build;
 mod forwarding;
 mod pool;
+mod shaping;
 mod trace;
 mod wires;
 
@@ -22,13 +23,14 @@ pub(crate) use forwarding::{Forwarding, Hop, Passed};
 pub(crate) use trace::Traced;
 
 use crate::packet::{Body, Packet, Way};
-use crate::queue::{Buffer, Discipline, Queued, Service, TransmitQueue};
+use crate::queue::{Buffer, Discipline, Outlet, Queued, Service, TransmitQueue};
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_laws::backoff::Volume;
 use evenair_units::{Duration, Instant};
 use evenair_wifi::{Air, Effects, PacketId, Wake};
 use pool::Pool;
+pub(crate) use shaping::ShaperHost;
 use std::collections::VecDeque;
 use trace::Trace;
 
@@ -47,6 +49,8 @@ enum Event<T> {
     Ready(u32),
     /// Back-off laws run.
     Backoff(u32),
+    /// The rates of a shaper change.
+    Shaping(u32),
     /// What was asked for by whoever is attached.
     Attached(T),
 }
@@ -114,6 +118,7 @@ pub(crate) struct Core<T> {
     between_layers: VecDeque<(Place, Direction, PacketId)>,
     layer_delay: Duration,
     rounds: Vec<Round>,
+    pub(crate) shapers: Vec<ShaperHost>,
     /// Packets that a discipline has just given up.
     culled: Vec<Queued>,
     trace: Option<Box<Trace>>,
@@ -198,6 +203,7 @@ impl<T: Copy> Core<T> {
             Event::WireArrival(by) => self.on_wire_arrival(by),
             Event::Ready(by) => self.on_ready(by),
             Event::Backoff(round) => self.update_laws(round),
+            Event::Shaping(host) => self.update_rates(host),
             Event::Attached(due) => self.news.push_back(News::Due(due)),
         }
         true
@@ -277,16 +283,16 @@ impl<T: Copy> Core<T> {
 
     #[inline]
     fn send_down(&mut self, id: PacketId) {
-        if self.layer_delay.is_zero() || self.is_wired(self.pool.get(id).hop) {
+        if self.layer_delay.is_zero() || !self.is_on_air(self.pool.get(id).hop) {
             self.enqueue(id);
         } else {
             self.delay(id, Direction::Down);
         }
     }
 
-    fn is_wired(&self, hop: u32) -> bool {
+    fn is_on_air(&self, hop: u32) -> bool {
         let queue = &self.queues[self.hops.get(hop).queue as usize];
-        matches!(queue.outlet, crate::queue::Outlet::Wire(_))
+        matches!(queue.outlet, Outlet::Air)
     }
 
     fn delay(&mut self, id: PacketId, direction: Direction) {
@@ -298,18 +304,31 @@ impl<T: Copy> Core<T> {
     fn enqueue(&mut self, id: PacketId) {
         let packet = self.pool.get(id);
         let by = self.hops.get(packet.hop).queue;
+        if matches!(packet.body, Body::Probe { .. })
+            && matches!(self.queues[by as usize].outlet, Outlet::Within)
+        {
+            return self.pass_by(id);
+        }
         let arrival = Queued { packet: id, flow: packet.way.0, size: packet.size, enqueued: self.now };
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
             queue.dropped.by_law += 1;
+            queue.discipline.refused(&arrival);
             self.lose(id);
             return;
         }
         let buffer = &mut self.buffers[queue.buffer as usize];
-        if buffer.waiting >= buffer.limit && matches!(queue.service, Service::Packet(..)) {
+        let is_full = match queue.outlet {
+            Outlet::Within => queue.discipline.is_full(&arrival),
+            Outlet::Air | Outlet::Wire(_) => {
+                buffer.waiting >= buffer.limit && matches!(queue.service, Service::Packet(..))
+            }
+        };
+        if is_full {
             queue.dropped.queue_full += 1;
-            let Some(evicted) = queue.discipline.evict() else {
+            let Some(evicted) = queue.discipline.evict(&arrival) else {
+                queue.discipline.refused(&arrival);
                 self.lose(id);
                 return;
             };

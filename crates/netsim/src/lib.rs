@@ -24,9 +24,13 @@ pub use measure::{
 };
 pub use network::{Emerged, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
-pub use queue::{AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued};
+pub use queue::{
+    AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued, Shaper,
+    TokenBucket,
+};
 pub use spec::{
-    FlowSpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern, ProbeSpec, QueueSpec, RatedSpec, RunSpec,
-    Sampling, Source, TcpSpec, TfrcSpec, Traffic, Wire,
+    Direction, FlowSpec, GatewayClass, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern,
+    ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit, TcpSpec,
+    TfrcSpec, Traffic, Wire,
 };
 pub use trace::{FrameSink, Sent};

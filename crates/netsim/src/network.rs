@@ -110,6 +110,7 @@ impl Network {
         self.core.call_at(self.attached.warm_at, Due::Warm);
         self.attached.schedule_starts(&mut self.core);
         self.core.start_laws();
+        self.core.start_shapers();
         if let Some(every) = self.run.sample_every {
             self.core.call_at(Instant::ZERO + every, Due::Sample);
         }

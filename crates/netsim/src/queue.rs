@@ -1,17 +1,22 @@
 //! A transmit queue is parts: a discipline that keeps what waits, a marking that refuses some of it, a buffer that it may share
 //! with its node's other queues, and an outlet, the air or a wire. What is in service is out of the discipline.
 
+mod bucket;
 mod counts;
 mod discipline;
 mod fair;
 mod fifo;
+mod shaper;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use bucket::TokenBucket;
 pub(crate) use counts::{Delays, Dropped};
 pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline, Queued};
 pub use fair::{Fair, FairParams};
 pub use fifo::Fifo;
+pub use shaper::Shaper;
+pub(crate) use shaper::{Line, NO_CLASS};
 
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};
@@ -36,6 +41,8 @@ pub(crate) enum Outlet {
     /// The air; the queue is the contender of its number.
     Air,
     Wire(Box<WireEnd>),
+    /// The network layer of the same node: what may leave is there at once.
+    Within,
 }
 
 /// The wired link behind a queue.

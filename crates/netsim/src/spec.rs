@@ -12,6 +12,10 @@ use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::{LossModel, MacTiming, Rules};
 
+mod gateway;
+
+pub use gateway::{Direction, GatewayClass, GatewaySpec, Shaping, Shares, SourceLimit};
+
 /// A network, whole: everything that a run depends on but its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkSpec {
@@ -42,6 +46,10 @@ pub struct NetworkSpec {
     /// Paths of nodes that packets from outside ([`Network::inject`](crate::Network::inject)) may take, both ways. Where a
     /// node is on several towards one destination, the first holds.
     pub routes: Vec<Vec<u32>>,
+    /// A gateway that shapes what passes it.
+    pub gateway: Option<GatewaySpec>,
+    /// Flows that are held back at their sources.
+    pub source_limits: Vec<SourceLimit>,
 }
 
 impl NetworkSpec {

@@ -1,8 +1,10 @@
 //! From a scenario's settings to the packet world.
 
 mod flows;
+mod gateway;
 mod mac;
 
+pub(crate) use flows::packet_size;
 pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 
 use crate::error::Mistake;
@@ -57,12 +59,16 @@ impl Settings {
             link_layer_delay: self.mac.link_layer_delay.0,
             flows,
             routes: Vec::new(),
+            gateway: None,
+            source_limits: Vec::new(),
         };
         let places = self.places();
         let positions = places.iter().any(Option::is_some).then_some(places);
         let ranges_m = ranges_m.filter(|_| self.signals.is_empty());
         let layout = Layout { positions, ranges_m, links, conflicts };
-        Ok(Resolved { settings: self, layout, network })
+        let mut resolved = Resolved { settings: self, layout, network };
+        resolved.add_shapers()?;
+        Ok(resolved)
     }
 
     fn node_names(&self) -> Vec<String> {

@@ -97,23 +97,46 @@ fn connected(
     );
     Err(Mistake::at("generate", message))
 }
+
 fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<FlowTable>, Mistake> {
-    let pairs: Vec<(u32, u32)> = match rule.pattern {
-        FlowPattern::ToGateway => (1..nodes).map(|n| (n, 0)).collect(),
-        FlowPattern::FromGateway => (1..nodes).map(|n| (0, n)).collect(),
+    let mut stream = Stream::named(rule.seed.unwrap_or(seed), "flows", "placement");
+    let wrong = |why: String| Mistake::at("generate.flows.count", why);
+    let mut some = || match rule.count {
+        Some(count) if count >= nodes => {
+            Err(wrong(format!("{nodes} nodes have {} flows with the gateway", nodes - 1)))
+        }
+        Some(count) => Ok(chosen(count, nodes, &mut stream)),
+        None => Ok((1..nodes).collect()),
+    };
+    // Name, source and destination.
+    let ends: Vec<(u32, u32, u32)> = match rule.pattern {
+        FlowPattern::ToGateway => some()?.into_iter().map(|n| (n, n, 0)).collect(),
+        FlowPattern::FromGateway => some()?.into_iter().map(|n| (n, 0, n)).collect(),
         FlowPattern::Random => {
-            let count =
-                rule.count.ok_or_else(|| Mistake::at("generate.flows.count", "how many random flows?"))?;
+            let count = rule.count.ok_or_else(|| wrong("how many random flows?".into()))?;
             if nodes < 2 || count > MOST {
-                return Err(Mistake::at(
-                    "generate.flows.count",
-                    format!("needs two nodes, and at most {MOST} flows"),
-                ));
+                return Err(wrong(format!("needs two nodes, and at most {MOST} flows")));
             }
-            random_pairs(count, nodes, &mut Stream::named(seed, "flows", "placement"))
+            let pairs = random_pairs(count, nodes, &mut stream).into_iter();
+            pairs.zip(1..).map(|((from, to), name)| (name, from, to)).collect()
         }
     };
-    Ok(pairs.into_iter().enumerate().map(|(i, (from, to))| FlowTable::generated(i, from, to, rule)).collect())
+    Ok(ends.into_iter().map(|(name, from, to)| FlowTable::generated(name, from, to, rule)).collect())
+}
+
+/// So many of the nodes but the gateway, each as likely as any other, in order.
+fn chosen(count: u32, nodes: u32, stream: &mut Stream) -> Vec<u32> {
+    let mut others: Vec<u32> = (1..nodes).collect();
+    shuffle(&mut others, stream);
+    others.truncate(count as usize);
+    others.sort_unstable();
+    others
+}
+
+fn shuffle(list: &mut [u32], stream: &mut Stream) {
+    for i in (1..list.len()).rev() {
+        list.swap(i, stream.up_to(i as u32) as usize);
+    }
 }
 
 /// Sources in random order, again from the start when all had their turn; any other node as destination.
@@ -123,9 +146,7 @@ fn random_pairs(count: u32, nodes: u32, stream: &mut Stream) -> Vec<(u32, u32)> 
         .map(|_| {
             if sources.is_empty() {
                 sources = (0..nodes).collect();
-                for i in (1..sources.len()).rev() {
-                    sources.swap(i, stream.up_to(i as u32) as usize);
-                }
+                shuffle(&mut sources, stream);
             }
             let from = sources.pop().expect("just filled");
             let to = stream.up_to(nodes - 2);
@@ -135,9 +156,9 @@ fn random_pairs(count: u32, nodes: u32, stream: &mut Stream) -> Vec<(u32, u32)> 
 }
 
 impl FlowTable {
-    fn generated(index: usize, from: u32, to: u32, rule: GeneratedFlows) -> Self {
+    fn generated(name: u32, from: u32, to: u32, rule: GeneratedFlows) -> Self {
         Self {
-            id: (index + 1).to_string(),
+            id: name.to_string(),
             from: from.to_string(),
             to: to.to_string(),
             traffic: rule.traffic,

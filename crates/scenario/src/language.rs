@@ -2,6 +2,7 @@
 
 mod flow;
 mod fluid;
+mod gateway;
 mod generate;
 mod mac;
 mod queue;
@@ -10,6 +11,7 @@ mod tcp;
 
 pub use flow::*;
 pub use fluid::*;
+pub use gateway::*;
 pub use generate::*;
 pub use mac::*;
 pub use queue::*;
@@ -84,6 +86,12 @@ pub struct Scenario {
     /// TFRC's endpoints; those of RFC 5348, if there is no such table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tfrc: Option<TfrcParams>,
+    /// A gateway that lets data through at the rates that it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewayTable>,
+    /// Sources that hold their data back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_limit: Option<SourceLimitTable>,
     /// The fluid model of it all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fluid: Option<FluidTable>,

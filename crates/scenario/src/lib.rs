@@ -29,18 +29,19 @@ pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::{FluidRun, Overload};
 pub use language::{
-    AckTimeout, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable, Generate,
-    GeneratedFlows, HoldingLaw, InterferenceRule, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable,
-    NodeTable, OptimalCsmaKeys, PreambleKind, Preset, ProbesTable, PropagationName, QueueKind, QueueTable,
-    RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, SignalTable, TcpTable,
-    TrafficKind, WeakSignals, Window, WireQueue, WireTable,
+    AckTimeout, Directions, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable,
+    GatewayTable, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, LimitRate, LinkTable, LossTable,
+    LossyPathKeys, MacKind, MacTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable,
+    PropagationName, QueueKind, QueueTable, RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind,
+    Scenario, ShaperName, SignalTable, SourceLimitTable, TcpTable, TrafficKind, WeakSignals, Window,
+    WireQueue, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
 pub use resolved::{
     Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
-    ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedMac, ResolvedQueue, ResolvedRadio, Sends,
-    Settings,
+    ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedGateway, ResolvedMac, ResolvedQueue,
+    ResolvedRadio, ResolvedSourceLimit, Sends, Settings,
 };
 pub use theory::{Theory, TheoryFlow};
 

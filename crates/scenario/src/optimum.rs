@@ -151,11 +151,7 @@ impl Resolved {
             return fail("the fixed point has the scenario's own beta");
         }
         let theory = self.theory()?;
-        let capacity_pps: Vec<f64> = theory
-            .flows
-            .iter()
-            .map(|flow| 1.0 / flow.loads.iter().map(|&(_, a)| a).fold(0.0, f64::max))
-            .collect();
+        let capacity_pps = capacity_pps(&theory);
         match objective {
             Objective::MaxMin => max_min_of(theory, region, capacity_pps),
             Objective::FixedPoint => self.fixed_point(theory, question, capacity_pps),
@@ -163,6 +159,18 @@ impl Resolved {
             Objective::Proportional => maximum(theory, question, capacity_pps, 1.0),
             Objective::AlphaFair(alpha) => maximum(theory, question, capacity_pps, alpha),
         }
+    }
+
+    /// The rates that [Jam10] calls fair: max-min over the collision domains (eq. (4.6), section 7.2.2), each flow of its weight and
+    /// none above what it offers, where one hop carries what a lone hop carries, back-off and TCP's acknowledgements counted (800
+    /// kb/s of TCP at 1 Mb/s with ns-2's headers, as the thesis says).
+    ///
+    /// # Errors
+    /// If a flow is a broadcast, or there is none.
+    pub fn fair_shares(&self) -> Result<Optimum, Failure> {
+        let theory = self.theory_with_backoff()?;
+        let capacity_pps = capacity_pps(&theory);
+        max_min_of(theory, Region::CollisionDomains, capacity_pps)
     }
 
     /// How ideal CSMA shares the air where the links' exponents `βr` are given ([Chen10] eq. (3.2), (3.3)): each link's share of
@@ -268,6 +276,11 @@ impl Resolved {
     }
 }
 
+/// What each flow gets that has its way for itself, one link at a time.
+fn capacity_pps(theory: &Theory) -> Vec<f64> {
+    theory.flows.iter().map(|flow| 1.0 / flow.loads.iter().map(|&(_, a)| a).fold(0.0, f64::max)).collect()
+}
+
 /// What a connection law makes flows want: at rest `k²·w·x^(−α)` is the price.
 struct Wants {
     per_second: f64,
@@ -354,6 +367,11 @@ fn groups(theory: &Theory, region: Region) -> Result<Vec<Vec<u32>>, Failure> {
     };
     groups.extend((theory.air()..theory.links.len()).map(|l| vec![l as u32]));
     Ok(groups)
+}
+
+/// Max-min fair rates over the collision domains \[packets/s\].
+pub(crate) fn over_domains(theory: Theory) -> Result<Vec<f64>, Failure> {
+    Ok(max_min_of(theory, Region::CollisionDomains, Vec::new())?.rates_pps)
 }
 
 fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<Optimum, Failure> {

@@ -2,6 +2,7 @@
 
 mod flow;
 mod fluid;
+mod gateway;
 mod mac;
 mod queue;
 mod radio;
@@ -9,11 +10,12 @@ mod tcp;
 
 pub use flow::{Activity, Pace, ResolvedFlow, Sends};
 pub use fluid::ResolvedFluid;
+pub use gateway::{ResolvedGateway, ResolvedSourceLimit};
 pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
 pub use queue::{ResolvedDiscipline, ResolvedQueue};
 pub use radio::{Interference, PropagationLaw, ResolvedRadio};
 
-use crate::build::Layout;
+use crate::build::{Layout, packet_size};
 use crate::error::Mistake;
 use crate::language::{
     LinkTable, LossTable, MacTable, NodeTable, Preset, ProbesTable, RateTable, ResolvedTcp, Scenario,
@@ -84,6 +86,12 @@ pub struct Settings {
     /// How paths are probed, where the law of connections looks at probes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probes: Option<ProbesTable>,
+    /// The gateway's shaper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<ResolvedGateway>,
+    /// Sources that hold their data back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_limit: Option<ResolvedSourceLimit>,
     /// The fluid model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fluid: Option<ResolvedFluid>,
@@ -141,6 +149,7 @@ impl Scenario {
             let flow = flow.resolve(index, mac.is_ideal());
             flows.push(flow.map_err(|(key, why)| Mistake::entry("flows", index, key, why))?);
         }
+        let packet = packet_size(&tcp, &flows);
         Settings {
             name: self.name,
             description: self.description,
@@ -157,6 +166,8 @@ impl Scenario {
             connections: self.connections.map(|law| law::complete("connections", law, &())).transpose()?,
             probes,
             tfrc,
+            gateway: self.gateway.map(|gateway| gateway.resolve(packet)).transpose()?,
+            source_limit: self.source_limit.map(|limit| limit.resolve(packet)).transpose()?,
             fluid: self.fluid.map(|fluid| fluid.resolve(adaptive)).transpose()?,
             nodes: self.nodes,
             signals: self.signals,

@@ -2,6 +2,7 @@
 
 mod laws;
 mod limits;
+mod shares;
 
 use super::*;
 use evenair_laws::backoff::BackoffParams;

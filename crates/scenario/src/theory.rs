@@ -2,7 +2,8 @@
 
 use crate::build::airtime;
 use crate::resolved::Resolved;
-use evenair_netsim::{NetworkSpec, Pattern, Source, Traffic};
+use evenair_laws::backoff::{BackoffParams, DcfParams};
+use evenair_netsim::{MacSpec, NetworkSpec, Pattern, Source, Traffic};
 use evenair_optimum::Failure;
 use evenair_optimum::max_min::Demand;
 use evenair_tcp::AckPolicy;
@@ -120,6 +121,49 @@ impl Resolved {
         }
         let domains = network.medium.collision_domains(&bare);
         Ok(Theory { links, conflicts: layout.conflicts.clone(), domains, flows })
+    }
+}
+
+impl Resolved {
+    /// What the theory sees of the scenario where the time of a packet counts back-off, too: `B` of [Jam10] eq. (4.6) is what one
+    /// hop carries, and it carries a mean back-off before each data frame and before each TCP acknowledgement. Over any MAC but DCF
+    /// with a window of its own none is counted.
+    ///
+    /// # Errors
+    /// As [`Self::theory`].
+    pub fn theory_with_backoff(&self) -> Result<Theory, Failure> {
+        let (mut theory, layout) = (self.theory()?, self.layout());
+        let backoff_s = self.mean_backoff().as_secs_f64();
+        for (flow, seen) in self.network().flows.iter().zip(&mut theory.flows) {
+            let frames = frames_per_packet(&flow.traffic);
+            for hop in flow.path.windows(2) {
+                let place = layout.links.iter().position(|(_, l)| [l.from, l.to] == *hop);
+                if let Some((_, load)) = seen.loads.iter_mut().find(|(l, _)| Some(*l) == place) {
+                    *load += frames * backoff_s;
+                }
+            }
+        }
+        Ok(theory)
+    }
+
+    /// DCF's mean back-off before a frame that nothing disturbs.
+    fn mean_backoff(&self) -> Duration {
+        match (self.network().mac, &self.settings().backoff) {
+            (
+                MacSpec::Dcf { timing, .. },
+                &BackoffParams::Dcf(DcfParams { window_min: Some(window), .. }),
+            ) => timing.slot.mul_f64(f64::from(window) / 2.0),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// Frames that contend for the air, a packet on one hop, with its TCP acknowledgement.
+fn frames_per_packet(traffic: &Traffic) -> f64 {
+    match traffic {
+        Traffic::Tcp(tcp) if tcp.acknowledge == AckPolicy::EachSegment => 2.0,
+        Traffic::Tcp(_) => 1.5,
+        _ => 1.0,
     }
 }
 

@@ -24,7 +24,7 @@ impl Resolved {
 
     /// IEEE 802.11 carries no packet that large; ns-2 does.
     fn too_large(&self, is_standard: bool) -> Option<String> {
-        let size = self.settings.packet_size();
+        let size = crate::build::packet_size(&self.settings.tcp, &self.settings.flows);
         let most = Bytes::new(MSDU_BYTES_MAX - LLC_BYTES);
         (is_standard && !self.layout().links.is_empty() && size > most).then(|| {
             format!(

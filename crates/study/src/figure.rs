@@ -49,18 +49,18 @@ fn bars(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Quantity) -> 
     let mut rows = Vec::new();
     let drawn_with_optimum = quantity == Metric::Goodput.into();
     for variant in variants {
-        for flow in &variant.runs[0].flows {
-            let Some(estimate) = outcome.estimate(&variant.id, quantity, Some(&flow.flow)) else { continue };
+        for flow in variant.flow_names() {
+            let Some(estimate) = outcome.estimate(&variant.id, quantity, Some(flow)) else { continue };
             let half = estimate.half_width.unwrap_or(0.0);
             // What cannot be negative is not drawn below zero, however few the seeds.
             let low =
                 if estimate.mean >= 0.0 { (estimate.mean - half).max(0.0) } else { estimate.mean - half };
             let optimum = drawn_with_optimum
-                .then(|| outcome.estimate(&variant.id, Metric::Optimum, Some(&flow.flow)))
+                .then(|| outcome.estimate(&variant.id, Metric::Optimum, Some(flow)))
                 .flatten()
                 .map(|e| e.mean);
             rows.push(json!({
-                "panel": variant.group, "system": variant.label, "flow": flow.flow, "value": estimate.mean,
+                "panel": variant.group, "system": variant.label, "flow": flow, "value": estimate.mean,
                 "low": low, "high": estimate.mean + half, "optimum": optimum,
             }));
         }
@@ -123,11 +123,8 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Quantity, to
     for variant in variants {
         let Some(point) = &variant.point else { continue };
         parameter = &point.parameter;
-        let names: Vec<Option<&str>> = if total {
-            vec![None]
-        } else {
-            variant.runs[0].flows.iter().map(|f| Some(f.flow.as_str())).collect()
-        };
+        let names: Vec<Option<&str>> =
+            if total { vec![None] } else { variant.flow_names().into_iter().map(Some).collect() };
         for flow in names {
             let Some(row) = outcome.row(&variant.id, flow, quantity) else { continue };
             let half = row.half_width.unwrap_or(0.0);
@@ -286,7 +283,7 @@ fn phase(variants: &[&VariantOutcome], quantity: Quantity, against: Option<Quant
 }
 
 fn name_of(variant: &VariantOutcome) -> &str {
-    &variant.scenario.settings().name
+    &variant.scenario().settings().name
 }
 
 fn conflict_graph(variants: &[&VariantOutcome]) -> Value {
@@ -297,7 +294,7 @@ fn conflict_graph(variants: &[&VariantOutcome]) -> Value {
             continue;
         }
         seen.push(name_of(variant));
-        let (layout, network) = (variant.scenario.layout(), variant.scenario.network());
+        let (layout, network) = (variant.scenario().layout(), variant.scenario().network());
         let count = layout.links.len() as f64;
         let place = |l: usize| {
             let angle = std::f64::consts::TAU * l as f64 / count - std::f64::consts::FRAC_PI_2;
@@ -459,7 +456,8 @@ fn timeline(variants: &[&VariantOutcome]) -> Value {
         }
     }
     let order: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
-    let nodes: Vec<String> = variants.first().map(|v| v.scenario.network().nodes.clone()).unwrap_or_default();
+    let nodes: Vec<String> =
+        variants.first().map(|v| v.scenario().network().nodes.clone()).unwrap_or_default();
     json!({
         "data": {"values": rows},
         "facet": {"row": {"field": "system", "sort": order, "header": {"labelAngle": 0, "labelAnchor": "start", "labelOrient": "top"}}},

@@ -2,7 +2,7 @@
 
 use crate::claim::Verdict;
 use crate::figure;
-use crate::language::Reference;
+use crate::language::{Reference, Summary};
 use crate::metric::Metric;
 use crate::outcome::Outcome;
 use serde_json::Value;
@@ -57,6 +57,10 @@ pub fn report(outcome: &Outcome, command: &str) -> String {
             "<figure><h2>{title}</h2><div id=\"figure-{index}\"></div><figcaption>{note}</figcaption></figure>"
         );
     }
+    for summary in &study.tables {
+        let _ = writeln!(page, "<h2>{}</h2>", escape(&summary.title));
+        page.push_str(&summary_table(outcome, summary));
+    }
     table(&mut page, outcome);
     provenance(&mut page, outcome, command);
     put(&mut page, "</main>\n");
@@ -100,6 +104,31 @@ fn claims(page: &mut String, outcome: &Outcome) {
         );
     }
     page.push_str("</tbody></table>\n");
+}
+
+/// Means with standard deviations over seeds in parentheses, and the paper's means below them.
+fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
+    let mut page = String::from(
+        "<p>Means over seeds, their standard deviations in parentheses.</p>\n<table><thead><tr><th></th>",
+    );
+    for metric in &summary.metrics {
+        let _ = write!(page, "<th>{}</th>", metric.label());
+    }
+    page.push_str("</tr></thead><tbody>\n");
+    for (label, cells) in outcome.summary(summary) {
+        let _ = write!(page, "<tr><td>{}</td>", escape(&label));
+        for cell in cells {
+            let text = cell.map_or("–".into(), |cell| {
+                let deviation = cell.deviation.map(|d| format!(" ({})", short(d))).unwrap_or_default();
+                let paper = cell.paper.map(|p| format!("<br><small>paper {}</small>", short(p)));
+                format!("{}{deviation}{}", short(cell.mean), paper.unwrap_or_default())
+            });
+            let _ = write!(page, "<td class=\"n\">{text}</td>");
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table>\n");
+    page
 }
 
 fn table(page: &mut String, outcome: &Outcome) {

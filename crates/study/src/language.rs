@@ -49,6 +49,9 @@ pub struct Study {
     pub published: Vec<Published>,
     /// What is drawn.
     pub figures: Vec<Figure>,
+    /// Tables with a row per variant and a column per metric.
+    #[serde(default)]
+    pub tables: Vec<Summary>,
     /// The unit of rates in the utility gap [packets/s]; see the metric.
     #[serde(default = "one")]
     pub utility_unit: f64,
@@ -73,7 +76,7 @@ pub struct Quick {
     pub set: Vec<String>,
 }
 
-/// One of the systems that are compared, on one scenario.
+/// One of the systems that are compared, on one scenario or on a pool of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
@@ -81,8 +84,13 @@ pub struct Variant {
     pub id: String,
     /// Its label in figures.
     pub label: String,
-    /// The scenario, by its id.
+    /// The scenario, by its id; or `scenarios`.
+    #[serde(default)]
     pub scenario: String,
+    /// A pool of scenarios: the run of seed s takes the one of number (s − 1) mod n, so that means and deviations are over
+    /// topologies and seeds. Flows differ between them, so all that can be told is of all flows together.
+    #[serde(default)]
+    pub scenarios: Vec<String>,
     /// Where its numbers come from.
     #[serde(default)]
     pub world: World,
@@ -123,6 +131,20 @@ pub struct Point {
 }
 
 impl Variant {
+    /// Its scenarios: one, or those of its pool.
+    pub fn scenario_ids(&self) -> Vec<&str> {
+        if self.scenarios.is_empty() {
+            vec![&self.scenario]
+        } else {
+            self.scenarios.iter().map(String::as_str).collect()
+        }
+    }
+
+    /// Whether it has a pool of scenarios.
+    pub const fn is_pooled(&self) -> bool {
+        !self.scenarios.is_empty()
+    }
+
     /// The variants that a sweep makes of this one; itself, without a sweep.
     fn expand(self) -> Vec<Self> {
         let Some(sweep) = &self.sweep else { return vec![self] };
@@ -336,6 +358,19 @@ impl Figure {
     }
 }
 
+/// A table of the whole of each variant: a row per variant, a column per metric, means and standard deviations over seeds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Its headline.
+    pub title: String,
+    /// Which variants, in their order; all, if none are named.
+    #[serde(default)]
+    pub variants: Vec<String>,
+    /// Which metrics.
+    pub metrics: Vec<Metric>,
+}
+
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -392,6 +427,7 @@ impl Study {
             .map(|v| &v.variant)
             .chain(study.published.iter().map(|p| &p.variant))
             .chain(study.figures.iter().flat_map(|f| &f.variants))
+            .chain(study.tables.iter().flat_map(|t| &t.variants))
             .chain(&study.baseline);
         for variant in named {
             if !known(variant) {
@@ -408,6 +444,7 @@ impl Study {
         {
             return Err(fail(mistake));
         }
+        study.check_pools().map_err(fail)?;
         if study.id != id {
             return Err(fail(format!("the file calls itself {}", study.id)));
         }
@@ -415,6 +452,22 @@ impl Study {
             return Err(fail("needs at least one seed and one variant".into()));
         }
         Ok(study)
+    }
+
+    fn check_pools(&self) -> Result<(), String> {
+        let pooled = |id: &str| self.variants.iter().any(|v| v.id == id && v.is_pooled());
+        if let Some(variant) = self.variants.iter().find(|v| v.scenario.is_empty() != v.is_pooled()) {
+            return Err(format!("variant {}: give one of scenario and scenarios", variant.id));
+        }
+        let of_values = self.values().filter(|v| v.flow.is_some()).map(|v| &v.variant);
+        let of_published = self.published.iter().filter(|p| p.flow.is_some()).map(|p| &p.variant);
+        if let Some(id) = of_values.chain(of_published).find(|id| pooled(id)) {
+            return Err(format!("variant {id} has a pool of scenarios, and no flow is in all of them"));
+        }
+        if self.precision.is_some() && self.variants.iter().any(Variant::is_pooled) {
+            return Err("a precision is one of flows, and pools of scenarios have none in common".into());
+        }
+        Ok(())
     }
 
     fn read(text: &str) -> Result<Self, String> {
@@ -438,7 +491,12 @@ impl Study {
         let of_published = self.published.iter().filter(|p| named(&p.variant)).map(Published::quantity);
         let of_figures =
             self.figures.iter().filter(|f| f.variants.is_empty() || f.variants.iter().any(named));
-        of_values.chain(of_published).chain(of_figures.map(Figure::quantity)).any(|q| q.needs_series())
+        let of_tables = self.tables.iter().filter(|t| t.variants.is_empty() || t.variants.iter().any(named));
+        of_values
+            .chain(of_published)
+            .chain(of_figures.map(Figure::quantity))
+            .chain(of_tables.flat_map(|t| t.metrics.iter().map(|&m| m.into())))
+            .any(|q: Quantity| q.needs_series())
     }
 
     /// The label of a variant or of a sweep.

@@ -12,6 +12,7 @@ mod figure;
 pub mod html;
 mod language;
 mod library;
+mod measure;
 mod metric;
 mod outcome;
 mod quantity;
@@ -27,11 +28,11 @@ pub use claim::{ClaimResult, Tally, Verdict};
 pub use experiment::{FairShare, ModelError};
 pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
-    StudyError, Value, Variant,
+    StudyError, Summary, Value, Variant,
 };
 pub use library::{builtin_scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
-pub use outcome::{Outcome, Row};
+pub use outcome::{Cell, Outcome, Row};
 pub use quantity::{Of, Quantity, Statistic};
 pub use record::{
     AirtimeRecord, FlowColumns, FrameRow, LinkColumns, LinkRecord, Options as RecordOptions, RunRecord,

@@ -1,6 +1,7 @@
 //! What can be measured, compared and drawn.
 
 use crate::experiment::{ModelError, with_the_words_of};
+use crate::measure::{self, Fair};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
 use evenair_laws::connections::HostCosts;
@@ -84,6 +85,28 @@ pub enum Metric {
     FrameLoss,
     /// Jain's index of the goodputs over the optimum; of all flows only.
     Fairness,
+    /// The flow's fair rate o [kb/s]: max-min over the collision domains, back-off and acknowledgements counted, as [Jam10]
+    /// computes it (chapter 4, section 7.2.2); of all flows, the sum.
+    FairRate,
+    /// The flow's goodput over its fair rate, r/o; of all flows, the mean.
+    OverFair,
+    /// Jain's index of all r/o ([Jam10] section 2.1.5, normalized); of all flows only, as the next four.
+    JainOverFair,
+    /// The least r/o: [Jam10]'s min. flow rate/fair rate, each flow over its own fair rate.
+    MinOverFair,
+    /// The greatest r/o.
+    MaxOverFair,
+    /// [Jam10]'s `U/U_opt`: `Σ r·l / Σ o·l`, l the hops of a flow over the air.
+    Utilisation,
+    /// The least of what a node gets over what is fair to it, all of its flows together; a flow is its end's that is not the
+    /// gateway, the node at which the most flows end or begin.
+    WorstNode,
+    /// How long after the beginning of its window (`from`; the warm-up's end) a flow's goodput first comes to where it settles [s]:
+    /// the end of the first bin of 5 s whose goodput lies within a fifth of its mean over the second half of the window; the whole
+    /// window, if there is none; nothing, if it settles at nothing. Of all flows, the greatest.
+    ConvergenceTime,
+    /// Standard deviation over mean of a flow's goodput in bins of 5 s of its window; of all flows, the mean.
+    Oscillation,
     /// The worst residual of an optimum's conditions; of all flows only, as all that follow.
     Residual,
     /// The greatest real part of the eigenvalues at rest [1/s].
@@ -166,6 +189,15 @@ impl Metric {
             Self::ResequencingBufferMax => "most in the resequencing buffer [segments]",
             Self::FrameLoss => "frames lost",
             Self::Fairness => "Jain's index of goodput/optimum",
+            Self::FairRate => "fair rate [kb/s]",
+            Self::OverFair => "goodput/fair rate",
+            Self::JainOverFair => "Jain's index of goodput/fair rate",
+            Self::MinOverFair => "least goodput/fair rate",
+            Self::MaxOverFair => "greatest goodput/fair rate",
+            Self::Utilisation => "network utilisation U/U_opt",
+            Self::WorstNode => "worst node's goodput/fair rate",
+            Self::ConvergenceTime => "convergence time [s]",
+            Self::Oscillation => "oscillation (deviation/mean)",
             Self::Residual => "worst residual of the optimality conditions",
             Self::Eigenvalue => "greatest real part of the eigenvalues [1/s]",
             Self::LyapunovGrowth => "greatest growth of the Lyapunov function",
@@ -200,7 +232,8 @@ impl Metric {
             | Self::Lost
             | Self::Sent
             | Self::Retransmissions
-            | Self::Timeouts => OverFlows::Total,
+            | Self::Timeouts
+            | Self::FairRate => OverFlows::Total,
             Self::Loss
             | Self::Delay
             | Self::CongestionWindow
@@ -214,11 +247,21 @@ impl Metric {
             | Self::ResequencingDelay
             | Self::ResequencingBuffer
             | Self::LossEventRate
-            | Self::FrameLoss => OverFlows::Mean,
-            Self::Silence | Self::ResequencingDelayMax | Self::ResequencingBufferMax => OverFlows::Greatest,
+            | Self::FrameLoss
+            | Self::OverFair
+            | Self::Oscillation => OverFlows::Mean,
+            Self::ConvergenceTime
+            | Self::Silence
+            | Self::ResequencingDelayMax
+            | Self::ResequencingBufferMax => OverFlows::Greatest,
             Self::Aggressiveness | Self::FixedPointAggressiveness => OverFlows::Spread,
             Self::Jain
             | Self::Fairness
+            | Self::JainOverFair
+            | Self::MinOverFair
+            | Self::MaxOverFair
+            | Self::Utilisation
+            | Self::WorstNode
             | Self::Residual
             | Self::Eigenvalue
             | Self::LyapunovGrowth
@@ -243,7 +286,26 @@ impl Metric {
 
     /// Whether it is known from the scenario alone, without chance.
     pub(crate) const fn is_exact(self) -> bool {
-        matches!(self, Self::Optimum | Self::FixedPoint | Self::FixedPointAggressiveness)
+        matches!(self, Self::Optimum | Self::FixedPoint | Self::FixedPointAggressiveness | Self::FairRate)
+    }
+
+    /// Whether it is made of the fair rates.
+    pub(crate) const fn is_of_fair(self) -> bool {
+        matches!(
+            self,
+            Self::FairRate
+                | Self::OverFair
+                | Self::JainOverFair
+                | Self::MinOverFair
+                | Self::MaxOverFair
+                | Self::Utilisation
+                | Self::WorstNode
+        )
+    }
+
+    /// Whether it says how rates move within a window of time.
+    pub(crate) const fn is_of_window(self) -> bool {
+        matches!(self, Self::ConvergenceTime | Self::Oscillation)
     }
 
     /// The least and the greatest that it can be.
@@ -255,6 +317,7 @@ impl Metric {
             | Self::ProbeShare
             | Self::Jain
             | Self::Fairness
+            | Self::JainOverFair
             | Self::Efficiency => (0.0, 1.0),
             // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
             Self::Loss | Self::UtilityGap | Self::LogUtility | Self::Eigenvalue | Self::Experiment(_) => {
@@ -271,6 +334,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) optimum: Option<&'a Optimum>,
     pub(crate) fixed_point: Option<&'a Optimum>,
+    pub(crate) fair: Option<&'a Fair>,
     pub(crate) utility_unit: f64,
     pub(crate) settings: &'a Settings,
 }
@@ -280,13 +344,7 @@ impl Subject<'_> {
     pub(crate) fn take(&self, quantity: Quantity, flow: Option<&str>) -> Option<f64> {
         let Some(flow) = flow else { return self.of_all(quantity) };
         let place = |name: &str| self.run.flows.iter().position(|f| f.flow == name);
-        let one = |index: usize| {
-            if quantity.is_over_time() {
-                quantity.over_time(self.run, index, self.settings.warmup.0)
-            } else {
-                self.of_flow(quantity, index)
-            }
-        };
+        let one = |index: usize| self.of_one(quantity, index);
         if let Some(index) = place(flow) {
             return one(index);
         }
@@ -296,6 +354,17 @@ impl Subject<'_> {
         let count = flows.clone().count();
         let sum = flows.map(one).sum::<Option<f64>>()?;
         (count > 0).then(|| sum / count as f64)
+    }
+
+    fn of_one(&self, quantity: Quantity, index: usize) -> Option<f64> {
+        let warmup = self.settings.warmup.0;
+        if quantity.metric.is_of_window() {
+            measure::over_window(quantity, self.run, index, warmup)
+        } else if quantity.is_over_time() {
+            quantity.over_time(self.run, index, warmup)
+        } else {
+            self.of_flow(quantity, index)
+        }
     }
 
     fn of_flow(&self, quantity: Quantity, index: usize) -> Option<f64> {
@@ -356,13 +425,11 @@ impl Subject<'_> {
             Metric::Retransmissions => per_second(flow.retransmitted),
             Metric::Timeouts => per_second(flow.timeouts),
             Metric::Silence => Some(flow.silence_s),
-            Metric::Fairness
-            | Metric::Jain
-            | Metric::Residual
-            | Metric::Eigenvalue
-            | Metric::LyapunovGrowth
-            | Metric::OffRest
-            | Metric::Experiment(_) => None,
+            Metric::FairRate | Metric::OverFair => {
+                self.fair?.of_flow(quantity.metric, &self.run.flows, index)
+            }
+            // Of the network, or of a window of time.
+            _ => None,
         }
     }
 
@@ -370,6 +437,7 @@ impl Subject<'_> {
     fn of_network(&self, metric: Metric) -> Option<f64> {
         let flows = &self.run.flows;
         match metric {
+            _ if metric.is_of_fair() => return self.fair?.of_network(metric, flows),
             Metric::Jain => {
                 let goodputs: Vec<f64> = flows.iter().map(|f| f.goodput_pps).collect();
                 return evenair_topology::jain_index(&goodputs);
@@ -400,11 +468,11 @@ impl Subject<'_> {
         if over == OverFlows::Network {
             return self.of_network(quantity.metric);
         }
-        if quantity.is_over_time() {
+        if quantity.is_over_time() && !quantity.metric.is_of_window() {
             return None;
         }
         let flows = 0..self.run.flows.len();
-        let each: Vec<f64> = flows.map(|i| self.of_flow(quantity, i)).collect::<Option<_>>()?;
+        let each: Vec<f64> = flows.map(|i| self.of_one(quantity, i)).collect::<Option<_>>()?;
         let sum: f64 = each.iter().sum();
         let greatest = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Some(match over {

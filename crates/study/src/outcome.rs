@@ -1,11 +1,12 @@
 //! What a study found.
 
 use crate::claim::{self, ClaimResult, Tally, Verdict};
-use crate::language::{Figure, Point, Published, Reference, Study, Value as Measured};
+use crate::language::{Figure, Point, Published, Reference, Study, Summary, Value as Measured};
+use crate::measure::Fair;
 use crate::metric::{Metric, Subject};
 use crate::quantity::Quantity;
 use crate::record::RunRecord;
-use crate::statistics::Estimate;
+use crate::statistics::{self, Estimate};
 use crate::sweep::{Case, Sweep};
 use crate::tables::csv::quoted;
 use evenair_scenario::{Objective, Optimum, Resolved};
@@ -13,7 +14,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// One variant of a study with its runs and optima.
+/// One scenario of a variant, and what is best in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) scenario: Resolved,
+    optimum: Option<Optimum>,
+    fixed_point: Option<Optimum>,
+    fair: Option<Fair>,
+}
+
+/// One variant of a study with its runs and scenarios.
 #[derive(Clone, Debug)]
 pub(crate) struct VariantOutcome {
     pub(crate) id: String,
@@ -22,10 +32,22 @@ pub(crate) struct VariantOutcome {
     pub(crate) point: Option<Point>,
     /// Whether runs depend on their seed.
     pub(crate) is_random: bool,
-    pub(crate) scenario: Resolved,
-    pub(crate) optimum: Option<Optimum>,
-    pub(crate) fixed_point: Option<Optimum>,
+    /// One, or those of its pool.
+    pub(crate) places: Vec<Place>,
     pub(crate) runs: Vec<RunRecord>,
+}
+
+impl VariantOutcome {
+    /// Where its runs of seed 1 were.
+    pub(crate) fn scenario(&self) -> &Resolved {
+        &self.places[0].scenario
+    }
+
+    /// Names of its flows; none of a pool, whose scenarios have none in common.
+    pub(crate) fn flow_names(&self) -> Vec<&str> {
+        let flows: &[_] = if self.places.len() == 1 { &self.runs[0].flows } else { &[] };
+        flows.iter().map(|f| f.flow.as_str()).collect()
+    }
 }
 
 /// A row of a study's table: one variant, one flow.
@@ -59,6 +81,41 @@ pub struct Row {
     pub x: Option<f64>,
 }
 
+/// What a study is about: goodput and its optimum, and whatever claims, figures and published numbers name.
+fn quantities(study: &Study) -> Vec<Quantity> {
+    let mut quantities: Vec<Quantity> = vec![Metric::Goodput.into(), Metric::Optimum.into()];
+    quantities.extend(study.values().map(Measured::quantity));
+    quantities.extend(study.figures.iter().filter(|f| f.metric.is_some()).map(Figure::quantity));
+    quantities.extend(study.published.iter().map(Published::quantity));
+    quantities.extend(study.tables.iter().flat_map(|t| &t.metrics).map(|&m| Quantity::from(m)));
+    quantities.sort_unstable();
+    quantities.dedup();
+    quantities
+}
+
+/// A scenario and what is best in it, as far as anything told of it asks. In each of a pool's many scenarios the optimum over the exact
+/// region would take longer than all runs.
+fn place(scenario: &Resolved, pooled: bool, told: &[Quantity]) -> Place {
+    let optimum = |objective| if pooled { None } else { scenario.optimum_in_passing(objective) };
+    Place {
+        optimum: optimum(Objective::Fair),
+        fixed_point: optimum(Objective::FixedPoint),
+        fair: told.iter().any(|q| q.metric.is_of_fair()).then(|| Fair::of(scenario)).flatten(),
+        scenario: scenario.clone(),
+    }
+}
+
+/// A cell of a summary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Mean over seeds.
+    pub mean: f64,
+    /// Standard deviation over seeds.
+    pub deviation: Option<f64>,
+    /// The paper's mean.
+    pub paper: Option<f64>,
+}
+
 /// What a study found: runs, table, claims.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -77,15 +134,14 @@ impl Outcome {
     /// Puts together what the runs of a study show.
     pub fn new(study: Study, sweep: &Sweep, runs: Vec<Vec<RunRecord>>) -> Self {
         let variants = study.variants.iter().zip(&sweep.cases).zip(runs);
-        let variants = variants.map(|((variant, Case { scenario, world, .. }), runs)| VariantOutcome {
+        let told = quantities(&study);
+        let variants = variants.map(|((variant, Case { scenarios, world, .. }), runs)| VariantOutcome {
             is_random: world.is_random(),
             id: variant.id.clone(),
             label: variant.label.clone(),
             group: variant.group.clone(),
             point: variant.point.clone(),
-            optimum: scenario.optimum_in_passing(Objective::Fair),
-            fixed_point: scenario.optimum_in_passing(Objective::FixedPoint),
-            scenario: scenario.clone(),
+            places: scenarios.iter().map(|scenario| place(scenario, variant.is_pooled(), &told)).collect(),
             runs,
         });
         let variants = variants.collect();
@@ -141,9 +197,10 @@ impl Outcome {
         (wanted != self.runs_of_each()).then_some(wanted)
     }
 
-    /// Whether chance has a part in a variant's quantity.
+    /// Whether chance has a part in a variant's quantity, or which of a pool's scenarios it is.
     pub(crate) fn is_random(&self, variant: &str, quantity: Quantity) -> bool {
-        !quantity.metric.is_exact() && self.variants.iter().any(|v| v.id == variant && v.is_random)
+        let varies = |v: &VariantOutcome| v.places.len() > 1 || v.is_random && !quantity.metric.is_exact();
+        self.variants.iter().any(|v| v.id == variant && varies(v))
     }
 
     /// The quantity of a variant, one value per seed.
@@ -155,14 +212,23 @@ impl Outcome {
     ) -> Option<Vec<f64>> {
         let quantity = quantity.into();
         let variant = self.variants.iter().find(|v| v.id == variant)?;
-        let subject = |run| Subject {
-            run,
-            optimum: variant.optimum.as_ref(),
-            fixed_point: variant.fixed_point.as_ref(),
-            utility_unit: self.study.utility_unit,
-            settings: variant.scenario.settings(),
+        let subject = |run, place: &'_ Place| {
+            Subject {
+                run,
+                optimum: place.optimum.as_ref(),
+                fixed_point: place.fixed_point.as_ref(),
+                fair: place.fair.as_ref(),
+                utility_unit: self.study.utility_unit,
+                settings: place.scenario.settings(),
+            }
+            .take(quantity, flow)
         };
-        variant.runs.iter().map(|run| subject(run).take(quantity, flow)).collect()
+        variant
+            .runs
+            .iter()
+            .zip(variant.places.iter().cycle())
+            .map(|(run, place)| subject(run, place))
+            .collect()
     }
 
     pub(crate) fn estimate(
@@ -173,7 +239,8 @@ impl Outcome {
     ) -> Option<Estimate> {
         let quantity = quantity.into();
         let samples = self.samples(variant, quantity, flow)?;
-        Some(if quantity.metric.is_exact() {
+        let one_place = self.variants.iter().any(|v| v.id == variant && v.places.len() == 1);
+        Some(if quantity.metric.is_exact() && one_place {
             Estimate::exact(samples[0])
         } else {
             Estimate::from_samples(&samples)
@@ -202,23 +269,11 @@ impl Outcome {
         Some(Estimate::from_samples(&differences))
     }
 
-    /// What the study is about: goodput and its optimum, and whatever claims, figures and published numbers name.
-    fn quantities(&self) -> Vec<Quantity> {
-        let mut quantities: Vec<Quantity> = vec![Metric::Goodput.into(), Metric::Optimum.into()];
-        quantities.extend(self.study.values().map(Measured::quantity));
-        quantities.extend(self.study.figures.iter().filter(|f| f.metric.is_some()).map(Figure::quantity));
-        quantities.extend(self.study.published.iter().map(Published::quantity));
-        quantities.sort_unstable();
-        quantities.dedup();
-        quantities
-    }
-
     fn build_table(&self) -> Vec<Row> {
         let mut rows = Vec::new();
-        let quantities = self.quantities();
+        let quantities = quantities(&self.study);
         for variant in &self.variants {
-            let flows: Vec<Option<&str>> =
-                variant.runs[0].flows.iter().map(|f| Some(f.flow.as_str())).chain([None]).collect();
+            let flows: Vec<Option<&str>> = variant.flow_names().into_iter().map(Some).chain([None]).collect();
             for &quantity in &quantities {
                 for &flow in &flows {
                     let Some(estimate) = self.estimate(&variant.id, quantity, flow) else { continue };
@@ -260,16 +315,18 @@ impl Outcome {
         }
     }
 
-    /// The scenario of each variant, all defaults written out.
-    pub fn scenarios(&self) -> impl Iterator<Item = (&str, &Resolved)> {
-        self.variants.iter().map(|v| (v.id.as_str(), &v.scenario))
+    /// The scenario of each variant by the variant's id, all defaults written out; those of a pool are numbered from one.
+    pub fn scenarios(&self) -> impl Iterator<Item = (String, &Resolved)> {
+        self.variants.iter().flat_map(|v| {
+            let name =
+                |k: usize| if v.places.len() == 1 { v.id.clone() } else { format!("{}.{}", v.id, k + 1) };
+            v.places.iter().enumerate().map(move |(k, place)| (name(k), &place.scenario))
+        })
     }
 
     /// Ids of the variants and names of each one's flows, in order.
     pub fn shape(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
-        self.variants
-            .iter()
-            .map(|v| (v.id.as_str(), v.runs[0].flows.iter().map(|f| f.flow.as_str()).collect()))
+        self.variants.iter().map(|v| (v.id.as_str(), v.flow_names()))
     }
 
     /// Where the time of a flow's sender went: parts and their shares, means over seeds.
@@ -291,6 +348,24 @@ impl Outcome {
             .collect()
     }
 
+    /// A table's rows: each variant's label and, per metric, its mean and standard deviation over seeds and the paper's mean.
+    pub fn summary(&self, table: &Summary) -> Vec<(String, Vec<Option<Cell>>)> {
+        let named = |v: &&VariantOutcome| {
+            let id = |id: &String| *id == v.id || v.point.as_ref().is_some_and(|p| p.curve == *id);
+            table.variants.is_empty() || table.variants.iter().any(id)
+        };
+        let cell = |variant: &str, metric: Metric| {
+            let samples = self.samples(variant, metric, None)?;
+            let mean = self.estimate(variant, metric, None)?.mean;
+            let deviation = statistics::deviation(&samples).map(|(deviation, _)| deviation);
+            Some(Cell { mean, deviation, paper: self.row(variant, None, metric).and_then(|row| row.paper) })
+        };
+        let row = |v: &VariantOutcome| {
+            (self.label(&v.id), table.metrics.iter().map(|&metric| cell(&v.id, metric)).collect())
+        };
+        self.variants.iter().filter(named).map(row).collect()
+    }
+
     /// The row of one variant, one flow or all of them, and one quantity.
     pub fn row(&self, variant: &str, flow: Option<&str>, quantity: impl Into<Quantity>) -> Option<&Row> {
         let quantity = quantity.into();
@@ -301,9 +376,8 @@ impl Outcome {
     /// The study's result as JSON: claims, table, and every parameter that made them.
     pub fn to_json(&self) -> Value {
         let scenarios: serde_json::Map<String, Value> = self
-            .variants
-            .iter()
-            .map(|v| (v.id.clone(), serde_json::to_value(&v.scenario).expect("a scenario is plain data")))
+            .scenarios()
+            .map(|(name, scenario)| (name, serde_json::to_value(scenario).expect("a scenario is plain data")))
             .collect();
         json!({
             "study": self.study.id,

@@ -60,7 +60,7 @@ impl From<Metric> for Quantity {
 impl Quantity {
     /// Whether it is taken from time series: a statistic of them, or what changes in them.
     pub(crate) fn needs_series(&self) -> bool {
-        self.is_over_time() || self.metric == Metric::Efficiency
+        self.is_over_time() || self.metric == Metric::Efficiency || self.metric.is_of_window()
     }
 
     /// Whether it is a statistic of a course over time, or of a part of it.
@@ -85,10 +85,11 @@ impl Quantity {
         if !self.is_over_time() {
             return None;
         }
-        if !self.metric.has_series() {
+        let of_window = self.metric.is_of_window() && self.statistic == Statistic::Mean;
+        if !self.metric.has_series() && !of_window {
             return Some(format!("{} has no time series", self.metric.name()));
         }
-        if flow.is_none() {
+        if flow.is_none() && !of_window {
             return Some(format!("{self} is of one flow: name it"));
         }
         let (from, to) = (self.from.unwrap_or(Duration::ZERO), self.to.unwrap_or(Duration::MAX));

@@ -51,17 +51,29 @@ impl fmt::Display for SweepError {
 
 impl std::error::Error for SweepError {}
 
-/// One variant of a sweep, with its resolved scenario.
+/// One variant of a sweep, with its resolved scenarios.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The variant's id.
     pub variant: String,
-    /// The scenario, overrides applied and defaults written out.
-    pub scenario: Resolved,
+    /// The scenario, overrides applied and defaults written out; several, of a pool.
+    pub scenarios: Vec<Resolved>,
     /// Where its numbers come from.
     pub world: World,
     /// Keep the time series of every seed, not of the first alone.
     pub every_series: bool,
+}
+
+impl Case {
+    /// The scenario of the sweep's so-manieth seed, from one.
+    fn scenario(&self, seed: u64) -> &Resolved {
+        &self.scenarios[(seed - 1) as usize % self.scenarios.len()]
+    }
+
+    /// How many seeds it has at most: what knows no chance runs once, in each scenario.
+    fn seeds_max(&self) -> Option<u32> {
+        (!self.world.is_random()).then_some(self.scenarios.len() as u32)
+    }
 }
 
 /// All runs of a study: variants × seeds.
@@ -110,18 +122,20 @@ impl Sweep {
             ..Options::default()
         };
         let cases = study.variants.iter().map(|variant| {
-            let text = crate::builtin_scenario(&variant.scenario).ok_or_else(|| {
-                SweepError::Scenario(format!("there is no scenario \"{}\"", variant.scenario))
-            })?;
             let mut changes = study.set.clone();
             changes.extend(variant.set.iter().cloned());
             if quick {
                 changes.extend(study.quick.set.iter().cloned());
             }
-            let scenario = Resolved::parse(&format!("{}.toml", variant.scenario), text, &changes)
-                .map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))?;
+            let read = |id: &str| {
+                let text = crate::builtin_scenario(id)
+                    .ok_or_else(|| SweepError::Scenario(format!("there is no scenario \"{id}\"")))?;
+                Resolved::parse(&format!("{id}.toml"), text, &changes)
+                    .map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))
+            };
+            let scenarios = variant.scenario_ids().into_iter().map(read).collect::<Result<_, _>>()?;
             let every_series = study.needs_series(variant);
-            Ok(Case { variant: variant.id.clone(), scenario, world: variant.world, every_series })
+            Ok(Case { variant: variant.id.clone(), scenarios, world: variant.world, every_series })
         });
         let seeds = if quick { study.quick.seeds } else { study.seeds };
         let timeline = draws(FigureKind::Timeline);
@@ -131,8 +145,12 @@ impl Sweep {
 
     /// Runs of one scenario with several seeds.
     pub fn of_scenario(scenario: Resolved, seeds: u32, options: Options) -> Self {
-        let cases =
-            vec![Case { variant: "run".into(), scenario, world: World::Packets, every_series: false }];
+        let cases = vec![Case {
+            variant: "run".into(),
+            scenarios: vec![scenario],
+            world: World::Packets,
+            every_series: false,
+        }];
         Self { cases, seeds, precision: None, options, timeline: false }
     }
 
@@ -239,7 +257,7 @@ impl Sweep {
                 }
                 let options = self.options_for(job.0, job.1);
                 let case = &self.cases[job.0];
-                let record = match case.world.run(&case.scenario, self.seed(job.0, job.1), options) {
+                let record = match case.world.run(case.scenario(job.1), self.seed(job.0, job.1), options) {
                     Ok(record) => record,
                     Err(message) => {
                         let message = format!("variant {}: {message}", case.variant);
@@ -280,7 +298,8 @@ impl Sweep {
                     if stop.load(Ordering::Relaxed) {
                         return None;
                     }
-                    let record = RunRecord::run(&self.cases[0].scenario, self.seed(0, seed), self.options);
+                    let record =
+                        RunRecord::run(self.cases[0].scenario(seed), self.seed(0, seed), self.options);
                     progress.finished_one();
                     Some(record)
                 })
@@ -291,9 +310,9 @@ impl Sweep {
         }
     }
 
-    /// How many seeds a variant begins with; what knows no chance runs once.
+    /// How many seeds a variant begins with.
     fn seeds_of(&self, case: &Case) -> u32 {
-        if case.world.is_random() { self.seeds } else { 1 }
+        case.seeds_max().map_or(self.seeds, |most| most.min(self.seeds))
     }
 
     /// How many seeds a variant is to have next, if a precision is asked for that it lacks.
@@ -306,21 +325,22 @@ impl Sweep {
 
     /// The scenario's own seed shifts all: seed 1 of the sweep is the scenario's seed.
     fn seed(&self, case: usize, seed: u64) -> u64 {
-        self.cases[case].scenario.settings().seed + seed - 1
+        self.cases[case].scenario(seed).settings().seed + seed - 1
     }
 
     /// Series and timeline are drawn for the first seed only, series kept of all where a claim is about them; the ledger
     /// is cheap and kept for all.
     fn options_for(&self, case: usize, seed: u64) -> Options {
-        let warm = Instant::ZERO + self.cases[case].scenario.settings().warmup.0;
+        let warm = Instant::ZERO + self.cases[case].scenario(seed).settings().warmup.0;
         let timeline = (self.timeline && seed == 1).then(|| (warm, warm + WINDOW));
         let series = self.cases[case].every_series || (self.options.series && seed == 1);
         Options { series, timeline, ..self.options }
     }
 
     fn key(&self, case: usize, seed: u64) -> String {
-        let Case { scenario, world, .. } = &self.cases[case];
-        let made_by = (scenario, world, self.seed(case, seed), self.options_for(case, seed));
+        let world = self.cases[case].world;
+        let made_by =
+            (self.cases[case].scenario(seed), world, self.seed(case, seed), self.options_for(case, seed));
         let written = serde_json::to_string(&made_by).expect("a scenario is plain data");
         let hash = Sha256::new().chain_update(program_hash()).chain_update(written).finalize();
         format!("{hash:x}")[..24].to_string()

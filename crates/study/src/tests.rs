@@ -390,3 +390,64 @@ fn runs_of_a_law_of_ones_own_are_kept_under_its_identity() {
     let second = sweep(8.0).run(folder.path(), &go, &Silent).unwrap();
     assert_ne!(first[0][0].fingerprint, second[0][0].fingerprint);
 }
+
+const POOL: &str = r#"
+id = "pool"
+title = "A pool of scenarios"
+source = "a test"
+about = "Chains of three lengths."
+seeds = 4
+quick = { seeds = 2 }
+set = ["preset=ns2", "duration=2 s", "warmup=1 s"]
+variants = [{ id = "many", label = "Many", scenarios = ["jam10/hops", "jam10/chain", "jam10/chain-4"] }]
+figures = [{ kind = "spread", title = "Worst", metric = "min-over-fair" }]
+tables = [{ title = "Fairness", metrics = ["jain-over-fair", "utilisation"] }]
+
+[[claims]]
+text = "Nobody gets ten times a fair share"
+value = { metric = "max-over-fair", variant = "many" }
+holds = { below = 10.0 }
+
+[[published]]
+metric = "utilisation"
+variant = "many"
+value = 0.95
+"#;
+
+#[test]
+fn a_pools_seeds_take_its_scenarios_in_turn() {
+    let study = Study::parse("pool", POOL).unwrap();
+    let sweep = Sweep::new(&study, false).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+    let names: Vec<usize> = runs[0].iter().map(|run| run.flows.len()).collect();
+    assert_eq!(names, [1, 3, 4, 1]);
+    assert_eq!(runs[0].iter().map(|run| run.seed).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_ne!(runs[0][0].fingerprint, runs[0][3].fingerprint, "the same chain, another seed");
+    let outcome = Outcome::new(study, &sweep, runs.clone());
+    assert_eq!(outcome.claims[0].verdict, Verdict::Holds);
+    // The fair rate of one flow over three hops is a third of 800.2 kb/s; of 3 and 4 flows a sixth and a tenth.
+    let least = |run: &RunRecord, fair_kbps: f64| {
+        run.flows.iter().map(|f| f.goodput_bps / 1e3 / fair_kbps).fold(f64::INFINITY, f64::min)
+    };
+    let shares = [3.0, 6.0, 10.0, 3.0].map(|part| 800.219_238 / part);
+    let expected: Vec<f64> = runs[0].iter().zip(shares).map(|(run, fair)| least(run, fair)).collect();
+    let measured = outcome.samples("many", Metric::MinOverFair, None).unwrap();
+    for (ours, theirs) in measured.iter().zip(&expected) {
+        assert!((ours - theirs).abs() < 1e-6, "{measured:?} {expected:?}");
+    }
+    assert_eq!(outcome.shape().map(|(_, flows)| flows.len()).sum::<usize>(), 0, "no flow is in all of them");
+    assert_eq!(outcome.scenarios().map(|(name, _)| name).collect::<Vec<_>>(), ["many.1", "many.2", "many.3"]);
+    let page = html::report(&outcome, "a test");
+    assert!(page.contains("<h2>Fairness</h2>") && page.contains("paper 0.9500"));
+}
+
+#[test]
+fn what_a_pool_cannot_tell_is_refused() {
+    let refused = |from: &str, to: &str| Study::parse("pool", &POOL.replace(from, to)).unwrap_err().message;
+    let flow = refused("variant = \"many\" }", "variant = \"many\", flow = \"1\" }");
+    assert!(flow.contains("no flow is in all of them"), "{flow}");
+    let both = refused("scenarios =", "scenario = \"jam10/hops\", scenarios =");
+    assert!(both.contains("one of scenario and scenarios"), "{both}");
+    assert!(refused("seeds = 4", "seeds = 4\nprecision = 0.1").contains("a precision is one of flows"));
+}

@@ -29,6 +29,8 @@ pub enum World {
     MaxMinCliques,
     /// Max-min fairness over the collision domains.
     MaxMinCollisionDomains,
+    /// The same with back-off counted: the rates that the measures of [Jam10] call fair.
+    FairShares,
     /// E-MULTCP on a path of its own in closed form ([CZ06] section IV-C).
     Sawtooth,
     /// The experiment of [Jam10] section 4.1.4.
@@ -54,7 +56,9 @@ impl World {
             Self::MaxMin => over(Region::Exact),
             Self::MaxMinCliques => over(Region::Cliques),
             Self::MaxMinCollisionDomains => over(Region::CollisionDomains),
-            Self::Packets | Self::Fluid | Self::Sawtooth | Self::Experiment(_) => return None,
+            Self::Packets | Self::Fluid | Self::FairShares | Self::Sawtooth | Self::Experiment(_) => {
+                return None;
+            }
         })
     }
 
@@ -69,6 +73,7 @@ impl World {
         }
         match self {
             Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
+            Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares().map_err(|e| e.to_string())?)),
             Self::Sawtooth => sawtooth::run(scenario, options),
             Self::Experiment(experiment) => experiment.run(scenario, seed),
             _ => Ok(RunRecord::run(scenario, seed, options)),

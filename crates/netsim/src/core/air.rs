@@ -82,8 +82,12 @@ impl<T: Copy> Core<T> {
 
     /// Gives a queue's outlet its next packet, if it is free and there is one.
     pub(super) fn serve(&mut self, by: u32) {
-        if self.queues[by as usize].service != Service::Nothing {
+        let queue = &self.queues[by as usize];
+        if queue.service != Service::Nothing {
             return;
+        }
+        if matches!(queue.outlet, Outlet::Within) {
+            return self.let_through(by);
         }
         let Some(next) = self.dequeue(by) else { return self.serve_nothing(by) };
         let packet = self.pool.get(next.packet);
@@ -106,7 +110,7 @@ impl<T: Copy> Core<T> {
 
     /// The next packet to be sent; those given up on the way to it are counted.
     #[inline]
-    fn dequeue(&mut self, by: u32) -> Option<Queued> {
+    pub(super) fn dequeue(&mut self, by: u32) -> Option<Queued> {
         let queue = &mut self.queues[by as usize];
         let next = queue.next(self.now, &mut self.culled);
         let buffer = &mut self.buffers[queue.buffer as usize];
@@ -140,7 +144,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// There is no packet to be sent now: perhaps a dummy, perhaps one later.
-    fn serve_nothing(&mut self, by: u32) {
+    pub(super) fn serve_nothing(&mut self, by: u32) {
         let queue = &mut self.queues[by as usize];
         if let Some(size) = queue.dummy {
             queue.service = Service::Dummy;

@@ -1,5 +1,6 @@
 //! From a specification to a network at its start.
 
+use super::shaping::Within;
 use super::{Core, Forwarding, Passage};
 use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
@@ -73,16 +74,18 @@ impl<T: Copy> Core<T> {
             Some(&queue) => (queue, to, wires[&(from, to)].rate),
             None => (index[&(from, scope(spec, category, to))], to, rate(from, to)),
         };
+        let within = Within::build(spec, seed, full, &mut queues, &mut buffers);
         let mut hops = Forwarding::default();
-        let flow_hops = |flow: &FlowSpec| {
+        let flow_hops = |(index, flow): (usize, &FlowSpec)| {
             let replies = !flow.path.contains(&BROADCAST);
             let there = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1]));
             let back = flow.path.windows(2).rev().filter(|_| replies);
-            let forward = hops.add_chain(there);
-            let backward = hops.add_chain(back.map(|w| hop(flow.category, w[1], w[0])));
+            let back = back.map(|w| hop(flow.category, w[1], w[0]));
+            let forward = hops.add_chain(within.there(spec, index, there.collect()));
+            let backward = hops.add_chain(within.back(spec, index, back.collect()));
             FlowHops { forward, backward }
         };
-        let flows = spec.flows.iter().map(flow_hops).collect();
+        let flows = spec.flows.iter().enumerate().map(flow_hops).collect();
         for path in &spec.routes {
             let back: Vec<u32> = path.iter().rev().copied().collect();
             for path in [path, &back] {
@@ -104,6 +107,7 @@ impl<T: Copy> Core<T> {
             between_layers: VecDeque::new(),
             layer_delay: spec.link_layer_delay,
             rounds: Vec::new(),
+            shapers: within.hosts,
             culled: Vec::new(),
             trace: None,
         };
@@ -215,7 +219,13 @@ fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffe
 }
 
 /// The parts of a queue that do not depend on its outlet.
-fn bare_queue(parts: &QueueSpec, full: QueueRole, seed: u64, name: String, rate: Rate) -> TransmitQueue {
+pub(super) fn bare_queue(
+    parts: &QueueSpec,
+    full: QueueRole,
+    seed: u64,
+    name: String,
+    rate: Rate,
+) -> TransmitQueue {
     TransmitQueue {
         service: Service::Nothing,
         discipline: parts.discipline.begin(&full),

@@ -96,6 +96,8 @@ fn four_links(ns2: bool) -> NetworkSpec {
         queue: QueueSpec::fifo(50),
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
         routes: Vec::new(),
+        gateway: None,
+        source_limits: Vec::new(),
         flows: (0..4)
             .map(|l| FlowSpec {
                 name: format!("{}", l + 1),

@@ -1,6 +1,6 @@
 //! In which order the packets of a queue leave.
 
-use super::{Fair, FairParams, Fifo};
+use super::{Fair, FairParams, Fifo, Shaper};
 use evenair_laws::OwnLaw;
 use evenair_laws::marking::QueueRole;
 use evenair_units::{Instant, Probability};
@@ -31,6 +31,14 @@ pub trait Discipline {
         Probability::ZERO
     }
 
+    /// Whether it has no room for this arrival, beside the room that its queue has.
+    fn is_full(&self, _arrival: &Queued) -> bool {
+        false
+    }
+
+    /// This arrival was refused: the draw fell so, or there was no room for it.
+    fn refused(&mut self, _arrival: &Queued) {}
+
     /// A packet comes in.
     fn enqueue(&mut self, now: Instant, arrival: Queued);
 
@@ -43,8 +51,8 @@ pub trait Discipline {
         if self.packets() > 0 { now } else { Instant::NEVER }
     }
 
-    /// Gives up a packet for the sake of one that finds the buffer full; if none, the arrival is refused.
-    fn evict(&mut self) -> Option<Queued> {
+    /// Gives up a packet for the sake of this one that finds no room; if none, the arrival is refused.
+    fn evict(&mut self, _arrival: &Queued) -> Option<Queued> {
         None
     }
 
@@ -90,6 +98,8 @@ pub enum AnyDiscipline {
     Fifo(Fifo),
     /// One turn for each flow.
     Fair(Box<Fair>),
+    /// Lines that are let through by tokens: of a gateway or a limited source, which make it.
+    Shaper(Box<Shaper>),
     /// A user's own.
     Own(OwnDiscipline),
 }
@@ -101,7 +111,24 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(_) => Probability::ZERO,
             Self::Fair(fair) => fair.refusal(now, arrival),
+            Self::Shaper(shaper) => shaper.refusal(now, arrival),
             Self::Own(own) => own.0.refusal(now, arrival),
+        }
+    }
+
+    fn is_full(&self, arrival: &Queued) -> bool {
+        match self {
+            Self::Fifo(_) | Self::Fair(_) => false,
+            Self::Shaper(shaper) => shaper.is_full(arrival),
+            Self::Own(own) => own.0.is_full(arrival),
+        }
+    }
+
+    fn refused(&mut self, arrival: &Queued) {
+        match self {
+            Self::Fifo(_) | Self::Fair(_) => (),
+            Self::Shaper(shaper) => shaper.refused(arrival),
+            Self::Own(own) => own.0.refused(arrival),
         }
     }
 
@@ -110,6 +137,7 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.enqueue(now, arrival),
             Self::Fair(fair) => fair.enqueue(now, arrival),
+            Self::Shaper(shaper) => shaper.enqueue(now, arrival),
             Self::Own(own) => own.0.enqueue(now, arrival),
         }
     }
@@ -119,6 +147,7 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.dequeue(now, dropped),
             Self::Fair(fair) => fair.dequeue(now, dropped),
+            Self::Shaper(shaper) => shaper.dequeue(now, dropped),
             Self::Own(own) => own.0.dequeue(now, dropped),
         }
     }
@@ -127,15 +156,17 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.next_ready(now),
             Self::Fair(fair) => fair.next_ready(now),
+            Self::Shaper(shaper) => shaper.next_ready(now),
             Self::Own(own) => own.0.next_ready(now),
         }
     }
 
-    fn evict(&mut self) -> Option<Queued> {
+    fn evict(&mut self, arrival: &Queued) -> Option<Queued> {
         match self {
-            Self::Fifo(fifo) => fifo.evict(),
-            Self::Fair(fair) => fair.evict(),
-            Self::Own(own) => own.0.evict(),
+            Self::Fifo(fifo) => fifo.evict(arrival),
+            Self::Fair(fair) => fair.evict(arrival),
+            Self::Shaper(shaper) => shaper.evict(arrival),
+            Self::Own(own) => own.0.evict(arrival),
         }
     }
 
@@ -144,6 +175,7 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.packets(),
             Self::Fair(fair) => fair.packets(),
+            Self::Shaper(shaper) => shaper.packets(),
             Self::Own(own) => own.0.packets(),
         }
     }
@@ -153,6 +185,7 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.bytes(),
             Self::Fair(fair) => fair.bytes(),
+            Self::Shaper(shaper) => shaper.bytes(),
             Self::Own(own) => own.0.bytes(),
         }
     }

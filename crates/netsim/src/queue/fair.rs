@@ -189,7 +189,7 @@ impl Discipline for Fair {
         }
     }
 
-    fn evict(&mut self) -> Option<Queued> {
+    fn evict(&mut self, _: &Queued) -> Option<Queued> {
         let longest = self.lines.iter_mut().rev().max_by_key(|line| line.bytes)?;
         let evicted = longest.pop()?;
         self.left(&evicted);

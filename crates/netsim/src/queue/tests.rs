@@ -120,11 +120,11 @@ fn a_full_buffer_costs_the_longest_line_its_first_packet() {
     for id in 0..5 {
         fair.enqueue(ms(0), packet(id, u32::from(id == 2), 1000, ms(0)));
     }
-    assert_eq!(fair.evict().unwrap().packet, PacketId(0));
+    assert_eq!(fair.evict(&packet(0, 0, 0, ms(0))).unwrap().packet, PacketId(0));
     assert_eq!((fair.packets(), fair.bytes()), (4, 4000));
     let mut fifo = DisciplineParams::Fifo.begin(&ROLE);
     fifo.enqueue(ms(0), packet(0, 0, 100, ms(0)));
-    assert_eq!(fifo.evict(), None, "the arrival is refused");
+    assert_eq!(fifo.evict(&packet(0, 0, 0, ms(0))), None, "the arrival is refused");
 }
 
 #[test]
@@ -158,7 +158,7 @@ proptest! {
                     inside.insert(PacketId(id), size);
                     lines.entry(flow).or_default().push_back(PacketId(id));
                 }
-                5 => gone.extend(discipline.evict()),
+                5 => gone.extend(discipline.evict(&packet(0, 0, 0, ms(0)))),
                 _ => {
                     let ready = discipline.next_ready(now);
                     prop_assert!(ready >= now && ready.is_never() == inside.is_empty());

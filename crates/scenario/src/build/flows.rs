@@ -2,7 +2,7 @@
 
 use super::no_node;
 use crate::error::Mistake;
-use crate::language::Preset;
+use crate::language::{Preset, ResolvedTcp};
 use crate::quantity::RateQuantity;
 use crate::resolved::{ResolvedFlow, Sends, Settings};
 use evenair_laws::Parameters;
@@ -191,17 +191,17 @@ impl Settings {
         let size = probes.size.map_or(ProbeSpec::default().size, |size| size.0);
         ProbeSpec { size, most_per_second: probes.most_per_second }
     }
+}
 
-    /// A full data packet, network-layer size: the largest that any flow sends.
-    pub(crate) fn packet_size(&self) -> Bytes {
-        let of = |flow: &ResolvedFlow| match flow.sends {
-            Sends::Tcp { .. } => self.tcp.segment(),
-            Sends::Saturated { size }
-            | Sends::Cbr { size, .. }
-            | Sends::OnOff { size, .. }
-            | Sends::Rated { size, .. }
-            | Sends::Tfrc { size, .. } => size.0,
-        };
-        self.flows.iter().map(of).max().expect("there is a flow")
-    }
+/// A full data packet, network-layer size: the largest that any flow sends.
+pub(crate) fn packet_size(tcp: &ResolvedTcp, flows: &[ResolvedFlow]) -> Bytes {
+    let of = |flow: &ResolvedFlow| match flow.sends {
+        Sends::Tcp { .. } => tcp.segment(),
+        Sends::Saturated { size }
+        | Sends::Cbr { size, .. }
+        | Sends::OnOff { size, .. }
+        | Sends::Rated { size, .. }
+        | Sends::Tfrc { size, .. } => size.0,
+    };
+    flows.iter().map(of).max().expect("there is a flow")
 }

@@ -1,5 +1,6 @@
 //! From the scenario's MAC and back-off law to those of the packet world.
 
+use super::packet_size;
 use crate::error::Mistake;
 use crate::language::{AckTimeout, HoldingLaw, PreambleKind, Preset};
 use crate::law;
@@ -51,7 +52,8 @@ impl Settings {
 
     /// What a back-off law may depend on.
     pub(super) fn surroundings(&self, mac: &MacSpec) -> Surroundings {
-        let packet = mac.packet(self.tcp.payload.0, self.packet_size(), self.mac.data_rate.0);
+        let packet =
+            mac.packet(self.tcp.payload.0, packet_size(&self.tcp, &self.flows), self.mac.data_rate.0);
         let FullPacket { bits, .. } = packet;
         let slot = match mac {
             MacSpec::Dcf { timing, .. } => timing.slot,

@@ -49,7 +49,7 @@ pub enum Generate {
         width: Length,
         /// From south to north.
         height: Length,
-        /// Seed of the placement, and of random flows; the runs' seed does not move nodes.
+        /// Seed of the placement, and of flows that are drawn; the runs' seed does not move nodes.
         #[serde(default)]
         seed: u64,
         /// Flows made by rule.
@@ -64,9 +64,12 @@ pub enum Generate {
 pub struct GeneratedFlows {
     /// Between whom.
     pub pattern: FlowPattern,
-    /// How many, of random ones.
+    /// How many: random ones, or so many of those to or from the gateway, drawn at random; all of them, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
+    /// Seed of what is drawn; the placement's, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// What they send.
     #[serde(default)]
     pub traffic: TrafficKind,
@@ -82,9 +85,9 @@ pub struct GeneratedFlows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowPattern {
-    /// From every node to node 0, the gateway.
+    /// From every node, or from as many as are counted, to node 0, the gateway; each flow has its node's name.
     ToGateway,
-    /// From node 0 to every other.
+    /// From node 0 to every other, or to as many.
     FromGateway,
     /// From random nodes to other random nodes; no source sends twice while others send not at all.
     Random,

@@ -9,12 +9,11 @@
 use crate::record::RunRecord;
 use crate::world::blank;
 use evenair_des::Stream;
-use evenair_laws::backoff::{BackoffParams, DcfParams};
-use evenair_netsim::{MacSpec, Network};
+use evenair_netsim::Network;
 use evenair_optimum::max_min::{Demand, domains, fill, grouped};
 use evenair_scenario::{RateQuantity, Resolved, Scenario, Size};
 use evenair_topology::{Medium, Position, Router, generate, maximal_cliques};
-use evenair_units::{Duration, Rate};
+use evenair_units::Rate;
 use serde::{Deserialize, Serialize};
 
 /// Between a half and one and a half of the computed share, so many rates.
@@ -66,14 +65,10 @@ impl ModelError {
 }
 
 fn experiment(scenario: &Resolved, seed: u64, first_seed: u64) -> Result<RunRecord, String> {
-    let theory = scenario.theory().map_err(|e| e.to_string())?;
     // B, the throughput of one hop: the mean back-off belongs to each packet's time.
-    let backoff_s = mean_backoff(scenario)?.as_secs_f64();
-    let mut demands: Vec<Demand> = theory.demands();
-    for demand in &mut demands {
-        demand.limit = f64::INFINITY;
-        demand.loads.iter_mut().for_each(|(_, a)| *a += backoff_s);
-    }
+    let theory = scenario.theory_with_backoff().map_err(|e| e.to_string())?;
+    let unlimited = |demand| Demand { limit: f64::INFINITY, ..demand };
+    let demands: Vec<Demand> = theory.demands().into_iter().map(unlimited).collect();
     let cliques = maximal_cliques(&theory.conflicts, 1_000_000).map_err(|e| e.to_string())?;
     let domains = domains(&theory.domains);
     let shares = [cliques, domains].map(|groups| {
@@ -136,16 +131,6 @@ fn placed(base: &Resolved, seed: u64) -> Result<Resolved, String> {
         scenario.flows.remove(gone.min(scenario.flows.len() - 1));
     }
     scenario.resolve().map_err(|e| e.to_string())
-}
-
-fn mean_backoff(scenario: &Resolved) -> Result<Duration, String> {
-    let network = scenario.network();
-    match (network.mac, &scenario.settings().backoff) {
-        (MacSpec::Dcf { timing, .. }, &BackoffParams::Dcf(DcfParams { window_min: Some(window), .. })) => {
-            Ok(timing.slot.mul_f64(f64::from(window) / 2.0))
-        }
-        _ => Err("the fair-share point is one of 802.11's DCF".into()),
-    }
 }
 
 /// What each stream delivers at a source rate \[packets/s\], the mean over seeds.

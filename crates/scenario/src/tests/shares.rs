@@ -1,0 +1,94 @@
+//! Flows that are drawn, and the rates that [Jam10] calls fair.
+
+use super::*;
+
+/// Nodes 200 m apart with [Jam10]'s ranges at 1 Mb/s, flows between them and node 0.
+fn mesh(rule: &str, flows: &str, changes: &[&str]) -> Resolved {
+    let text = format!(
+        "radio = {{ transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }}
+mac = {{ data_rate = \"1 Mbps\", basic_rate = \"1 Mbps\" }}
+tcp = {{ payload = \"1460 bytes\", headers = \"40 bytes\" }}
+preset = \"ns2\"
+[generate]
+{rule}
+spacing = \"200 m\"
+flows = {{ {flows} }}
+"
+    );
+    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    Resolved::parse("mesh.toml", &text, &changes).unwrap()
+}
+
+fn ends(scenario: &Resolved) -> Vec<(String, String, String)> {
+    scenario.settings().flows.iter().map(|f| (f.id.clone(), f.from.clone(), f.to.clone())).collect()
+}
+
+#[test]
+fn some_of_the_nodes_are_drawn_by_a_seed_of_their_own() {
+    let of = |flows: &str| ends(&mesh("kind = \"grid\"\ncolumns = 4\nrows = 4", flows, &[]));
+    let up = of("pattern = \"to-gateway\", count = 5, seed = 3");
+    assert_eq!(up.len(), 5);
+    assert!(up.iter().all(|(id, from, to)| id == from && to == "0" && from != "0"));
+    let down = of("pattern = \"from-gateway\", count = 5, seed = 3");
+    let turned: Vec<_> = down.iter().map(|(id, from, to)| (id.clone(), to.clone(), from.clone())).collect();
+    assert_eq!(turned, up, "the same nodes, whichever way");
+    assert_ne!(of("pattern = \"to-gateway\", count = 5, seed = 4"), up);
+    let all = of("pattern = \"to-gateway\"");
+    assert_eq!(of("pattern = \"to-gateway\", count = 15"), all);
+    assert_eq!(all.len(), 15);
+}
+
+#[test]
+fn more_flows_than_nodes_are_refused() {
+    let text = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }
+[generate]
+kind = \"chain\"
+nodes = 4
+spacing = \"200 m\"
+flows = { pattern = \"to-gateway\", count = 4 }
+";
+    let error = Resolved::parse("mesh.toml", text, &[]).unwrap_err().to_string();
+    assert!(error.contains("generate.flows.count: 4 nodes have 3 flows with the gateway"), "{error}");
+}
+
+/// Fair rates [kb/s].
+fn fair_kbps(scenario: &Resolved) -> Vec<f64> {
+    let fair = scenario.fair_shares().unwrap();
+    fair.rates_pps.iter().zip(&fair.theory.flows).map(|(x, f)| x * f.payload_bits / 1e3).collect()
+}
+
+#[test]
+fn fair_rates_are_the_thesiss() {
+    // [Jam10] section 7.3 at 1 Mb/s, "approximately 800 Kb/s": DIFS 50 us, a mean back-off of 310, 192 + (1500 + 34)·8, SIFS 10,
+    // 192 + 112 for a segment, and the same with 40 bytes for its acknowledgement: 13.138 + 1.458 = 14.596 ms for 11680 bits,
+    // 800.2 kb/s on one hop; 3 + 2 + 1 of it on the chain's.
+    let chain = |nodes: u32| format!("kind = \"chain\"\nnodes = {nodes}");
+    let up = "pattern = \"to-gateway\"";
+    let one_hop = fair_kbps(&mesh(&chain(2), up, &[]));
+    assert!((one_hop[0] - 800.219).abs() < 1e-3, "{one_hop:?}");
+    for rate in fair_kbps(&mesh(&chain(4), up, &[])) {
+        assert!((rate - one_hop[0] / 6.0).abs() < 1e-6, "{rate}");
+    }
+    // Half of the acknowledgements cost half of their time and half of their back-off.
+    let delayed = fair_kbps(&mesh(&chain(2), up, &["tcp.delayed_ack=\"100 ms\""]));
+    assert!((delayed[0] - 11_680.0 / (14.596 - 1.458 / 2.0)).abs() < 1e-3, "{delayed:?}");
+    // UDP of 1500 bytes: 13.138 ms and no acknowledgement.
+    let udp = "pattern = \"from-gateway\", traffic = \"cbr\", rate = \"800 kbps\", size = \"1500 bytes\"";
+    let rates = fair_kbps(&mesh(&chain(4), udp, &[]));
+    assert!((rates[2] - 12_000.0 / 13.138 / 6.0).abs() < 0.05, "{rates:?}");
+}
+
+#[test]
+fn without_dcf_no_back_off_is_counted() {
+    let ideal = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }
+mac = { kind = \"ideal\", data_rate = \"1 Mbps\" }
+[generate]
+kind = \"chain\"
+nodes = 2
+spacing = \"200 m\"
+flows = { pattern = \"to-gateway\", traffic = \"saturated\", size = \"1500 bytes\" }
+";
+    let scenario = Resolved::parse("mesh.toml", ideal, &[]).unwrap();
+    assert_eq!(scenario.theory_with_backoff().unwrap(), scenario.theory().unwrap());
+    assert!((fair_kbps(&scenario)[0] - 1000.0).abs() < 1e-6);
+}
