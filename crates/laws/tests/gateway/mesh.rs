@@ -166,7 +166,7 @@ impl Mesh {
         for i in order {
             let cost = self.flows[i].hops / LINK;
             // Nobody is shut out altogether.
-            granted[i] = offered[i].min((left / cost).max(0.03 * offered[i]));
+            granted[i] = offered[i].min((left / cost).max(0.1 * offered[i]));
             left = (left - granted[i] * cost).max(0.0);
         }
         for (i, flow) in self.flows.iter().enumerate() {

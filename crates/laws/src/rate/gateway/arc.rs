@@ -28,12 +28,13 @@
 //! assert_eq!(law.at_start().total, Some(Rate::from_kbps(600)));
 //! ```
 
-use super::feedback::{Epoch, Feedback};
+use super::controller::{AnySearch, Controller, Verdict, allocation};
+use super::feedback::Epoch;
 use super::members::{Change, Members};
 use super::search::Search;
 use super::{
-    Allocation, CapacityBounds, ClassView, Decision, Form, GatewayLaw, GatewayRole, GatewayView, OnChange,
-    Reason, SearchMethod, Step, Tuning, check_bounds, rate,
+    Allocation, CapacityBounds, ClassView, Form, GatewayLaw, GatewayRole, GatewayView, OnChange, Reason,
+    SearchMethod, Step, Tuning, check_bounds, rate,
 };
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
@@ -154,14 +155,9 @@ impl Parameters for ArcParams {
     }
 
     fn begin(&self, role: &GatewayRole) -> Arc {
-        let members = Members::new(role, self.patience());
-        let bounds = members.bounds(self.capacity_low, self.capacity_high);
-        let state = bounds.map(|bounds| match self.form {
-            Form::Thesis => State::Thesis(Search::new(&self.tuning(), bounds)),
-            Form::Corrected => State::Corrected(Feedback::new(self.tuning(), bounds, &members)),
-        });
-        let greatest = alloc::vec![0.0; members.len()];
-        Arc { params: *self, members, state, greatest }
+        let bounds = (self.capacity_low, self.capacity_high);
+        let controller = Controller::new(self.form, self.tuning(), self.patience(), bounds, role);
+        Arc { params: *self, controller, greatest: alloc::vec![0.0; role.classes.len()] }
     }
 }
 
@@ -170,19 +166,9 @@ impl Parameters for ArcParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Arc {
     params: ArcParams,
-    members: Members,
-    /// None without bounds.
-    state: Option<State>,
+    controller: Controller,
     /// `rmax_i` of the thesis's form, zero before there is one \[bit/s\].
     greatest: Vec<f64>,
-}
-
-/// The search, in either form.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-enum State {
-    Thesis(Search),
-    Corrected(Feedback),
 }
 
 /// Whether the gateway was a class's bottleneck: its own queue was full, or is not empty. That packets had to wait says nothing
@@ -191,66 +177,57 @@ const fn limited(seen: &ClassView) -> bool {
     seen.dropped.packets > 0 || seen.backlog.packets > 1
 }
 
+/// What each is due: as much as the best, by weight.
+fn due(members: &Members, view: &GatewayView<'_>) -> Vec<f64> {
+    let per_weight = |class: usize| view.rate(class) / members.weight(class);
+    let best = members.sharing().map(per_weight).fold(0.0, f64::max);
+    (0..members.len()).map(|class| best * members.weight(class)).collect()
+}
+
+/// The thesis's form.
+fn thesis(
+    params: &ArcParams,
+    search: &mut Search,
+    (members, change, bounds): (&Members, Change, CapacityBounds),
+    view: &GatewayView<'_>,
+    greatest: &mut [f64],
+) -> Verdict {
+    if let Some(class) = change.class() {
+        // Section 7.5.1: the greatest rates are those of another set.
+        greatest.fill(0.0);
+        if change.is_first || params.on_change == OnChange::Restart {
+            search.restart(bounds);
+            let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
+            return (Step::Start, reason, Some(class));
+        }
+    }
+    // [Jam10] Alg. 1, with the text's "any".
+    let best = members.sharing().map(|class| view.rate(class)).fold(0.0, f64::max);
+    let is_starved = |&class: &usize| {
+        let rate = view.rate(class);
+        rate < params.gamma * best && rate < params.theta() * greatest[class]
+    };
+    let starved = members.sharing().find(is_starved);
+    for class in members.sharing() {
+        match params.history {
+            RateHistory::Maximum => greatest[class] = greatest[class].max(view.rate(class)),
+            RateHistory::Overwritten if starved.is_none() => greatest[class] = view.rate(class),
+            RateHistory::Overwritten => (),
+        }
+    }
+    let measured = members.measured(view);
+    if let Some(class) = starved {
+        search.decrease(measured);
+        (Step::Decrease, Reason::Starved, Some(class as u32))
+    } else {
+        search.increase(measured);
+        (Step::Increase, Reason::Satisfied, None)
+    }
+}
+
 impl Arc {
-    /// The thesis's form.
-    fn thesis(
-        &mut self,
-        view: &GatewayView<'_>,
-        change: Change,
-        bounds: CapacityBounds,
-    ) -> (Step, Reason, Option<u32>) {
-        let Some(State::Thesis(search)) = &mut self.state else { unreachable!("asked of the thesis's form") };
-        let measured = self.members.measured(view);
-        let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
-        if let Some(class) = change.class() {
-            // Section 7.5.1: the greatest rates are those of another set.
-            self.greatest.fill(0.0);
-            if change.is_first || self.params.on_change == OnChange::Restart {
-                search.restart(bounds);
-                return (Step::Start, reason, Some(class));
-            }
-        }
-        // [Jam10] Alg. 1, with the text's "any".
-        let best = self.members.sharing().map(|class| view.rate(class)).fold(0.0, f64::max);
-        let is_starved = |&class: &usize| {
-            let rate = view.rate(class);
-            rate < self.params.gamma * best && rate < self.params.theta() * self.greatest[class]
-        };
-        let starved = self.members.sharing().find(is_starved);
-        if self.params.history == RateHistory::Maximum || starved.is_none() {
-            for class in self.members.sharing() {
-                let rate = view.rate(class);
-                let greatest = &mut self.greatest[class];
-                *greatest =
-                    if self.params.history == RateHistory::Maximum { greatest.max(rate) } else { rate };
-            }
-        }
-        match starved {
-            Some(class) => {
-                search.decrease(measured);
-                (Step::Decrease, Reason::Starved, Some(class as u32))
-            }
-            None => {
-                search.increase(measured);
-                (Step::Increase, Reason::Satisfied, None)
-            }
-        }
-    }
-
-    fn allocation(&self, (step, reason, class): (Step, Reason, Option<u32>)) -> Allocation {
-        let estimate = self.state.as_ref().map(|state| match state {
-            State::Thesis(search) => search.estimate,
-            State::Corrected(search) => search.estimate,
-        });
-        Allocation { total: estimate.map(rate), each: Vec::new(), decision: Decision { step, reason, class } }
-    }
-
-    /// What each is due: as much as the best, by weight.
-    fn due(&self, view: &GatewayView<'_>) -> Vec<f64> {
-        let members = &self.members;
-        let best =
-            members.sharing().map(|class| view.rate(class) / members.weight(class)).fold(0.0, f64::max);
-        (0..members.len()).map(|class| best * members.weight(class)).collect()
+    fn total(&self) -> Option<Rate> {
+        self.controller.search.as_ref().map(|search| rate(search.estimate()))
     }
 }
 
@@ -260,29 +237,18 @@ impl GatewayLaw for Arc {
     }
 
     fn at_start(&self) -> Allocation {
-        let reason = if self.state.is_some() { Reason::Configured } else { Reason::Unbounded };
-        self.allocation((Step::Start, reason, None))
+        allocation(self.total(), &[], self.controller.at_start())
     }
 
     fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation {
-        let bounds = self.members.bounds(self.params.capacity_low, self.params.capacity_high);
-        let (Some(_), false) = (bounds, view.interval.is_zero()) else {
-            let reason = if bounds.is_some() { Reason::Idle } else { Reason::Unbounded };
-            return self.allocation((Step::Hold, reason, None));
-        };
-        let change = self.members.observe(view);
-        let bounds = self.members.bounds(self.params.capacity_low, self.params.capacity_high).or(bounds);
-        let (Some(bounds), true) = (bounds, self.members.any_active()) else {
-            return self.allocation((Step::Hold, Reason::Idle, None));
-        };
-        let due = self.due(view);
-        let verdict = match &mut self.state {
-            Some(State::Corrected(search)) => {
-                let epoch = Epoch { view, members: &self.members, change, due: &due, limited };
-                search.on_epoch(&epoch, bounds)
+        let (params, greatest) = (&self.params, &mut self.greatest[..]);
+        let verdict = self.controller.on_epoch(view, |search, members, change, bounds| match search {
+            AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, greatest),
+            AnySearch::Corrected(search) => {
+                let due = due(members, view);
+                search.on_epoch(&Epoch { view, members, change, due: &due, limited }, bounds)
             }
-            _ => self.thesis(view, change, bounds),
-        };
-        self.allocation(verdict)
+        });
+        allocation(self.total(), &[], verdict)
     }
 }

@@ -26,6 +26,7 @@
 //! # Deviations
 //! It is one: see [`pfrc`](super::pfrc) and [`arc`](super::arc).
 
+use super::controller::Verdict;
 use super::members::{Change, Members};
 use super::{CapacityBounds, ClassView, GatewayView, Reason, SearchMethod, Step, Tuning};
 use alloc::vec::Vec;
@@ -114,8 +115,6 @@ pub(super) struct Feedback {
     weight: f64,
     classes: Vec<Memory>,
 }
-
-type Verdict = (Step, Reason, Option<u32>);
 
 impl Feedback {
     pub(super) fn new(tuning: Tuning, bounds: CapacityBounds, members: &Members) -> Self {

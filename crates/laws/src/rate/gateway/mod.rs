@@ -6,6 +6,7 @@
 
 pub mod arc;
 pub mod bounds;
+mod controller;
 mod feedback;
 pub mod fixed;
 mod members;
@@ -301,6 +302,6 @@ fn check_bounds(low: Option<Rate>, high: Option<Rate>) -> Result<(), BadParamete
 
 /// A rate of a bucket \[bit/s\].
 fn rate(bps: f64) -> Rate {
-    // The cast truncates and saturates, and maps what is not a number to zero.
-    Rate::from_bps(bps as u64)
+    // None is closed, and none beyond what can be written; the cast truncates and maps what is not a number to zero.
+    Rate::from_bps((bps as u64).clamp(1, 1_000_000_000_000_000))
 }

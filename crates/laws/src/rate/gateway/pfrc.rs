@@ -30,12 +30,13 @@
 //! assert_eq!(law.at_start().each, [Rate::from_kbps(200); 3]);
 //! ```
 
-use super::feedback::{Epoch, Feedback};
+use super::controller::{AnySearch, Controller, Verdict, allocation};
+use super::feedback::Epoch;
 use super::members::{Change, Members};
 use super::search::Search;
 use super::{
-    Allocation, CapacityBounds, ClassView, Decision, Form, GatewayLaw, GatewayRole, GatewayView, OnChange,
-    Reason, SearchMethod, Step, Tuning, check_bounds, rate,
+    Allocation, CapacityBounds, ClassView, Form, GatewayLaw, GatewayRole, GatewayView, OnChange, Reason,
+    SearchMethod, Step, Tuning, check_bounds,
 };
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
@@ -141,13 +142,9 @@ impl Parameters for PfrcParams {
     }
 
     fn begin(&self, role: &GatewayRole) -> Pfrc {
-        let members = Members::new(role, self.patience());
-        let bounds = members.bounds(self.capacity_low, self.capacity_high);
-        let state = bounds.map(|bounds| match self.form {
-            Form::Thesis => State::Thesis(Search::new(&self.tuning(), bounds)),
-            Form::Corrected => State::Corrected(Feedback::new(self.tuning(), bounds, &members)),
-        });
-        let mut law = Pfrc { params: *self, members, state, each: Vec::new() };
+        let bounds = (self.capacity_low, self.capacity_high);
+        let controller = Controller::new(self.form, self.tuning(), self.patience(), bounds, role);
+        let mut law = Pfrc { params: *self, controller, each: Vec::new() };
         law.share();
         law
     }
@@ -158,30 +155,19 @@ impl Parameters for PfrcParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pfrc {
     params: PfrcParams,
-    members: Members,
-    /// None without bounds.
-    state: Option<State>,
+    controller: Controller,
     /// `b_i` \[bit/s\].
     each: Vec<f64>,
-}
-
-/// The search, in either form.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-enum State {
-    Thesis(Search),
-    Corrected(Feedback),
 }
 
 impl Pfrc {
     /// Each its share.
     fn share(&mut self) {
-        let members = &self.members;
+        let Controller { members, search: Some(search), .. } = &self.controller else { return };
         let weights = members.weights();
-        let level = match &self.state {
-            None => return,
-            Some(State::Thesis(search)) => search.estimate / weights,
-            Some(State::Corrected(search)) => level(members, search.estimate, |class| search.demand(class)),
+        let level = match search {
+            AnySearch::Thesis(search) => search.estimate / weights,
+            AnySearch::Corrected(search) => level(members, search.estimate, |class| search.demand(class)),
         };
         let share = |class: usize| {
             let weight = members.weight(class);
@@ -191,11 +177,6 @@ impl Pfrc {
         };
         self.each = (0..members.len()).map(share).collect();
         debug_assert!(self.each.iter().all(|rate| rate.is_finite()), "{:?}", self.each);
-    }
-
-    fn allocation(&self, (step, reason, class): (Step, Reason, Option<u32>)) -> Allocation {
-        let each = self.each.iter().map(|&bps| rate(bps)).collect();
-        Allocation { total: None, each, decision: Decision { step, reason, class } }
     }
 }
 
@@ -231,42 +212,36 @@ fn starved(params: &PfrcParams, members: &Members, view: &GatewayView<'_>, each:
     (0..members.len()).find(|&i| members.is_active(i) && view.rate(i) < params.gamma * each[i])
 }
 
-impl Pfrc {
-    /// The thesis's form.
-    fn thesis(
-        &mut self,
-        view: &GatewayView<'_>,
-        change: Change,
-        bounds: CapacityBounds,
-    ) -> (Step, Reason, Option<u32>) {
-        let Some(State::Thesis(search)) = &mut self.state else { unreachable!("asked of the thesis's form") };
-        let measured = self.members.measured(view);
-        let is_step = self.params.on_change == OnChange::Step;
+/// The thesis's form.
+fn thesis(
+    params: &PfrcParams,
+    search: &mut Search,
+    (members, change, bounds): (&Members, Change, CapacityBounds),
+    view: &GatewayView<'_>,
+    each: &[f64],
+) -> Verdict {
+    let measured = members.measured(view);
+    if let Some(class) = change.class() {
         let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
-        if let Some(class) = change.class() {
-            // Section 8.1.3: decreaseRates when a flow comes, increaseRates when one goes.
-            let step = match reason {
-                _ if !is_step || change.is_first => Step::Start,
-                Reason::Joined => Step::Decrease,
-                _ => Step::Increase,
-            };
-            match step {
-                Step::Decrease => search.decrease(measured),
-                Step::Increase => search.increase(measured),
-                _ => search.restart(bounds),
-            }
-            return (step, reason, Some(class));
+        // Section 8.1.3: decreaseRates when a flow comes, increaseRates when one goes.
+        let step = match reason {
+            _ if change.is_first || params.on_change == OnChange::Restart => Step::Start,
+            Reason::Joined => Step::Decrease,
+            _ => Step::Increase,
+        };
+        match step {
+            Step::Decrease => search.decrease(measured),
+            Step::Increase => search.increase(measured),
+            _ => search.restart(bounds),
         }
-        match starved(&self.params, &self.members, view, &self.each) {
-            Some(class) => {
-                search.decrease(measured);
-                (Step::Decrease, Reason::Starved, Some(class as u32))
-            }
-            None => {
-                search.increase(measured);
-                (Step::Increase, Reason::Satisfied, None)
-            }
-        }
+        return (step, reason, Some(class));
+    }
+    if let Some(class) = starved(params, members, view, each) {
+        search.decrease(measured);
+        (Step::Decrease, Reason::Starved, Some(class as u32))
+    } else {
+        search.increase(measured);
+        (Step::Increase, Reason::Satisfied, None)
     }
 }
 
@@ -276,31 +251,19 @@ impl GatewayLaw for Pfrc {
     }
 
     fn at_start(&self) -> Allocation {
-        let reason = if self.state.is_some() { Reason::Configured } else { Reason::Unbounded };
-        self.allocation((Step::Start, reason, None))
+        allocation(None, &self.each, self.controller.at_start())
     }
 
     fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation {
-        let bounds = self.members.bounds(self.params.capacity_low, self.params.capacity_high);
-        let (Some(_), false) = (bounds, view.interval.is_zero()) else {
-            let reason = if bounds.is_some() { Reason::Idle } else { Reason::Unbounded };
-            return self.allocation((Step::Hold, reason, None));
-        };
-        let change = self.members.observe(view);
-        let bounds = self.members.bounds(self.params.capacity_low, self.params.capacity_high).or(bounds);
-        let (Some(bounds), true) = (bounds, self.members.any_active()) else {
-            self.share();
-            return self.allocation((Step::Hold, Reason::Idle, None));
-        };
-        let verdict = match &mut self.state {
-            Some(State::Corrected(search)) => {
-                let epoch = Epoch { view, members: &self.members, change, due: &self.each, limited };
-                search.on_epoch(&epoch, bounds)
+        let (params, each) = (&self.params, &self.each);
+        let verdict = self.controller.on_epoch(view, |search, members, change, bounds| match search {
+            AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, each),
+            AnySearch::Corrected(search) => {
+                search.on_epoch(&Epoch { view, members, change, due: each, limited }, bounds)
             }
-            _ => self.thesis(view, change, bounds),
-        };
+        });
         self.share();
-        self.allocation(verdict)
+        allocation(None, &self.each, verdict)
     }
 }
 
