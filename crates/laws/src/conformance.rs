@@ -24,7 +24,8 @@ use crate::flow::{FlowRole, FlowView};
 use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
 use crate::rate::{AnyRate, RateLaw, RateParams};
 use crate::window::{
-    Acked, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams, WindowStart,
+    Acked, AirPath, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams,
+    WindowStart,
 };
 use alloc::format;
 use alloc::string::String;
@@ -117,6 +118,13 @@ pub fn window(params: &WindowParams, keep: impl Fn(&AnyWindow) -> AnyWindow, see
         initial_window: draws.one_of([1.0, 2.0, 10.0, 1000.0]),
         initial_ssthresh: draws.one_of([2.0, 20.0, 1e6]),
         byte_counting: draws.chance(),
+        path: draws.maybe(|draws| AirPath {
+            hops: draws.one_of([0, 1, 3, 4, 30]),
+            data: Bytes::new(draws.up_to(1500)),
+            acknowledgement: Bytes::new(draws.up_to(60)),
+            rate: Rate::from_kbps(draws.one_of([1, 1_000, 54_000, 1_000_000])),
+            wired: draws.time(),
+        }),
     };
     let (mut now, mut least, mut told) = (Instant::ZERO, None, Delivery::default());
     let event = |draws: &mut Draws| {

@@ -13,8 +13,8 @@ use evenair_laws::connections::{
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
-    Acked, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow, QuicTcpParams, RenoParams,
-    VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
+    Acked, AdaptivePacingParams, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow,
+    QuicTcpParams, RenoParams, ShortPaths, VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
 };
 use evenair_laws::{OwnLaw, Parameters, conformance};
 use evenair_units::Duration;
@@ -149,7 +149,29 @@ fn window() -> impl Strategy<Value = WindowParams> {
     let bbr = bbr.prop_map(|(startup_gain, window_gain, round_trip_holds, round_trip_probe, phase)| {
         BbrParams { startup_gain, window_gain, round_trip_holds, round_trip_probe, phase }.into()
     });
-    prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr]
+    prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr, adaptive_pacing()]
+}
+
+fn adaptive_pacing() -> impl Strategy<Value = WindowParams> {
+    let memories = (0.0..1.0, 0.0..1.0);
+    let times = (time(), time(), 0u32..=10_000);
+    (1u32..100, any::<bool>(), memories, 1u32..=1000, 0.0..=100.0, times).prop_map(
+        |(hops, all, (memory, queueing_memory), samples, caution, (delay_max, first_gap, overhead))| {
+            let short_paths = if all { ShortPaths::AllHops } else { ShortPaths::OneHop };
+            AdaptivePacingParams {
+                hops,
+                short_paths,
+                memory,
+                samples,
+                caution,
+                queueing_memory,
+                delay_max,
+                first_gap,
+                overhead,
+            }
+            .into()
+        },
+    )
 }
 
 const SAMPLES: [RoundTripSamples; 3] =
