@@ -314,7 +314,7 @@ impl<T: Copy> Core<T> {
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
             queue.dropped.by_law += 1;
-            queue.discipline.refused(&arrival);
+            queue.refuse(self.now, &arrival);
             self.lose(id);
             return;
         }
@@ -327,18 +327,16 @@ impl<T: Copy> Core<T> {
         };
         if is_full {
             queue.dropped.queue_full += 1;
-            let Some(evicted) = queue.discipline.evict(&arrival) else {
-                queue.discipline.refused(&arrival);
+            let Some(evicted) = queue.evict(self.now, &arrival) else {
+                queue.refuse(self.now, &arrival);
                 self.lose(id);
                 return;
             };
             queue.given_up.add(evicted.size.into());
-            queue.arrived.add(arrival.size.into());
-            queue.discipline.enqueue(self.now, arrival);
+            queue.accept(self.now, arrival);
             return self.give_up(evicted.packet); // its place in the buffer is the arrival's
         }
-        queue.arrived.add(arrival.size.into());
-        queue.discipline.enqueue(self.now, arrival);
+        queue.accept(self.now, arrival);
         buffer.waiting += 1;
         self.serve(by);
     }

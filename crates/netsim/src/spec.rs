@@ -39,6 +39,8 @@ pub struct NetworkSpec {
     pub surroundings: Surroundings,
     /// The transmit queues of the air; those of one node share their buffer.
     pub queue: QueueSpec,
+    /// Nodes whose queues of the air are others, each at most once.
+    pub node_queues: Vec<(u32, QueueSpec)>,
     /// How long a packet takes between the network layer and its queue, and as long on the way up.
     pub link_layer_delay: Duration,
     /// The flows.
@@ -56,6 +58,11 @@ impl NetworkSpec {
     /// A node's name; "*" for everybody.
     pub fn name(&self, node: u32) -> &str {
         name(&self.nodes, node)
+    }
+
+    /// The queues of the air of a node.
+    pub fn queue_of(&self, node: u32) -> &QueueSpec {
+        self.node_queues.iter().find(|(of, _)| *of == node).map_or(&self.queue, |(_, queue)| queue)
     }
 }
 

@@ -31,10 +31,10 @@ pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, Directions, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable,
     GatewayTable, Generate, GeneratedFlows, HoldingLaw, InterferenceRule, LimitRate, LinkTable, LossTable,
-    LossyPathKeys, MacKind, MacTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable,
-    PropagationName, QueueKind, QueueTable, RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind,
-    Scenario, ShaperName, SignalTable, SourceLimitTable, TcpTable, TrafficKind, WeakSignals, Window,
-    WireQueue, WireTable,
+    LossyPathKeys, MacKind, MacTable, NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset,
+    ProbesTable, PropagationName, QueueKind, QueueTable, RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp,
+    RoundTripKind, Scenario, ShaperName, SignalTable, SourceLimitTable, TcpTable, TrafficKind, WeakSignals,
+    Window, WireQueue, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};

@@ -58,6 +58,7 @@ impl Resolved {
             .filter(|_| law.is_some())
             .for_each(|gateway| gateway.rate = Some(LimitRate::MaxMin));
         plain.wires.iter_mut().for_each(|wire| wire.drop = None);
+        plain.queues.iter_mut().for_each(|queues| queues.drop = None);
         for flow in &mut plain.flows {
             if let Sends::Rated { rate_law, .. } = &mut flow.sends {
                 *rate_law = UtilityBasedParams::default().into();
@@ -79,6 +80,7 @@ impl Resolved {
             drop: drop.clone(),
             connections: connections.clone(),
             wires: self.settings.wires.clone(),
+            queues: self.settings.queues.clone(),
             tcp: TcpTable { window: Some(tcp.window.clone()), ..read.tcp },
             ..read
         }

@@ -65,7 +65,8 @@ impl<T: Copy> Core<T> {
         let air = air(spec, seed, &queues);
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
-        let mut buffers = vec![room(spec.queue.limit_packets); spec.nodes.len()];
+        let nodes = 0..spec.nodes.len() as u32;
+        let mut buffers: Vec<Buffer> = nodes.map(|node| room(spec.queue_of(node).limit_packets)).collect();
         for wire in wires.values() {
             queues.push(wire_queue(spec, seed, wire, full, buffers.len() as u32));
             buffers.push(room(wire.queue.limit_packets));
@@ -180,7 +181,7 @@ fn transmit_queue(
     };
     let mut queue = TransmitQueue {
         law: Some(BackoffHost::new(spec.backoff.begin(&role))),
-        ..bare_queue(&spec.queue, full, seed, name, rate)
+        ..bare_queue(spec.queue_of(node), full, seed, name, rate)
     };
     (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);
     queue.ask_law();
@@ -226,12 +227,13 @@ pub(super) fn bare_queue(
     name: String,
     rate: Rate,
 ) -> TransmitQueue {
+    let role = QueueRole { rate, ..full };
     TransmitQueue {
         service: Service::Nothing,
-        discipline: parts.discipline.begin(&full),
+        discipline: parts.discipline.begin(&role),
         outlet: Outlet::Air,
         buffer: 0,
-        marking: parts.marking.as_ref().map(|marking| marking.begin(&full)),
+        marking: parts.marking.as_ref().map(|marking| marking.begin(&role)),
         law_drops: None,
         dummy: None,
         arrived: Volume::default(),
@@ -247,10 +249,11 @@ pub(super) fn bare_queue(
     }
 }
 
-/// The largest packet of the network's own; an Ethernet's, where there is none.
+/// The largest packet of the network's own, at its rate; an Ethernet's, where there is none.
 fn full_packet(spec: &NetworkSpec) -> QueueRole {
     let size = |flow: &FlowSpec| flow.traffic.size();
-    QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
+    let full_packet = spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500));
+    QueueRole { full_packet, rate: spec.data_rate }
 }
 
 fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {

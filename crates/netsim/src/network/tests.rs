@@ -53,7 +53,12 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
     TcpSpec {
         sender: SenderParams {
             recovery: Recovery::Reno,
-            start: WindowStart { initial_window: 2.0, initial_ssthresh: 20.0, byte_counting: false },
+            start: WindowStart {
+                initial_window: 2.0,
+                initial_ssthresh: 20.0,
+                byte_counting: false,
+                ..WindowStart::default()
+            },
             receiver_window: 20,
             rto: RtoParams::ns2(),
             limited_transmit: true,
@@ -94,6 +99,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
         backoff: DcfParams::default().into(),
         surroundings: Surroundings { rendering, ..Surroundings::default() },
         queue: QueueSpec::fifo(50),
+        node_queues: Vec::new(),
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
         routes: Vec::new(),
         gateway: None,
@@ -593,7 +599,7 @@ proptest! {
         wire in any::<bool>(),
         loss in prop::option::of(0.0f64..0.6),
         seed in 0u64..1000,
-        (discipline, marking, limit_packets) in (0usize..5, 0usize..4, 1u32..60),
+        (discipline, marking, limit_packets) in (0usize..5, 0usize..6, 1u32..60),
     ) {
         let ends: Vec<[f64; 4]> = places.iter().map(|&(x, y, dx, dy)| [x, y, x + dx, y + dy]).collect();
         let mut spec = if mac == 2 { adaptive() } else { four_links(mac == 1) };

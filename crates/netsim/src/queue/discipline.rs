@@ -126,7 +126,8 @@ impl Discipline for AnyDiscipline {
 
     fn refused(&mut self, arrival: &Queued) {
         match self {
-            Self::Fifo(_) | Self::Fair(_) => (),
+            Self::Fifo(_) => (),
+            Self::Fair(fair) => fair.refused(arrival),
             Self::Shaper(shaper) => shaper.refused(arrival),
             Self::Own(own) => own.0.refused(arrival),
         }

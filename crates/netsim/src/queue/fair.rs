@@ -125,8 +125,17 @@ impl Line {
         Some(first)
     }
 
-    fn view(&self) -> QueueView {
-        QueueView { waiting: Volume { packets: self.packets.len() as u64, bytes: self.bytes } }
+    fn view(&self, packet: &Queued) -> QueueView {
+        let waiting = Volume { packets: self.packets.len() as u64, bytes: self.bytes };
+        QueueView { waiting, flow: packet.flow, size: Bytes::new(packet.size) }
+    }
+
+    /// Tells its marking law, if it has one.
+    fn tell(&mut self, packet: &Queued, what: impl FnOnce(&mut AnyMarking, &QueueView)) {
+        let view = self.view(packet);
+        if let Some(law) = &mut self.marking {
+            what(law, &view);
+        }
     }
 }
 
@@ -134,15 +143,21 @@ impl Discipline for Fair {
     fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
         let index = self.line_of(arrival.flow);
         let line = &mut self.lines[index as usize];
-        let view = line.view();
+        let view = line.view(arrival);
         line.marking.as_mut().map_or(Probability::ZERO, |marking| marking.on_arrival(now, &view))
     }
 
-    fn enqueue(&mut self, _: Instant, arrival: Queued) {
+    fn refused(&mut self, arrival: &Queued) {
+        let (now, index) = (arrival.enqueued, self.line_of(arrival.flow));
+        self.lines[index as usize].tell(arrival, |law, view| law.after_arrival(now, view, false));
+    }
+
+    fn enqueue(&mut self, now: Instant, arrival: Queued) {
         self.packets += 1;
         self.bytes += u64::from(arrival.size);
         let index = self.line_of(arrival.flow);
         let line = &mut self.lines[index as usize];
+        line.tell(&arrival, |law, view| law.after_arrival(now, view, true));
         line.bytes += u64::from(arrival.size);
         line.packets.push_back(arrival);
         if !line.in_round {
@@ -175,7 +190,7 @@ impl Discipline for Fair {
                 }
                 continue;
             };
-            let view = line.view();
+            let view = line.view(&first);
             let sojourn = now - first.enqueued;
             let verdict =
                 line.marking.as_mut().map_or(Verdict::Send, |law| law.on_departure(now, sojourn, &view));
@@ -189,9 +204,10 @@ impl Discipline for Fair {
         }
     }
 
-    fn evict(&mut self, _: &Queued) -> Option<Queued> {
+    fn evict(&mut self, arrival: &Queued) -> Option<Queued> {
         let longest = self.lines.iter_mut().rev().max_by_key(|line| line.bytes)?;
         let evicted = longest.pop()?;
+        longest.tell(&evicted, |law, view| law.on_removal(arrival.enqueued, view));
         self.left(&evicted);
         Some(evicted)
     }

@@ -5,12 +5,12 @@ mod shaper;
 use super::*;
 use evenair_laws::OwnLaw;
 use evenair_laws::marking::{MarkingParams, QueueRole};
-use evenair_units::{Bytes, Duration, Instant};
+use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::PacketId;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-const ROLE: QueueRole = QueueRole { full_packet: Bytes::new(1500) };
+const ROLE: QueueRole = QueueRole { full_packet: Bytes::new(1500), rate: Rate::from_kbps(10_000) };
 
 fn ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)

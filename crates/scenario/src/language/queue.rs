@@ -1,6 +1,8 @@
 //! Transmit queues.
 
+use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
+use evenair_laws::marking::MarkingParams;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
@@ -42,7 +44,22 @@ pub enum DisciplineName {
     FqCodel,
 }
 
-/// A wire's queue: how many packets wait, or a table.
+/// The queues of the air of some nodes, where they are not those of all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodeQueuesTable {
+    /// Which nodes.
+    pub nodes: Vec<String>,
+    /// Their queues: how many packets wait, or a table; those of all nodes, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<WireQueue>,
+    /// What these drop beside what does not fit; what [drop] says, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<MarkingParams>")]
+    pub drop: Option<MarkingParams>,
+}
+
+/// A queue in short or in full: how many packets wait, or a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WireQueue {
     /// First in, first out; so many wait.

@@ -10,9 +10,9 @@ use evenair_laws::flow::FlowView;
 use evenair_laws::marking::{CodelParams, MarkingParams};
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
-use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};
+use evenair_laws::window::{AirPath, CubicParams, QuicTcpParams, RenoParams};
 use evenair_netsim::{DisciplineParams, QueueSpec, Traffic};
-use evenair_units::{Duration, Rate};
+use evenair_units::{Bytes, Duration, Rate};
 
 #[test]
 fn a_window_law_is_a_name_or_a_table() {
@@ -29,6 +29,62 @@ fn a_window_law_is_a_name_or_a_table() {
     let key = refused(&["tcp.window={law='quic-tcp', q=12.0}"]);
     assert!(key.contains("unknown field `q`, expected one of `p`"), "{key}");
     assert!(refused(&["tcp.window={law='quic-tcp', p=-1.0}"]).contains("tcp.window.p: -1 is not allowed"));
+}
+
+/// Nodes 200 m apart, each with a flow to the first, at 1 Mb/s.
+fn chain(hops: usize, tcp: &str, more: &str) -> Resolved {
+    let mut text = format!(
+        "preset = \"ns2\"\nduration = \"100 s\"\ntcp = {{ {tcp}, payload = \"1460 bytes\" }}
+        radio = {{ receive_threshold = \"-64.37 dBm\", carrier_sense_threshold = \"-78 dBm\", transmit_power = \"24.5 dBm\" }}
+        mac = {{ data_rate = \"1 Mbps\", basic_rate = \"1 Mbps\" }}\n{more}\n"
+    );
+    for hop in 0..=hops {
+        text += &format!("[[nodes]]\nid = \"{hop}\"\nat = [{}, 0]\n", 200 * hop);
+    }
+    for hop in 1..=hops {
+        text += &format!("[[flows]]\nid = \"{hop}\"\nfrom = \"{hop}\"\nto = \"0\"\n");
+    }
+    parse(&text).unwrap()
+}
+
+#[test]
+fn a_window_law_is_told_of_its_path() {
+    let path = |scenario: &Resolved, flow: usize| match &scenario.network().flows[flow].traffic {
+        Traffic::Tcp(tcp) => tcp.sender.start.path,
+        other => panic!("{other:?}"),
+    };
+    let (data, acknowledgement) = (Bytes::new(1500), Bytes::new(40));
+    let of = |hops, rate, wired| Some(AirPath { hops, data, acknowledgement, rate, wired });
+    let plain = chain(3, "window = \"adaptive-pacing\"", "");
+    assert_eq!(path(&plain, 0), of(1, Rate::from_kbps(1000), Duration::ZERO));
+    assert_eq!(path(&plain, 2), of(3, Rate::from_kbps(1000), Duration::ZERO));
+    // Two hops at 1 Mb/s and one at 2: 2.5 us a bit. A wire of 10 Mb/s takes 1.2 + 0.032 ms, and 5 there and 5 back.
+    let unequal = "rates = [{ from = \"1\", to = \"0\", rate = \"2 Mbps\" }]
+        wires = [{ from = \"3\", to = \"0\", rate = \"10 Mbps\", delay = \"5 ms\" }]";
+    let unequal = chain(3, "window = \"adaptive-pacing\"", unequal);
+    assert_eq!(path(&unequal, 1), of(2, Rate::from_bps(1_333_333), Duration::ZERO));
+    assert_eq!(path(&unequal, 2), None, "over the wire alone");
+    let wired = chain(2, "window = \"adaptive-pacing\"", "")
+        .to_toml()
+        .unwrap()
+        .replace("to = \"0\"", "to = \"server\"")
+        + "[[nodes]]\nid = \"server\"\n[[wires]]\nfrom = \"server\"\nto = \"0\"\nrate = \"10 Mbps\"\ndelay = \"5 ms\"\nqueue = \"50 packets\"\n";
+    assert_eq!(path(&parse(&wired).unwrap(), 1), of(2, Rate::from_kbps(1000), Duration::from_micros(11_232)));
+}
+
+/// [Jam10] section 7.6.1: with it flows of unlike lengths share more evenly.
+#[test]
+fn adaptive_pacing_evens_out_a_chain() {
+    let jain = |window: &str| {
+        let scenario = chain(5, &format!("window = \"{window}\""), "");
+        let result = Network::run(scenario.network(), scenario.run_spec(1));
+        let rates: Vec<f64> = result.flows.iter().map(|flow| flow.goodput_pps).collect();
+        let sum: f64 = rates.iter().sum();
+        assert!(sum > 20.0, "{rates:?}");
+        sum * sum / (rates.iter().map(|x| x * x).sum::<f64>() * rates.len() as f64)
+    };
+    let (plain, paced) = (jain("newreno"), jain("adaptive-pacing"));
+    assert!(paced > 0.7 && plain < 0.6, "{plain} and {paced}");
 }
 
 #[test]
@@ -165,6 +221,35 @@ fn queues_have_words() {
         let scenario = set(changes).unwrap();
         assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
     }
+}
+
+#[test]
+fn nodes_may_have_queues_of_their_own() {
+    let queues = |changes: &[&str]| {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
+        assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
+        scenario.network().clone()
+    };
+    let fred = queues(&["queues=[{nodes=['a'], queue='20 packets', drop={law='fred', flow_max=7}}]"]);
+    assert_eq!((fred.queue_of(0).limit_packets, fred.queue_of(1).limit_packets), (20, 50));
+    let Some(MarkingParams::Fred(law)) = &fred.queue_of(0).marking else { panic!("it has FRED") };
+    assert_eq!((law.flow_max, fred.queue_of(1).marking.is_some()), (Some(7), false));
+    // What is not given is as it is for all.
+    let fair = queues(&[
+        "queue.discipline=fq-codel",
+        "drop=red",
+        "queues=[{nodes=['b'], queue={discipline='drr'}}, {nodes=['a'], drop='codel'}]",
+    ]);
+    assert_eq!((fair.queue_of(0).limit_packets, fair.queue_of(1).limit_packets), (10_240, 50));
+    assert!(matches!(fair.queue_of(0).marking, Some(MarkingParams::Codel(_))));
+    assert!(matches!(fair.queue_of(1).marking, Some(MarkingParams::Red(_))));
+    assert_eq!(fair.queue_of(0).discipline, fair.queue.discipline);
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["queues=[{nodes=['x']}]"]).contains("queues[0].nodes: there is no node \"x\""));
+    let twice = refused(&["queues=[{nodes=['a']}, {nodes=['a']}]"]);
+    assert!(twice.contains("queues[1].nodes: node \"a\" has its queues from another entry"), "{twice}");
+    assert!(refused(&["queues=[{nodes=['a'], drop={law='red', weight=2.0}}]"]).contains("weight: 2 is not"));
 }
 
 #[test]

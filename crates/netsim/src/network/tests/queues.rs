@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::queue::tests::every_discipline;
-use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
+use evenair_laws::marking::{CodelParams, DropTail, FredParams, MarkingParams, Proportional, RedParams};
 
 /// A queue of any discipline, with any marking.
 pub(super) fn any_queue(discipline: usize, marking: usize, limit_packets: u32) -> QueueSpec {
@@ -10,7 +10,9 @@ pub(super) fn any_queue(discipline: usize, marking: usize, limit_packets: u32) -
         0 => None,
         1 => Some(MarkingParams::Proportional(Proportional { per_packet: 0.01 })),
         2 => Some(MarkingParams::DropTail(DropTail { limit_packets: 7 })),
-        _ => Some(MarkingParams::Codel(CodelParams::rfc8289())),
+        3 => Some(MarkingParams::Codel(CodelParams::rfc8289())),
+        4 => Some(MarkingParams::Red(RedParams { weight: 0.1, ..RedParams::default() })),
+        _ => Some(MarkingParams::Fred(FredParams { weight: 0.1, ..FredParams::default() })),
     };
     QueueSpec { discipline: every_discipline()[discipline].clone(), marking, limit_packets }
 }
@@ -61,6 +63,58 @@ fn codel_keeps_a_standing_queue_near_its_target() {
     let ((full, none), (short, dropped)) = (delay_s(QueueSpec::fifo(1_000)), delay_s(codel()));
     assert!(full > 0.1 && none == 0, "without CoDel {full} s");
     assert!(short < 0.010 && dropped > 0, "with CoDel {short} s");
+}
+
+#[test]
+fn red_keeps_the_average_of_a_queue_between_its_thresholds() {
+    let waiting = |marking: Option<MarkingParams>| {
+        let queue = QueueSpec { marking, ..QueueSpec::fifo(100) };
+        let result = Network::run(&bottleneck(queue, &[(); 12].map(|()| greedy())), seconds(1, 30, 60));
+        assert_conserved(&result);
+        let used = result.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() / 1e6;
+        assert!(used > 8.5, "{used} Mb/s of the wire are used");
+        let link = &result.links[0];
+        // Little's law: packets that wait are those that come while one does.
+        link.queueing_delay_s.unwrap() * link.served_packets as f64 / 60.0
+    };
+    let full = waiting(None);
+    let red = waiting(Some(RedParams::default().into()));
+    assert!(full > 50.0 && (5.0..15.0).contains(&red), "{red} packets wait, {full} without");
+}
+
+#[test]
+fn fred_protects_a_flow_that_holds_little_of_the_queue() {
+    // 12 Mb/s over 10 Mb/s, and 40 packets/s beside it.
+    let flows = [every_ms(1, 1500), every_ms(25, 1500)];
+    let lost = |marking: MarkingParams| {
+        let queue = QueueSpec { marking: Some(marking), ..QueueSpec::fifo(50) };
+        let result = Network::run(&bottleneck(queue, &flows), seconds(1, 5, 60));
+        assert_conserved(&result);
+        [0, 1].map(|i| result.flows[i].lost as f64 / (60.0 * [1000.0, 40.0][i]))
+    };
+    let [flood, calm] = lost(RedParams::default().into());
+    assert!(calm > 0.5 * flood, "RED refuses both alike: {flood} {calm}");
+    let [flood, calm] = lost(FredParams::default().into());
+    assert!(calm < 0.001 && flood > 0.15, "{flood} {calm}");
+}
+
+#[test]
+fn a_node_may_have_queues_of_its_own() {
+    // The first flow alone, with more than its link carries.
+    let delay_s = |node_queues: Vec<(u32, QueueSpec)>| {
+        let mut spec = NetworkSpec { node_queues, ..four_links(false) };
+        spec.flows.truncate(1);
+        spec.flows[0].traffic = every_ms(1, 1000);
+        let result = Network::run(&spec, seconds(1, 1, 10));
+        assert_conserved(&result);
+        result.links[0].queueing_delay_s.unwrap()
+    };
+    let all = delay_s(Vec::new());
+    let (short, another) = (delay_s(vec![(0, QueueSpec::fifo(5))]), delay_s(vec![(1, QueueSpec::fifo(5))]));
+    // An arrival that is accepted finds one place free, and a part of a packet in service.
+    let (least, most) = (50.0 / 5.0, 49.0 / 4.0);
+    assert!((least..most).contains(&(all / short)), "50 packets wait, and 5: {all} s, {short} s");
+    assert!((another / all - 1.0).abs() < 1e-12, "it is the other node's");
 }
 
 #[test]
