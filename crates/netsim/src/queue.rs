@@ -16,7 +16,7 @@ pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline,
 pub use fair::{Fair, FairParams};
 pub use fifo::Fifo;
 pub use shaper::Shaper;
-pub(crate) use shaper::{Line, NO_CLASS};
+pub(crate) use shaper::{ClassCounts, Line, NO_CLASS};
 
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};

@@ -1,5 +1,7 @@
 //! Disciplines one by one, and what holds of all of them.
 
+mod shaper;
+
 use super::*;
 use evenair_laws::OwnLaw;
 use evenair_laws::marking::{MarkingParams, QueueRole};

@@ -80,6 +80,15 @@ pub enum Direction {
     Down,
 }
 
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        })
+    }
+}
+
 /// A class, as the operator configures it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassRole {
