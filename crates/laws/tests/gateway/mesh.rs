@@ -119,7 +119,7 @@ impl Mesh {
     pub(crate) fn epoch(&mut self) {
         let admitted = self.admitted();
         let granted = self.granted(&admitted);
-        self.now = self.now + EPOCH;
+        self.now += EPOCH;
         self.views.clear();
         for (i, can) in granted.into_iter().enumerate() {
             let noise = 0.95 + 0.1 * self.draw();

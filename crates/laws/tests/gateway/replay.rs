@@ -85,7 +85,7 @@ fn replay(text: &str) -> usize {
     let mut law = params.begin(&GatewayRole { classes: vec![class; classes] });
     let mut now = Instant::ZERO;
     for epoch in rows.chunks(classes) {
-        now = now + EPOCH;
+        now += EPOCH;
         let views: Vec<_> = epoch.iter().map(|row| view(row)).collect();
         let allocation = law.on_epoch(&GatewayView { now, interval: EPOCH, classes: &views });
         for (class, row) in epoch.iter().enumerate() {
