@@ -34,6 +34,7 @@ impl Settings {
                 start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
                 traffic: self.traffic(flow),
                 category: flow.category.unwrap_or_default(),
+                weight: flow.weight.unwrap_or(1.0),
             });
         }
         Ok(specs)
