@@ -22,12 +22,17 @@ use crate::backoff::{
 use crate::connections::{AnyConnections, ConnectionLaw, ConnectionParams};
 use crate::flow::{FlowRole, FlowView};
 use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
+use crate::rate::gateway::{
+    AnyGateway, ClassRole, ClassView, Direction, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
+};
 use crate::rate::{AnyRate, RateLaw, RateParams};
 use crate::window::{
-    Acked, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams, WindowStart,
+    Acked, AirPath, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams,
+    WindowStart,
 };
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Debug;
 use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
 
@@ -117,6 +122,13 @@ pub fn window(params: &WindowParams, keep: impl Fn(&AnyWindow) -> AnyWindow, see
         initial_window: draws.one_of([1.0, 2.0, 10.0, 1000.0]),
         initial_ssthresh: draws.one_of([2.0, 20.0, 1e6]),
         byte_counting: draws.chance(),
+        path: draws.maybe(|draws| AirPath {
+            hops: draws.one_of([0, 1, 3, 4, 30]),
+            data: Bytes::new(draws.up_to(1500)),
+            acknowledgement: Bytes::new(draws.up_to(60)),
+            rate: Rate::from_kbps(draws.one_of([1, 1_000, 54_000, 1_000_000])),
+            wired: draws.time(),
+        }),
     };
     let (mut now, mut least, mut told) = (Instant::ZERO, None, Delivery::default());
     let event = |draws: &mut Draws| {
@@ -249,6 +261,45 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
         first_backlog: draws.maybe(Draws::volume),
         path_backlog: draws.maybe(Draws::volume),
     }
+}
+
+/// A law of a gateway. No class is closed, and no rate is without bound.
+///
+/// # Panics
+/// Where it does not conform.
+pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway, seed: u64) {
+    let mut draws = Draws(seed);
+    let class = |draws: &mut Draws| ClassRole {
+        weight: draws.one_of([1.0, 1.0, 0.25, 3.0]),
+        direction: draws.one_of([Direction::Up, Direction::Down]),
+        link_rate: draws.maybe(|draws| Rate::from_bps(draws.one_of([1, 900_000, 54_000_000]))),
+    };
+    let count = draws.one_of([0, 1, 2, 7]);
+    let role = GatewayRole { classes: (0..count).map(|_| class(&mut draws)).collect() };
+    let mut now = Instant::ZERO;
+    let epoch = |draws: &mut Draws| {
+        let interval = draws.time();
+        now += interval;
+        let seen = |draws: &mut Draws| ClassView {
+            arrived: draws.volume(),
+            served: draws.volume(),
+            dropped: draws.volume(),
+            backlog: draws.volume(),
+            held: draws.one_of([0, 1, 100, u64::MAX]),
+        };
+        let classes: Vec<_> = (0..count).map(|_| draws.maybe(seen).unwrap_or_default()).collect();
+        (now, interval, classes)
+    };
+    drive(&role, params, keep, seed, epoch, |law, (now, interval, classes)| {
+        assert!(!law.interval().is_zero(), "{law:?}");
+        let view = GatewayView { now: *now, interval: *interval, classes };
+        for allocation in [law.at_start(), law.on_epoch(&view)] {
+            assert!(allocation.each.is_empty() || allocation.each.len() == count, "a rate for each: {law:?}");
+            let open = |rate: &Rate| (1..u64::MAX).contains(&rate.as_bps());
+            assert!(allocation.each.iter().chain(&allocation.total).all(open), "{allocation:?} of {law:?}");
+        }
+        format!("{:?}", law.on_epoch(&view))
+    });
 }
 
 /// A marking law.

@@ -13,13 +13,16 @@ use evenair_laws::connections::{
 use evenair_laws::marking::{
     CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
 };
+use evenair_laws::rate::gateway::{
+    ArcParams, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory, SearchMethod,
+};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
-    Acked, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow, QuicTcpParams, RenoParams,
-    VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
+    Acked, AdaptivePacingParams, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow,
+    QuicTcpParams, RenoParams, ShortPaths, VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
 };
 use evenair_laws::{OwnLaw, Parameters, conformance};
-use evenair_units::{Bytes, Duration};
+use evenair_units::{Bytes, Duration, Rate};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -151,7 +154,29 @@ fn window() -> impl Strategy<Value = WindowParams> {
     let bbr = bbr.prop_map(|(startup_gain, window_gain, round_trip_holds, round_trip_probe, phase)| {
         BbrParams { startup_gain, window_gain, round_trip_holds, round_trip_probe, phase }.into()
     });
-    prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr]
+    prop_oneof![Just(RenoParams {}.into()), cubic, quic, vegas, fast, bbr, adaptive_pacing()]
+}
+
+fn adaptive_pacing() -> impl Strategy<Value = WindowParams> {
+    let memories = (0.0..1.0, 0.0..1.0);
+    let times = (time(), time(), 0u32..=10_000);
+    (1u32..100, any::<bool>(), memories, 1u32..=1000, 0.0..=100.0, times).prop_map(
+        |(hops, all, (memory, queueing_memory), samples, caution, (delay_max, first_gap, overhead))| {
+            let short_paths = if all { ShortPaths::AllHops } else { ShortPaths::OneHop };
+            AdaptivePacingParams {
+                hops,
+                short_paths,
+                memory,
+                samples,
+                caution,
+                queueing_memory,
+                delay_max,
+                first_gap,
+                overhead,
+            }
+            .into()
+        },
+    )
 }
 
 const SAMPLES: [RoundTripSamples; 3] =
@@ -237,6 +262,62 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
         },
     );
     prop_oneof![proportional, iimd().prop_map(Into::into), utility, fixed, iiad, guarded, delay_price]
+}
+
+fn gateway() -> impl Strategy<Value = GatewayParams> {
+    let rate = || (1u64..1_000_000_000).prop_map(Rate::from_bps);
+    let fixed = (prop::option::of(rate()), any::<bool>())
+        .prop_map(|(rate, shared)| FixedRateParams { rate, shared, rates: Vec::new() }.into());
+    let shares = (0.01..=1.0, prop::option::of(0.01..=1.0), 1.01..=10.0, 0.01..0.99);
+    let bounds = (prop::option::of(1u64..1_000_000), prop::option::of(1_000_000u64..1_000_000_000));
+    let times = (time(), prop::option::of(1u32..=20), 0u32..=5, time());
+    let found = (shares, bounds, times, any::<[bool; 5]>()).prop_map(|(shares, bounds, times, switches)| {
+        let (gamma, theta, alpha, beta) = shares;
+        let (capacity_low, capacity_high) = (bounds.0.map(Rate::from_bps), bounds.1.map(Rate::from_bps));
+        let (epoch, patience, settle, reopen) = times;
+        let [thesis, exponential, step, overwritten, arc] = switches;
+        let form = if thesis { Form::Thesis } else { Form::Corrected };
+        let search = if exponential { SearchMethod::Exponential } else { SearchMethod::Binary };
+        let on_change = if step { OnChange::Step } else { OnChange::Restart };
+        let history = if overwritten { RateHistory::Overwritten } else { RateHistory::Maximum };
+        if arc {
+            ArcParams {
+                form,
+                search,
+                gamma,
+                theta,
+                alpha,
+                beta,
+                epoch,
+                capacity_low,
+                capacity_high,
+                patience,
+                settle,
+                reopen,
+                on_change,
+                history,
+            }
+            .into()
+        } else {
+            PfrcParams {
+                form,
+                search,
+                gamma,
+                theta,
+                alpha,
+                beta,
+                epoch,
+                capacity_low,
+                capacity_high,
+                patience,
+                settle,
+                reopen,
+                on_change,
+            }
+            .into()
+        }
+    });
+    prop_oneof![fixed, found.boxed()]
 }
 
 fn marking() -> impl Strategy<Value = MarkingParams> {
@@ -329,6 +410,12 @@ proptest! {
         let params = RateParams::from(UtilityBasedParams { utility, frame, queue });
         assert_written(&params);
         conformance::rate(&params, kept, seed);
+    }
+
+    #[test]
+    fn gateway_laws_conform(params in gateway(), seed in any::<u64>()) {
+        assert_written(&params);
+        conformance::gateway(&params, kept, seed);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use evenair_laws::backoff::Volume;
 use evenair_units::{Duration, Instant};
 use evenair_wifi::{Air, Effects, PacketId, Wake};
 use pool::Pool;
-pub(crate) use shaping::ShaperHost;
+use shaping::ShaperHost;
 use std::collections::VecDeque;
 use trace::Trace;
 
@@ -118,7 +118,7 @@ pub(crate) struct Core<T> {
     between_layers: VecDeque<(Place, Direction, PacketId)>,
     layer_delay: Duration,
     rounds: Vec<Round>,
-    pub(crate) shapers: Vec<ShaperHost>,
+    shapers: Vec<ShaperHost>,
     /// Packets that a discipline has just given up.
     culled: Vec<Queued>,
     trace: Option<Box<Trace>>,

@@ -1,7 +1,12 @@
 //! What a run gives back.
 
 use crate::core::Passed;
-use crate::queue::Dropped;
+use crate::queue::{ClassCounts, Dropped};
+
+mod gateway;
+
+pub use gateway::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
+
 use evenair_des::Fingerprint;
 use evenair_wifi::{Airtime, Counters, FrameRecord};
 use serde::{Deserialize, Serialize};
@@ -17,6 +22,8 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Per transmit queue.
     pub links: Vec<LinkResult>,
+    /// What the gateway did, if there is one.
+    pub gateway: Option<GatewayResult>,
     /// Time series, if they were asked for.
     pub series: Option<Series>,
     /// Frames of the window, if one was asked for.
@@ -309,6 +316,8 @@ pub(crate) struct Meter {
     pub(crate) at_warmup: Counts,
     /// The same of each hop.
     pub(crate) passed_at_warmup: Vec<Passed>,
+    /// The same of the gateway's classes.
+    pub(crate) classes_at_warmup: Vec<ClassCounts>,
     pub(crate) delivered_at_sample: Vec<u64>,
     pub(crate) means: Means,
     pub(crate) series: Series,

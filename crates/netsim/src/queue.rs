@@ -21,8 +21,8 @@ pub use fair::{Fair, FairParams, Hosts};
 pub use fifo::Fifo;
 pub use role::{Airtimes, DisciplineRole, FlowFacts, Flows};
 pub use shaper::Shaper;
-pub(crate) use shaper::{Line, NO_CLASS};
-pub use weighted::Weighted;
+pub(crate) use shaper::{ClassCounts, Line, NO_CLASS};
+pub use weighted::{Weighted, WeightedParams};
 
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};

@@ -14,7 +14,7 @@ use evenair_wifi::{LossModel, MacTiming, Rules};
 
 mod gateway;
 
-pub use gateway::{Direction, GatewayClass, GatewaySpec, Shaping, Shares, SourceLimit};
+pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 
 /// A network, whole: everything that a run depends on but its seed.
 #[derive(Clone, Debug, PartialEq)]

@@ -36,8 +36,9 @@ impl Settings {
         let ranges_m = self.radio.map(|radio| radio.ranges_m()).transpose()?;
         let medium = self.medium(&nodes, ranges_m)?;
         let wires = self.wire_specs(&nodes)?;
+        let rates = self.link_rates(&nodes)?;
+        let flows = self.flow_specs(&nodes, &medium, &wires, &rates)?;
         let node_queues = self.node_queues(&nodes)?;
-        let flows = self.flow_specs(&nodes, &medium)?;
         let links = links_in_use(&nodes, &medium, &flows);
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
@@ -47,7 +48,7 @@ impl Settings {
         let surroundings = self.surroundings(&mac);
         self.backoff = self.backoff(&surroundings)?;
         let network = NetworkSpec {
-            rates: self.link_rates(&nodes)?,
+            rates,
             losses: self.link_losses(&nodes)?,
             wires,
             nodes,

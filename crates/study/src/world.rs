@@ -123,6 +123,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
             .iter()
             .map(|name| LinkRecord { queue: name.clone(), ..LinkRecord::default() })
             .collect(),
+        gateway: None,
         series: None,
         frames: Vec::new(),
         theory: None,

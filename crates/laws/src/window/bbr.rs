@@ -32,7 +32,7 @@
 //! use evenair_laws::Parameters;
 //! use evenair_laws::window::{BbrParams, Delivery, RateSample, WindowLaw, WindowStart};
 //! use evenair_units::Duration;
-//! let start = WindowStart { initial_window: 10.0, initial_ssthresh: 1e6, byte_counting: true };
+//! let start = WindowStart { initial_window: 10.0, initial_ssthresh: 1e6, byte_counting: true, ..WindowStart::default() };
 //! let mut law = BbrParams::linux().begin(&start);
 //! // Ten segments arrived within a round trip of 20 ms: 500 a second, paced at 99 % of 2.885 times that.
 //! let rate = RateSample { segments: 10, interval: Duration::from_millis(20), ..RateSample::default() };

@@ -28,7 +28,7 @@
 //! ```
 //! use evenair_laws::Parameters;
 //! use evenair_laws::window::{CubicParams, Loss, WindowLaw, WindowStart};
-//! let start = WindowStart { initial_window: 100.0, initial_ssthresh: 64.0, byte_counting: true };
+//! let start = WindowStart { initial_window: 100.0, initial_ssthresh: 64.0, byte_counting: true, ..WindowStart::default() };
 //! let mut law = CubicParams::rfc9438().begin(&start);
 //! law.on_loss(&Loss { flight: 100.0, ..Loss::default() });
 //! assert!((law.congestion_window() - 70.0).abs() < 1e-12);
@@ -286,7 +286,12 @@ mod tests {
     const RFC: CubicParams = CubicParams::rfc9438();
 
     fn cubic(window: f64, ssthresh: f64) -> Cubic {
-        RFC.begin(&WindowStart { initial_window: window, initial_ssthresh: ssthresh, byte_counting: true })
+        RFC.begin(&WindowStart {
+            initial_window: window,
+            initial_ssthresh: ssthresh,
+            byte_counting: true,
+            ..WindowStart::default()
+        })
     }
 
     const fn loss(flight: f64) -> Loss {

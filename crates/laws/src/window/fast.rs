@@ -202,7 +202,12 @@ mod tests {
     use crate::conformance::drift;
 
     fn fast(params: FastParams, window: f64) -> Fast {
-        let start = WindowStart { initial_window: window, initial_ssthresh: 1e6, byte_counting: true };
+        let start = WindowStart {
+            initial_window: window,
+            initial_ssthresh: 1e6,
+            byte_counting: true,
+            ..WindowStart::default()
+        };
         params.validated().unwrap().begin(&start)
     }
 

@@ -3,6 +3,7 @@
 //! The endpoint owns sequence numbers, timers, and what is lost and sent again (Reno's, NewReno's or SACK's recovery); a
 //! law owns the congestion window and answers what each event does to it.
 
+pub mod adaptive_pacing;
 pub mod bbr;
 pub mod cubic;
 mod delivery;
@@ -11,6 +12,7 @@ pub mod quic_tcp;
 pub mod reno;
 pub mod vegas;
 
+pub use adaptive_pacing::{AdaptivePacing, AdaptivePacingParams, ShortPaths};
 pub use bbr::{Bbr, BbrParams};
 pub use cubic::{Cubic, CubicParams};
 pub use delivery::{Delivery, RateSample, Repair};
@@ -20,7 +22,7 @@ pub use reno::{Reno, RenoParams};
 pub use vegas::{Vegas, VegasMeasure, VegasParams};
 
 use crate::family::family;
-use evenair_units::{Duration, Instant};
+use evenair_units::{Bytes, Duration, Instant, Rate};
 
 /// The largest window that a law asks for: 2³⁰ bytes are the most that TCP can announce (RFC 7323 section 2.2), and a
 /// segment has one at least \[segments\].
@@ -36,6 +38,30 @@ pub struct WindowStart {
     /// Grow by what an acknowledgement covers (RFC 3465, at most two segments in slow start), not by one per
     /// acknowledgement: ns-2 counts acknowledgements.
     pub byte_counting: bool,
+    /// What is known of the path, where any of it is on the air.
+    pub path: Option<AirPath>,
+}
+
+impl Default for WindowStart {
+    /// Ten segments (RFC 6928), no threshold, counted by what is acknowledged; of the path nothing is known.
+    fn default() -> Self {
+        Self { initial_window: 10.0, initial_ssthresh: 1e6, byte_counting: true, path: None }
+    }
+}
+
+/// What a sender can know of its path's part on the air: acknowledgements come back over the same hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirPath {
+    /// Hops on the air.
+    pub hops: u32,
+    /// A full data packet, network-layer size.
+    pub data: Bytes,
+    /// An acknowledgement, network-layer size.
+    pub acknowledgement: Bytes,
+    /// The rate of its links: their harmonic mean.
+    pub rate: Rate,
+    /// What the path's wires take there and back, unloaded.
+    pub wired: Duration,
 }
 
 /// An acknowledgement; a law is told of every one.
@@ -150,6 +176,8 @@ family! {
         Fast(FastParams => Fast),
         /// BBR: a model of the path, paced.
         Bbr(BbrParams => Bbr),
+        /// TCP-AP: Reno's window, paced by what the path's hops take.
+        AdaptivePacing(AdaptivePacingParams => AdaptivePacing),
     }
 }
 

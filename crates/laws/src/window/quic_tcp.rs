@@ -325,7 +325,12 @@ mod tests {
     fn as_many_wait_as_are_wanted() {
         for shape in [0.5, 1.0] {
             let params = QuicTcpParams { target: 20.0, gain: if shape < 1.0 { 0.5 } else { 35.0 }, shape };
-            let start = WindowStart { initial_window: 10.0, initial_ssthresh: 10.0, byte_counting: true };
+            let start = WindowStart {
+                initial_window: 10.0,
+                initial_ssthresh: 10.0,
+                byte_counting: true,
+                ..WindowStart::default()
+            };
             let mut law = params.begin(&start);
             over_a_link(&mut law, 40_000);
             assert!((law.congestion_window() - 70.0).abs() < 0.1, "{shape}: {}", law.congestion_window());
@@ -335,7 +340,12 @@ mod tests {
     /// The machine's step over one round trip is the drift over one unit of its time.
     #[test]
     fn the_step_of_the_machine_is_the_drift() {
-        let start = WindowStart { initial_window: 64.0, initial_ssthresh: 2.0, byte_counting: true };
+        let start = WindowStart {
+            initial_window: 64.0,
+            initial_ssthresh: 2.0,
+            byte_counting: true,
+            ..WindowStart::default()
+        };
         let mut law = QuicTcpParams { target: 20.0, gain: 0.5, shape: 0.5 }.begin(&start);
         law.measure(Duration::from_millis(50));
         (0..2_000).for_each(|_| law.measure(Duration::from_millis(64)));
@@ -351,7 +361,12 @@ mod tests {
 
     #[test]
     fn a_window_that_is_not_in_use_is_held() {
-        let start = WindowStart { initial_window: 64.0, initial_ssthresh: 2.0, byte_counting: true };
+        let start = WindowStart {
+            initial_window: 64.0,
+            initial_ssthresh: 2.0,
+            byte_counting: true,
+            ..WindowStart::default()
+        };
         let mut law = QuicTcpParams::qcsma().begin(&start);
         let sample = Some(Duration::from_millis(50));
         law.on_ack(&Acked { segments: 1, advances: true, flight: 4, sample, ..Acked::default() });

@@ -23,7 +23,7 @@
 //! ```
 //! use evenair_laws::Parameters;
 //! use evenair_laws::window::{Loss, RenoParams, WindowLaw, WindowStart};
-//! let start = WindowStart { initial_window: 20.0, initial_ssthresh: 64.0, byte_counting: true };
+//! let start = WindowStart { initial_window: 20.0, initial_ssthresh: 64.0, byte_counting: true, ..WindowStart::default() };
 //! let mut law = RenoParams {}.begin(&start);
 //! law.on_loss(&Loss { flight: 20.0, ..Loss::default() });
 //! assert!((law.congestion_window() - 10.0).abs() < 1e-12);
@@ -149,7 +149,12 @@ mod tests {
     }
 
     fn counting(window: f64, ssthresh: f64, byte_counting: bool) -> Reno {
-        Reno::new(&WindowStart { initial_window: window, initial_ssthresh: ssthresh, byte_counting })
+        Reno::new(&WindowStart {
+            initial_window: window,
+            initial_ssthresh: ssthresh,
+            byte_counting,
+            ..WindowStart::default()
+        })
     }
 
     fn ack(law: &mut Reno, segments: u32) {

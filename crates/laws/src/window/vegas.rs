@@ -258,7 +258,12 @@ mod tests {
     use crate::conformance::drift;
 
     fn vegas(params: VegasParams, window: f64, ssthresh: f64) -> Vegas {
-        let start = WindowStart { initial_window: window, initial_ssthresh: ssthresh, byte_counting: true };
+        let start = WindowStart {
+            initial_window: window,
+            initial_ssthresh: ssthresh,
+            byte_counting: true,
+            ..WindowStart::default()
+        };
         params.validated().unwrap().begin(&start)
     }
 

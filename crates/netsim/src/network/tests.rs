@@ -53,7 +53,12 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
     TcpSpec {
         sender: SenderParams {
             recovery: Recovery::Reno,
-            start: WindowStart { initial_window: 2.0, initial_ssthresh: 20.0, byte_counting: false },
+            start: WindowStart {
+                initial_window: 2.0,
+                initial_ssthresh: 20.0,
+                byte_counting: false,
+                ..WindowStart::default()
+            },
             receiver_window: 20,
             rto: RtoParams::ns2(),
             limited_transmit: true,

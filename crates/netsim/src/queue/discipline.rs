@@ -1,6 +1,8 @@
 //! In which order the packets of a queue leave.
 
-use super::{AirtimeFair, AirtimeParams, DisciplineRole, Fair, FairParams, Fifo, Shaper, Weighted};
+use super::{
+    AirtimeFair, AirtimeParams, DisciplineRole, Fair, FairParams, Fifo, Shaper, Weighted, WeightedParams,
+};
 use evenair_laws::OwnLaw;
 use evenair_laws::marking::QueueRole;
 use evenair_units::{Instant, Probability};
@@ -74,7 +76,7 @@ pub enum DisciplineParams {
     /// One turn for each flow.
     Fair(FairParams),
     /// Shares by the flows' weights.
-    Weighted,
+    Weighted(WeightedParams),
     /// Next hops share the time of the air.
     Airtime(AirtimeParams),
     /// A user's own, empty.
@@ -92,7 +94,7 @@ impl DisciplineParams {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
             Self::Fair(params) => AnyDiscipline::Fair(Box::new(Fair::new(params.clone(), role))),
-            Self::Weighted => AnyDiscipline::Weighted(Box::new(Weighted::new(role))),
+            Self::Weighted(params) => AnyDiscipline::Weighted(Box::new(Weighted::new(*params, role))),
             Self::Airtime(params) => AnyDiscipline::Airtime(Box::new(AirtimeFair::new(params.clone(), role))),
             Self::Own(own) => AnyDiscipline::Own(own.clone()),
         }

@@ -1,6 +1,7 @@
 //! Disciplines one by one, and what holds of all of them.
 
 mod bounds;
+mod shaper;
 
 use super::*;
 use evenair_laws::OwnLaw;
@@ -62,7 +63,7 @@ pub(crate) fn every_discipline() -> Vec<DisciplineParams> {
             ..FairParams::round_robin()
         }),
         DisciplineParams::Fair(FairParams::cake(Hosts::Both)),
-        DisciplineParams::Weighted,
+        DisciplineParams::Weighted(WeightedParams::default()),
         DisciplineParams::Airtime(AirtimeParams::mac80211()),
         DisciplineParams::Own(OwnDiscipline::new(Stack::default())),
     ]
@@ -97,6 +98,21 @@ fn flows_with_packets_of_unequal_sizes_get_the_same_bytes() {
     for (flow, bytes) in sent {
         assert!(bytes.abs_diff(500_000) < 2 * 1514 + 1500, "flow {flow}: {bytes} of 500000");
     }
+}
+
+#[test]
+fn a_bound_for_each_line_refuses_the_flow_that_has_used_it_and_no_other() {
+    let marking = Some(evenair_laws::marking::DropTail { limit_packets: 5 }.into());
+    let mut fair = DisciplineParams::Fair(FairParams { marking, ..FairParams::round_robin() }).begin(&ROLE);
+    for id in 0..5 {
+        let arrival = packet(id, 0, 1500, ms(0));
+        assert!(fair.refusal(ms(0), &arrival).value() < 1e-12);
+        fair.enqueue(ms(0), arrival);
+    }
+    assert!((fair.refusal(ms(0), &packet(5, 0, 1500, ms(0))).value() - 1.0).abs() < 1e-12);
+    assert!(fair.refusal(ms(0), &packet(6, 1, 1500, ms(0))).value() < 1e-12, "flow 1 has its own");
+    fair.dequeue(ms(1), &mut Vec::new());
+    assert!(fair.refusal(ms(1), &packet(7, 0, 1500, ms(1))).value() < 1e-12);
 }
 
 #[test]

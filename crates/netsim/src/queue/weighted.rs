@@ -17,7 +17,7 @@
 //! ends; on a wire this is exact. Where the buffer is full the flow with the longest line for its weight gives up its last packet.
 
 use super::{Discipline, DisciplineRole, Flows, Queued};
-use evenair_units::{Instant, Rate};
+use evenair_units::{Instant, Probability, Rate};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -37,6 +37,13 @@ impl PartialOrd for Virtual {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
+}
+
+/// Parameters of weighted fair queueing; weights are the flows' own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WeightedParams {
+    /// Packets of one flow that wait at most; no bound of its own, if none.
+    pub line_limit: Option<u32>,
 }
 
 /// One flow's line.
@@ -62,6 +69,7 @@ struct InService {
 /// Weighted fair queueing at work.
 #[derive(Clone, Debug)]
 pub struct Weighted {
+    params: WeightedParams,
     flows: Flows,
     rate: Rate,
     lines: BTreeMap<u32, Line>,
@@ -78,8 +86,9 @@ pub struct Weighted {
 
 impl Weighted {
     /// An empty one.
-    pub fn new(role: &DisciplineRole) -> Self {
+    pub fn new(params: WeightedParams, role: &DisciplineRole) -> Self {
         Self {
+            params,
             flows: role.flows.clone(),
             rate: role.queue.rate,
             lines: BTreeMap::new(),
@@ -140,6 +149,12 @@ impl Weighted {
 }
 
 impl Discipline for Weighted {
+    fn refusal(&mut self, _: Instant, arrival: &Queued) -> Probability {
+        let full =
+            |limit: u32| self.lines.get(&arrival.flow).is_some_and(|line| line.packets.len() as u32 >= limit);
+        if self.params.line_limit.is_some_and(full) { Probability::ONE } else { Probability::ZERO }
+    }
+
     fn enqueue(&mut self, now: Instant, arrival: Queued) {
         self.advance(now);
         self.packets += 1;

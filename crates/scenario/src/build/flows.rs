@@ -8,31 +8,38 @@ use crate::resolved::{ResolvedFlow, Sends, Settings};
 use evenair_laws::Parameters;
 use evenair_laws::connections::{ConnectionLaw, ConnectionParams, RoundTripSamples};
 use evenair_laws::flow::FlowRole;
-use evenair_laws::window::WindowStart;
-use evenair_netsim::{FlowSpec, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, TfrcSpec, Traffic};
+use evenair_laws::window::{AirPath, WindowStart};
+use evenair_netsim::{
+    FlowSpec, LinkRate, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, TfrcSpec, Traffic, Wire,
+};
 use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
 use evenair_topology::{Medium, Router};
-use evenair_units::{Bytes, Duration};
+use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::BROADCAST;
 
 /// Headers of IP and UDP, and a report's four fields (RFC 5348 section 3.2.2), four bytes each.
 const TFRC_REPORT: Bytes = Bytes::new(28 + 16);
 
 impl Settings {
-    pub(super) fn flow_specs(&self, nodes: &[String], medium: &Medium) -> Result<Vec<FlowSpec>, Mistake> {
-        let number = |id: &String| nodes.iter().position(|n| n == id).map(|i| i as u32);
-        let wires: Vec<(u32, u32)> =
-            self.wires.iter().filter_map(|w| Some((number(&w.from)?, number(&w.to)?))).collect();
-        let router = Router::with_wires(medium, &wires);
+    pub(super) fn flow_specs(
+        &self,
+        nodes: &[String],
+        medium: &Medium,
+        wires: &[Wire],
+        rates: &[LinkRate],
+    ) -> Result<Vec<FlowSpec>, Mistake> {
+        let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
+        let router = Router::with_wires(medium, &ends);
         let mut specs = Vec::new();
         for (index, flow) in self.flows.iter().enumerate() {
             let path = Self::path(index, flow, nodes, &router)?;
+            let traffic = self.traffic(flow, self.air_path(&path, wires, rates));
             specs.push(FlowSpec {
                 name: flow.id.clone(),
                 path,
+                traffic,
                 active: flow.activity.stretches(),
                 start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
-                traffic: self.traffic(flow),
                 category: flow.category.unwrap_or_default(),
                 weight: flow.weight.unwrap_or(1.0),
             });
@@ -84,13 +91,30 @@ impl Settings {
         Ok(path)
     }
 
-    fn traffic(&self, flow: &ResolvedFlow) -> Traffic {
+    /// What TCP's senders can know of a path; nothing, if none of it is on the air.
+    fn air_path(&self, path: &[u32], wires: &[Wire], rates: &[LinkRate]) -> Option<AirPath> {
+        let (data, acknowledgement) = (self.tcp.segment(), self.tcp.headers.0);
+        let (mut hops, mut bit_s, mut wired) = (0, 0.0, Duration::ZERO);
+        for hop in path.windows(2) {
+            if let Some(wire) = wires.iter().find(|wire| [wire.from, wire.to] == hop) {
+                wired += wire.delay * 2 + wire.rate.time_for(data) + wire.rate.time_for(acknowledgement);
+                continue;
+            }
+            let own = rates.iter().find(|link| [link.from, link.to] == hop);
+            hops += 1;
+            bit_s += 1.0 / own.map_or(self.mac.data_rate.0, |link| link.rate).as_bps() as f64;
+        }
+        let rate = Rate::from_bps((f64::from(hops) / bit_s).round() as u64);
+        (hops > 0).then_some(AirPath { hops, data, acknowledgement, rate, wired })
+    }
+
+    fn traffic(&self, flow: &ResolvedFlow, path: Option<AirPath>) -> Traffic {
         let (size, pattern) = match flow.sends {
             Sends::Tfrc { size, application_rate } => {
                 return Traffic::Tfrc(self.tfrc_spec(flow, size.0, application_rate));
             }
             Sends::Tcp { transfer, application_rate } => {
-                let spec = self.tcp_spec(flow);
+                let spec = self.tcp_spec(flow, path);
                 let source = match (transfer, application_rate) {
                     (Some(segments), _) => Source::Segments(segments.0),
                     (None, Some(rate)) => Source::Paced(rate.0.time_for(spec.payload)),
@@ -114,7 +138,7 @@ impl Settings {
         Traffic::Datagrams { size: size.0, pattern }
     }
 
-    fn tcp_spec(&self, flow: &ResolvedFlow) -> TcpSpec {
+    fn tcp_spec(&self, flow: &ResolvedFlow, path: Option<AirPath>) -> TcpSpec {
         let tcp = &self.tcp;
         let sender = SenderParams {
             recovery: tcp.recovery(),
@@ -122,6 +146,7 @@ impl Settings {
                 initial_window: f64::from(tcp.initial_window.0),
                 initial_ssthresh: f64::from(tcp.initial_ssthresh.0),
                 byte_counting: self.preset == Preset::Standard,
+                path,
             },
             receiver_window: tcp.receiver_window.0,
             rto: RtoParams {

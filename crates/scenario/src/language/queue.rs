@@ -20,6 +20,9 @@ pub struct QueueTable {
     /// Packets that wait at most, the one in service not counted: 50; 10240 for fq-codel and cake, 8192 for airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<PacketCount>,
+    /// Packets of one flow that wait at most, of drr and wfq; no bound of its own, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<PacketCount>,
     /// What a flow may send in one turn, of drr, fq-codel, cake and airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,

@@ -2,8 +2,8 @@
 
 use crate::language::{DisciplineName, HostsName, QueueTable, WireQueue};
 use crate::quantity::{PacketCount, Size, Time};
-use evenair_laws::marking::{CodelParams, MarkingParams};
-use evenair_netsim::{AirtimeParams, DisciplineParams, FairParams, Hosts, QueueSpec};
+use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
+use evenair_netsim::{AirtimeParams, DisciplineParams, FairParams, Hosts, QueueSpec, WeightedParams};
 use serde::Serialize;
 
 /// A transmit queue.
@@ -26,6 +26,9 @@ pub enum ResolvedDiscipline {
     Drr {
         /// What a flow may send in one turn.
         quantum: Size,
+        /// Packets of one flow that wait at most.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<PacketCount>,
     },
     /// That, with flows that send little first, and `CoDel` for each.
     FqCodel {
@@ -37,7 +40,11 @@ pub enum ResolvedDiscipline {
         interval: Time,
     },
     /// Shares by the flows' weights.
-    Wfq,
+    Wfq {
+        /// Packets of one flow that wait at most, if that has a bound of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<PacketCount>,
+    },
     /// Like CAKE: hosts share alike, and the flows of a host share what it has.
     Cake {
         /// What a flow may send in one turn, where it is its host's only one.
@@ -85,9 +92,9 @@ impl QueueTable {
         let quantum = self.quantum.unwrap_or(Size(FairParams::round_robin().quantum));
         let discipline = match self.discipline {
             DisciplineName::Fifo => ResolvedDiscipline::Fifo,
-            DisciplineName::Drr => ResolvedDiscipline::Drr { quantum },
+            DisciplineName::Drr => ResolvedDiscipline::Drr { quantum, line: self.line },
             DisciplineName::FqCodel => ResolvedDiscipline::FqCodel { quantum, target, interval },
-            DisciplineName::Wfq => ResolvedDiscipline::Wfq,
+            DisciplineName::Wfq => ResolvedDiscipline::Wfq { line: self.line },
             DisciplineName::Cake => {
                 let hosts = self.hosts.unwrap_or_default();
                 ResolvedDiscipline::Cake { quantum, target, interval, hosts }
@@ -110,10 +117,11 @@ impl QueueTable {
 
     /// Whether each key is one of the discipline's, and has a sense.
     fn check(&self) -> Result<(), Wrong> {
-        use DisciplineName::{AirtimeFair, Cake, Drr, FqCodel};
+        use DisciplineName::{AirtimeFair, Cake, Drr, FqCodel, Wfq};
         let is_one_of = |names: &[DisciplineName]| names.contains(&self.discipline);
         let codel = is_one_of(&[FqCodel, Cake, AirtimeFair]);
         let given = [
+            ("line", self.line.is_some(), is_one_of(&[Drr, Wfq]), "drr and wfq"),
             (
                 "quantum",
                 self.quantum.is_some(),
@@ -136,8 +144,10 @@ impl QueueTable {
         if self.quantum.is_some_and(|quantum| quantum.0.count() == 0) {
             return Err(("quantum", "must be at least 1 byte".into()));
         }
-        if self.limit.is_some_and(|limit| limit.0 == 0) {
-            return Err(("limit", "must hold at least 1 packet".into()));
+        for (key, count) in [("limit", self.limit), ("line", self.line)] {
+            if count == Some(PacketCount(0)) {
+                return Err((key, "must hold at least 1 packet".into()));
+            }
         }
         Ok(())
     }
@@ -148,8 +158,8 @@ impl From<ResolvedQueue> for QueueTable {
         let table = Self { limit: Some(limit), ..Self::default() };
         match discipline {
             ResolvedDiscipline::Fifo => table,
-            ResolvedDiscipline::Drr { quantum } => {
-                Self { discipline: DisciplineName::Drr, quantum: Some(quantum), ..table }
+            ResolvedDiscipline::Drr { quantum, line } => {
+                Self { discipline: DisciplineName::Drr, quantum: Some(quantum), line, ..table }
             }
             ResolvedDiscipline::FqCodel { quantum, target, interval } => Self {
                 discipline: DisciplineName::FqCodel,
@@ -158,7 +168,7 @@ impl From<ResolvedQueue> for QueueTable {
                 interval: Some(interval),
                 ..table
             },
-            ResolvedDiscipline::Wfq => Self { discipline: DisciplineName::Wfq, ..table },
+            ResolvedDiscipline::Wfq { line } => Self { discipline: DisciplineName::Wfq, line, ..table },
             ResolvedDiscipline::Cake { quantum, target, interval, hosts } => Self {
                 discipline: DisciplineName::Cake,
                 quantum: Some(quantum),
@@ -199,13 +209,21 @@ impl ResolvedDiscipline {
         };
         let discipline = match self {
             Self::Fifo => DisciplineParams::Fifo,
-            Self::Drr { quantum } => {
-                DisciplineParams::Fair(FairParams { quantum: quantum.0, ..FairParams::round_robin() })
+            Self::Drr { quantum, line } => {
+                let bound = |line: PacketCount| DropTail { limit_packets: line.0 }.into();
+                let marking = line.map(bound);
+                DisciplineParams::Fair(FairParams {
+                    quantum: quantum.0,
+                    marking,
+                    ..FairParams::round_robin()
+                })
             }
             Self::FqCodel { quantum, target, interval } => {
                 DisciplineParams::Fair(fq_codel(quantum, target, interval))
             }
-            Self::Wfq => DisciplineParams::Weighted,
+            Self::Wfq { line } => {
+                DisciplineParams::Weighted(WeightedParams { line_limit: line.map(|line| line.0) })
+            }
             Self::Cake { quantum, target, interval, hosts } => {
                 let hosts = match hosts {
                     HostsName::Source => Hosts::Source,

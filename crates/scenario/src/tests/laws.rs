@@ -7,12 +7,12 @@ use evenair_laws::backoff::{
 };
 use evenair_laws::connections::{ConnectionParams, RttProportionalParams};
 use evenair_laws::flow::FlowView;
-use evenair_laws::marking::{CodelParams, MarkingParams};
+use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
-use evenair_laws::window::{CubicParams, QuicTcpParams, RenoParams};
-use evenair_netsim::{DisciplineParams, QueueSpec, Traffic};
-use evenair_units::{Duration, Rate};
+use evenair_laws::window::{AirPath, CubicParams, QuicTcpParams, RenoParams};
+use evenair_netsim::{DisciplineParams, QueueSpec, Traffic, WeightedParams};
+use evenair_units::{Bytes, Duration, Rate};
 
 #[test]
 fn a_window_law_is_a_name_or_a_table() {
@@ -29,6 +29,62 @@ fn a_window_law_is_a_name_or_a_table() {
     let key = refused(&["tcp.window={law='quic-tcp', q=12.0}"]);
     assert!(key.contains("unknown field `q`, expected one of `p`"), "{key}");
     assert!(refused(&["tcp.window={law='quic-tcp', p=-1.0}"]).contains("tcp.window.p: -1 is not allowed"));
+}
+
+/// Nodes 200 m apart, each with a flow to the first, at 1 Mb/s.
+fn chain(hops: usize, tcp: &str, more: &str) -> Resolved {
+    let mut text = format!(
+        "preset = \"ns2\"\nduration = \"100 s\"\ntcp = {{ {tcp}, payload = \"1460 bytes\" }}
+        radio = {{ receive_threshold = \"-64.37 dBm\", carrier_sense_threshold = \"-78 dBm\", transmit_power = \"24.5 dBm\" }}
+        mac = {{ data_rate = \"1 Mbps\", basic_rate = \"1 Mbps\" }}\n{more}\n"
+    );
+    for hop in 0..=hops {
+        text += &format!("[[nodes]]\nid = \"{hop}\"\nat = [{}, 0]\n", 200 * hop);
+    }
+    for hop in 1..=hops {
+        text += &format!("[[flows]]\nid = \"{hop}\"\nfrom = \"{hop}\"\nto = \"0\"\n");
+    }
+    parse(&text).unwrap()
+}
+
+#[test]
+fn a_window_law_is_told_of_its_path() {
+    let path = |scenario: &Resolved, flow: usize| match &scenario.network().flows[flow].traffic {
+        Traffic::Tcp(tcp) => tcp.sender.start.path,
+        other => panic!("{other:?}"),
+    };
+    let (data, acknowledgement) = (Bytes::new(1500), Bytes::new(40));
+    let of = |hops, rate, wired| Some(AirPath { hops, data, acknowledgement, rate, wired });
+    let plain = chain(3, "window = \"adaptive-pacing\"", "");
+    assert_eq!(path(&plain, 0), of(1, Rate::from_kbps(1000), Duration::ZERO));
+    assert_eq!(path(&plain, 2), of(3, Rate::from_kbps(1000), Duration::ZERO));
+    // Two hops at 1 Mb/s and one at 2: 2.5 us a bit. A wire of 10 Mb/s takes 1.2 + 0.032 ms, and 5 there and 5 back.
+    let unequal = "rates = [{ from = \"1\", to = \"0\", rate = \"2 Mbps\" }]
+        wires = [{ from = \"3\", to = \"0\", rate = \"10 Mbps\", delay = \"5 ms\" }]";
+    let unequal = chain(3, "window = \"adaptive-pacing\"", unequal);
+    assert_eq!(path(&unequal, 1), of(2, Rate::from_bps(1_333_333), Duration::ZERO));
+    assert_eq!(path(&unequal, 2), None, "over the wire alone");
+    let wired = chain(2, "window = \"adaptive-pacing\"", "")
+        .to_toml()
+        .unwrap()
+        .replace("to = \"0\"", "to = \"server\"")
+        + "[[nodes]]\nid = \"server\"\n[[wires]]\nfrom = \"server\"\nto = \"0\"\nrate = \"10 Mbps\"\ndelay = \"5 ms\"\nqueue = \"50 packets\"\n";
+    assert_eq!(path(&parse(&wired).unwrap(), 1), of(2, Rate::from_kbps(1000), Duration::from_micros(11_232)));
+}
+
+/// [Jam10] section 7.6.1: with it flows of unlike lengths share more evenly.
+#[test]
+fn adaptive_pacing_evens_out_a_chain() {
+    let jain = |window: &str| {
+        let scenario = chain(5, &format!("window = \"{window}\""), "");
+        let result = Network::run(scenario.network(), scenario.run_spec(1));
+        let rates: Vec<f64> = result.flows.iter().map(|flow| flow.goodput_pps).collect();
+        let sum: f64 = rates.iter().sum();
+        assert!(sum > 20.0, "{rates:?}");
+        sum * sum / (rates.iter().map(|x| x * x).sum::<f64>() * rates.len() as f64)
+    };
+    let (plain, paced) = (jain("newreno"), jain("adaptive-pacing"));
+    assert!(paced > 0.7 && plain < 0.6, "{plain} and {paced}");
 }
 
 #[test]
@@ -150,7 +206,12 @@ fn queues_have_words() {
     let DisciplineParams::Fair(params) = fair.discipline else { panic!("fq-codel is fair") };
     let line = CodelParams { target: Duration::from_millis(2), ..CodelParams::rfc8289() };
     assert_eq!((params.sparse_first, params.marking), (true, Some(line.into())));
+    let bound = queue(&["queue={discipline='drr', line='5 packets'}"]);
+    let DisciplineParams::Fair(params) = bound.discipline else { panic!("drr is fair") };
+    assert_eq!((bound.limit_packets, params.marking), (50, Some(DropTail { limit_packets: 5 }.into())));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["queue.line='5 packets'"]).contains("queue.line: is for drr"));
+    assert!(refused(&["queue={discipline='drr', line='0 packets'}"]).contains("queue.line: must hold"));
     assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr, fq-codel, cake"));
     assert!(
         refused(&["queue.limit='9 packets'", "mac.queue='9 packets'"])
@@ -163,7 +224,10 @@ fn queues_have_words() {
     );
     assert_eq!(
         queue(&["queue.discipline=wfq"]),
-        QueueSpec { discipline: DisciplineParams::Weighted, ..QueueSpec::fifo(50) }
+        QueueSpec {
+            discipline: DisciplineParams::Weighted(WeightedParams::default()),
+            ..QueueSpec::fifo(50)
+        }
     );
     let airtime = queue(&["queue={discipline='airtime-fair', quantum='500 bytes'}"]);
     let DisciplineParams::Airtime(params) = &airtime.discipline else { panic!("it shares airtime") };
@@ -171,9 +235,9 @@ fn queues_have_words() {
     assert_eq!(params.airtime, Duration::from_micros(256));
     assert!(refused(&["queue.discipline=lifo"]).contains("unknown variant `lifo`, expected one of `fifo`"));
     for changes in [
-        &["queue={discipline='drr', limit='30 packets'}"][..],
+        &["queue={discipline='drr', limit='30 packets', line='5 packets'}"][..],
         &["queue.discipline=fq-codel", "drop={law='codel', target='7 ms'}"],
-        &["queue.discipline=wfq", "flows.1.weight=3.0"],
+        &["queue={discipline='wfq', line='5 packets'}", "flows.1.weight=3.0"],
         &["queue={discipline='cake', hosts='both', quantum='300 bytes'}"],
         &["queue={discipline='airtime-fair', airtime='5 ms', target='5 ms'}"],
     ] {

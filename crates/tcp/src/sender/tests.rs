@@ -29,7 +29,7 @@ fn reno(params: SenderParams) -> Sender {
 }
 
 fn start(initial_window: f64, initial_ssthresh: f64) -> WindowStart {
-    WindowStart { initial_window, initial_ssthresh, byte_counting: false }
+    WindowStart { initial_window, initial_ssthresh, byte_counting: false, ..WindowStart::default() }
 }
 
 fn at(ms: u64) -> Instant {

@@ -1,7 +1,12 @@
 use super::*;
 
 fn bbr() -> Bbr {
-    let start = WindowStart { initial_window: 10.0, initial_ssthresh: 1e6, byte_counting: true };
+    let start = WindowStart {
+        initial_window: 10.0,
+        initial_ssthresh: 1e6,
+        byte_counting: true,
+        ..WindowStart::default()
+    };
     BbrParams::linux().validated().unwrap().begin(&start)
 }
 

@@ -1,8 +1,8 @@
 //! Queues in networks: what disciplines and markings do to delays and shares.
 
 use super::*;
-use crate::queue::AirtimeParams;
 use crate::queue::tests::every_discipline;
+use crate::queue::{AirtimeParams, WeightedParams};
 use evenair_laws::marking::{
     CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
 };
@@ -167,7 +167,10 @@ fn fair_queueing_shares_bytes_between_packets_of_unequal_sizes() {
 #[test]
 fn weights_are_shares() {
     let mut spec = bottleneck(
-        QueueSpec { discipline: DisciplineParams::Weighted, ..QueueSpec::fifo(100) },
+        QueueSpec {
+            discipline: DisciplineParams::Weighted(WeightedParams::default()),
+            ..QueueSpec::fifo(100)
+        },
         &[every_ms(1, 1500), every_ms(1, 1500), every_ms(1, 600)],
     );
     for (flow, weight) in spec.flows.iter_mut().zip([5.0, 3.0, 2.0]) {

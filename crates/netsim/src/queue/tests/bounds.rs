@@ -103,7 +103,7 @@ proptest! {
     ) {
         let facts = |flow: u32| FlowFacts { weight: weights[flow as usize], from: flow, to: flow };
         let role = DisciplineRole { flows: Flows::new(&[0, 1, 2, 3].map(facts)), ..WIRE.into() };
-        let mut discipline = DisciplineParams::Weighted.begin_at(&role);
+        let mut discipline = DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role);
         let sent = sent(&mut discipline, &arrivals);
         prop_assert_eq!(sent.len(), arrivals.len());
         let looks: Vec<u64> = sent.iter().map(|&(.., end)| end).collect();
