@@ -10,7 +10,9 @@ use evenair_laws::connections::{
     ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
     RttProportionalParams, Unsampled, UtilityParams,
 };
-use evenair_laws::marking::{CodelParams, DropTail, FredParams, MarkingParams, Proportional, RedParams};
+use evenair_laws::marking::{
+    CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
+};
 use evenair_laws::rate::gateway::{
     ArcParams, FirstEstimate, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory,
     SearchMethod,
@@ -329,6 +331,23 @@ fn marking() -> impl Strategy<Value = MarkingParams> {
         (time(), time()).prop_map(|(target, more)| CodelParams { target, interval: target + more }.into()),
         red(),
         fred(),
+        (
+            time(),
+            (1_000_000u64..1_000_000_000).prop_map(Duration::from_nanos),
+            0.0..10.0,
+            0.0..10.0,
+            time(),
+            any::<bool>()
+        )
+            .prop_map(|(target, update, alpha, beta, burst, spread)| PieParams {
+                target,
+                update,
+                alpha,
+                beta,
+                burst,
+                spread
+            }
+            .into()),
     ]
 }
 

@@ -25,8 +25,9 @@ pub use measure::{
 pub use network::{Emerged, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
 pub use queue::{
-    AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued, Shaper,
-    TokenBucket,
+    AirtimeFair, AirtimeParams, Airtimes, AnyDiscipline, Discipline, DisciplineParams, DisciplineRole, Fair,
+    FairParams, Fifo, FlowFacts, Flows, Hosts, OwnDiscipline, Queued, Shaper, TokenBucket, Weighted,
+    WeightedParams,
 };
 pub use spec::{
     FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern,

@@ -170,6 +170,8 @@ pub struct FlowSpec {
     pub traffic: Traffic,
     /// Its access category, where the MAC knows any.
     pub category: Category,
+    /// Its share of queues that know weights, against that of others.
+    pub weight: f64,
 }
 
 /// What a flow sends.
