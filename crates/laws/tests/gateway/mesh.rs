@@ -12,8 +12,8 @@ use evenair_laws::rate::gateway::{
 use evenair_units::{Duration, Instant, Rate};
 
 /// What each link carries \[bit/s\].
-pub const LINK: f64 = 900e3;
-pub const EPOCH: Duration = Duration::from_secs(10);
+pub(crate) const LINK: f64 = 900e3;
+pub(crate) const EPOCH: Duration = Duration::from_secs(10);
 const PACKET: f64 = 1500.0;
 /// How much of the way up a TCP flow makes in an epoch.
 const AGILITY: f64 = 0.7;
@@ -22,7 +22,7 @@ const BURSTS: f64 = 0.2;
 
 /// What a flow wants.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Wants {
+pub(crate) enum Wants {
     /// As much as it can have.
     All,
     /// A rate, evenly.
@@ -35,35 +35,35 @@ pub enum Wants {
 }
 
 #[derive(Clone, Debug)]
-pub struct Flow {
-    pub hops: f64,
-    pub weight: f64,
-    pub wants: Wants,
+pub(crate) struct Flow {
+    pub(crate) hops: f64,
+    pub(crate) weight: f64,
+    pub(crate) wants: Wants,
     rate: f64,
 }
 
 impl Flow {
-    pub fn new(hops: f64, wants: Wants) -> Self {
+    pub(crate) fn new(hops: f64, wants: Wants) -> Self {
         Self { hops, weight: 1.0, wants, rate: 0.0 }
     }
 }
 
 /// The mesh and its gateway.
-pub struct Mesh {
-    pub flows: Vec<Flow>,
+pub(crate) struct Mesh {
+    pub(crate) flows: Vec<Flow>,
     /// What is left of the airtime, one where nobody else takes any.
-    pub airtime: f64,
-    pub law: AnyGateway,
-    pub allocation: Allocation,
+    pub(crate) airtime: f64,
+    pub(crate) law: AnyGateway,
+    pub(crate) allocation: Allocation,
     /// Who starves first: the farthest, or (`false`) the nearest.
-    pub far_starves: bool,
-    pub views: Vec<ClassView>,
+    pub(crate) far_starves: bool,
+    pub(crate) views: Vec<ClassView>,
     now: Instant,
     noise: u64,
 }
 
 impl Mesh {
-    pub fn new(params: &GatewayParams, flows: &[Flow]) -> Self {
+    pub(crate) fn new(params: &GatewayParams, flows: &[Flow]) -> Self {
         let link_rate = Some(Rate::from_bps(LINK as u64));
         let class = |flow: &Flow| ClassRole { weight: flow.weight, link_rate, ..ClassRole::default() };
         let law = params.begin(&GatewayRole { classes: flows.iter().map(class).collect() });
@@ -81,7 +81,7 @@ impl Mesh {
     }
 
     /// What everyone would have, if all were as near each other as they are far from it: the level of max-min fairness per weight.
-    pub fn fair(&self) -> f64 {
+    pub(crate) fn fair(&self) -> f64 {
         let level = |level: f64| -> f64 {
             self.flows.iter().map(|flow| flow.wanted().min(flow.weight * level) * flow.hops / LINK).sum()
         };
@@ -93,16 +93,16 @@ impl Mesh {
         low
     }
 
-    pub fn rate(&self, flow: usize) -> f64 {
+    pub(crate) fn rate(&self, flow: usize) -> f64 {
         self.flows[flow].rate
     }
 
-    pub fn rates(&self) -> Vec<f64> {
+    pub(crate) fn rates(&self) -> Vec<f64> {
         self.flows.iter().map(|flow| flow.rate).collect()
     }
 
     /// The mean rates of so many epochs.
-    pub fn mean(&mut self, epochs: usize) -> Vec<f64> {
+    pub(crate) fn mean(&mut self, epochs: usize) -> Vec<f64> {
         let mut sums = vec![0.0; self.flows.len()];
         for _ in 0..epochs {
             self.epoch();
@@ -111,15 +111,15 @@ impl Mesh {
         sums
     }
 
-    pub fn run(&mut self, epochs: usize) {
+    pub(crate) fn run(&mut self, epochs: usize) {
         (0..epochs).for_each(|_| self.epoch());
     }
 
     /// One epoch, and what the law makes of it.
-    pub fn epoch(&mut self) {
+    pub(crate) fn epoch(&mut self) {
         let admitted = self.admitted();
         let granted = self.granted(&admitted);
-        self.now = self.now + EPOCH;
+        self.now += EPOCH;
         self.views.clear();
         for (i, can) in granted.into_iter().enumerate() {
             let noise = 0.95 + 0.1 * self.draw();

@@ -4,7 +4,7 @@
 //! Each epoch: if `r_i/r_j < γ` and `r_i/rmax_i < θ` for any active classes i, j, less; else more.
 //!
 //! # Source
-//! [Jam10] sections 7.4 and 7.5 (J11), Alg. 1, Alg. 2, Alg. 3.
+//! [Jam10] section 7.4, section 7.5.1 (J11), Alg. 1, Alg. 2, Alg. 3.
 //!
 //! # Symbols
 //! `r_i` → served of a class per epoch \[bit/s\]; `rmax_i` → `greatest` \[bit/s\]; `γ`, `θ` → [`ArcParams::gamma`],
@@ -15,7 +15,18 @@
 //! What was served of each class, and whether there was a packet of it; the corrected form also what was dropped and waits.
 //!
 //! # Deviations
-//! TODO
+//! The thesis's form, where the thesis is silent or says two things:
+//! - Alg. 1 asks for all i, j, which never holds (i = j): "any", as the text says.
+//! - Alg. 1 overwrites `rmax_i` before each increase, its text means the greatest so far ([`ArcParams::history`]).
+//! - No first `C_est`: half way between the bounds, or at the lower one ([`ArcParams::first`]). Before anything is seen all classes count as active. No least rate: a full
+//!   packet per epoch. What a change of the active classes does to the bounds: [`ArcParams::on_change`].
+//! - Section 7.7 has the rates from the end hosts; here they are what the gateway's queue served, as in section 8.3.
+//!
+//! The corrected form (search and judgement: `feedback.rs`):
+//! - Rates are compared per weight.
+//! - A class is limited, not starved, if its own queue overflowed or is not empty. That packets had to wait for tokens says
+//!   nothing where one bucket is for all: near classes empty it, and a far one's few packets wait, too.
+//! - Which bucket is enough for a class that sends pages is not known: it is told from a starved one by a test.
 //!
 //! # Example
 //! ```
@@ -33,8 +44,8 @@ use super::feedback::Epoch;
 use super::members::{Change, Members};
 use super::search::Search;
 use super::{
-    Allocation, CapacityBounds, ClassView, Form, GatewayLaw, GatewayRole, GatewayView, OnChange, Reason,
-    SearchMethod, Step, Tuning, check_bounds, rate,
+    Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
+    OnChange, Reason, SearchMethod, Step, Tuning, check_bounds, rate,
 };
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
@@ -65,6 +76,8 @@ pub struct ArcParams {
     pub form: Form,
     /// How the capacity is sought.
     pub search: SearchMethod,
+    /// Where the search begins (thesis's form).
+    pub first: FirstEstimate,
     /// Below this share of the best class's rate a class may be starved.
     pub gamma: f64,
     /// Below this share of what it was seen to get such a class is starved.
@@ -102,6 +115,7 @@ impl ArcParams {
         Self {
             form: Form::Corrected,
             search: SearchMethod::Binary,
+            first: FirstEstimate::Middle,
             gamma: 0.9,
             theta: None,
             alpha: 1.1,
@@ -119,9 +133,9 @@ impl ArcParams {
 
     fn tuning(&self) -> Tuning {
         let theta = self.theta();
-        let Self { search, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
+        let Self { search, first, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
         let reopen_epochs = u32::try_from(reopen.whole(epoch)).unwrap_or(u32::MAX);
-        Tuning { search, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
+        Tuning { search, first, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
     }
 
     fn theta(&self) -> f64 {
@@ -250,5 +264,63 @@ impl GatewayLaw for Arc {
             }
         });
         allocation(self.total(), &[], verdict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::Volume;
+    use crate::rate::gateway::ClassRole;
+    use evenair_units::Instant;
+
+    /// One epoch of ten seconds in which the classes were served so fast.
+    fn epoch(law: &mut Arc, kbps: &[u64]) -> (Step, u64) {
+        let seen = |&kbps: &u64| {
+            let served = Volume { packets: kbps, bytes: kbps * 1_250 };
+            ClassView { arrived: served, served, ..ClassView::default() }
+        };
+        let classes: Vec<_> = kbps.iter().map(seen).collect();
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes: &classes };
+        let allocation = law.on_epoch(&view);
+        (allocation.decision.step, allocation.total.map_or(0, Rate::as_bps) / 100)
+    }
+
+    fn law(params: &ArcParams) -> Arc {
+        let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
+        params.begin(&GatewayRole { classes: [class; 2].into() })
+    }
+
+    /// W = 900 kb/s: bounds 300 and 900.
+    #[test]
+    fn unequal_rates_alone_are_no_unfairness() {
+        let mut law = law(&ArcParams::jam10());
+        assert_eq!(epoch(&mut law, &[100, 100]), (Step::Start, 6_000));
+        // Unequal, and no history: C_low = 500, C = (500 + 900)/2.
+        assert_eq!(epoch(&mut law, &[300, 200]), (Step::Increase, 7_000));
+        // The second is bound by its own bottleneck: 195 is not below 0.95·200. C_low = 595.
+        assert_eq!(epoch(&mut law, &[400, 195]), (Step::Increase, 7_475));
+        // 180 is: C_up = 660, C = (595 + 660)/2.
+        assert_eq!(epoch(&mut law, &[480, 180]), (Step::Decrease, 6_275));
+        // Equal again, though below its best: no unfairness. C_low = 360, C = (360 + 660)/2.
+        assert_eq!(epoch(&mut law, &[180, 180]), (Step::Increase, 5_100));
+    }
+
+    #[test]
+    fn exponential_search_is_algorithm_2() {
+        let mut law = law(&ArcParams { search: SearchMethod::Exponential, ..ArcParams::jam10() });
+        epoch(&mut law, &[300, 300]);
+        assert_eq!(epoch(&mut law, &[300, 300]), (Step::Increase, 6_600), "1.1·600");
+        assert_eq!(epoch(&mut law, &[400, 200]), (Step::Decrease, 5_400), "0.9·600");
+    }
+
+    /// Section 7.5.1: who comes or goes makes all histories those of another set.
+    #[test]
+    fn a_change_forgets_the_greatest_rates() {
+        let mut law = law(&ArcParams { on_change: OnChange::Step, ..ArcParams::jam10() });
+        epoch(&mut law, &[300, 0]);
+        epoch(&mut law, &[600, 0]);
+        assert_eq!(epoch(&mut law, &[300, 200]).0, Step::Increase, "nothing to compare with");
+        assert_eq!(epoch(&mut law, &[300, 150]).0, Step::Decrease);
     }
 }

@@ -41,7 +41,7 @@ const RELIEF: f64 = 1.1;
 const SET_CHANGE: f64 = 0.2;
 /// Who offers so many times what it gets does not respond.
 const UNRESPONSIVE: u64 = 3;
-/// For so many epochs a class is not heard after its first false alarm.
+/// For so many epochs a class is not heard after its second false alarm in a row; the first only teaches what it wants.
 const DEAF: u32 = 6;
 /// In that time less than this share of what it was seen to get is heard.
 const DEEP: f64 = 0.5;
@@ -160,6 +160,7 @@ impl Feedback {
         debug_assert!((self.bounds.low..=self.bounds.high).contains(&self.estimate), "{self:?}");
         if (self.estimate - before).abs() > 0.0 {
             self.settling = self.tuning.settle;
+            self.classes.iter_mut().for_each(|memory| memory.doubt = 0);
         }
         verdict
     }
@@ -304,7 +305,8 @@ impl Feedback {
                 memory.false_alarms = 0;
                 starved = starved.or(Some(class as u32));
             } else {
-                memory.deaf = DEAF << memory.false_alarms.min(DOUBTS);
+                let again = memory.false_alarms.checked_sub(1);
+                memory.deaf = again.map_or(0, |times| DEAF << times.min(DOUBTS));
                 memory.false_alarms = memory.false_alarms.saturating_add(1);
                 memory.is_content = true;
             }

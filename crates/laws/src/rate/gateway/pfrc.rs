@@ -12,12 +12,32 @@
 //! \[bit/s\]; `w_i` → [`ClassRole::weight`](super::ClassRole::weight).
 //!
 //! # Signals
-//! What was served of each class, and whether there was a packet of it.
+//! What was served of each class, and whether there was a packet of it; the corrected form all of [`ClassView`].
 //!
 //! # Deviations
-//! The thesis gives no first `C_est` (half way between the bounds), none for who is not active (what it would begin with), and
-//! no least rate (a full packet per epoch). Before anything is seen all classes count as active. Without bounds the gateway is
-//! open for one epoch, and what it carried then is `C_up`.
+//! The thesis's form, where the thesis is silent:
+//! - No first `C_est`: half way between the bounds, or at the lower one ([`PfrcParams::first`]). Nothing for who is not active: what it would begin with. No least rate: a
+//!   full packet per epoch. Before anything is seen all classes count as active.
+//! - What a change of the active classes does to the bounds: [`PfrcParams::on_change`]. Section 8.1.3's own words ("may be
+//!   called") are `step`; that `C_up` is of the active nodes (7.5.2), and that the transients are the binary search's (7.6.2),
+//!   speak for `restart`.
+//! - `C_low` is no floor: as printed it is overwritten with `M`, and a class held at g drives each of N others to
+//!   (`C_low` + g)/(N + 1), below the `C_low`/N of section 8.2.4 (which prints W/(3N) for the upper bound, too: W/N).
+//!
+//! The corrected form (search and judgement: `feedback.rs`):
+//! - A class below γ of its share is not starved if most of its packets had to wait for its own tokens: while it had
+//!   something to send it had its rate, and its pauses are its own. That is so of pages.
+//! - Nor is it if it gets θ of what it was seen to get when its bucket held it back, or when less for all brought it no more.
+//!   That is so of steady little: the flow of Table 8.3, a voice.
+//! - "Backlogged, dropping or held, else content" would not do: nothing of a flow that starves in the mesh piles up at the
+//!   gateway, so that such a law takes it for content and goes on to the upper bound.
+//! - Shares are such that what is expected of all is `C`: who wants less is counted with what it wants, the others have more,
+//!   and its bucket is theirs, so that it may want more at any time. The rates may add up to more than `C` by that.
+//! - `C` stays between the bounds, so that everyone's rate is at least its share of `C_low`, whatever is measured.
+//! - A class that offers three times what it gets, or more, gives no reason to increase; where only such ones want more,
+//!   `C` is `C_low`. Downstream UDP is one as soon as its rate is beyond its share; its loss in the mesh is not to be seen.
+//! - After a change `settle` epochs are not judged. Bounds open when a fifth of the active weight came or went, and upwards
+//!   when they have been closed for `reopen`.
 //!
 //! # Example
 //! ```
@@ -35,8 +55,8 @@ use super::feedback::Epoch;
 use super::members::{Change, Members};
 use super::search::Search;
 use super::{
-    Allocation, CapacityBounds, ClassView, Form, GatewayLaw, GatewayRole, GatewayView, OnChange, Reason,
-    SearchMethod, Step, Tuning, check_bounds,
+    Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
+    OnChange, Reason, SearchMethod, Step, Tuning, check_bounds,
 };
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
@@ -55,6 +75,8 @@ pub struct PfrcParams {
     pub form: Form,
     /// How the capacity is sought.
     pub search: SearchMethod,
+    /// Where the search begins (thesis's form).
+    pub first: FirstEstimate,
     /// Below this share of what it was given a class may be starved.
     pub gamma: f64,
     /// Below this share of what it was seen to get a class may be starved (corrected form).
@@ -90,6 +112,7 @@ impl PfrcParams {
         Self {
             form: Form::Corrected,
             search: SearchMethod::Binary,
+            first: FirstEstimate::Middle,
             gamma: 0.7,
             theta: None,
             alpha: 1.1,
@@ -106,9 +129,9 @@ impl PfrcParams {
 
     fn tuning(&self) -> Tuning {
         let theta = self.theta();
-        let Self { search, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
+        let Self { search, first, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
         let reopen_epochs = u32::try_from(reopen.whole(epoch)).unwrap_or(u32::MAX);
-        Tuning { search, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
+        Tuning { search, first, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
     }
 
     fn theta(&self) -> f64 {
@@ -173,7 +196,8 @@ impl Pfrc {
             let weight = members.weight(class);
             let is_new = members.any_active() && !members.is_active(class);
             // Who is not there begins with what it would have beside the others.
-            level * weight * if is_new { weights / (weights + weight) } else { 1.0 }
+            let share = level * weight * if is_new { weights / (weights + weight) } else { 1.0 };
+            share.min(search.estimate())
         };
         self.each = (0..members.len()).map(share).collect();
         debug_assert!(self.each.iter().all(|rate| rate.is_finite()), "{:?}", self.each);
