@@ -5,9 +5,10 @@
 //! of every pattern, broadcasts.
 
 use evenair_netsim::{Network, RunResult};
-use evenair_scenario::Resolved;
+use evenair_scenario::{ListedFamily, Resolved};
 use proptest::prelude::*;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 /// A scenario's text, part by part.
 fn scenario() -> impl Strategy<Value = String> {
@@ -67,8 +68,9 @@ fn radio() -> impl Strategy<Value = String> {
 
 /// The names of a family's laws, those that are only just built among them.
 fn names(family: &str) -> Vec<String> {
-    let families = evenair_scenario::laws();
-    let family = families.iter().find(|f| f.family == family).expect("a family of laws");
+    // The language is asked about each law and each kind of traffic, which takes longer than a case.
+    static FAMILIES: LazyLock<Vec<ListedFamily>> = LazyLock::new(evenair_scenario::laws);
+    let family = FAMILIES.iter().find(|f| f.family == family).expect("a family of laws");
     family.laws.iter().map(|law| law.name.clone()).collect()
 }
 
@@ -230,7 +232,7 @@ fn gateway(nodes: usize) -> impl Strategy<Value = String> {
         "",
         "queue = { limit = \"1 packets\" }, ",
         "queue = { discipline = \"drr\", limit = \"9 packets\" }, ",
-        "queue = { discipline = \"fq-codel\", target = \"1 ms\" }, ",
+        "queue = { discipline = \"fq-codel\", target = \"1 ms\", limit = \"40 packets\" }, ",
     ]);
     let rest = word(&[
         "",
