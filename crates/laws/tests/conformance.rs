@@ -273,6 +273,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
         let (gamma, theta, alpha, beta) = shares;
         let (capacity_low, capacity_high) = (bounds.0.map(Rate::from_bps), bounds.1.map(Rate::from_bps));
         let (epoch, patience, settle, reopen) = times;
+        let floor = gamma;
         let [thesis, exponential, step, overwritten, arc] = switches;
         let form = if thesis { Form::Thesis } else { Form::Corrected };
         let search = if exponential { SearchMethod::Exponential } else { SearchMethod::Binary };
@@ -289,6 +290,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
                 epoch,
                 capacity_low,
                 capacity_high,
+                floor,
                 patience,
                 settle,
                 reopen,
@@ -307,6 +309,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
                 epoch,
                 capacity_low,
                 capacity_high,
+                floor,
                 patience,
                 settle,
                 reopen,
