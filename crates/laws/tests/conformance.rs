@@ -12,7 +12,8 @@ use evenair_laws::connections::{
 };
 use evenair_laws::marking::{CodelParams, DropTail, FredParams, MarkingParams, Proportional, RedParams};
 use evenair_laws::rate::gateway::{
-    ArcParams, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory, SearchMethod,
+    ArcParams, FirstEstimate, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory,
+    SearchMethod,
 };
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
@@ -269,12 +270,13 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
     let shares = (0.01..=1.0, prop::option::of(0.01..=1.0), 1.01..=10.0, 0.01..0.99);
     let bounds = (prop::option::of(1u64..1_000_000), prop::option::of(1_000_000u64..1_000_000_000));
     let times = (time(), prop::option::of(1u32..=20), 0u32..=5, time());
-    let found = (shares, bounds, times, any::<[bool; 5]>()).prop_map(|(shares, bounds, times, switches)| {
+    let found = (shares, bounds, times, any::<[bool; 6]>()).prop_map(|(shares, bounds, times, switches)| {
         let (gamma, theta, alpha, beta) = shares;
         let (capacity_low, capacity_high) = (bounds.0.map(Rate::from_bps), bounds.1.map(Rate::from_bps));
         let (epoch, patience, settle, reopen) = times;
         let floor = gamma;
-        let [thesis, exponential, step, overwritten, arc] = switches;
+        let [thesis, exponential, step, overwritten, low, arc] = switches;
+        let first = if low { FirstEstimate::Low } else { FirstEstimate::Middle };
         let form = if thesis { Form::Thesis } else { Form::Corrected };
         let search = if exponential { SearchMethod::Exponential } else { SearchMethod::Binary };
         let on_change = if step { OnChange::Step } else { OnChange::Restart };
@@ -283,6 +285,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
             ArcParams {
                 form,
                 search,
+                first,
                 gamma,
                 theta,
                 alpha,
@@ -302,6 +305,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
             PfrcParams {
                 form,
                 search,
+                first,
                 gamma,
                 theta,
                 alpha,

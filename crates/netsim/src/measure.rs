@@ -83,6 +83,9 @@ pub struct FlowResult {
     pub lost: u64,
     /// The same of its acknowledgements.
     pub acks_lost: u64,
+    /// Packets that went the whole way back: acknowledgements, and probes' answers.
+    #[serde(default)]
+    pub acks: u64,
     /// Mean time for which its data waited until they were served, all queues on the way together \[s\].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queueing_delay_s: Option<f64>,
@@ -219,6 +222,7 @@ pub(crate) struct FlowCounts {
     pub(crate) timeouts: u64,
     pub(crate) lost: u64,
     pub(crate) acks_lost: u64,
+    pub(crate) acks: u64,
     pub(crate) probes: u64,
     pub(crate) loss_events: u64,
 }
@@ -252,6 +256,7 @@ impl FlowCounts {
             timeouts: self.timeouts - then.timeouts,
             lost: self.lost - then.lost,
             acks_lost: self.acks_lost - then.acks_lost,
+            acks: self.acks - then.acks,
             probes: self.probes - then.probes,
             loss_events: self.loss_events - then.loss_events,
         }

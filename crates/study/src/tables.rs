@@ -190,6 +190,7 @@ fn flows(groups: &[Group<'_>]) -> Table {
         ("timeouts", count(&rows, |r| r.flow().timeouts)),
         ("lost", count(&rows, |r| r.flow().lost)),
         ("acks_lost", count(&rows, |r| r.flow().acks_lost)),
+        ("acks", count(&rows, |r| r.flow().acks)),
         ("queueing_delay_s", optional(&rows, |r| r.flow().queueing_delay_s)),
         ("ack_queueing_delay_s", optional(&rows, |r| r.flow().ack_queueing_delay_s)),
         ("silence_s", number(&rows, |r| r.flow().silence_s)),

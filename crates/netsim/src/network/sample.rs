@@ -46,6 +46,7 @@ impl Network {
                 timeouts: stats.timeouts,
                 lost: dropped(Way::forward(index)),
                 acks_lost: dropped(Way::backward(index)),
+                acks: passages[Way::backward(index).0 as usize].delivered.packets,
                 probes: flow.prober.as_ref().map_or(0, |prober| prober.sent()),
                 loss_events: self.attached.loss_events(index),
             }
@@ -251,6 +252,7 @@ impl Network {
             timeouts: counts.timeouts,
             lost: counts.lost,
             acks_lost: counts.acks_lost,
+            acks: counts.acks,
             queueing_delay_s: delay_s(flow.hops.forward),
             ack_queueing_delay_s: back.and_then(delay_s),
             silence_s: flow.silence_until(end).as_secs_f64(),

@@ -97,6 +97,21 @@ fn flows_with_packets_of_unequal_sizes_get_the_same_bytes() {
 }
 
 #[test]
+fn a_bound_for_each_line_refuses_the_flow_that_has_used_it_and_no_other() {
+    let marking = Some(evenair_laws::marking::DropTail { limit_packets: 5 }.into());
+    let mut fair = DisciplineParams::Fair(FairParams { marking, ..FairParams::round_robin() }).begin(&ROLE);
+    for id in 0..5 {
+        let arrival = packet(id, 0, 1500, ms(0));
+        assert!(fair.refusal(ms(0), &arrival).value() < 1e-12);
+        fair.enqueue(ms(0), arrival);
+    }
+    assert!((fair.refusal(ms(0), &packet(5, 0, 1500, ms(0))).value() - 1.0).abs() < 1e-12);
+    assert!(fair.refusal(ms(0), &packet(6, 1, 1500, ms(0))).value() < 1e-12, "flow 1 has its own");
+    fair.dequeue(ms(1), &mut Vec::new());
+    assert!(fair.refusal(ms(1), &packet(7, 0, 1500, ms(1))).value() < 1e-12);
+}
+
+#[test]
 fn a_sparse_flow_goes_before_the_round_and_only_while_it_is_sparse() {
     let order = |params: FairParams| {
         let mut fair = DisciplineParams::Fair(params).begin(&ROLE);

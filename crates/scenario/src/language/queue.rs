@@ -20,6 +20,9 @@ pub struct QueueTable {
     /// Packets that wait at most, the one in service not counted: 50, and 10240 for fq-codel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<PacketCount>,
+    /// Packets of one flow that wait at most, of drr; no bound of its own, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<PacketCount>,
     /// What a flow may send in one turn, of drr and fq-codel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,

@@ -2,7 +2,7 @@
 
 use crate::language::{DisciplineName, QueueTable, WireQueue};
 use crate::quantity::{PacketCount, Size, Time};
-use evenair_laws::marking::{CodelParams, MarkingParams};
+use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_netsim::{DisciplineParams, FairParams, QueueSpec};
 use serde::Serialize;
 
@@ -26,6 +26,9 @@ pub enum ResolvedDiscipline {
     Drr {
         /// What a flow may send in one turn.
         quantum: Size,
+        /// Packets of one flow that wait at most.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<PacketCount>,
     },
     /// That, with flows that send little first, and `CoDel` for each.
     FqCodel {
@@ -48,7 +51,9 @@ impl QueueTable {
     pub(crate) fn resolve(self) -> Result<ResolvedQueue, Wrong> {
         let fair = self.discipline != DisciplineName::Fifo;
         let codel = self.discipline == DisciplineName::FqCodel;
+        let drr = self.discipline == DisciplineName::Drr;
         let given = [
+            ("line", self.line.is_some(), drr, "is for drr"),
             ("quantum", self.quantum.is_some(), fair, "is for drr and fq-codel"),
             ("target", self.target.is_some(), codel, "is for fq-codel"),
             ("interval", self.interval.is_some(), codel, "is for fq-codel"),
@@ -68,10 +73,13 @@ impl QueueTable {
         if limit.0 == 0 {
             return Err(("limit", "must hold at least 1 packet".into()));
         }
+        if self.line == Some(PacketCount(0)) {
+            return Err(("line", "must hold at least 1 packet".into()));
+        }
         let standard = CodelParams::rfc8289();
         let discipline = match self.discipline {
             DisciplineName::Fifo => ResolvedDiscipline::Fifo,
-            DisciplineName::Drr => ResolvedDiscipline::Drr { quantum },
+            DisciplineName::Drr => ResolvedDiscipline::Drr { quantum, line: self.line },
             DisciplineName::FqCodel => ResolvedDiscipline::FqCodel {
                 quantum,
                 target: self.target.unwrap_or(Time(standard.target)),
@@ -87,8 +95,8 @@ impl From<ResolvedQueue> for QueueTable {
         let table = Self { limit: Some(limit), ..Self::default() };
         match discipline {
             ResolvedDiscipline::Fifo => table,
-            ResolvedDiscipline::Drr { quantum } => {
-                Self { discipline: DisciplineName::Drr, quantum: Some(quantum), ..table }
+            ResolvedDiscipline::Drr { quantum, line } => {
+                Self { discipline: DisciplineName::Drr, quantum: Some(quantum), line, ..table }
             }
             ResolvedDiscipline::FqCodel { quantum, target, interval } => Self {
                 discipline: DisciplineName::FqCodel,
@@ -116,8 +124,14 @@ impl ResolvedDiscipline {
     pub(crate) fn spec(self, limit: PacketCount, marking: Option<MarkingParams>) -> QueueSpec {
         let discipline = match self {
             Self::Fifo => DisciplineParams::Fifo,
-            Self::Drr { quantum } => {
-                DisciplineParams::Fair(FairParams { quantum: quantum.0, ..FairParams::round_robin() })
+            Self::Drr { quantum, line } => {
+                let bound = |line: PacketCount| DropTail { limit_packets: line.0 }.into();
+                let marking = line.map(bound);
+                DisciplineParams::Fair(FairParams {
+                    quantum: quantum.0,
+                    marking,
+                    ..FairParams::round_robin()
+                })
             }
             Self::FqCodel { quantum, target, interval } => {
                 let codel = CodelParams { target: target.0, interval: interval.0 };

@@ -7,7 +7,7 @@ use evenair_laws::backoff::{
 };
 use evenair_laws::connections::{ConnectionParams, RttProportionalParams};
 use evenair_laws::flow::FlowView;
-use evenair_laws::marking::{CodelParams, MarkingParams};
+use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{AirPath, CubicParams, QuicTcpParams, RenoParams};
@@ -206,7 +206,12 @@ fn queues_have_words() {
     let DisciplineParams::Fair(params) = fair.discipline else { panic!("fq-codel is fair") };
     let line = CodelParams { target: Duration::from_millis(2), ..CodelParams::rfc8289() };
     assert_eq!((params.sparse_first, params.marking), (true, Some(line.into())));
+    let bound = queue(&["queue={discipline='drr', line='5 packets'}"]);
+    let DisciplineParams::Fair(params) = bound.discipline else { panic!("drr is fair") };
+    assert_eq!((bound.limit_packets, params.marking), (50, Some(DropTail { limit_packets: 5 }.into())));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["queue.line='5 packets'"]).contains("queue.line: is for drr"));
+    assert!(refused(&["queue={discipline='drr', line='0 packets'}"]).contains("queue.line: must hold"));
     assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr and fq-codel"));
     assert!(
         refused(&["queue.limit='9 packets'", "mac.queue='9 packets'"])
@@ -215,7 +220,7 @@ fn queues_have_words() {
     assert!(refused(&["queue={discipline='drr', quantum='0 bytes'}"]).contains("queue.quantum: must be"));
     assert!(refused(&["queue.discipline=lifo"]).contains("unknown variant `lifo`, expected one of `fifo`"));
     for changes in [
-        &["queue={discipline='drr', limit='30 packets'}"][..],
+        &["queue={discipline='drr', limit='30 packets', line='5 packets'}"][..],
         &["queue.discipline=fq-codel", "drop={law='codel', target='7 ms'}"],
     ] {
         let scenario = set(changes).unwrap();

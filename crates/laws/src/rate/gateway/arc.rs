@@ -18,7 +18,7 @@
 //! The thesis's form, where the thesis is silent or says two things:
 //! - Alg. 1 asks for all i, j, which never holds (i = j): "any", as the text says.
 //! - Alg. 1 overwrites `rmax_i` before each increase, its text means the greatest so far ([`ArcParams::history`]).
-//! - No first `C_est`: half way between the bounds. Before anything is seen all classes count as active. No least rate: a full
+//! - No first `C_est`: half way between the bounds, or at the lower one ([`ArcParams::first`]). Before anything is seen all classes count as active. No least rate: a full
 //!   packet per epoch. What a change of the active classes does to the bounds: [`ArcParams::on_change`].
 //! - Section 7.7 has the rates from the end hosts; here they are what the gateway's queue served, as in section 8.3.
 //!
@@ -44,8 +44,8 @@ use super::feedback::Epoch;
 use super::members::{Change, Members};
 use super::search::Search;
 use super::{
-    Allocation, CapacityBounds, ClassView, Form, GatewayLaw, GatewayRole, GatewayView, OnChange, Reason,
-    SearchMethod, Step, Tuning, check_bounds, rate,
+    Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
+    OnChange, Reason, SearchMethod, Step, Tuning, check_bounds, rate,
 };
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
@@ -76,6 +76,8 @@ pub struct ArcParams {
     pub form: Form,
     /// How the capacity is sought.
     pub search: SearchMethod,
+    /// Where the search begins (thesis's form).
+    pub first: FirstEstimate,
     /// Below this share of the best class's rate a class may be starved.
     pub gamma: f64,
     /// Below this share of what it was seen to get such a class is starved.
@@ -115,6 +117,7 @@ impl ArcParams {
         Self {
             form: Form::Corrected,
             search: SearchMethod::Binary,
+            first: FirstEstimate::Middle,
             gamma: 0.9,
             theta: None,
             alpha: 1.1,
@@ -133,9 +136,9 @@ impl ArcParams {
 
     fn tuning(&self) -> Tuning {
         let theta = self.theta();
-        let Self { search, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
+        let Self { search, first, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
         let reopen_epochs = u32::try_from(reopen.whole(epoch)).unwrap_or(u32::MAX);
-        Tuning { search, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
+        Tuning { search, first, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
     }
 
     fn theta(&self) -> f64 {

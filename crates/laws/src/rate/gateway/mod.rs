@@ -17,7 +17,7 @@ pub use arc::{Arc, ArcParams, RateHistory};
 pub use bounds::CapacityBounds;
 pub use fixed::{FixedRate, FixedRateParams};
 pub use pfrc::{Pfrc, PfrcParams};
-pub use search::{OnChange, SearchMethod};
+pub use search::{FirstEstimate, OnChange, SearchMethod};
 
 use crate::backoff::Volume;
 use crate::family::family;
@@ -275,6 +275,7 @@ pub enum Form {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Tuning {
     search: SearchMethod,
+    first: FirstEstimate,
     gamma: f64,
     theta: f64,
     alpha: f64,

@@ -16,7 +16,7 @@
 //!
 //! # Deviations
 //! The thesis's form, where the thesis is silent:
-//! - No first `C_est`: half way between the bounds. Nothing for who is not active: what it would begin with. No least rate: a
+//! - No first `C_est`: half way between the bounds, or at the lower one ([`PfrcParams::first`]). Nothing for who is not active: what it would begin with. No least rate: a
 //!   full packet per epoch. Before anything is seen all classes count as active.
 //! - What a change of the active classes does to the bounds: [`PfrcParams::on_change`]. Section 8.1.3's own words ("may be
 //!   called") are `step`; that `C_up` is of the active nodes (7.5.2), and that the transients are the binary search's (7.6.2),
@@ -55,8 +55,8 @@ use super::feedback::Epoch;
 use super::members::{Change, Members};
 use super::search::Search;
 use super::{
-    Allocation, CapacityBounds, ClassView, Form, GatewayLaw, GatewayRole, GatewayView, OnChange, Reason,
-    SearchMethod, Step, Tuning, check_bounds,
+    Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
+    OnChange, Reason, SearchMethod, Step, Tuning, check_bounds,
 };
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
@@ -75,6 +75,8 @@ pub struct PfrcParams {
     pub form: Form,
     /// How the capacity is sought.
     pub search: SearchMethod,
+    /// Where the search begins (thesis's form).
+    pub first: FirstEstimate,
     /// Below this share of what it was given a class may be starved.
     pub gamma: f64,
     /// Below this share of what it was seen to get a class may be starved (corrected form).
@@ -112,6 +114,7 @@ impl PfrcParams {
         Self {
             form: Form::Corrected,
             search: SearchMethod::Binary,
+            first: FirstEstimate::Middle,
             gamma: 0.7,
             theta: None,
             alpha: 1.1,
@@ -129,9 +132,9 @@ impl PfrcParams {
 
     fn tuning(&self) -> Tuning {
         let theta = self.theta();
-        let Self { search, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
+        let Self { search, first, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
         let reopen_epochs = u32::try_from(reopen.whole(epoch)).unwrap_or(u32::MAX);
-        Tuning { search, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
+        Tuning { search, first, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
     }
 
     fn theta(&self) -> f64 {

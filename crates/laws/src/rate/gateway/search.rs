@@ -29,11 +29,24 @@ pub enum OnChange {
     Step,
 }
 
+/// Where the thesis's form begins to search: it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum FirstEstimate {
+    /// Half way between the bounds.
+    #[default]
+    Middle,
+    /// At the lower bound, where no class starves yet.
+    Low,
+}
+
 /// The estimate and the bounds that the search has left itself \[bit/s\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Search {
     method: SearchMethod,
+    first: FirstEstimate,
     alpha: f64,
     beta: f64,
     bounds: CapacityBounds,
@@ -43,18 +56,21 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Half way between the bounds.
+    /// At its first estimate.
     pub(super) fn new(tuning: &Tuning, bounds: CapacityBounds) -> Self {
-        let Tuning { search: method, alpha, beta, epoch, .. } = *tuning;
+        let Tuning { search: method, first, alpha, beta, epoch, .. } = *tuning;
         let least = PACKET_BITS / epoch.as_secs_f64();
-        let mut search = Self { method, alpha, beta, bounds, estimate: 0.0, least };
+        let mut search = Self { method, first, alpha, beta, bounds, estimate: 0.0, least };
         search.restart(bounds);
         search
     }
 
     pub(super) fn restart(&mut self, bounds: CapacityBounds) {
         self.bounds = bounds;
-        self.set(f64::midpoint(bounds.low, bounds.high));
+        self.set(match self.first {
+            FirstEstimate::Middle => f64::midpoint(bounds.low, bounds.high),
+            FirstEstimate::Low => bounds.low,
+        });
     }
 
     /// [Jam10] Alg. 2, Alg. 3, Alg. 5, Alg. 6: `inc`; `measured` is `M`.
@@ -82,5 +98,23 @@ impl Search {
     fn set(&mut self, estimate: f64) {
         self.estimate = estimate.max(self.least);
         debug_assert!(self.estimate.is_finite(), "an estimate without bound");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate::gateway::ArcParams;
+    use evenair_units::Rate;
+
+    #[test]
+    fn the_search_begins_where_it_is_told_to() {
+        use crate::Parameters;
+        use crate::rate::gateway::{ClassRole, GatewayLaw, GatewayRole};
+        let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
+        let role = GatewayRole { classes: [class; 3].into() };
+        let at_start = |first| ArcParams { first, ..ArcParams::jam10() }.begin(&role).at_start().total;
+        assert_eq!(at_start(FirstEstimate::Middle), Some(Rate::from_kbps(600)), "of W/3 and W");
+        assert_eq!(at_start(FirstEstimate::Low), Some(Rate::from_kbps(300)));
     }
 }
