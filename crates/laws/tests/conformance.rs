@@ -276,6 +276,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
         let (gamma, theta, alpha, beta) = shares;
         let (capacity_low, capacity_high) = (bounds.0.map(Rate::from_bps), bounds.1.map(Rate::from_bps));
         let (epoch, patience, settle, reopen) = times;
+        let floor = gamma;
         let [thesis, exponential, step, overwritten, low, arc] = switches;
         let first = if low { FirstEstimate::Low } else { FirstEstimate::Middle };
         let form = if thesis { Form::Thesis } else { Form::Corrected };
@@ -294,6 +295,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
                 epoch,
                 capacity_low,
                 capacity_high,
+                floor,
                 patience,
                 settle,
                 reopen,
@@ -313,6 +315,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
                 epoch,
                 capacity_low,
                 capacity_high,
+                floor,
                 patience,
                 settle,
                 reopen,

@@ -8,6 +8,7 @@ use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
 use evenair_laws::rate::gateway::GatewayParams;
+use evenair_laws::rate::gateway::GatewayParams;
 use evenair_laws::window::WindowParams;
 use evenair_netsim::{NetworkSpec, Traffic};
 use schemars::{JsonSchema, SchemaGenerator};
@@ -105,12 +106,20 @@ pub fn laws() -> Vec<ListedFamily> {
         serves: |network| network.queue.marking.is_some(),
         ..window
     };
+    let gateway = Asked {
+        family: "gateway",
+        decides: "how much of the network's capacity a gateway lets its subscribers use",
+        key: GATEWAY_LAW,
+        serves: |network| network.gateway.is_some(),
+        ..window
+    };
     vec![
         backoff.listed::<BackoffParams>(),
         window.listed::<WindowParams>(),
         kept.listed::<ConnectionParams>(),
         rate.listed::<RateParams>(),
         marking.listed::<MarkingParams>(),
+        gateway.listed::<GatewayParams>(),
         gateway.listed::<GatewayParams>(),
     ]
 }
@@ -141,6 +150,7 @@ const MEDIA: [(&str, &str); 3] = [
 const WIRES: &str = "wires";
 const RATED: &str = "rated";
 const RATE_LAW: &str = "rate_law";
+const GATEWAY_LAW: &str = "gateway.law";
 const GATEWAY_LAW: &str = "gateway.law";
 
 /// Traffic for which laws are tried: its word, and the keys that it needs.
