@@ -8,7 +8,6 @@ use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
 use evenair_laws::rate::gateway::GatewayParams;
-use evenair_laws::rate::gateway::GatewayParams;
 use evenair_laws::window::WindowParams;
 use evenair_netsim::{NetworkSpec, Traffic};
 use schemars::{JsonSchema, SchemaGenerator};
@@ -92,13 +91,6 @@ pub fn laws() -> Vec<ListedFamily> {
         serves: |network| matches!(network.flows[0].traffic, Traffic::Rated(_)),
         ..window
     };
-    let gateway = Asked {
-        family: "gateway",
-        decides: "what a gateway lets through of each subscriber's data",
-        key: GATEWAY_LAW,
-        serves: |network| network.gateway.is_some(),
-        ..window
-    };
     let marking = Asked {
         family: "marking",
         decides: "which packets a queue gives up before it is full",
@@ -119,7 +111,6 @@ pub fn laws() -> Vec<ListedFamily> {
         kept.listed::<ConnectionParams>(),
         rate.listed::<RateParams>(),
         marking.listed::<MarkingParams>(),
-        gateway.listed::<GatewayParams>(),
         gateway.listed::<GatewayParams>(),
     ]
 }
@@ -150,7 +141,6 @@ const MEDIA: [(&str, &str); 3] = [
 const WIRES: &str = "wires";
 const RATED: &str = "rated";
 const RATE_LAW: &str = "rate_law";
-const GATEWAY_LAW: &str = "gateway.law";
 const GATEWAY_LAW: &str = "gateway.law";
 
 /// Traffic for which laws are tried: its word, and the keys that it needs.
