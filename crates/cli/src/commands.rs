@@ -1,6 +1,7 @@
 //! What each command does.
 
 use crate::arguments::{DemoOptions, ListOptions, Listed, RunOptions, ShowOptions, StudyOptions};
+use crate::gateway;
 use crate::list;
 use crate::progress::Bar;
 use crate::text;
@@ -220,7 +221,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         format!("means over {} seeds", runs.len())
     };
     let head = format!("{name}: {} after {} of warm-up, {seeds}\n\n", settings.duration, settings.warmup);
-    print(&(head + &text::runs(&runs, options.ledger)))
+    print(&(head + &text::runs(&runs, options.ledger) + &gateway::did(&runs)))
 }
 
 /// Runs the first seed once more and writes its frames down.
@@ -283,6 +284,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         let way: Vec<&str> = flow.path.iter().map(|&n| network.name(n)).collect();
         out += &format!("  {}: {}\n", flow.name, way.join(" > "));
     }
+    out += &gateway::described(&scenario);
     out += "\nconflict graph: links that may not transmit at once\n";
     for (l, (name, _)) in layout.links.iter().enumerate() {
         let others: Vec<&str> =

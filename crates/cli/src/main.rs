@@ -4,6 +4,7 @@
 
 mod arguments;
 mod commands;
+mod gateway;
 mod list;
 mod progress;
 mod text;

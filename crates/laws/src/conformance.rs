@@ -22,6 +22,9 @@ use crate::backoff::{
 use crate::connections::{AnyConnections, ConnectionLaw, ConnectionParams};
 use crate::flow::{FlowRole, FlowView};
 use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
+use crate::rate::gateway::{
+    AnyGateway, ClassRole, ClassView, Direction, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
+};
 use crate::rate::{AnyRate, RateLaw, RateParams};
 use crate::window::{
     Acked, AirPath, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams,
@@ -29,8 +32,9 @@ use crate::window::{
 };
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Debug;
-use evenair_units::{Bytes, Duration, Instant, Rate};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
 
 /// Measurements in a sequence.
 const STEPS: u32 = 300;
@@ -259,21 +263,72 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
     }
 }
 
+/// A law of a gateway. No class is closed, and no rate is without bound.
+///
+/// # Panics
+/// Where it does not conform.
+pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway, seed: u64) {
+    let mut draws = Draws(seed);
+    let class = |draws: &mut Draws| ClassRole {
+        weight: draws.one_of([1.0, 1.0, 0.25, 3.0]),
+        direction: draws.one_of([Direction::Up, Direction::Down]),
+        link_rate: draws.maybe(|draws| Rate::from_bps(draws.one_of([1, 900_000, 54_000_000]))),
+    };
+    let count = draws.one_of([0, 1, 2, 7]);
+    let role = GatewayRole { classes: (0..count).map(|_| class(&mut draws)).collect() };
+    let mut now = Instant::ZERO;
+    let epoch = |draws: &mut Draws| {
+        let interval = draws.time();
+        now += interval;
+        let seen = |draws: &mut Draws| ClassView {
+            arrived: draws.volume(),
+            served: draws.volume(),
+            dropped: draws.volume(),
+            backlog: draws.volume(),
+            held: draws.one_of([0, 1, 100, u64::MAX]),
+        };
+        let classes: Vec<_> = (0..count).map(|_| draws.maybe(seen).unwrap_or_default()).collect();
+        (now, interval, classes)
+    };
+    drive(&role, params, keep, seed, epoch, |law, (now, interval, classes)| {
+        assert!(!law.interval().is_zero(), "{law:?}");
+        let view = GatewayView { now: *now, interval: *interval, classes };
+        for allocation in [law.at_start(), law.on_epoch(&view)] {
+            assert!(allocation.each.is_empty() || allocation.each.len() == count, "a rate for each: {law:?}");
+            let open = |rate: &Rate| (1..u64::MAX).contains(&rate.as_bps());
+            assert!(allocation.each.iter().chain(&allocation.total).all(open), "{allocation:?} of {law:?}");
+        }
+        format!("{:?}", law.on_epoch(&view))
+    });
+}
+
 /// A marking law.
 ///
 /// # Panics
 /// Where it does not conform.
 pub fn marking(params: &MarkingParams, keep: impl Fn(&AnyMarking) -> AnyMarking, seed: u64) {
-    let role = QueueRole { full_packet: Bytes::new(Draws(seed).one_of([40, 1500])) };
+    let rate = Rate::from_kbps(Draws(seed).one_of([1, 1_000, 1_000_000]));
+    let role = QueueRole { full_packet: Bytes::new(Draws(seed).one_of([40, 1500])), rate };
     let mut now = Instant::ZERO;
     let packet = |draws: &mut Draws| {
         now += draws.time();
-        (now, draws.maybe(Draws::time), QueueView { waiting: draws.volume() })
+        let (waiting, flow) = (draws.volume(), draws.up_to(3));
+        let view = QueueView { waiting, flow, size: Bytes::new(draws.up_to(1500)) };
+        (now, draws.up_to(9), draws.time(), view)
     };
-    drive(&role, params, keep, seed, packet, |law, &(now, sojourn, view)| match sojourn {
-        // Probabilities are between 0 and 1 by their type.
-        None => format!("{:?}", law.on_arrival(now, &view)),
-        Some(sojourn) => format!("{:?}", law.on_departure(now, sojourn, &view)),
+    drive(&role, params, keep, seed, packet, |law, &(now, what, sojourn, view)| match what {
+        // Probabilities are between 0 and 1 by their type. Some arrivals are refused for want of room, and of some the law
+        // is not asked.
+        0..5 => {
+            let refusal = (what > 0).then(|| law.on_arrival(now, &view));
+            law.after_arrival(now, &view, refusal != Some(Probability::ONE) && what > 1);
+            format!("{refusal:?}")
+        }
+        5..9 => format!("{:?}", law.on_departure(now, sojourn, &view)),
+        _ => {
+            law.on_removal(now, &view);
+            String::new()
+        }
     });
 }
 

@@ -10,14 +10,20 @@ use evenair_laws::connections::{
     ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
     RttProportionalParams, Unsampled, UtilityParams,
 };
-use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
+use evenair_laws::marking::{
+    CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
+};
+use evenair_laws::rate::gateway::{
+    ArcParams, FirstEstimate, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory,
+    SearchMethod,
+};
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
     Acked, AdaptivePacingParams, AnyWindow, BbrParams, CubicParams, FastParams, Loss, OwnWindow,
     QuicTcpParams, RenoParams, ShortPaths, VegasMeasure, VegasParams, WindowLaw, WindowParams, WindowStart,
 };
 use evenair_laws::{OwnLaw, Parameters, conformance};
-use evenair_units::Duration;
+use evenair_units::{Bytes, Duration, Rate};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -259,12 +265,122 @@ fn connections() -> impl Strategy<Value = ConnectionParams> {
     prop_oneof![proportional, iimd().prop_map(Into::into), utility, fixed, iiad, guarded, delay_price]
 }
 
+fn gateway() -> impl Strategy<Value = GatewayParams> {
+    let rate = || (1u64..1_000_000_000).prop_map(Rate::from_bps);
+    let fixed = (prop::option::of(rate()), any::<bool>())
+        .prop_map(|(rate, shared)| FixedRateParams { rate, shared, rates: Vec::new() }.into());
+    let shares = (0.01..=1.0, prop::option::of(0.01..=1.0), 1.01..=10.0, 0.01..0.99);
+    let bounds = (prop::option::of(1u64..1_000_000), prop::option::of(1_000_000u64..1_000_000_000));
+    let times = (time(), prop::option::of(1u32..=20), 0u32..=5, time());
+    let found = (shares, bounds, times, any::<[bool; 6]>()).prop_map(|(shares, bounds, times, switches)| {
+        let (gamma, theta, alpha, beta) = shares;
+        let (capacity_low, capacity_high) = (bounds.0.map(Rate::from_bps), bounds.1.map(Rate::from_bps));
+        let (epoch, patience, settle, reopen) = times;
+        let floor = gamma;
+        let [thesis, exponential, step, overwritten, low, arc] = switches;
+        let first = if low { FirstEstimate::Low } else { FirstEstimate::Middle };
+        let form = if thesis { Form::Thesis } else { Form::Corrected };
+        let search = if exponential { SearchMethod::Exponential } else { SearchMethod::Binary };
+        let on_change = if step { OnChange::Step } else { OnChange::Restart };
+        let history = if overwritten { RateHistory::Overwritten } else { RateHistory::Maximum };
+        if arc {
+            ArcParams {
+                form,
+                search,
+                first,
+                gamma,
+                theta,
+                alpha,
+                beta,
+                epoch,
+                capacity_low,
+                capacity_high,
+                floor,
+                patience,
+                settle,
+                reopen,
+                on_change,
+                history,
+            }
+            .into()
+        } else {
+            PfrcParams {
+                form,
+                search,
+                first,
+                gamma,
+                theta,
+                alpha,
+                beta,
+                epoch,
+                capacity_low,
+                capacity_high,
+                floor,
+                patience,
+                settle,
+                reopen,
+                on_change,
+            }
+            .into()
+        }
+    });
+    prop_oneof![fixed, found.boxed()]
+}
+
 fn marking() -> impl Strategy<Value = MarkingParams> {
     prop_oneof![
         (1u32..10_000).prop_map(|limit_packets| DropTail { limit_packets }.into()),
         (0.0..=1.0).prop_map(|per_packet| Proportional { per_packet }.into()),
         (time(), time()).prop_map(|(target, more)| CodelParams { target, interval: target + more }.into()),
+        red(),
+        fred(),
+        (
+            time(),
+            (1_000_000u64..1_000_000_000).prop_map(Duration::from_nanos),
+            0.0..10.0,
+            0.0..10.0,
+            time(),
+            any::<bool>()
+        )
+            .prop_map(|(target, update, alpha, beta, burst, spread)| PieParams {
+                target,
+                update,
+                alpha,
+                beta,
+                burst,
+                spread
+            }
+            .into()),
     ]
+}
+
+fn red() -> impl Strategy<Value = MarkingParams> {
+    let packet = prop::option::of((1u32..2_000).prop_map(Bytes::new));
+    (0.0..1e3, 1e-3..1e3, 1e-6..=1.0, 0.0..=1.0, any::<[bool; 2]>(), packet).prop_map(
+        |(threshold_min, more, weight, probability_max, [gentle, wait], packet)| {
+            let threshold_max = threshold_min + more;
+            RedParams { threshold_min, threshold_max, weight, probability_max, gentle, wait, packet }.into()
+        },
+    )
+}
+
+fn fred() -> impl Strategy<Value = MarkingParams> {
+    let most = prop::option::of(1u32..100);
+    (0.0..1e3, 1e-3..1e3, 1e-6..=1.0, 0.0..=1.0, 0u32..10, most, any::<bool>()).prop_map(
+        |(threshold_min, more, weight, probability_max, flow_min, most, many_flows)| {
+            let (threshold_max, flow_max) = (threshold_min + more, most.map(|more| flow_min + more));
+            FredParams {
+                threshold_min,
+                threshold_max,
+                weight,
+                probability_max,
+                flow_min,
+                flow_max,
+                many_flows,
+            }
+            .into()
+        },
+    )
 }
 
 /// What is written of a law reads back to it.
@@ -301,6 +417,12 @@ proptest! {
         let params = RateParams::from(UtilityBasedParams { utility, frame, queue });
         assert_written(&params);
         conformance::rate(&params, kept, seed);
+    }
+
+    #[test]
+    fn gateway_laws_conform(params in gateway(), seed in any::<u64>()) {
+        assert_written(&params);
+        conformance::gateway(&params, kept, seed);
     }
 
     #[test]

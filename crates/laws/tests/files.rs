@@ -5,7 +5,7 @@ use evenair_laws::backoff::{
     OptimalParams, Surroundings, VirtualQueueParams,
 };
 use evenair_laws::connections::{ConnectionParams, IimdParams, RttProportionalParams};
-use evenair_laws::marking::{CodelParams, DropTail, MarkingParams, Proportional};
+use evenair_laws::marking::{CodelParams, DropTail, FredParams, MarkingParams, Proportional, RedParams};
 use evenair_laws::window::{
     BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, VegasMeasure, VegasParams, WindowParams,
 };
@@ -66,6 +66,8 @@ fn a_word_is_a_law_with_its_defaults() {
     assert_eq!(read(json!("dcf")), Ok(BackoffParams::from(DcfParams::default())));
     assert_eq!(read(json!("drop-tail")), Ok(MarkingParams::from(DropTail::default())));
     assert_eq!(read(json!("codel")), Ok(MarkingParams::from(CodelParams::rfc8289())));
+    assert_eq!(read(json!("red")), Ok(MarkingParams::from(RedParams::default())));
+    assert_eq!(read(json!("fred")), Ok(MarkingParams::from(FredParams::default())));
 }
 
 #[test]

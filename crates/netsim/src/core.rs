@@ -30,7 +30,7 @@ use evenair_laws::backoff::Volume;
 use evenair_units::{Duration, Instant};
 use evenair_wifi::{Air, Effects, PacketId, Wake};
 use pool::Pool;
-pub(crate) use shaping::ShaperHost;
+use shaping::ShaperHost;
 use std::collections::VecDeque;
 use trace::Trace;
 
@@ -118,7 +118,7 @@ pub(crate) struct Core<T> {
     between_layers: VecDeque<(Place, Direction, PacketId)>,
     layer_delay: Duration,
     rounds: Vec<Round>,
-    pub(crate) shapers: Vec<ShaperHost>,
+    shapers: Vec<ShaperHost>,
     /// Packets that a discipline has just given up.
     culled: Vec<Queued>,
     trace: Option<Box<Trace>>,
@@ -309,12 +309,14 @@ impl<T: Copy> Core<T> {
         {
             return self.pass_by(id);
         }
-        let arrival = Queued { packet: id, flow: packet.way.0, size: packet.size, enqueued: self.now };
+        let next_hop = self.hops.get(packet.hop).to;
+        let (flow, size) = (packet.way.0, packet.size);
+        let arrival = Queued { packet: id, flow, size, next_hop, enqueued: self.now };
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
             queue.dropped.by_law += 1;
-            queue.discipline.refused(&arrival);
+            queue.refuse(self.now, &arrival);
             self.lose(id);
             return;
         }
@@ -327,18 +329,16 @@ impl<T: Copy> Core<T> {
         };
         if is_full {
             queue.dropped.queue_full += 1;
-            let Some(evicted) = queue.discipline.evict(&arrival) else {
-                queue.discipline.refused(&arrival);
+            let Some(evicted) = queue.evict(self.now, &arrival) else {
+                queue.refuse(self.now, &arrival);
                 self.lose(id);
                 return;
             };
             queue.given_up.add(evicted.size.into());
-            queue.arrived.add(arrival.size.into());
-            queue.discipline.enqueue(self.now, arrival);
+            queue.accept(self.now, arrival);
             return self.give_up(evicted.packet); // its place in the buffer is the arrival's
         }
-        queue.arrived.add(arrival.size.into());
-        queue.discipline.enqueue(self.now, arrival);
+        queue.accept(self.now, arrival);
         buffer.waiting += 1;
         self.serve(by);
     }

@@ -19,17 +19,18 @@ mod spec;
 mod trace;
 
 pub use measure::{
-    FlowResult, FlowSeries, LinkResult, LinkSeries, Packets, ProbeResult, ResequencingResult, RunResult,
-    Series, WebResult,
+    ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries, LinkResult, LinkSeries,
+    Packets, ProbeResult, ResequencingResult, RunResult, Series, WebResult,
 };
 pub use network::{Emerged, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
 pub use queue::{
-    AnyDiscipline, Discipline, DisciplineParams, Fair, FairParams, Fifo, OwnDiscipline, Queued, Shaper,
-    TokenBucket,
+    AirtimeFair, AirtimeParams, Airtimes, AnyDiscipline, Discipline, DisciplineParams, DisciplineRole, Fair,
+    FairParams, Fifo, FlowFacts, Flows, Hosts, OwnDiscipline, Queued, Shaper, TokenBucket, Weighted,
+    WeightedParams,
 };
 pub use spec::{
-    Arrivals, Direction, FlowSpec, GatewayClass, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec,
+    Arrivals, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec,
     Pattern, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit,
     TcpSpec, TfrcSpec, Traffic, WebConnection, WebSpec, Wire,
 };

@@ -1,7 +1,12 @@
 //! What a run gives back.
 
 use crate::core::Passed;
-use crate::queue::Dropped;
+use crate::queue::{ClassCounts, Dropped};
+
+mod gateway;
+
+pub use gateway::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
+
 use evenair_des::Fingerprint;
 use evenair_wifi::{Airtime, Counters, FrameRecord};
 use serde::{Deserialize, Serialize};
@@ -17,6 +22,8 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Per transmit queue.
     pub links: Vec<LinkResult>,
+    /// What the gateway did, if there is one.
+    pub gateway: Option<GatewayResult>,
     /// Time series, if they were asked for.
     pub series: Option<Series>,
     /// Frames of the window, if one was asked for.
@@ -76,6 +83,9 @@ pub struct FlowResult {
     pub lost: u64,
     /// The same of its acknowledgements.
     pub acks_lost: u64,
+    /// Packets that went the whole way back: acknowledgements, and probes' answers.
+    #[serde(default)]
+    pub acks: u64,
     /// Mean time for which its data waited until they were served, all queues on the way together \[s\].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queueing_delay_s: Option<f64>,
@@ -230,6 +240,7 @@ pub(crate) struct FlowCounts {
     pub(crate) timeouts: u64,
     pub(crate) lost: u64,
     pub(crate) acks_lost: u64,
+    pub(crate) acks: u64,
     pub(crate) probes: u64,
     pub(crate) loss_events: u64,
 }
@@ -263,6 +274,7 @@ impl FlowCounts {
             timeouts: self.timeouts - then.timeouts,
             lost: self.lost - then.lost,
             acks_lost: self.acks_lost - then.acks_lost,
+            acks: self.acks - then.acks,
             probes: self.probes - then.probes,
             loss_events: self.loss_events - then.loss_events,
         }
@@ -327,6 +339,8 @@ pub(crate) struct Meter {
     pub(crate) at_warmup: Counts,
     /// The same of each hop.
     pub(crate) passed_at_warmup: Vec<Passed>,
+    /// The same of the gateway's classes.
+    pub(crate) classes_at_warmup: Vec<ClassCounts>,
     pub(crate) delivered_at_sample: Vec<u64>,
     pub(crate) means: Means,
     pub(crate) series: Series,

@@ -93,6 +93,7 @@ impl Network {
         let meter = Meter {
             at_warmup: Counts::new(flows, queues),
             passed_at_warmup: vec![Passed::default(); core.hops.all().len()],
+            classes_at_warmup: core.gateway().map(|(_, counts)| counts.to_vec()).unwrap_or_default(),
             delivered_at_sample: vec![0; flows],
             means: Means::new(flows, queues),
             series: Series {

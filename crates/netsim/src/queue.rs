@@ -1,22 +1,28 @@
 //! A transmit queue is parts: a discipline that keeps what waits, a marking that refuses some of it, a buffer that it may share
 //! with its node's other queues, and an outlet, the air or a wire. What is in service is out of the discipline.
 
+mod airtime;
 mod bucket;
 mod counts;
 mod discipline;
 mod fair;
 mod fifo;
+mod role;
 mod shaper;
 #[cfg(test)]
 pub(crate) mod tests;
+mod weighted;
 
+pub use airtime::{AirtimeFair, AirtimeParams};
 pub use bucket::TokenBucket;
 pub(crate) use counts::{Delays, Dropped};
 pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline, Queued};
-pub use fair::{Fair, FairParams};
+pub use fair::{Fair, FairParams, Hosts};
 pub use fifo::Fifo;
+pub use role::{Airtimes, DisciplineRole, FlowFacts, Flows};
 pub use shaper::Shaper;
-pub(crate) use shaper::{Line, NO_CLASS};
+pub(crate) use shaper::{ClassCounts, Line, NO_CLASS};
+pub use weighted::{Weighted, WeightedParams};
 
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};
@@ -138,7 +144,7 @@ impl TransmitQueue {
         if self.marking.is_none() {
             return by_discipline;
         }
-        let view = QueueView { waiting: self.waiting() };
+        let view = self.view(arrival);
         let by_marking = self.marking.as_mut().expect("just seen").on_arrival(now, &view);
         if by_discipline == Probability::ZERO {
             return by_marking;
@@ -146,21 +152,69 @@ impl TransmitQueue {
         Probability::clamped(1.0 - (1.0 - by_marking.value()) * (1.0 - by_discipline.value()))
     }
 
+    /// An arrival comes in.
+    #[inline]
+    pub(crate) fn accept(&mut self, now: Instant, arrival: Queued) {
+        self.arrived.add(arrival.size.into());
+        if self.marking.is_some() {
+            self.tell(now, &arrival, true);
+        }
+        self.discipline.enqueue(now, arrival);
+    }
+
+    /// An arrival is refused.
+    pub(crate) fn refuse(&mut self, now: Instant, arrival: &Queued) {
+        self.discipline.refused(arrival);
+        self.tell(now, arrival, false);
+    }
+
+    fn tell(&mut self, now: Instant, arrival: &Queued, accepted: bool) {
+        let view = self.view(arrival);
+        if let Some(marking) = &mut self.marking {
+            marking.after_arrival(now, &view, accepted);
+        }
+    }
+
+    /// Gives up a packet for the sake of one that finds the buffer full.
+    pub(crate) fn evict(&mut self, now: Instant, arrival: &Queued) -> Option<Queued> {
+        let evicted = self.discipline.evict(arrival)?;
+        let behind = self.view(&evicted);
+        if let Some(marking) = &mut self.marking {
+            marking.on_removal(now, &behind);
+        }
+        Some(evicted)
+    }
+
     /// The next packet to be sent, if one may leave now; those given up on the way to it are added to `culled`.
     #[inline]
     pub(crate) fn next(&mut self, now: Instant, culled: &mut Vec<Queued>) -> Option<Queued> {
+        if self.marking.is_none() {
+            return self.discipline.dequeue(now, culled);
+        }
+        self.next_marked(now, culled)
+    }
+
+    fn next_marked(&mut self, now: Instant, culled: &mut Vec<Queued>) -> Option<Queued> {
         loop {
-            let first = self.discipline.dequeue(now, culled)?;
-            if self.marking.is_none() {
-                return Some(first);
+            let already = culled.len();
+            let first = self.discipline.dequeue(now, culled);
+            for gone in &culled[already..] {
+                let behind = self.view(gone);
+                self.marking.as_mut().expect("asked for").on_removal(now, &behind);
             }
-            let behind = QueueView { waiting: self.waiting() };
-            let marking = self.marking.as_mut().expect("just seen");
+            let first = first?;
+            let behind = self.view(&first);
+            let marking = self.marking.as_mut().expect("asked for");
             if marking.on_departure(now, now - first.enqueued, &behind) == Verdict::Send {
                 return Some(first);
             }
             culled.push(first);
         }
+    }
+
+    /// What a marking law sees when this packet comes or has left.
+    fn view(&self, packet: &Queued) -> QueueView {
+        QueueView { waiting: self.waiting(), flow: packet.flow, size: Bytes::new(packet.size) }
     }
 
     /// The back-off law, if there is one, sees its link; gives its new answer.

@@ -15,7 +15,7 @@ use evenair_wifi::{LossModel, MacTiming, Rules};
 mod gateway;
 mod web;
 
-pub use gateway::{Direction, GatewayClass, GatewaySpec, Shaping, Shares, SourceLimit};
+pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 pub use web::{Arrivals, WebConnection, WebSpec};
 
 /// A network, whole: everything that a run depends on but its seed.
@@ -41,6 +41,8 @@ pub struct NetworkSpec {
     pub surroundings: Surroundings,
     /// The transmit queues of the air; those of one node share their buffer.
     pub queue: QueueSpec,
+    /// Nodes whose queues of the air are others, each at most once.
+    pub node_queues: Vec<(u32, QueueSpec)>,
     /// How long a packet takes between the network layer and its queue, and as long on the way up.
     pub link_layer_delay: Duration,
     /// The flows.
@@ -58,6 +60,11 @@ impl NetworkSpec {
     /// A node's name; "*" for everybody.
     pub fn name(&self, node: u32) -> &str {
         name(&self.nodes, node)
+    }
+
+    /// The queues of the air of a node.
+    pub fn queue_of(&self, node: u32) -> &QueueSpec {
+        self.node_queues.iter().find(|(of, _)| *of == node).map_or(&self.queue, |(_, queue)| queue)
     }
 }
 
@@ -165,6 +172,8 @@ pub struct FlowSpec {
     pub traffic: Traffic,
     /// Its access category, where the MAC knows any.
     pub category: Category,
+    /// Its share of queues that know weights, against that of others.
+    pub weight: f64,
 }
 
 impl FlowSpec {

@@ -9,8 +9,8 @@ pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 
 use crate::error::Mistake;
 use crate::language::LossTable;
-use crate::resolved::{Resolved, ResolvedDiscipline, ResolvedRadio, Settings};
-use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, Wire};
+use crate::resolved::{Resolved, ResolvedDiscipline, ResolvedQueue, ResolvedRadio, Settings};
+use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
 use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
@@ -38,6 +38,7 @@ impl Settings {
         let wires = self.wire_specs(&nodes)?;
         let rates = self.link_rates(&nodes)?;
         let flows = self.flow_specs(&nodes, &medium, &wires, &rates)?;
+        let node_queues = self.node_queues(&nodes)?;
         let links = links_in_use(&nodes, &medium, &flows);
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
@@ -57,6 +58,7 @@ impl Settings {
             backoff: self.backoff.clone(),
             surroundings,
             queue: self.queue.unwrap_or(ResolvedDiscipline::Fifo).spec(self.mac.queue, self.drop.clone()),
+            node_queues,
             link_layer_delay: self.mac.link_layer_delay.0,
             flows,
             routes: Vec::new(),
@@ -178,6 +180,30 @@ impl Settings {
             }
         }
         Ok(wires)
+    }
+
+    fn node_queues(&self, names: &[String]) -> Result<Vec<(u32, QueueSpec)>, Mistake> {
+        let mut queues: Vec<(u32, QueueSpec)> = Vec::new();
+        for (index, table) in self.queues.iter().enumerate() {
+            let wrong = |key: &str, why: String| Mistake::entry("queues", index, key, why);
+            let queue = match table.queue {
+                Some(queue) => queue.resolve().map_err(|(key, why)| wrong(key, why))?,
+                None => ResolvedQueue {
+                    discipline: self.queue.unwrap_or(ResolvedDiscipline::Fifo),
+                    limit: self.mac.queue,
+                },
+            };
+            let queue = queue.discipline.spec(queue.limit, table.drop.clone().or_else(|| self.drop.clone()));
+            for id in &table.nodes {
+                let node = names.iter().position(|name| name == id);
+                let node = node.ok_or_else(|| wrong("nodes", no_node(id, names)))? as u32;
+                if queues.iter().any(|&(other, _)| other == node) {
+                    return Err(wrong("nodes", format!("node \"{id}\" has its queues from another entry")));
+                }
+                queues.push((node, queue.clone()));
+            }
+        }
+        Ok(queues)
     }
 
     fn link_rates(&self, names: &[String]) -> Result<Vec<LinkRate>, Mistake> {

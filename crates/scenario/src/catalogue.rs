@@ -7,6 +7,7 @@ use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
+use evenair_laws::rate::gateway::GatewayParams;
 use evenair_laws::window::WindowParams;
 use evenair_netsim::{NetworkSpec, Traffic};
 use schemars::{JsonSchema, SchemaGenerator};
@@ -97,12 +98,20 @@ pub fn laws() -> Vec<ListedFamily> {
         serves: |network| network.queue.marking.is_some(),
         ..window
     };
+    let gateway = Asked {
+        family: "gateway",
+        decides: "how much of the network's capacity a gateway lets its subscribers use",
+        key: GATEWAY_LAW,
+        serves: |network| network.gateway.is_some(),
+        ..window
+    };
     vec![
         backoff.listed::<BackoffParams>(),
         window.listed::<WindowParams>(),
         kept.listed::<ConnectionParams>(),
         rate.listed::<RateParams>(),
         marking.listed::<MarkingParams>(),
+        gateway.listed::<GatewayParams>(),
     ]
 }
 
@@ -132,6 +141,7 @@ const MEDIA: [(&str, &str); 3] = [
 const WIRES: &str = "wires";
 const RATED: &str = "rated";
 const RATE_LAW: &str = "rate_law";
+const GATEWAY_LAW: &str = "gateway.law";
 
 /// Traffic for which laws are tried: its word, and the keys that it needs.
 const TRAFFIC: [(&str, &str); 7] = [
@@ -193,7 +203,8 @@ impl Asked {
                 let any_rate =
                     (traffic == RATED && self.key != RATE_LAW).then(|| format!("{RATE_LAW}=utility-based"));
                 let law = format!("{}={{law='{name}'}}", self.key);
-                let changes: Vec<String> = any_rate.into_iter().chain([law]).collect();
+                let node = (self.key == GATEWAY_LAW).then(|| "gateway.node='b'".to_string());
+                let changes: Vec<String> = any_rate.into_iter().chain(node).chain([law]).collect();
                 let resolved = Resolved::parse("trial", &text, &changes);
                 if resolved.is_ok_and(|scenario| (self.serves)(scenario.network())) {
                     used.push((medium, traffic));

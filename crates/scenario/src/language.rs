@@ -67,6 +67,9 @@ pub struct Scenario {
     /// The transmit queues of the air; those of one node share the room. First in, first out, if there is no such table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueTable>,
+    /// The queues of the air of some nodes, where they are not those of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<NodeQueuesTable>,
     /// What queues drop beside what does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]

@@ -30,11 +30,12 @@ pub use evenair_fluid::View as FluidView;
 pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, ArrivalsName, ConnectionName, Directions, DisciplineName, DualDescentKeys, FlowPattern,
-    FlowTable, FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, InterferenceRule,
-    LimitRate, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable, NodeTable, OptimalCsmaKeys, Per,
-    PreambleKind, Preset, ProbesTable, PropagationName, QueueKind, QueueTable, RadioTable, RateTable,
-    RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, ShaperName, SignalTable, SourceLimitTable, TcpTable,
-    TrafficKind, WeakSignals, WebTable, Window, WireQueue, WireTable,
+    FlowTable, FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName,
+    InterferenceRule, LimitRate, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable, NodeQueuesTable,
+    NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable, PropagationName, QueueKind,
+    QueueTable, RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, ShaperName,
+    SignalTable, SourceLimitTable, TcpTable, TrafficKind, WeakSignals, WebTable, Window, WireQueue,
+    WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};

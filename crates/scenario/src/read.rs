@@ -1,7 +1,7 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
-use crate::language::{MacKind, MacTable, Scenario, TcpTable, Window};
+use crate::language::{LimitRate, MacKind, MacTable, Scenario, TcpTable, Window};
 use crate::resolved::{Resolved, Sends, Settings};
 use evenair_laws::backoff::BackoffParams;
 use evenair_laws::rate::UtilityBasedParams;
@@ -50,7 +50,15 @@ impl Resolved {
         // Laws of a user's own have no words: laws are taken as they are.
         let mut plain = Settings { backoff: BackoffParams::default(), drop: None, ..self.settings.clone() };
         plain.connections = None;
+        let law = plain.gateway.as_mut().and_then(|gateway| gateway.law.take());
+        // A gateway has one or the other.
+        plain
+            .gateway
+            .iter_mut()
+            .filter(|_| law.is_some())
+            .for_each(|gateway| gateway.rate = Some(LimitRate::MaxMin));
         plain.wires.iter_mut().for_each(|wire| wire.drop = None);
+        plain.queues.iter_mut().for_each(|queues| queues.drop = None);
         for flow in &mut plain.flows {
             if let Sends::Rated { rate_law, .. } = &mut flow.sends {
                 *rate_law = UtilityBasedParams::default().into();
@@ -64,11 +72,15 @@ impl Resolved {
                 flow.rate_law = Some(rate_law.clone());
             }
         }
+        if let (Some(gateway), Some(law)) = (&mut read.gateway, law) {
+            (gateway.rate, gateway.law) = (None, Some(law));
+        }
         Scenario {
             backoff: backoff.clone(),
             drop: drop.clone(),
             connections: connections.clone(),
             wires: self.settings.wires.clone(),
+            queues: self.settings.queues.clone(),
             tcp: TcpTable { window: Some(tcp.window.clone()), ..read.tcp },
             ..read
         }

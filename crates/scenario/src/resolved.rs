@@ -20,8 +20,8 @@ pub use web::ResolvedWeb;
 use crate::build::{Layout, packet_size};
 use crate::error::Mistake;
 use crate::language::{
-    LinkTable, LossTable, MacTable, NodeTable, Preset, ProbesTable, RateTable, ResolvedTcp, Scenario,
-    SignalTable, TrafficKind, WireQueue, WireTable,
+    LinkTable, LossTable, MacTable, NodeQueuesTable, NodeTable, Preset, ProbesTable, RateTable, ResolvedTcp,
+    Scenario, SignalTable, TrafficKind, WireQueue, WireTable,
 };
 use crate::law;
 use crate::quantity::{Size, Time};
@@ -74,6 +74,9 @@ pub struct Settings {
     /// The transmit queues of the air; they have room for `mac.queue`. First in, first out, if it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<ResolvedDiscipline>,
+    /// The queues of the air of some nodes, where they are not those of all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<NodeQueuesTable>,
     /// What queues drop beside what does not fit.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     pub drop: Option<MarkingParams>,
@@ -133,6 +136,7 @@ impl Scenario {
         let mac = MacTable { queue: self.mac.queue.or(queue.map(|queue| queue.limit)), ..self.mac };
         let mac = mac.resolve(preset)?;
         self.complete_wires()?;
+        self.complete_queues()?;
         let probes = self.probes()?;
         let tfrc = self.tfrc()?;
         let come_and_go = self.connections.is_some() || self.flows.iter().any(|f| f.connections.is_some());
@@ -163,6 +167,7 @@ impl Scenario {
             backoff: self.backoff,
             mac,
             queue: queue.map(|queue| queue.discipline),
+            queues: self.queues,
             drop: self.drop.map(|law| law::complete("drop", law, &())).transpose()?,
             tcp,
             connections: self.connections.map(|law| law::complete("connections", law, &())).transpose()?,
@@ -232,18 +237,36 @@ impl Scenario {
             if !instants.is_sorted() {
                 return Err(Mistake::entry("wires", index, "delay_changes", "must be in the order of time"));
             }
-            if let WireQueue::Table(table) = &mut wire.queue {
-                let queue = table.resolve();
-                *table = queue.map_err(|(key, why)| Mistake::entry("wires", index, key, why))?.into();
-            }
-            if let Some(law) = wire.drop.take() {
-                let law =
-                    law::complete("drop", law, &()).map_err(|mistake| mistake.within("wires", index))?;
-                wire.drop = Some(law);
-            }
+            complete_queue("wires", index, &mut wire.queue, &mut wire.drop)?;
         }
         Ok(())
     }
+
+    fn complete_queues(&mut self) -> Result<(), Mistake> {
+        for (index, table) in self.queues.iter_mut().enumerate() {
+            let mut queue = table.queue.unwrap_or_default();
+            complete_queue("queues", index, &mut queue, &mut table.drop)?;
+            table.queue = table.queue.map(|_| queue);
+        }
+        Ok(())
+    }
+}
+
+/// Writes out a queue and what it drops; the entry of a list of tables says where they stand.
+fn complete_queue(
+    list: &str,
+    index: usize,
+    queue: &mut WireQueue,
+    drop: &mut Option<MarkingParams>,
+) -> Result<(), Mistake> {
+    if let WireQueue::Table(table) = queue {
+        let queue = table.resolve();
+        *table = queue.map_err(|(key, why)| Mistake::entry(list, index, key, why))?.into();
+    }
+    if let Some(law) = drop.take() {
+        *drop = Some(law::complete("drop", law, &()).map_err(|mistake| mistake.within(list, index))?);
+    }
+    Ok(())
 }
 
 impl Resolved {

@@ -147,7 +147,7 @@ impl Resolved {
     }
 
     /// DCF's mean back-off before a frame that nothing disturbs.
-    fn mean_backoff(&self) -> Duration {
+    pub(crate) fn mean_backoff(&self) -> Duration {
         match (self.network().mac, &self.settings().backoff) {
             (
                 MacSpec::Dcf { timing, .. },

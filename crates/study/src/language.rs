@@ -369,6 +369,9 @@ pub struct Summary {
     pub variants: Vec<String>,
     /// Which metrics.
     pub metrics: Vec<Metric>,
+    /// A row for each scenario of a pool, not one for all.
+    #[serde(default)]
+    pub by_scenario: bool,
 }
 
 /// What is drawn.

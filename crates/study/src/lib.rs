@@ -35,8 +35,8 @@ pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use quantity::{Of, Quantity, Statistic};
 pub use record::{
-    AirtimeRecord, FlowColumns, FrameRow, LinkColumns, LinkRecord, Options as RecordOptions, RunRecord,
-    SeriesRecord, TheoryRecord,
+    AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,
+    LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
 pub use statistics::Estimate;
 pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError};

@@ -20,7 +20,8 @@ pub enum Metric {
     GoodputKbps,
     /// Datagrams that the source handed down [packets/s].
     Offered,
-    /// Share of the datagrams, or of the TCP segments, that were lost or sent again.
+    /// Share of the datagrams, or of the TCP segments, that were lost or sent again; of acknowledgements (`of = "acks"`), of those
+    /// that did not come back although each frame was repeated.
     Loss,
     /// Mean one-way delay of datagrams [s].
     Delay,
@@ -392,6 +393,11 @@ impl Subject<'_> {
             }
             Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
             Metric::Offered => flow.offered_pps,
+            Metric::Loss if quantity.of == Of::Acks => {
+                // Answers to probes come back, too.
+                let all = (flow.acks + flow.acks_lost) as f64;
+                flow.probes.is_none().then_some(flow.acks_lost as f64 / all.max(1.0))
+            }
             Metric::Loss => match flow.offered_pps {
                 Some(offered) => Some(1.0 - flow.goodput_pps / offered.max(1e-12)),
                 None => Some(flow.retransmitted as f64 / (flow.sent as f64).max(1.0)),

@@ -348,22 +348,40 @@ impl Outcome {
             .collect()
     }
 
-    /// A table's rows: each variant's label and, per metric, its mean and standard deviation over seeds and the paper's mean.
+    /// A table's rows: the label of a variant, or of a variant in one scenario, and a cell per metric.
     pub fn summary(&self, table: &Summary) -> Vec<(String, Vec<Option<Cell>>)> {
         let named = |v: &&VariantOutcome| {
             let id = |id: &String| *id == v.id || v.point.as_ref().is_some_and(|p| p.curve == *id);
             table.variants.is_empty() || table.variants.iter().any(id)
         };
-        let cell = |variant: &str, metric: Metric| {
-            let samples = self.samples(variant, metric, None)?;
-            let mean = self.estimate(variant, metric, None)?.mean;
-            let deviation = statistics::deviation(&samples).map(|(deviation, _)| deviation);
-            Some(Cell { mean, deviation, paper: self.row(variant, None, metric).and_then(|row| row.paper) })
+        let row = |v: &VariantOutcome, places: Vec<usize>, label: String| {
+            (label, table.metrics.iter().map(|&metric| self.cell(v, metric, &places)).collect())
         };
-        let row = |v: &VariantOutcome| {
-            (self.label(&v.id), table.metrics.iter().map(|&metric| cell(&v.id, metric)).collect())
+        let rows = |v: &VariantOutcome| -> Vec<_> {
+            let label = self.label(&v.id);
+            if !table.by_scenario {
+                return vec![row(v, (0..v.places.len()).collect(), label)];
+            }
+            let name = |k: usize| &v.places[k].scenario.settings().name;
+            (0..v.places.len()).map(|k| row(v, vec![k], format!("{label}: {}", name(k)))).collect()
         };
-        self.variants.iter().filter(named).map(row).collect()
+        self.variants.iter().filter(named).flat_map(rows).collect()
+    }
+
+    /// What the runs in some of a variant's scenarios say of a metric; the paper's number is of all of them.
+    fn cell(&self, variant: &VariantOutcome, metric: Metric, places: &[usize]) -> Option<Cell> {
+        let samples = self.samples(&variant.id, metric, None)?.into_iter().enumerate();
+        let samples: Vec<f64> = samples
+            .filter(|(run, _)| places.contains(&(run % variant.places.len())))
+            .map(|(_, x)| x)
+            .collect();
+        let all = places.len() == variant.places.len();
+        let paper = || self.row(&variant.id, None, metric).and_then(|row| row.paper);
+        (!samples.is_empty()).then(|| Cell {
+            mean: Estimate::from_samples(&samples).mean,
+            deviation: statistics::deviation(&samples).map(|(deviation, _)| deviation),
+            paper: all.then(paper).flatten(),
+        })
     }
 
     /// The row of one variant, one flow or all of them, and one quantity.

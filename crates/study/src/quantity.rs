@@ -76,6 +76,7 @@ impl Quantity {
                 | Metric::Backlog
                 | Metric::Drops
                 | Metric::FrameLoss
+                | Metric::Loss
                 | Metric::Lost
                 | Metric::QueueingDelay
         );
@@ -106,7 +107,7 @@ impl Quantity {
         let mut label = self.metric.label().to_string();
         if self.of == Of::Acks {
             label += match self.metric {
-                Metric::Lost => ", acknowledgements",
+                Metric::Loss | Metric::Lost => ", acknowledgements",
                 _ => " of the acknowledgements' queue",
             };
         }

@@ -1,5 +1,9 @@
 //! What is kept of a run: the result as a serialisable table.
 
+mod gateway;
+
+pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as class_name};
+
 use crate::experiment::ModelError;
 use evenair_netsim::{FlowResult, Network, RunResult, RunSpec};
 use evenair_scenario::Resolved;
@@ -51,6 +55,9 @@ pub struct RunRecord {
     pub flows: Vec<FlowResult>,
     /// Per transmit queue.
     pub links: Vec<LinkRecord>,
+    /// What the gateway did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewayRecord>,
     /// Time series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesRecord>,
@@ -200,10 +207,10 @@ impl RunRecord {
         };
         let network = scenario.network();
         let result = Network::run(network, spec);
-        Self::new(&scenario.settings().name, result, options)
+        Self::new(&scenario.settings().name, result, options, spec.warmup)
     }
 
-    fn new(scenario: &str, result: RunResult, options: Options) -> Self {
+    fn new(scenario: &str, result: RunResult, options: Options, warmup: Duration) -> Self {
         let names: Vec<String> = result.links.iter().map(|l| l.name.clone()).collect();
         let links = result.links.iter().map(|link| link_record(link, &names)).collect();
         let series = result.series.filter(|_| options.series).map(|series| SeriesRecord {
@@ -246,6 +253,9 @@ impl RunRecord {
             events: result.events,
             flows: result.flows,
             links,
+            gateway: result
+                .gateway
+                .map(|gateway| GatewayRecord::new(gateway, options.series, warmup.as_secs_f64())),
             series,
             frames: frames.collect(),
             theory: None,

@@ -1,10 +1,11 @@
 //! Tables of runs for pandas, polars and the rest; and the manifest that says what made them.
 //!
 //! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `series`, in long form, one per instant,
-//! object and metric; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
+//! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
 //! `parquet`, as Parquet with the same columns.
 
 pub(crate) mod csv;
+mod gateway;
 #[cfg(feature = "parquet")]
 mod parquet;
 
@@ -38,7 +39,7 @@ pub struct Group<'a> {
     pub runs: &'a [RunRecord],
 }
 
-/// Writes `flows`, `links` and, if any run has series, `series` into a folder.
+/// Writes `flows`, `links` and, where any run has them, `series`, `classes` and `gateway` into a folder.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -47,6 +48,13 @@ pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), io::Error> {
     write_table(folder, "links", &links(groups))?;
     if groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some()) {
         write_table(folder, "series", &series(groups))?;
+    }
+    let mut gateways = groups.iter().flat_map(|g| g.runs).filter_map(|run| run.gateway.as_ref()).peekable();
+    if gateways.peek().is_some() {
+        write_table(folder, "classes", &gateway::classes(groups))?;
+    }
+    if gateways.any(|gateway| gateway.series.is_some()) {
+        write_table(folder, "gateway", &gateway::looks(groups))?;
     }
     Ok(())
 }
@@ -182,6 +190,7 @@ fn flows(groups: &[Group<'_>]) -> Table {
         ("timeouts", count(&rows, |r| r.flow().timeouts)),
         ("lost", count(&rows, |r| r.flow().lost)),
         ("acks_lost", count(&rows, |r| r.flow().acks_lost)),
+        ("acks", count(&rows, |r| r.flow().acks)),
         ("queueing_delay_s", optional(&rows, |r| r.flow().queueing_delay_s)),
         ("ack_queueing_delay_s", optional(&rows, |r| r.flow().ack_queueing_delay_s)),
         ("silence_s", number(&rows, |r| r.flow().silence_s)),

@@ -401,7 +401,7 @@ quick = { seeds = 2 }
 set = ["preset=ns2", "duration=2 s", "warmup=1 s"]
 variants = [{ id = "many", label = "Many", scenarios = ["jam10/hops", "jam10/chain", "jam10/chain-4"] }]
 figures = [{ kind = "spread", title = "Worst", metric = "min-over-fair" }]
-tables = [{ title = "Fairness", metrics = ["jain-over-fair", "utilisation"] }]
+tables = [{ title = "Fairness", metrics = ["jain-over-fair", "utilisation"] }, { title = "By mesh", metrics = ["min-over-fair"], by_scenario = true }]
 
 [[claims]]
 text = "Nobody gets ten times a fair share"
@@ -438,6 +438,11 @@ fn a_pools_seeds_take_its_scenarios_in_turn() {
     }
     assert_eq!(outcome.shape().map(|(_, flows)| flows.len()).sum::<usize>(), 0, "no flow is in all of them");
     assert_eq!(outcome.scenarios().map(|(name, _)| name).collect::<Vec<_>>(), ["many.1", "many.2", "many.3"]);
+    let by_mesh = outcome.summary(&outcome.study.tables[1]);
+    assert_eq!(by_mesh.len(), 3);
+    let one_hop_chain = by_mesh[0].1[0].unwrap();
+    assert!((one_hop_chain.mean - (expected[0] + expected[3]) / 2.0).abs() < 1e-6, "seeds 1 and 4");
+    assert!(one_hop_chain.deviation.is_some() && by_mesh[1].1[0].unwrap().deviation.is_none());
     let page = html::report(&outcome, "a test");
     assert!(page.contains("<h2>Fairness</h2>") && page.contains("paper 0.9500"));
 }

@@ -104,6 +104,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         timeouts: 0,
         lost: 0,
         acks_lost: 0,
+        acks: 0,
         queueing_delay_s: None,
         ack_queueing_delay_s: None,
         silence_s: 0.0,
@@ -124,6 +125,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
             .iter()
             .map(|name| LinkRecord { queue: name.clone(), ..LinkRecord::default() })
             .collect(),
+        gateway: None,
         series: None,
         frames: Vec::new(),
         theory: None,

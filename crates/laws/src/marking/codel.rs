@@ -25,9 +25,9 @@
 //! use evenair_laws::Parameters;
 //! use evenair_laws::backoff::Volume;
 //! use evenair_laws::marking::{CodelParams, MarkingLaw, QueueRole, QueueView, Verdict};
-//! use evenair_units::{Bytes, Duration, Instant};
-//! let mut law = CodelParams::rfc8289().begin(&QueueRole { full_packet: Bytes::new(1500) });
-//! let behind = QueueView { waiting: Volume { packets: 20, bytes: 30_000 } };
+//! use evenair_units::{Bytes, Duration, Instant, Rate};
+//! let mut law = CodelParams::rfc8289().begin(&QueueRole { full_packet: Bytes::new(1500), rate: Rate::from_kbps(1_000) });
+//! let behind = QueueView::of(Volume { packets: 20, bytes: 30_000 });
 //! let mut leaves = |ms: u64| law.on_departure(Instant::from_nanos(ms * 1_000_000), Duration::from_millis(20), &behind);
 //! // 20 ms is above the target of 5 ms; for 100 ms that is tolerated.
 //! assert_eq!([0, 50, 99, 100, 101].map(&mut leaves).map(|v| v == Verdict::Drop), [false, false, false, true, false]);
@@ -166,12 +166,14 @@ impl MarkingLaw for Codel {
 mod tests {
     use super::*;
     use crate::backoff::Volume;
+    use evenair_units::Rate;
     use std::vec::Vec;
 
-    const LONG: QueueView = QueueView { waiting: Volume { packets: 20, bytes: 30_000 } };
+    const LONG: QueueView = QueueView::of(Volume { packets: 20, bytes: 30_000 });
 
     fn codel() -> Codel {
-        CodelParams::rfc8289().begin(&QueueRole { full_packet: Bytes::new(1500) })
+        CodelParams::rfc8289()
+            .begin(&QueueRole { full_packet: Bytes::new(1500), rate: Rate::from_kbps(1_000) })
     }
 
     /// Instants \[ms\] of drops while a packet leaves every millisecond after so many in the queue.
@@ -227,7 +229,7 @@ mod tests {
     #[test]
     fn one_packet_that_waits_is_never_dropped() {
         let mut law = codel();
-        let alone = QueueView { waiting: Volume { packets: 1, bytes: 1500 } };
+        let alone = QueueView::of(Volume { packets: 1, bytes: 1500 });
         for at in 0..1_000 {
             let now = Instant::from_nanos(at * 1_000_000);
             assert_eq!(law.on_departure(now, Duration::from_secs(1), &alone), Verdict::Send);

@@ -106,7 +106,7 @@ mod tests {
     fn a_full_queue_refuses() {
         let mut queue = DropTail { limit_packets: 50 };
         for (packets, refused) in [(49, Probability::ZERO), (50, Probability::ONE), (51, Probability::ONE)] {
-            let view = QueueView { waiting: Volume { packets, bytes: packets * 1040 } };
+            let view = QueueView::of(Volume { packets, bytes: packets * 1040 });
             assert_eq!(queue.on_arrival(Instant::ZERO, &view), refused);
             assert_eq!(queue.accepts(packets as u32), refused == Probability::ZERO);
         }
@@ -126,7 +126,7 @@ mod tests {
         let (mut waiting, mut refused) = (0u64, 0u32);
         for arrival in 0..10_000u32 {
             waiting -= u64::from(arrival % 5 > 0).min(waiting);
-            let view = QueueView { waiting: Volume { packets: waiting, bytes: waiting } };
+            let view = QueueView::of(Volume { packets: waiting, bytes: waiting });
             if queue.on_arrival(Instant::ZERO, &view) == Probability::ONE {
                 refused += 1;
             } else {

@@ -2,21 +2,29 @@
 
 pub mod codel;
 pub mod droptail;
+pub mod fred;
+pub mod pie;
 pub mod proportional;
+pub mod red;
 
 pub use codel::{Codel, CodelParams};
 pub use droptail::DropTail;
+pub use fred::{Fred, FredParams};
+pub use pie::{Pie, PieParams};
 pub use proportional::Proportional;
+pub use red::{Red, RedParams};
 
 use crate::backoff::Volume;
 use crate::family::family;
-use evenair_units::{Bytes, Duration, Instant, Probability};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
 
 /// The queue that a law's state is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueRole {
     /// The largest packet, network-layer size.
     pub full_packet: Bytes,
+    /// The rate at which its packets are sent.
+    pub rate: Rate,
 }
 
 /// What a marking law sees of its queue.
@@ -24,6 +32,17 @@ pub struct QueueRole {
 pub struct QueueView {
     /// What waits beside the packet that comes or leaves; what is in service does not wait.
     pub waiting: Volume,
+    /// The flow of that packet: one number for each flow and direction.
+    pub flow: u32,
+    /// Its network-layer size.
+    pub size: Bytes,
+}
+
+impl QueueView {
+    /// So much waits; of the packet nothing is known.
+    pub const fn of(waiting: Volume) -> Self {
+        Self { waiting, flow: 0, size: Bytes::new(0) }
+    }
 }
 
 /// What becomes of a packet that is about to leave.
@@ -43,10 +62,15 @@ pub trait MarkingLaw {
     fn on_arrival(&mut self, _now: Instant, _queue: &QueueView) -> Probability {
         Probability::ZERO
     }
+    /// What has become of an arrival: it waits now, or it was refused, by this law or for want of room. Of every arrival,
+    /// whether or not the law was asked about it.
+    fn after_arrival(&mut self, _now: Instant, _queue: &QueueView, _accepted: bool) {}
     /// A packet that has been here for `sojourn` is about to leave.
     fn on_departure(&mut self, _now: Instant, _sojourn: Duration, _queue: &QueueView) -> Verdict {
         Verdict::Send
     }
+    /// A packet that waited was given up without the law being asked: by the discipline, or to make room for another.
+    fn on_removal(&mut self, _now: Instant, _queue: &QueueView) {}
 }
 
 family! {
@@ -61,7 +85,9 @@ family! {
     told {
         begin(queue: &QueueRole);
         on_arrival(now: Instant, queue: &QueueView) -> Probability;
+        after_arrival(now: Instant, queue: &QueueView, accepted: bool);
         on_departure(now: Instant, sojourn: Duration, queue: &QueueView) -> Verdict;
+        on_removal(now: Instant, queue: &QueueView);
     }
     asked {}
     laws {
@@ -71,5 +97,11 @@ family! {
         Proportional(Proportional => Proportional),
         /// What has waited too long is dropped when it leaves (RFC 8289).
         Codel(CodelParams => Codel),
+        /// Arrivals are refused with a probability that grows with the average queue (Floyd and Jacobson).
+        Red(RedParams => Red),
+        /// That, for flows that hold more than their share of the queue alone (Lin and Morris).
+        Fred(FredParams => Fred),
+        /// Arrivals are refused so that the delay stays near a target (RFC 8033).
+        Pie(PieParams => Pie),
     }
 }

@@ -95,7 +95,7 @@ mod tests {
         assert!((law.drop_probability(51).value() - 3.7e-3).abs() < 1e-4);
         assert_eq!(law.drop_probability(1_000_000), Probability::ONE);
         for packets in [0, 51, 1_000_000] {
-            let view = QueueView { waiting: Volume { packets, bytes: 0 } };
+            let view = QueueView::of(Volume { packets, bytes: 0 });
             let price = law.price(packets as f64);
             assert!((law.on_arrival(Instant::ZERO, &view).value() - price).abs() < 1e-15);
         }

@@ -2,7 +2,9 @@
 
 use super::shaping::Within;
 use super::{Core, Forwarding, Passage};
-use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
+use crate::queue::{
+    Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
+};
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, WebSpec, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
@@ -65,12 +67,26 @@ impl<T: Copy> Core<T> {
                 transmit_queue(spec, seed, key, carries, full, rate)
             })
             .collect();
-        let air = air(spec, seed, &queues);
+        let mut air = air(spec, seed, &queues);
+        let flows_known = Flows::of(&spec.flows);
+        for (by, queue) in (0..).zip(&mut queues) {
+            place_discipline(
+                queue,
+                spec.queue_of(queue.node),
+                full,
+                &flows_known,
+                Airtimes::of_node(spec, queue.node),
+            );
+            air.report_attempts(by, queue.discipline.wants_attempts());
+        }
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
-        let mut buffers = vec![room(spec.queue.limit_packets); spec.nodes.len()];
+        let nodes = 0..spec.nodes.len() as u32;
+        let mut buffers: Vec<Buffer> = nodes.map(|node| room(spec.queue_of(node).limit_packets)).collect();
         for wire in wires.values() {
-            queues.push(wire_queue(spec, seed, wire, full, buffers.len() as u32));
+            let mut queue = wire_queue(spec, seed, wire, full, buffers.len() as u32);
+            place_discipline(&mut queue, &wire.queue, full, &flows_known, Airtimes::of_wire(wire.rate));
+            queues.push(queue);
             buffers.push(room(wire.queue.limit_packets));
         }
         let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
@@ -190,7 +206,7 @@ fn transmit_queue(
     };
     let mut queue = TransmitQueue {
         law: Some(BackoffHost::new(spec.backoff.begin(&role))),
-        ..bare_queue(&spec.queue, full, seed, name, rate)
+        ..bare_queue(spec.queue_of(node), full, seed, name, rate)
     };
     (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);
     queue.ask_law();
@@ -236,12 +252,13 @@ pub(super) fn bare_queue(
     name: String,
     rate: Rate,
 ) -> TransmitQueue {
+    let role = QueueRole { rate, ..full };
     TransmitQueue {
         service: Service::Nothing,
-        discipline: parts.discipline.begin(&full),
+        discipline: parts.discipline.begin(&role),
         outlet: Outlet::Air,
         buffer: 0,
-        marking: parts.marking.as_ref().map(|marking| marking.begin(&full)),
+        marking: parts.marking.as_ref().map(|marking| marking.begin(&role)),
         law_drops: None,
         dummy: None,
         arrived: Volume::default(),
@@ -257,10 +274,24 @@ pub(super) fn bare_queue(
     }
 }
 
-/// The largest packet of the network's own; an Ethernet's, where there is none.
+/// Tells a queue's discipline where it is.
+fn place_discipline(
+    queue: &mut TransmitQueue,
+    parts: &QueueSpec,
+    full: QueueRole,
+    flows: &Flows,
+    airtimes: Airtimes,
+) {
+    let role = QueueRole { rate: queue.rate, ..full };
+    let role = DisciplineRole { queue: role, flows: flows.clone(), airtimes };
+    queue.discipline = parts.discipline.begin_at(&role);
+}
+
+/// The largest packet of the network's own, at its rate; an Ethernet's, where there is none.
 fn full_packet(spec: &NetworkSpec) -> QueueRole {
     let size = |flow: &FlowSpec| flow.traffic.size();
-    QueueRole { full_packet: spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500)) }
+    let full_packet = spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500));
+    QueueRole { full_packet, rate: spec.data_rate }
 }
 
 fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {

@@ -1,151 +1,117 @@
-//! Shapers: queues whose packets stay in their node, and whose rates change.
+//! Shapers: queues whose packets stay in their node. Their rates follow a plan, or a gateway's law that looks at what they
+//! counted once an epoch.
 
-use super::build::bare_queue;
+mod build;
+
+pub(super) use build::Within;
+
 use super::{Core, Event, News};
-use crate::packet::Way;
-use crate::queue::{AnyDiscipline, Buffer, Line, NO_CLASS, Outlet, Shaper, TokenBucket, TransmitQueue};
-use crate::spec::{Direction, GatewaySpec, NetworkSpec, QueueSpec, Shaping, Shares, SourceLimit};
-use evenair_laws::marking::QueueRole;
-use evenair_units::{Bytes, Instant, Rate};
+use crate::measure::GatewaySeries;
+use crate::queue::{AnyDiscipline, ClassCounts, Shaper};
+use crate::spec::{GatewayClass, GatewaySpec, Shares};
+use evenair_laws::rate::gateway::{Allocation, AnyGateway, ClassView, Decision, GatewayLaw, GatewayView};
+use evenair_laws::rate::gateway::{Reason, Step};
+use evenair_units::{Duration, Instant, Rate};
 use evenair_wifi::PacketId;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+
+/// How often what a shaper counted is noted that no law looks at: [Jam10]'s epoch.
+const EPOCH: Duration = Duration::from_secs(10);
 
 /// What sets a shaper's rates.
 #[derive(Clone, Debug)]
+enum Control {
+    /// From when on it has which.
+    Plan(VecDeque<(Instant, Shares)>),
+    Law(AnyGateway),
+}
+
+/// A shaper's host.
+#[derive(Clone, Debug)]
 pub(crate) struct ShaperHost {
-    queue: u32,
-    /// Rates that it will have, and from when on.
-    plan: VecDeque<(Instant, Shares)>,
+    pub(crate) queue: u32,
+    control: Control,
+    /// When it last looked, and what had been counted by then.
+    looked: Instant,
+    seen: Vec<ClassCounts>,
+    views: Vec<ClassView>,
+    /// Of a gateway.
+    record: Option<Box<Record>>,
 }
 
-/// A hop before it is one: its queue, the next node, the rate.
-type Step = (u32, u32, Rate);
-
-/// The shapers of a network, and who passes them.
-pub(super) struct Within {
-    pub(super) hosts: Vec<ShaperHost>,
-    gateway: Option<u32>,
-    /// By flow: the queue at its source.
-    limits: BTreeMap<usize, u32>,
+/// What is noted of a gateway.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    /// The node, and what it tells apart.
+    pub(crate) node: u32,
+    pub(crate) classes: Vec<GatewayClass>,
+    pub(crate) series: GatewaySeries,
 }
 
-impl Within {
-    /// Makes the shapers' queues, behind all others.
-    pub(super) fn build(
-        spec: &NetworkSpec,
-        seed: u64,
-        full: QueueRole,
-        queues: &mut Vec<TransmitQueue>,
-        buffers: &mut Vec<Buffer>,
-    ) -> Self {
-        let mut hosts = Vec::new();
-        let ways = 2 * spec.flows.len();
-        let mut add = |node: u32, what: &str, parts: &QueueSpec, shaper: Shaper, plan: VecDeque<_>| {
-            let name = format!("{}:{what}", spec.name(node));
-            // Lines say what they hold.
-            let lines = QueueSpec { marking: None, ..parts.clone() };
-            let queue = queues.len() as u32;
-            queues.push(TransmitQueue {
-                discipline: AnyDiscipline::Shaper(Box::new(shaper)),
-                outlet: Outlet::Within,
-                node,
-                next_hop: node,
-                buffer: buffers.len() as u32,
-                ..bare_queue(&lines, full, seed, name, spec.data_rate)
-            });
-            buffers.push(Buffer { waiting: 0, limit: u32::MAX });
-            hosts.push(ShaperHost { queue, plan });
-            queue
+impl ShaperHost {
+    fn new(queue: u32, control: Control) -> Self {
+        Self { queue, control, looked: Instant::ZERO, seen: Vec::new(), views: Vec::new(), record: None }
+    }
+
+    fn keep_a_record(&mut self, gateway: &GatewaySpec) {
+        let classes = gateway.classes.clone();
+        let series = GatewaySeries::new(classes.len());
+        self.seen = vec![ClassCounts::default(); classes.len()];
+        self.record = Some(Box::new(Record { node: gateway.node, classes, series }));
+    }
+
+    /// It looks at the classes; gives the rates that they have from now on, if those change, and when it looks again.
+    fn look(&mut self, now: Instant, counts: &[ClassCounts]) -> (Option<Shares>, Instant) {
+        self.views.clear();
+        self.views.extend(counts.iter().zip(&self.seen).map(|(now, then)| now.since(then)));
+        let interval = now.since(self.looked);
+        self.looked = now;
+        let (shares, decision, next) = match &mut self.control {
+            Control::Plan(plan) => {
+                let mut due = None;
+                while let Some((_, shares)) = plan.pop_front_if(|(from, _)| *from <= now) {
+                    due = Some(shares);
+                }
+                let step = if now == Instant::ZERO { Step::Start } else { Step::Hold };
+                let decision = Decision { step, reason: Reason::Configured, class: None };
+                let change = plan.front().map_or(Instant::NEVER, |&(from, _)| from);
+                (due, decision, if self.record.is_some() { change.min(now + EPOCH) } else { change })
+            }
+            Control::Law(law) => {
+                let Allocation { total, each, decision } = if now == Instant::ZERO {
+                    law.at_start()
+                } else {
+                    law.on_epoch(&GatewayView { now, interval, classes: &self.views })
+                };
+                debug_assert!(!law.interval().is_zero(), "a law that runs without end at one instant");
+                let classes = self.record.as_ref().map_or(&[][..], |record| &record.classes);
+                (
+                    Some(shares(total, each, classes)),
+                    decision,
+                    now + law.interval().max(Duration::from_micros(1)),
+                )
+            }
         };
-        let gateway = spec.gateway.as_ref().map(|gateway| {
-            let plan = gateway.plan.iter().cloned().collect();
-            add(gateway.node, "gateway", &gateway.queue, gateway_shaper(gateway, ways, full), plan)
-        });
-        let limit = |limit: &SourceLimit| {
-            let shaper = source_shaper(limit, ways, full);
-            let shares = |&(from, rate): &(Instant, Rate)| (from, Shares::of_each(vec![rate]));
-            let plan = limit.plan.iter().map(shares).collect();
-            let flow = &spec.flows[limit.flow as usize];
-            (limit.flow as usize, add(flow.path[0], &flow.name, &limit.queue, shaper, plan))
-        };
-        let limits = spec.source_limits.iter().map(limit).collect();
-        Self { hosts, gateway, limits }
-    }
-
-    /// The way of a flow's data, with the shapers on it.
-    pub(super) fn there(&self, spec: &NetworkSpec, flow: usize, mut steps: Vec<Step>) -> Vec<Step> {
-        let path = &spec.flows[flow].path;
-        if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
-            && gateway.of_flow[flow].is_some()
-        {
-            let place = path.iter().position(|&node| node == gateway.node).expect("it passes the gateway");
-            steps.insert(place, (queue, gateway.node, spec.data_rate));
+        if let Some(record) = &mut self.record {
+            self.seen.copy_from_slice(counts);
+            record.series.add(now, decision, shares.as_ref(), &self.views);
         }
-        if let Some(&queue) = self.limits.get(&flow) {
-            steps.insert(0, (queue, path[0], spec.data_rate));
-        }
-        steps
-    }
-
-    /// The same of what goes back.
-    pub(super) fn back(&self, spec: &NetworkSpec, flow: usize, mut steps: Vec<Step>) -> Vec<Step> {
-        if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
-            && !steps.is_empty()
-            && gateway.shapes_answers_of(flow)
-        {
-            let path = &spec.flows[flow].path;
-            let place = path.iter().rev().position(|&node| node == gateway.node);
-            steps.insert(place.expect("it passes the gateway"), (queue, gateway.node, spec.data_rate));
-        }
-        steps
+        (shares, next)
     }
 }
 
-impl GatewaySpec {
-    /// Whether what goes back of a flow takes tokens.
-    fn shapes_answers_of(&self, flow: usize) -> bool {
-        let class = self.of_flow[flow].map(|class| &self.classes[class as usize]);
-        self.acknowledgements && class.is_some_and(|class| class.direction == Direction::Up)
+/// What all have together and what each has, whichever a law gives: all have the sum, or each its part by weight. A law that
+/// gives neither lets all through.
+fn shares(total: Option<Rate>, each: Vec<Rate>, classes: &[GatewayClass]) -> Shares {
+    if each.is_empty() {
+        let total = total.unwrap_or(Rate::from_bps(u64::MAX));
+        let sum: f64 = classes.iter().map(|class| class.role.weight).sum();
+        let part =
+            |class: &GatewayClass| Rate::from_bps((total.as_bps() as f64 * class.role.weight / sum) as u64);
+        return Shares { total, each: classes.iter().map(part).collect() };
     }
-}
-
-/// A gateway's lines and buckets.
-fn gateway_shaper(gateway: &GatewaySpec, ways: usize, full: QueueRole) -> Shaper {
-    let mut class_of = vec![NO_CLASS; ways];
-    for (flow, &class) in gateway.of_flow.iter().enumerate() {
-        class_of[Way::forward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
-        if gateway.shapes_answers_of(flow) {
-            class_of[Way::backward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
-        }
-    }
-    let bucket = || Some(TokenBucket::new(Rate::default(), gateway.burst));
-    let least = gateway.classes.iter().map(|class| class.weight).fold(f64::INFINITY, f64::min);
-    let line = |weight: f64, bucket: Option<TokenBucket>| {
-        // Each can send a full packet in each turn.
-        let quantum = Bytes::new((f64::from(full.full_packet.count()) * weight / least).ceil() as u32);
-        let QueueSpec { discipline, limit_packets, .. } = &gateway.queue;
-        Line::new(discipline.begin(&full), *limit_packets, bucket, quantum)
-    };
-    let of_each = |with_bucket: bool| {
-        let lines = gateway.classes.iter();
-        lines.map(|class| line(class.weight, bucket().filter(|_| with_bucket))).collect()
-    };
-    let (lines, of_all) = match gateway.shaper {
-        Shaping::Aggregate => (vec![line(least, None)], bucket()),
-        Shaping::AggregateFair => (of_each(false), bucket()),
-        Shaping::PerClass => (of_each(true), None),
-    };
-    Shaper::new(class_of, gateway.classes.len(), lines, of_all)
-}
-
-/// One line, one bucket.
-fn source_shaper(limit: &SourceLimit, ways: usize, full: QueueRole) -> Shaper {
-    let mut class_of = vec![NO_CLASS; ways];
-    class_of[Way::forward(limit.flow).0 as usize] = 0;
-    let bucket = TokenBucket::new(Rate::default(), limit.burst);
-    let QueueSpec { discipline, limit_packets, .. } = &limit.queue;
-    let line = Line::new(discipline.begin(&full), *limit_packets, Some(bucket), full.full_packet);
-    Shaper::new(class_of, 1, vec![line], None)
+    let shares = Shares::of_each(each);
+    Shares { total: total.unwrap_or(shares.total), ..shares }
 }
 
 impl<T: Copy> Core<T> {
@@ -156,15 +122,16 @@ impl<T: Copy> Core<T> {
         }
     }
 
-    /// A shaper's rates change.
+    /// A shaper's host looks at it, and may change its rates.
     pub(super) fn update_rates(&mut self, index: u32) {
-        let now = self.now;
         let host = &mut self.shapers[index as usize];
         let by = host.queue;
-        while let Some((_, shares)) = host.plan.pop_front_if(|(from, _)| *from <= now) {
-            shaper(&mut self.queues[by as usize].discipline).set_rates(now, shares.total, &shares.each);
+        let shaper = shaper_mut(&mut self.queues[by as usize].discipline);
+        let (shares, next) = host.look(self.now, shaper.counts());
+        if let Some(Shares { total, each }) = shares {
+            shaper.set_rates(self.now, total, &each);
         }
-        if let Some(&(next, _)) = host.plan.front() {
+        if !next.is_never() {
             self.call(next, Event::Shaping(index));
         }
         self.serve(by);
@@ -197,10 +164,20 @@ impl<T: Copy> Core<T> {
         packet.hop = self.hops.get(packet.hop).next();
         self.arrive(id);
     }
+
+    /// What is noted of the gateway, and what its shaper has counted, if there is one.
+    pub(crate) fn gateway(&self) -> Option<(&Record, &[ClassCounts])> {
+        let host = self.shapers.first()?;
+        let record = host.record.as_ref()?;
+        let AnyDiscipline::Shaper(shaper) = &self.queues[host.queue as usize].discipline else {
+            unreachable!("a shaper's queue")
+        };
+        Some((record, shaper.counts()))
+    }
 }
 
 /// The shaper that a queue has.
-fn shaper(discipline: &mut AnyDiscipline) -> &mut Shaper {
+fn shaper_mut(discipline: &mut AnyDiscipline) -> &mut Shaper {
     let AnyDiscipline::Shaper(shaper) = discipline else { unreachable!("a shaper's queue") };
     shaper
 }

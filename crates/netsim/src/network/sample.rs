@@ -4,11 +4,12 @@ use super::Network;
 use crate::attached::{Attached, Due, Flow};
 use crate::core::{END, Passed};
 use crate::measure::{
-    Counts, FlowCounts, FlowResult, LinkResult, Packets, ProbeResult, QueueCounts, RunResult,
+    ClassResult, Counts, FlowCounts, FlowResult, GatewayResult, LinkResult, Packets, ProbeResult,
+    QueueCounts, RunResult,
 };
 use crate::packet::Way;
 use crate::queue::{Outlet, TransmitQueue};
-use crate::spec::name;
+use crate::spec::{GatewayClass, name};
 use evenair_des::Fingerprint;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::Air;
@@ -18,6 +19,9 @@ impl Network {
         let now = self.core.now();
         self.meter.at_warmup = self.counts();
         self.meter.passed_at_warmup = self.core.hops.all().iter().map(|hop| hop.passed).collect();
+        if let Some((_, counts)) = self.core.gateway() {
+            self.meter.classes_at_warmup = counts.to_vec();
+        }
         for flow in &mut self.attached.flows {
             (flow.last_delivery, flow.silence) = (now, Duration::ZERO);
             if let Some(web) = &mut flow.web {
@@ -50,6 +54,7 @@ impl Network {
                 timeouts: stats.timeouts,
                 lost: dropped(data),
                 acks_lost: dropped(acks),
+                acks: passages[acks.0 as usize].delivered.packets,
                 probes: flow.prober.as_ref().map_or(0, |prober| prober.sent()),
                 loss_events: self.attached.loss_events(index),
             }
@@ -131,6 +136,7 @@ impl Network {
         let fingerprint = self.fingerprint();
         let events = self.core.handled();
         let packets = self.account();
+        let gateway = self.gateway_result(end);
         RunResult {
             seed: self.run.seed,
             measured_s,
@@ -140,6 +146,7 @@ impl Network {
             fingerprint,
             events,
             packets,
+            gateway,
             series: self.run.sample_every.map(|_| self.meter.series),
             nodes: self.nodes,
         }
@@ -185,6 +192,31 @@ impl Network {
             }
         };
         queues.map(result).collect()
+    }
+
+    /// What the gateway did.
+    fn gateway_result(&self, end: Instant) -> Option<GatewayResult> {
+        let (record, counts) = self.core.gateway()?;
+        let (from_s, until_s) = (self.run.warmup.as_secs_f64(), end.as_secs_f64());
+        let class = |(index, class): (usize, &GatewayClass)| {
+            let passed = counts[index].since(&self.meter.classes_at_warmup[index]);
+            ClassResult {
+                class: class.name.clone(),
+                direction: class.role.direction.to_string(),
+                weight: class.role.weight,
+                allowed_bps: record.series.mean_allowed(index, from_s, until_s),
+                served_bps: passed.served.bytes as f64 * 8.0 / self.run.duration.as_secs_f64(),
+                arrived_packets: passed.arrived.packets,
+                served_packets: passed.served.packets,
+                dropped_packets: passed.dropped.packets,
+                held_packets: passed.held,
+            }
+        };
+        Some(GatewayResult {
+            node: name(&self.nodes, record.node).into(),
+            classes: record.classes.iter().enumerate().map(class).collect(),
+            series: record.series.clone(),
+        })
     }
 
     /// Where every packet went.
@@ -237,6 +269,7 @@ impl Network {
             timeouts: counts.timeouts,
             lost: counts.lost,
             acks_lost: counts.acks_lost,
+            acks: counts.acks,
             queueing_delay_s: delay_s(there),
             ack_queueing_delay_s: back.and_then(delay_s),
             silence_s: flow.silence_until(end).as_secs_f64(),

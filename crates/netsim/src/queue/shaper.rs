@@ -15,8 +15,9 @@
 //! A packet for which tokens are wanted has left its discipline: what drops packets by how long they have waited sees it no
 //! more, as under Linux' tc-tbf(8).
 
-use super::{AnyDiscipline, Discipline, Queued, TokenBucket};
+use super::{AnyDiscipline, Discipline, Queued, TokenBucket, minus};
 use evenair_laws::backoff::Volume;
+use evenair_laws::rate::gateway::ClassView;
 use evenair_units::{Bytes, Instant, Probability, Rate};
 use std::collections::VecDeque;
 
@@ -37,11 +38,22 @@ pub(crate) struct ClassCounts {
 
 impl ClassCounts {
     /// What waits.
-    pub(crate) fn backlog(&self) -> Volume {
+    fn backlog(&self) -> Volume {
         let left = |arrived: u64, served: u64, dropped: u64| arrived - served - dropped;
         Volume {
             packets: left(self.arrived.packets, self.served.packets, self.dropped.packets),
             bytes: left(self.arrived.bytes, self.served.bytes, self.dropped.bytes),
+        }
+    }
+
+    /// What was added since an earlier instant, and what waits.
+    pub(crate) fn since(&self, then: &Self) -> ClassView {
+        ClassView {
+            arrived: minus(self.arrived, then.arrived),
+            served: minus(self.served, then.served),
+            dropped: minus(self.dropped, then.dropped),
+            backlog: self.backlog(),
+            held: self.held - then.held,
         }
     }
 }

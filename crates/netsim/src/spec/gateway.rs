@@ -1,16 +1,8 @@
 //! Gateways and sources that hold their packets back.
 
 use super::QueueSpec;
+use evenair_laws::rate::gateway::{ClassRole, GatewayParams};
 use evenair_units::{Bytes, Instant, Rate};
-
-/// Which way packets go through the gateway, as subscribers see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Direction {
-    /// From the mesh, or through it.
-    Up,
-    /// Into the mesh.
-    Down,
-}
 
 /// A gateway's shaper, between its MAC and its network layer: packets pass it that begin at the node, end there or go through
 /// it, and belong to a class. Acknowledgements, reports, probes and packets from outside do not.
@@ -30,8 +22,18 @@ pub struct GatewaySpec {
     pub queue: QueueSpec,
     /// The depth of every bucket.
     pub burst: Bytes,
-    /// From when on it has which rates, in order; the first from the start.
-    pub plan: Vec<(Instant, Shares)>,
+    /// What sets their rates.
+    pub control: GatewayControl,
+}
+
+/// What sets a gateway's rates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GatewayControl {
+    /// From when on it has which, in order; the first from the start.
+    Plan(Vec<(Instant, Shares)>),
+    /// A law. Where it gives one rate for all and classes have their own, they share it by their weights; where it gives each
+    /// its own and all have one, that is the sum.
+    Law(GatewayParams),
 }
 
 /// One of those that a gateway tells apart.
@@ -39,12 +41,8 @@ pub struct GatewaySpec {
 pub struct GatewayClass {
     /// The subscriber's name: a node's, or a flow's.
     pub name: String,
-    /// Which way.
-    pub direction: Direction,
-    /// Its weight.
-    pub weight: f64,
-    /// The rate of the gateway's link towards it, net of all overhead, where it is known.
-    pub link_rate: Option<Rate>,
+    /// Which way, its weight, and the rate of the gateway's link towards it.
+    pub role: ClassRole,
 }
 
 /// A shaper's lines and buckets ([Jam10] Fig 6.1).

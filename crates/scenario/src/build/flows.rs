@@ -41,6 +41,7 @@ impl Settings {
                 active: flow.activity.stretches(),
                 start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
                 category: flow.category.unwrap_or_default(),
+                weight: flow.weight.unwrap_or(1.0),
             });
         }
         Ok(specs)

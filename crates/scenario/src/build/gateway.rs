@@ -1,12 +1,14 @@
 //! The gateway and limited sources of the packet world: who has which class, and which rates when.
 
-use super::no_node;
+use super::{airtime, no_node};
 use crate::error::Mistake;
 use crate::language::{Directions, LimitRate, Per, ShaperName};
 use crate::resolved::{Resolved, ResolvedGateway, ResolvedSourceLimit};
 use crate::theory::Theory;
+use evenair_laws::Parameters;
+use evenair_laws::rate::gateway::{ClassRole, Direction, GatewayLaw, GatewayRole};
 use evenair_netsim::{
-    Direction, FlowSpec, GatewayClass, GatewaySpec, NetworkSpec, Shaping, Shares, SourceLimit,
+    FlowSpec, GatewayClass, GatewayControl, GatewaySpec, NetworkSpec, Shaping, Shares, SourceLimit,
 };
 use evenair_units::{Instant, Rate};
 use evenair_wifi::BROADCAST;
@@ -37,14 +39,26 @@ impl Resolved {
             let why = format!("{which} passes \"{}\", so there is nothing to shape there", gateway.node);
             return Err(Mistake::at("gateway.node", why));
         }
-        let plan = match gateway.rate {
-            LimitRate::Fixed(rate) => {
-                let weights: f64 = classes.iter().map(|class| class.weight).sum();
-                let share = |class: &GatewayClass| portion(rate.0, class.weight / weights);
-                let each = classes.iter().map(share).collect();
-                vec![(Instant::ZERO, Shares { total: rate.0, each })]
+        let control = match (&gateway.law, gateway.rate) {
+            (Some(law), _) => {
+                let role = GatewayRole { classes: classes.iter().map(|class| class.role).collect() };
+                let given = law.begin(&role).at_start().each.len();
+                if given > 0 && given != classes.len() {
+                    let why = format!(
+                        "gives {given} rates, and there are {} subscribers and directions",
+                        classes.len()
+                    );
+                    return Err(Mistake::at("gateway.law", why));
+                }
+                GatewayControl::Law(law.clone())
             }
-            LimitRate::MaxMin => self.fair_plan("gateway.rate", &classes, &of_flow)?,
+            (None, Some(LimitRate::Fixed(rate))) => {
+                let weights: f64 = classes.iter().map(|class| class.role.weight).sum();
+                let share = |class: &GatewayClass| portion(rate.0, class.role.weight / weights);
+                let each = classes.iter().map(share).collect();
+                GatewayControl::Plan(vec![(Instant::ZERO, Shares { total: rate.0, each })])
+            }
+            (None, _) => GatewayControl::Plan(self.fair_plan("gateway.rate", &classes, &of_flow)?),
         };
         Ok(GatewaySpec {
             node,
@@ -58,7 +72,7 @@ impl Resolved {
             },
             queue: gateway.queue.discipline.spec(gateway.queue.limit, None),
             burst: gateway.burst.0,
-            plan,
+            control,
         })
     }
 
@@ -77,17 +91,34 @@ impl Resolved {
                     Per::Subscriber => self.network.name(subscriber).to_owned(),
                     Per::Flow => flow.name.clone(),
                 };
-                let known = classes.iter().position(|c| c.name == name && c.direction == direction);
+                let known = classes.iter().position(|c| c.name == name && c.role.direction == direction);
                 let place = known.unwrap_or_else(|| {
-                    classes.push(GatewayClass { name, direction, weight, link_rate: None });
+                    let link_rate = self.own_link(flow, node, direction);
+                    classes.push(GatewayClass { name, role: ClassRole { weight, direction, link_rate } });
                     classes.len() - 1
                 });
                 // A subscriber does not count for more because it has more flows.
-                classes[place].weight = classes[place].weight.max(weight);
+                let role = &mut classes[place].role;
+                role.weight = role.weight.max(weight);
                 place as u32
             }));
         }
         (classes, of_flow)
+    }
+
+    /// What the gateway's own link carries of a flow \[bit/s\]: one full packet after the other, with a mean back-off between, net of
+    /// the MAC's overhead; nothing collides ([Jam10] section 7.5.2).
+    fn own_link(&self, flow: &FlowSpec, gateway: u32, direction: Direction) -> Option<Rate> {
+        let network = &self.network;
+        let hop = flow.path.windows(2).find(|hop| hop[usize::from(direction == Direction::Up)] == gateway)?;
+        if network.wires.iter().any(|wire| [wire.from, wire.to] == *hop) {
+            return None;
+        }
+        let own = network.rates.iter().find(|rate| [rate.from, rate.to] == *hop);
+        let packet = network.surroundings.packet.size;
+        let exchange = airtime(network, packet, own.map_or(network.data_rate, |own| own.rate));
+        let time = exchange + self.mean_backoff();
+        Some(Rate::from_bps((packet.bits() as f64 / time.as_secs_f64()) as u64))
     }
 
     fn limit_specs(&self, limit: &ResolvedSourceLimit) -> Result<Vec<SourceLimit>, Mistake> {
@@ -98,9 +129,7 @@ impl Resolved {
             LimitRate::MaxMin => {
                 let class = |(flow, given): (&FlowSpec, &crate::resolved::ResolvedFlow)| GatewayClass {
                     name: flow.name.clone(),
-                    direction: Direction::Up,
-                    weight: given.weight.unwrap_or(1.0),
-                    link_rate: None,
+                    role: ClassRole { weight: given.weight.unwrap_or(1.0), ..ClassRole::default() },
                 };
                 let classes: Vec<_> =
                     self.network.flows.iter().zip(&self.settings.flows).map(class).collect();
@@ -171,7 +200,7 @@ impl Resolved {
         let flow = |&f: &usize| {
             let mut flow = theory.flows[f].clone();
             if let Some(class) = of_flow[f] {
-                flow.weight = classes[class as usize].weight / together(class);
+                flow.weight = classes[class as usize].role.weight / together(class);
             }
             flow
         };

@@ -1,7 +1,9 @@
 //! The gateway's shaper, and sources that hold their data back.
 
 use super::QueueTable;
+use crate::law;
 use crate::quantity::{RateQuantity, Size};
+use evenair_laws::rate::gateway::GatewayParams;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -15,13 +17,17 @@ use std::str::FromStr;
 pub struct GatewayTable {
     /// The node.
     pub node: String,
-    /// Its lines and buckets; per-subscriber, if it is not given.
+    /// Its lines and buckets; if it is not given, aggregate-fair under a law that gives one rate for all, else per-subscriber.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperName>,
     /// A rate for all subscribers together, which they share by their weights; or "max-min": to each what it has under max-min
     /// fairness over the collision domains, while it is active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<LimitRate>,
+    /// Instead of a rate: the law that finds it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<GatewayParams>")]
+    pub law: Option<GatewayParams>,
     /// Which way data go that are shaped; both, if it is not given.
     #[serde(default)]
     pub directions: Directions,

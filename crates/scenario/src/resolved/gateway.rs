@@ -5,8 +5,11 @@ use crate::error::Mistake;
 use crate::language::{
     Directions, DisciplineName, GatewayTable, LimitRate, Per, QueueTable, ShaperName, SourceLimitTable,
 };
+use crate::law;
 use crate::quantity::{PacketCount, Size};
-use evenair_units::Bytes;
+use evenair_laws::Parameters;
+use evenair_laws::rate::gateway::{ClassRole, GatewayLaw, GatewayParams, GatewayRole};
+use evenair_units::{Bytes, Rate};
 use serde::Serialize;
 
 /// Packets of each line, and of one that all share ([Jam10] Fig 6.4).
@@ -23,7 +26,11 @@ pub struct ResolvedGateway {
     /// Its lines and buckets.
     pub shaper: ShaperName,
     /// A rate for all, or what is fair.
-    pub rate: LimitRate,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<LimitRate>,
+    /// Or the law that finds it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    pub law: Option<GatewayParams>,
     /// Which way data go that are shaped.
     pub directions: Directions,
     /// What has a share of its own.
@@ -50,16 +57,30 @@ pub struct ResolvedSourceLimit {
 impl GatewayTable {
     /// `packet` is the largest that any flow sends.
     pub(crate) fn resolve(self, packet: Bytes) -> Result<ResolvedGateway, Mistake> {
-        let shaper = self.shaper.unwrap_or_default();
-        let Some(rate) = self.rate else {
-            let why = "what does it let through? Give a rate for all subscribers together, such as \"400 kbps\", or \"max-min\"";
-            return Err(Mistake::at("gateway.rate", why));
+        let (rate, law) = match (self.rate, self.law) {
+            (Some(rate), None) => (Some(checked("gateway", rate)?), None),
+            (None, Some(law)) => (None, Some(law::complete("gateway.law", law, &())?)),
+            (Some(_), Some(_)) => {
+                let why = "the law finds the rate: remove gateway.rate, or gateway.law";
+                return Err(Mistake::at("gateway.rate", why));
+            }
+            (None, None) => {
+                let why = "what does it let through? Give a law, such as law = \"pfrc\"; or a rate for all subscribers together, such as \"400 kbps\", or \"max-min\"";
+                return Err(Mistake::at("gateway.rate", why));
+            }
         };
+        let by_default = if law.as_ref().is_some_and(gives_one_rate) {
+            ShaperName::AggregateFair
+        } else {
+            ShaperName::default()
+        };
+        let shaper = self.shaper.unwrap_or(by_default);
         let packets = if shaper == ShaperName::Aggregate { SHARED_PACKETS } else { LINE_PACKETS };
         Ok(ResolvedGateway {
             node: self.node,
             shaper,
-            rate: checked("gateway", rate)?,
+            rate,
+            law,
             directions: self.directions,
             per: self.per,
             queue: line("gateway", self.queue, packets)?,
@@ -78,6 +99,14 @@ impl SourceLimitTable {
             burst: burst("source_limit", self.burst, packet)?,
         })
     }
+}
+
+/// Whether a law gives one rate for all, and not each class its own.
+fn gives_one_rate(law: &GatewayParams) -> bool {
+    // Where nothing is known of links a law may have to begin without any rate.
+    let link_rate = Some(Rate::from_kbps(1000));
+    let anybody = GatewayRole { classes: vec![ClassRole { link_rate, ..ClassRole::default() }] };
+    law.begin(&anybody).at_start().each.is_empty()
 }
 
 fn checked(table: &str, rate: LimitRate) -> Result<LimitRate, Mistake> {

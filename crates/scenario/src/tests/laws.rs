@@ -7,11 +7,11 @@ use evenair_laws::backoff::{
 };
 use evenair_laws::connections::{ConnectionParams, RttProportionalParams};
 use evenair_laws::flow::FlowView;
-use evenair_laws::marking::{CodelParams, MarkingParams};
+use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{AirPath, CubicParams, QuicTcpParams, RenoParams};
-use evenair_netsim::{DisciplineParams, QueueSpec, Traffic};
+use evenair_netsim::{DisciplineParams, QueueSpec, Traffic, WeightedParams};
 use evenair_units::{Bytes, Duration, Rate};
 
 #[test]
@@ -206,21 +206,73 @@ fn queues_have_words() {
     let DisciplineParams::Fair(params) = fair.discipline else { panic!("fq-codel is fair") };
     let line = CodelParams { target: Duration::from_millis(2), ..CodelParams::rfc8289() };
     assert_eq!((params.sparse_first, params.marking), (true, Some(line.into())));
+    let bound = queue(&["queue={discipline='drr', line='5 packets'}"]);
+    let DisciplineParams::Fair(params) = bound.discipline else { panic!("drr is fair") };
+    assert_eq!((bound.limit_packets, params.marking), (50, Some(DropTail { limit_packets: 5 }.into())));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
-    assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr and fq-codel"));
+    assert!(refused(&["queue.line='5 packets'"]).contains("queue.line: is for drr"));
+    assert!(refused(&["queue={discipline='drr', line='0 packets'}"]).contains("queue.line: must hold"));
+    assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr, fq-codel, cake"));
     assert!(
         refused(&["queue.limit='9 packets'", "mac.queue='9 packets'"])
             .contains("queue.limit: mac.queue says")
     );
     assert!(refused(&["queue={discipline='drr', quantum='0 bytes'}"]).contains("queue.quantum: must be"));
+    assert!(refused(&["queue.hosts=both"]).contains("queue.hosts: is for cake"));
+    assert!(
+        refused(&["queue={discipline='wfq', airtime='1 ms'}"]).contains("queue.airtime: is for airtime-fair")
+    );
+    assert_eq!(
+        queue(&["queue.discipline=wfq"]),
+        QueueSpec {
+            discipline: DisciplineParams::Weighted(WeightedParams::default()),
+            ..QueueSpec::fifo(50)
+        }
+    );
+    let airtime = queue(&["queue={discipline='airtime-fair', quantum='500 bytes'}"]);
+    let DisciplineParams::Airtime(params) = &airtime.discipline else { panic!("it shares airtime") };
+    assert_eq!((airtime.limit_packets, params.flows.quantum.count()), (8_192, 500));
+    assert_eq!(params.airtime, Duration::from_micros(256));
     assert!(refused(&["queue.discipline=lifo"]).contains("unknown variant `lifo`, expected one of `fifo`"));
     for changes in [
-        &["queue={discipline='drr', limit='30 packets'}"][..],
+        &["queue={discipline='drr', limit='30 packets', line='5 packets'}"][..],
         &["queue.discipline=fq-codel", "drop={law='codel', target='7 ms'}"],
+        &["queue={discipline='wfq', line='5 packets'}", "flows.1.weight=3.0"],
+        &["queue={discipline='cake', hosts='both', quantum='300 bytes'}"],
+        &["queue={discipline='airtime-fair', airtime='5 ms', target='5 ms'}"],
     ] {
         let scenario = set(changes).unwrap();
         assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
     }
+}
+
+#[test]
+fn nodes_may_have_queues_of_their_own() {
+    let queues = |changes: &[&str]| {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
+        assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
+        scenario.network().clone()
+    };
+    let fred = queues(&["queues=[{nodes=['a'], queue='20 packets', drop={law='fred', flow_max=7}}]"]);
+    assert_eq!((fred.queue_of(0).limit_packets, fred.queue_of(1).limit_packets), (20, 50));
+    let Some(MarkingParams::Fred(law)) = &fred.queue_of(0).marking else { panic!("it has FRED") };
+    assert_eq!((law.flow_max, fred.queue_of(1).marking.is_some()), (Some(7), false));
+    // What is not given is as it is for all.
+    let fair = queues(&[
+        "queue.discipline=fq-codel",
+        "drop=red",
+        "queues=[{nodes=['b'], queue={discipline='drr'}}, {nodes=['a'], drop='codel'}]",
+    ]);
+    assert_eq!((fair.queue_of(0).limit_packets, fair.queue_of(1).limit_packets), (10_240, 50));
+    assert!(matches!(fair.queue_of(0).marking, Some(MarkingParams::Codel(_))));
+    assert!(matches!(fair.queue_of(1).marking, Some(MarkingParams::Red(_))));
+    assert_eq!(fair.queue_of(0).discipline, fair.queue.discipline);
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["queues=[{nodes=['x']}]"]).contains("queues[0].nodes: there is no node \"x\""));
+    let twice = refused(&["queues=[{nodes=['a']}, {nodes=['a']}]"]);
+    assert!(twice.contains("queues[1].nodes: node \"a\" has its queues from another entry"), "{twice}");
+    assert!(refused(&["queues=[{nodes=['a'], drop={law='red', weight=2.0}}]"]).contains("weight: 2 is not"));
 }
 
 #[test]
@@ -240,7 +292,7 @@ fn wires_have_queues_of_their_own() {
     let scenario = parse(&text("queue = { discipline = \"drr\" }")).unwrap();
     assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
     let refused = message(&text("queue = { discipline = \"drr\", target = \"1 ms\" }"));
-    assert!(refused.contains("wires[0].target: is for fq-codel"), "{refused}");
+    assert!(refused.contains("wires[0].target: is for fq-codel, cake"), "{refused}");
     assert!(message(&text("queue = 7")).contains("a number of packets such as \"50 packets\""));
 }
 

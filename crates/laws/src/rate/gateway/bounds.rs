@@ -21,7 +21,7 @@
 use evenair_units::Rate;
 
 /// Lengths of link that a transmission silences, itself included: the divisor of `C_low`.
-const REUSE: f64 = 3.0;
+pub(super) const REUSE: f64 = 3.0;
 
 /// What the capacity is sought between \[bit/s\].
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,18 +4,24 @@
 //! (up) or receives (down). Once an epoch the law is told what these queues counted, and sets the buckets' rates. It sees
 //! nothing else: no relay, no loss in the air, no topology, except what the operator configures ([`ClassRole::link_rate`]).
 
+pub mod arc;
 pub mod bounds;
+mod controller;
+mod feedback;
 pub mod fixed;
+mod members;
 pub mod pfrc;
 mod search;
 
+pub use arc::{Arc, ArcParams, RateHistory};
 pub use bounds::CapacityBounds;
 pub use fixed::{FixedRate, FixedRateParams};
 pub use pfrc::{Pfrc, PfrcParams};
-pub use search::{OnChange, SearchMethod};
+pub use search::{FirstEstimate, OnChange, SearchMethod};
 
 use crate::backoff::Volume;
 use crate::family::family;
+use crate::{BadParameter, check, check_time};
 use alloc::vec::Vec;
 use core::fmt;
 use evenair_units::{Duration, Instant, Rate};
@@ -72,6 +78,15 @@ pub enum Direction {
     Up,
     /// From it.
     Down,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        })
+    }
 }
 
 /// A class, as the operator configures it.
@@ -154,6 +169,24 @@ pub enum Reason {
     Left,
     /// There was nothing to see.
     Idle,
+    /// What the last change does is not to be seen yet.
+    Settling,
+    /// A class may be starved: the next epoch shows.
+    Doubted,
+    /// A class seems starved: whether less for all brings it more is tried.
+    Tested,
+    /// Less for all did bring it more.
+    Relieved,
+    /// Less for all brought nobody more: who seemed starved wants no more than it has.
+    Content,
+    /// The bounds have met.
+    Converged,
+    /// The bounds had met long ago; there may be more by now.
+    Reopened,
+    /// Only a class that does not respond to its limit wants more.
+    Unresponsive,
+    /// Neither links nor bounds are known: the gateway is open.
+    Unbounded,
 }
 
 impl fmt::Display for Decision {
@@ -171,6 +204,15 @@ impl fmt::Display for Decision {
             Reason::Joined => "joined",
             Reason::Left => "left",
             Reason::Idle => "idle",
+            Reason::Settling => "settling",
+            Reason::Doubted => "doubted",
+            Reason::Tested => "tested",
+            Reason::Relieved => "relieved",
+            Reason::Content => "content",
+            Reason::Converged => "converged",
+            Reason::Reopened => "reopened",
+            Reason::Unresponsive => "unresponsive",
+            Reason::Unbounded => "without bounds",
         };
         write!(f, "{step}: {reason}")?;
         self.class.map_or(Ok(()), |class| write!(f, " (class {class})"))
@@ -209,13 +251,67 @@ family! {
     laws {
         /// What was configured, always.
         Fixed(FixedRateParams => FixedRate),
+        /// One bucket for all, its rate found by feedback ([Jam10]'s ARC).
+        Arc(ArcParams => Arc),
         /// A bucket for each class, all rates found together by feedback ([Jam10]'s PFRC).
         Pfrc(PfrcParams => Pfrc),
     }
 }
 
+/// Whose text a law follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Form {
+    /// Ours: who wants less is not starved, moves wait for their effect, the bounds open again, floors hold.
+    #[default]
+    Corrected,
+    /// The algorithms as [Jam10] prints them.
+    Thesis,
+}
+
+/// What both laws' searches depend on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Tuning {
+    search: SearchMethod,
+    first: FirstEstimate,
+    gamma: f64,
+    theta: f64,
+    alpha: f64,
+    beta: f64,
+    epoch: Duration,
+    settle: u32,
+    /// Epochs after which a closed interval opens.
+    reopen_epochs: u32,
+}
+
+impl Tuning {
+    fn check(&self) -> Result<(), BadParameter> {
+        let share = |value: f64| value > 0.0 && value <= 1.0;
+        check("gamma", self.gamma, share(self.gamma), "above 0, at most 1")?;
+        check("theta", self.theta, share(self.theta), "above 0, at most 1")?;
+        check("alpha", self.alpha, self.alpha > 1.0 && self.alpha <= 10.0, "above 1, at most 10")?;
+        check("beta", self.beta, self.beta > 0.0 && self.beta < 1.0, "between 0 and 1")?;
+        check("settle", f64::from(self.settle), self.settle <= 100, "at most 100")?;
+        check_time("epoch", self.epoch)
+    }
+}
+
+/// A lower bound below an upper one, where both are given.
+fn check_bounds(low: Option<Rate>, high: Option<Rate>) -> Result<(), BadParameter> {
+    let zero = low.into_iter().chain(high).any(|rate| rate.as_bps() == 0);
+    check("capacity_high", 0.0, !zero, "above 0")?;
+    match (low, high) {
+        (Some(low), Some(high)) => {
+            check("capacity_low", low.as_bps() as f64, low < high, "below capacity_high")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A rate of a bucket \[bit/s\].
 fn rate(bps: f64) -> Rate {
-    // The cast truncates and saturates, and maps what is not a number to zero.
-    Rate::from_bps(bps as u64)
+    // None is closed, and none beyond what can be written; the cast truncates and maps what is not a number to zero.
+    Rate::from_bps((bps as u64).clamp(1, 1_000_000_000_000_000))
 }

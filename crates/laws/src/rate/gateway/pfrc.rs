@@ -12,12 +12,32 @@
 //! \[bit/s\]; `w_i` → [`ClassRole::weight`](super::ClassRole::weight).
 //!
 //! # Signals
-//! What was served of each class, and whether there was a packet of it.
+//! What was served of each class, and whether there was a packet of it; the corrected form all of [`ClassView`].
 //!
 //! # Deviations
-//! The thesis gives no first `C_est` (half way between the bounds), none for who is not active (what it would begin with), and
-//! no least rate (a full packet per epoch). Before anything is seen all classes count as active. Without bounds the gateway is
-//! open for one epoch, and what it carried then is `C_up`.
+//! The thesis's form, where the thesis is silent:
+//! - No first `C_est`: half way between the bounds, or at the lower one ([`PfrcParams::first`]). Nothing for who is not active: what it would begin with. No least rate: a
+//!   full packet per epoch. Before anything is seen all classes count as active.
+//! - What a change of the active classes does to the bounds: [`PfrcParams::on_change`]. Section 8.1.3's own words ("may be
+//!   called") are `step`; that `C_up` is of the active nodes (7.5.2), and that the transients are the binary search's (7.6.2),
+//!   speak for `restart`.
+//! - `C_low` is no floor: as printed it is overwritten with `M`, and a class held at g drives each of N others to
+//!   (`C_low` + g)/(N + 1), below the `C_low`/N of section 8.2.4 (which prints W/(3N) for the upper bound, too: W/N).
+//!
+//! The corrected form (search and judgement: `feedback.rs`):
+//! - A class below γ of its share is not starved if most of its packets had to wait for its own tokens: while it had
+//!   something to send it had its rate, and its pauses are its own. That is so of pages.
+//! - Nor is it if it gets θ of what it was seen to get when its bucket held it back, or when less for all brought it no more.
+//!   That is so of steady little: the flow of Table 8.3, a voice.
+//! - "Backlogged, dropping or held, else content" would not do: nothing of a flow that starves in the mesh piles up at the
+//!   gateway, so that such a law takes it for content and goes on to the upper bound.
+//! - Shares are such that what is expected of all is `C`: who wants less is counted with what it wants, the others have more,
+//!   and its bucket is theirs, so that it may want more at any time. The rates may add up to more than `C` by that.
+//! - `C` stays between the bounds, so that everyone's rate is at least its share of `C_low`, whatever is measured.
+//! - A class that offers three times what it gets, or more, gives no reason to increase; where only such ones want more,
+//!   `C` is `C_low`. Downstream UDP is one as soon as its rate is beyond its share; its loss in the mesh is not to be seen.
+//! - After a change `settle` epochs are not judged. Bounds open when a fifth of the active weight came or went, and upwards
+//!   when they have been closed for `reopen`.
 //!
 //! # Example
 //! ```
@@ -25,17 +45,20 @@
 //! use evenair_laws::rate::gateway::{ClassRole, GatewayLaw, GatewayRole, PfrcParams};
 //! use evenair_units::Rate;
 //! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
-//! let law = PfrcParams::default().begin(&GatewayRole { classes: [class; 3].into() });
+//! let law = PfrcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
 //! // Half way between W/3 and W, a third for each.
 //! assert_eq!(law.at_start().each, [Rate::from_kbps(200); 3]);
 //! ```
 
-use super::search::{Activity, Search, bounds_of};
+use super::controller::{AnySearch, Controller, Verdict, allocation};
+use super::feedback::Epoch;
+use super::members::{Change, Members};
+use super::search::Search;
 use super::{
-    Allocation, CapacityBounds, Decision, GatewayLaw, GatewayRole, GatewayView, OnChange, Reason,
-    SearchMethod, Step, rate,
+    Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
+    OnChange, Reason, SearchMethod, Step, Tuning, check_bounds,
 };
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
 use evenair_units::{Duration, Rate};
 
@@ -48,10 +71,16 @@ use evenair_units::{Duration, Rate};
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PfrcParams {
+    /// Whose text it follows.
+    pub form: Form,
     /// How the capacity is sought.
     pub search: SearchMethod,
-    /// Below this share of what it was given a class is starved.
+    /// Where the search begins (thesis's form).
+    pub first: FirstEstimate,
+    /// Below this share of what it was given a class may be starved.
     pub gamma: f64,
+    /// Below this share of what it was seen to get a class may be starved (corrected form).
+    pub theta: Option<f64>,
     /// What an exponential search increases by.
     pub alpha: f64,
     /// What an exponential search decreases by.
@@ -62,29 +91,66 @@ pub struct PfrcParams {
     pub capacity_low: Option<Rate>,
     /// The greatest capacity, instead of that of section 7.5.2.
     pub capacity_high: Option<Rate>,
-    /// What a change of the active classes does.
+    /// Where the least capacity follows from section 7.5.2, this share of it (corrected form).
+    pub floor: f64,
+    /// A class is not active after so many epochs without a packet; one, if not given, and three in the corrected form.
+    pub patience: Option<u32>,
+    /// After a change so many epochs are not judged (corrected form).
+    pub settle: u32,
+    /// How long bounds that have met stay closed (corrected form).
+    pub reopen: Duration,
+    /// What a change of the active classes does (thesis's form).
     pub on_change: OnChange,
 }
 
 impl PfrcParams {
-    /// [Jam10] section 8.2: δ = 10 s, γ = 0.7, binary search; α and β of section 8.3.
+    /// [Jam10] section 8.2: δ = 10 s, γ = 0.7, binary search; α and β of section 8.3. The rest is ours.
     pub const fn jam10() -> Self {
+        Self { form: Form::Thesis, ..Self::corrected() }
+    }
+
+    /// The default.
+    pub const fn corrected() -> Self {
         Self {
+            form: Form::Corrected,
             search: SearchMethod::Binary,
+            first: FirstEstimate::Middle,
             gamma: 0.7,
+            theta: None,
             alpha: 1.1,
             beta: 0.9,
             epoch: Duration::from_secs(10),
             capacity_low: None,
             capacity_high: None,
+            floor: 0.5,
+            patience: None,
+            settle: 1,
+            reopen: Duration::from_secs(300),
             on_change: OnChange::Restart,
         }
+    }
+
+    fn tuning(&self) -> Tuning {
+        let theta = self.theta();
+        let Self { search, first, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
+        let reopen_epochs = u32::try_from(reopen.whole(epoch)).unwrap_or(u32::MAX);
+        Tuning { search, first, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
+    }
+
+    fn theta(&self) -> f64 {
+        let usual = if self.form == Form::Thesis { 0.95 } else { 0.9 };
+        self.theta.unwrap_or(usual)
+    }
+
+    fn patience(&self) -> u32 {
+        let usual = if self.form == Form::Thesis { 1 } else { 3 };
+        self.patience.unwrap_or(usual)
     }
 }
 
 impl Default for PfrcParams {
     fn default() -> Self {
-        Self::jam10()
+        Self::corrected()
     }
 }
 
@@ -94,24 +160,18 @@ impl Parameters for PfrcParams {
     type Law = Pfrc;
 
     fn validated(self) -> Result<Self, BadParameter> {
-        check("gamma", self.gamma, self.gamma > 0.0 && self.gamma <= 1.0, "above 0, at most 1")?;
-        check("alpha", self.alpha, self.alpha > 1.0 && self.alpha <= 10.0, "above 1, at most 10")?;
-        check("beta", self.beta, self.beta > 0.0 && self.beta < 1.0, "between 0 and 1")?;
-        check_time("epoch", self.epoch)?;
-        if let (Some(low), Some(high)) = (self.capacity_low, self.capacity_high) {
-            check("capacity_low", low.as_bps() as f64, low < high, "below capacity_high")?;
-        }
+        self.tuning().check()?;
+        check("floor", self.floor, self.floor > 0.0 && self.floor <= 1.0, "above 0, at most 1")?;
+        let patience = self.patience();
+        check("patience", f64::from(patience), (1..=1000).contains(&patience), "from 1 to 1000")?;
+        check_bounds(self.capacity_low, self.capacity_high)?;
         Ok(self)
     }
 
     fn begin(&self, role: &GatewayRole) -> Pfrc {
-        let bounds = bounds_of(role.classes.iter(), self.capacity_low, self.capacity_high);
-        let search =
-            bounds.map(|bounds| Search::new(self.search, (self.alpha, self.beta), self.epoch, bounds));
-        let weights = role.classes.iter().map(|class| class.weight).collect();
-        let links = role.classes.iter().map(|class| class.link_rate.map_or(0, Rate::as_bps)).collect();
-        let activity = Activity::new(role.classes.len(), 1);
-        let mut law = Pfrc { params: *self, weights, links, activity, search, each: Vec::new() };
+        let bounds = (self.capacity_low, self.capacity_high, self.floor);
+        let controller = Controller::new(self.form, self.tuning(), self.patience(), bounds, role);
+        let mut law = Pfrc { params: *self, controller, each: Vec::new() };
         law.share();
         law
     }
@@ -122,50 +182,94 @@ impl Parameters for PfrcParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pfrc {
     params: PfrcParams,
-    weights: Vec<f64>,
-    /// `W_j`, zero where it is not known \[bit/s\].
-    links: Vec<u64>,
-    activity: Activity,
-    /// None before there are bounds.
-    search: Option<Search>,
+    controller: Controller,
     /// `b_i` \[bit/s\].
     each: Vec<f64>,
 }
 
 impl Pfrc {
-    /// Whether a class has a share of the capacity: all have, before anything is seen.
-    fn counts(&self, class: usize) -> bool {
-        !self.activity.any() || self.activity.is_active(class)
-    }
-
-    /// Each its share by weight.
+    /// Each its share.
     fn share(&mut self) {
-        let Some(search) = &self.search else { return };
-        let weights: f64 = self.active().map(|class| self.weights[class]).sum();
-        let share = |class: usize| {
-            let weight = self.weights[class];
-            let newcomer = if self.counts(class) { 0.0 } else { weight };
-            search.estimate * weight / (weights + newcomer)
+        let Controller { members, search: Some(search), .. } = &self.controller else { return };
+        let weights = members.weights();
+        let level = match search {
+            AnySearch::Thesis(search) => search.estimate / weights,
+            AnySearch::Corrected(search) => level(members, search.estimate, |class| search.demand(class)),
         };
-        self.each = (0..self.weights.len()).map(share).collect();
+        let share = |class: usize| {
+            let weight = members.weight(class);
+            let is_new = members.any_active() && !members.is_active(class);
+            // Who is not there begins with what it would have beside the others.
+            let share = level * weight * if is_new { weights / (weights + weight) } else { 1.0 };
+            share.min(search.estimate())
+        };
+        self.each = (0..members.len()).map(share).collect();
+        debug_assert!(self.each.iter().all(|rate| rate.is_finite()), "{:?}", self.each);
     }
+}
 
-    fn active(&self) -> impl Iterator<Item = usize> {
-        (0..self.weights.len()).filter(|&class| self.counts(class))
+/// What a weight of one is given \[bit/s\]: `Σ min(w_i L, d_i) = C`, where who wants most is taken to want more.
+fn level(members: &Members, capacity: f64, demand: impl Fn(usize) -> Option<f64>) -> f64 {
+    let mut wants: Vec<(f64, f64)> = members
+        .sharing()
+        .map(|class| {
+            let weight = members.weight(class);
+            (demand(class).map_or(f64::INFINITY, |demand| demand / weight), weight)
+        })
+        .collect();
+    wants.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (mut left, mut weights) = (capacity, members.weights());
+    // The last is never satisfied.
+    for &(wanted, weight) in wants.split_last().map_or(&[][..], |(_, rest)| rest) {
+        if wanted * weights >= left {
+            break;
+        }
+        left -= wanted * weight;
+        weights -= weight;
     }
+    left / weights
+}
 
-    fn bounds(&self) -> Option<CapacityBounds> {
-        let known = self.active().map(|class| super::ClassRole {
-            link_rate: (self.links[class] > 0).then(|| Rate::from_bps(self.links[class])),
-            ..super::ClassRole::default()
-        });
-        let roles: Vec<_> = known.collect();
-        bounds_of(roles.iter(), self.params.capacity_low, self.params.capacity_high)
+/// Whether a class's own bucket was its bottleneck: three quarters of its packets had to wait for tokens.
+const fn limited(seen: &ClassView) -> bool {
+    seen.held > 0 && seen.held / 3 >= seen.served.packets / 4
+}
+
+/// [Jam10] Alg. 4: the first active class that is starved.
+fn starved(params: &PfrcParams, members: &Members, view: &GatewayView<'_>, each: &[f64]) -> Option<usize> {
+    (0..members.len()).find(|&i| members.is_active(i) && view.rate(i) < params.gamma * each[i])
+}
+
+/// The thesis's form.
+fn thesis(
+    params: &PfrcParams,
+    search: &mut Search,
+    (members, change, bounds): (&Members, Change, CapacityBounds),
+    view: &GatewayView<'_>,
+    each: &[f64],
+) -> Verdict {
+    let measured = members.measured(view);
+    if let Some(class) = change.class() {
+        let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
+        // Section 8.1.3: decreaseRates when a flow comes, increaseRates when one goes.
+        let step = match reason {
+            _ if change.is_first || params.on_change == OnChange::Restart => Step::Start,
+            Reason::Joined => Step::Decrease,
+            _ => Step::Increase,
+        };
+        match step {
+            Step::Decrease => search.decrease(measured),
+            Step::Increase => search.increase(measured),
+            _ => search.restart(bounds),
+        }
+        return (step, reason, Some(class));
     }
-
-    fn allocation(&self, step: Step, reason: Reason, class: Option<u32>) -> Allocation {
-        let each = self.each.iter().map(|&bps| rate(bps)).collect();
-        Allocation { total: None, each, decision: Decision { step, reason, class } }
+    if let Some(class) = starved(params, members, view, each) {
+        search.decrease(measured);
+        (Step::Decrease, Reason::Starved, Some(class as u32))
+    } else {
+        search.increase(measured);
+        (Step::Increase, Reason::Satisfied, None)
     }
 }
 
@@ -175,50 +279,19 @@ impl GatewayLaw for Pfrc {
     }
 
     fn at_start(&self) -> Allocation {
-        self.allocation(Step::Start, Reason::Configured, None)
+        allocation(None, &self.each, self.controller.at_start())
     }
 
     fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation {
-        let first = !self.activity.any();
-        let change = self.activity.observe(view);
-        let measured: f64 = self.active().map(|class| view.rate(class)).sum();
-        if view.interval.is_zero() || !self.activity.any() {
-            return self.allocation(Step::Hold, Reason::Idle, None);
-        }
-        let bounds = self.bounds();
-        let Some(search) = &mut self.search else {
-            let high = measured.max(1.0);
-            let bounds = bounds.unwrap_or(CapacityBounds { low: high / 3.0, high });
-            let factors = (self.params.alpha, self.params.beta);
-            self.search = Some(Search::new(self.params.search, factors, self.params.epoch, bounds));
-            self.share();
-            return self.allocation(Step::Start, Reason::Joined, change.joined);
-        };
-        let changed = change.joined.or(change.left);
-        let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
-        let (step, reason, class) =
-            if changed.is_some() && (first || self.params.on_change == OnChange::Restart) {
-                search.restart(bounds.unwrap_or(search.bounds));
-                (Step::Start, reason, changed)
-            } else if changed.is_some() {
-                // Section 8.1.3: decreaseRates when a flow comes, increaseRates when one goes.
-                (if reason == Reason::Joined { Step::Decrease } else { Step::Increase }, reason, changed)
-            } else {
-                // [Jam10] Alg. 4.
-                let starved = (0..self.weights.len())
-                    .find(|&i| self.activity.is_active(i) && view.rate(i) < self.params.gamma * self.each[i]);
-                match starved {
-                    Some(class) => (Step::Decrease, Reason::Starved, Some(class as u32)),
-                    None => (Step::Increase, Reason::Satisfied, None),
-                }
-            };
-        match step {
-            Step::Increase => search.increase(measured),
-            Step::Decrease => search.decrease(measured),
-            Step::Start | Step::Hold => (),
-        }
+        let (params, each) = (&self.params, &self.each);
+        let verdict = self.controller.on_epoch(view, |search, members, change, bounds| match search {
+            AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, each),
+            AnySearch::Corrected(search) => {
+                search.on_epoch(&Epoch { view, members, change, due: each, limited }, bounds)
+            }
+        });
         self.share();
-        self.allocation(step, reason, class)
+        allocation(None, &self.each, verdict)
     }
 }
 

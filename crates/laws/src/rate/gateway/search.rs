@@ -1,8 +1,6 @@
-//! How a law looks for the capacity: Alg. 2, 3, 5 and 6 of [Jam10], which differ in what is shared afterwards only.
+//! How the thesis's form looks for the capacity: Alg. 2, 3, 5 and 6 of [Jam10], of which the last two share it afterwards.
 
-use super::{CapacityBounds, ClassRole, GatewayView};
-use alloc::vec::Vec;
-use evenair_units::{Duration, Rate};
+use super::{CapacityBounds, Tuning};
 
 /// What an epoch's rate is at least \[bits per epoch\]: a full packet, or a class could never be seen again.
 const PACKET_BITS: f64 = 12_000.0;
@@ -12,10 +10,10 @@ const PACKET_BITS: f64 = 12_000.0;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum SearchMethod {
-    /// Half way to a bound, which what was measured takes the place of.
+    /// Half way to a bound; the bounds close in.
     #[default]
     Binary,
-    /// In proportion to what was measured: alpha times, or beta times.
+    /// In steps of alpha and beta.
     Exponential,
 }
 
@@ -31,39 +29,51 @@ pub enum OnChange {
     Step,
 }
 
+/// Where the thesis's form begins to search: it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum FirstEstimate {
+    /// Half way between the bounds.
+    #[default]
+    Middle,
+    /// At the lower bound, where no class starves yet.
+    Low,
+}
+
 /// The estimate and the bounds that the search has left itself \[bit/s\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Search {
-    pub(super) method: SearchMethod,
-    pub(super) alpha: f64,
-    pub(super) beta: f64,
-    pub(super) bounds: CapacityBounds,
+    method: SearchMethod,
+    first: FirstEstimate,
+    alpha: f64,
+    beta: f64,
+    bounds: CapacityBounds,
     /// `C_est`
     pub(super) estimate: f64,
     least: f64,
 }
 
 impl Search {
-    /// Half way between the bounds.
-    pub(super) fn new(
-        method: SearchMethod,
-        (alpha, beta): (f64, f64),
-        epoch: Duration,
-        bounds: CapacityBounds,
-    ) -> Self {
-        let mut search =
-            Self { method, alpha, beta, bounds, estimate: 0.0, least: PACKET_BITS / epoch.as_secs_f64() };
+    /// At its first estimate.
+    pub(super) fn new(tuning: &Tuning, bounds: CapacityBounds) -> Self {
+        let Tuning { search: method, first, alpha, beta, epoch, .. } = *tuning;
+        let least = PACKET_BITS / epoch.as_secs_f64();
+        let mut search = Self { method, first, alpha, beta, bounds, estimate: 0.0, least };
         search.restart(bounds);
         search
     }
 
     pub(super) fn restart(&mut self, bounds: CapacityBounds) {
         self.bounds = bounds;
-        self.set(f64::midpoint(bounds.low, bounds.high));
+        self.set(match self.first {
+            FirstEstimate::Middle => f64::midpoint(bounds.low, bounds.high),
+            FirstEstimate::Low => bounds.low,
+        });
     }
 
-    /// [Jam10] Alg. 2, 3, 5, 6: `inc`; `measured` is `M`.
+    /// [Jam10] Alg. 2, Alg. 3, Alg. 5, Alg. 6: `inc`; `measured` is `M`.
     pub(super) fn increase(&mut self, measured: f64) {
         match self.method {
             SearchMethod::Exponential => self.set(self.alpha * measured),
@@ -74,7 +84,7 @@ impl Search {
         }
     }
 
-    /// [Jam10] Alg. 2, 3, 5, 6: `dec`.
+    /// [Jam10] Alg. 2, Alg. 3, Alg. 5, Alg. 6: `dec`.
     pub(super) fn decrease(&mut self, measured: f64) {
         match self.method {
             SearchMethod::Exponential => self.set(self.beta * measured),
@@ -91,63 +101,20 @@ impl Search {
     }
 }
 
-/// The bounds of some classes: as configured, else from their links; none where neither is known.
-pub(super) fn bounds_of<'a>(
-    classes: impl Iterator<Item = &'a ClassRole>,
-    low: Option<Rate>,
-    high: Option<Rate>,
-) -> Option<CapacityBounds> {
-    let links = CapacityBounds::of_links(classes.filter_map(|class| class.link_rate));
-    let bps = |rate: Rate| rate.as_bps() as f64;
-    let high = high.map(bps).or(links.map(|links| links.high)).or(low.map(|low| 3.0 * bps(low)))?;
-    let low = low.map(bps).or(links.map(|links| links.low)).unwrap_or(high / 3.0);
-    Some(CapacityBounds { low: low.min(high), high })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate::gateway::ArcParams;
+    use evenair_units::Rate;
 
-/// Which classes are active.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct Activity {
-    /// Epochs without a packet, per class; none, if nothing was ever seen of it.
-    silent: Vec<Option<u32>>,
-    /// After so many a class is not active.
-    patience: u32,
-}
-
-/// What an epoch changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) joined: Option<u32>,
-    pub(super) left: Option<u32>,
-}
-
-impl Activity {
-    pub(super) fn new(classes: usize, patience: u32) -> Self {
-        Self { silent: alloc::vec![None; classes], patience }
-    }
-
-    pub(super) fn is_active(&self, class: usize) -> bool {
-        self.silent[class].is_some_and(|epochs| epochs < self.patience)
-    }
-
-    pub(super) fn any(&self) -> bool {
-        (0..self.silent.len()).any(|class| self.is_active(class))
-    }
-
-    /// One more epoch; the first class of those that came, and of those that went.
-    pub(super) fn observe(&mut self, view: &GatewayView<'_>) -> Change {
-        let mut change = Change::default();
-        for class in 0..self.silent.len() {
-            let before = self.is_active(class);
-            let seen = view.classes.get(class).is_some_and(super::ClassView::is_seen);
-            let silent = &mut self.silent[class];
-            *silent = if seen { Some(0) } else { silent.map(|epochs| epochs.saturating_add(1)) };
-            match (before, self.is_active(class)) {
-                (false, true) => change.joined = change.joined.or(Some(class as u32)),
-                (true, false) => change.left = change.left.or(Some(class as u32)),
-                _ => (),
-            }
-        }
-        change
+    #[test]
+    fn the_search_begins_where_it_is_told_to() {
+        use crate::Parameters;
+        use crate::rate::gateway::{ClassRole, GatewayLaw, GatewayRole};
+        let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
+        let role = GatewayRole { classes: [class; 3].into() };
+        let at_start = |first| ArcParams { first, ..ArcParams::jam10() }.begin(&role).at_start().total;
+        assert_eq!(at_start(FirstEstimate::Middle), Some(Rate::from_kbps(600)), "of W/3 and W");
+        assert_eq!(at_start(FirstEstimate::Low), Some(Rate::from_kbps(300)));
     }
 }

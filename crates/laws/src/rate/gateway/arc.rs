@@ -1,0 +1,330 @@
+//! ARC: one bucket for all, its rate found by feedback.
+//!
+//! # Law
+//! Each epoch: if `r_i/r_j < γ` and `r_i/rmax_i < θ` for any active classes i, j, less; else more.
+//!
+//! # Source
+//! [Jam10] section 7.4, section 7.5.1 (J11), Alg. 1, Alg. 2, Alg. 3.
+//!
+//! # Symbols
+//! `r_i` → served of a class per epoch \[bit/s\]; `rmax_i` → `greatest` \[bit/s\]; `γ`, `θ` → [`ArcParams::gamma`],
+//! [`ArcParams::theta`]; `δ` → [`ArcParams::epoch`]; `α`, `β` → [`ArcParams::alpha`], [`ArcParams::beta`]; `C_est`, `C_low`,
+//! `C_up` → `search` \[bit/s\].
+//!
+//! # Signals
+//! What was served of each class, and whether there was a packet of it; the corrected form also what was dropped and waits.
+//!
+//! # Deviations
+//! The thesis's form, where the thesis is silent or says two things:
+//! - Alg. 1 asks for all i, j, which never holds (i = j): "any", as the text says.
+//! - Alg. 1 overwrites `rmax_i` before each increase, its text means the greatest so far ([`ArcParams::history`]).
+//! - No first `C_est`: half way between the bounds, or at the lower one ([`ArcParams::first`]). Before anything is seen all classes count as active. No least rate: a full
+//!   packet per epoch. What a change of the active classes does to the bounds: [`ArcParams::on_change`].
+//! - Section 7.7 has the rates from the end hosts; here they are what the gateway's queue served, as in section 8.3.
+//!
+//! The corrected form (search and judgement: `feedback.rs`):
+//! - Rates are compared per weight.
+//! - A class is limited, not starved, if its own queue overflowed or is not empty. That packets had to wait for tokens says
+//!   nothing where one bucket is for all: near classes empty it, and a far one's few packets wait, too.
+//! - Which bucket is enough for a class that sends pages is not known: it is told from a starved one by a test.
+//!
+//! # Example
+//! ```
+//! use evenair_laws::Parameters;
+//! use evenair_laws::rate::gateway::{ArcParams, ClassRole, GatewayLaw, GatewayRole};
+//! use evenair_units::Rate;
+//! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
+//! let law = ArcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
+//! // Half way between W/3 and W.
+//! assert_eq!(law.at_start().total, Some(Rate::from_kbps(600)));
+//! ```
+
+use super::controller::{AnySearch, Controller, Verdict, allocation};
+use super::feedback::Epoch;
+use super::members::{Change, Members};
+use super::search::Search;
+use super::{
+    Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
+    OnChange, Reason, SearchMethod, Step, Tuning, check_bounds, rate,
+};
+use crate::{BadParameter, Parameters, check};
+use alloc::vec::Vec;
+use evenair_units::{Duration, Rate};
+
+/// What the thesis's form compares a class's rate with: Alg. 1 and its text differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum RateHistory {
+    /// Its greatest so far, as the text of section 7.4.2 says.
+    #[default]
+    Maximum,
+    /// Its last before an increase, as Alg. 1 is printed.
+    Overwritten,
+}
+
+/// Parameters of the law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct ArcParams {
+    /// Whose text it follows.
+    pub form: Form,
+    /// How the capacity is sought.
+    pub search: SearchMethod,
+    /// Where the search begins (thesis's form).
+    pub first: FirstEstimate,
+    /// Below this share of the best class's rate a class may be starved.
+    pub gamma: f64,
+    /// Below this share of what it was seen to get such a class is starved.
+    pub theta: Option<f64>,
+    /// What an exponential search increases by.
+    pub alpha: f64,
+    /// What an exponential search decreases by.
+    pub beta: f64,
+    /// How often the law runs.
+    pub epoch: Duration,
+    /// The least capacity, instead of that of section 7.5.2.
+    pub capacity_low: Option<Rate>,
+    /// The greatest capacity, instead of that of section 7.5.2.
+    pub capacity_high: Option<Rate>,
+    /// Where the least capacity follows from section 7.5.2, this share of it (corrected form).
+    pub floor: f64,
+    /// A class is not active after so many epochs without a packet; one, if not given, and three in the corrected form.
+    pub patience: Option<u32>,
+    /// After a change so many epochs are not judged (corrected form).
+    pub settle: u32,
+    /// How long bounds that have met stay closed (corrected form).
+    pub reopen: Duration,
+    /// What a change of the active classes does (thesis's form).
+    pub on_change: OnChange,
+    /// What a class's rate is compared with (thesis's form).
+    pub history: RateHistory,
+}
+
+impl ArcParams {
+    /// [Jam10] section 7.6: δ = 10 s, γ = 0.9, θ = 0.95, binary search; α and β of section 7.7. The rest is ours.
+    pub const fn jam10() -> Self {
+        Self { form: Form::Thesis, ..Self::corrected() }
+    }
+
+    /// The default.
+    pub const fn corrected() -> Self {
+        Self {
+            form: Form::Corrected,
+            search: SearchMethod::Binary,
+            first: FirstEstimate::Middle,
+            gamma: 0.9,
+            theta: None,
+            alpha: 1.1,
+            beta: 0.9,
+            epoch: Duration::from_secs(10),
+            capacity_low: None,
+            capacity_high: None,
+            floor: 0.5,
+            patience: None,
+            settle: 1,
+            reopen: Duration::from_secs(300),
+            on_change: OnChange::Restart,
+            history: RateHistory::Maximum,
+        }
+    }
+
+    fn tuning(&self) -> Tuning {
+        let theta = self.theta();
+        let Self { search, first, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
+        let reopen_epochs = u32::try_from(reopen.whole(epoch)).unwrap_or(u32::MAX);
+        Tuning { search, first, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
+    }
+
+    fn theta(&self) -> f64 {
+        let usual = if self.form == Form::Thesis { 0.95 } else { 0.9 };
+        self.theta.unwrap_or(usual)
+    }
+
+    fn patience(&self) -> u32 {
+        let usual = if self.form == Form::Thesis { 1 } else { 3 };
+        self.patience.unwrap_or(usual)
+    }
+}
+
+impl Default for ArcParams {
+    fn default() -> Self {
+        Self::corrected()
+    }
+}
+
+impl Parameters for ArcParams {
+    type Surroundings = ();
+    type Place = GatewayRole;
+    type Law = Arc;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        self.tuning().check()?;
+        check("floor", self.floor, self.floor > 0.0 && self.floor <= 1.0, "above 0, at most 1")?;
+        let patience = self.patience();
+        check("patience", f64::from(patience), (1..=1000).contains(&patience), "from 1 to 1000")?;
+        check_bounds(self.capacity_low, self.capacity_high)?;
+        Ok(self)
+    }
+
+    fn begin(&self, role: &GatewayRole) -> Arc {
+        let bounds = (self.capacity_low, self.capacity_high, self.floor);
+        let controller = Controller::new(self.form, self.tuning(), self.patience(), bounds, role);
+        Arc { params: *self, controller, greatest: alloc::vec![0.0; role.classes.len()] }
+    }
+}
+
+/// The law's state at one gateway.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Arc {
+    params: ArcParams,
+    controller: Controller,
+    /// `rmax_i` of the thesis's form, zero before there is one \[bit/s\].
+    greatest: Vec<f64>,
+}
+
+/// Whether the gateway was a class's bottleneck: its own queue was full, or is not empty. That packets had to wait says nothing
+/// where one bucket is for all.
+const fn limited(seen: &ClassView) -> bool {
+    seen.dropped.packets > 0 || seen.backlog.packets > 1
+}
+
+/// What each is due: as much as the best, by weight.
+fn due(members: &Members, view: &GatewayView<'_>) -> Vec<f64> {
+    let per_weight = |class: usize| view.rate(class) / members.weight(class);
+    let best = members.sharing().map(per_weight).fold(0.0, f64::max);
+    (0..members.len()).map(|class| best * members.weight(class)).collect()
+}
+
+/// The thesis's form.
+fn thesis(
+    params: &ArcParams,
+    search: &mut Search,
+    (members, change, bounds): (&Members, Change, CapacityBounds),
+    view: &GatewayView<'_>,
+    greatest: &mut [f64],
+) -> Verdict {
+    if let Some(class) = change.class() {
+        // Section 7.5.1: the greatest rates are those of another set.
+        greatest.fill(0.0);
+        if change.is_first || params.on_change == OnChange::Restart {
+            search.restart(bounds);
+            let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
+            return (Step::Start, reason, Some(class));
+        }
+    }
+    // [Jam10] Alg. 1, with the text's "any".
+    let best = members.sharing().map(|class| view.rate(class)).fold(0.0, f64::max);
+    let is_starved = |&class: &usize| {
+        let rate = view.rate(class);
+        rate < params.gamma * best && rate < params.theta() * greatest[class]
+    };
+    let starved = members.sharing().find(is_starved);
+    for class in members.sharing() {
+        match params.history {
+            RateHistory::Maximum => greatest[class] = greatest[class].max(view.rate(class)),
+            RateHistory::Overwritten if starved.is_none() => greatest[class] = view.rate(class),
+            RateHistory::Overwritten => (),
+        }
+    }
+    let measured = members.measured(view);
+    if let Some(class) = starved {
+        search.decrease(measured);
+        (Step::Decrease, Reason::Starved, Some(class as u32))
+    } else {
+        search.increase(measured);
+        (Step::Increase, Reason::Satisfied, None)
+    }
+}
+
+impl Arc {
+    fn total(&self) -> Option<Rate> {
+        self.controller.search.as_ref().map(|search| rate(search.estimate()))
+    }
+}
+
+impl GatewayLaw for Arc {
+    fn interval(&self) -> Duration {
+        self.params.epoch
+    }
+
+    fn at_start(&self) -> Allocation {
+        allocation(self.total(), &[], self.controller.at_start())
+    }
+
+    fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation {
+        let (params, greatest) = (&self.params, &mut self.greatest[..]);
+        let verdict = self.controller.on_epoch(view, |search, members, change, bounds| match search {
+            AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, greatest),
+            AnySearch::Corrected(search) => {
+                let due = due(members, view);
+                search.on_epoch(&Epoch { view, members, change, due: &due, limited }, bounds)
+            }
+        });
+        allocation(self.total(), &[], verdict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::Volume;
+    use crate::rate::gateway::ClassRole;
+    use evenair_units::Instant;
+
+    /// One epoch of ten seconds in which the classes were served so fast.
+    fn epoch(law: &mut Arc, kbps: &[u64]) -> (Step, u64) {
+        let seen = |&kbps: &u64| {
+            let served = Volume { packets: kbps, bytes: kbps * 1_250 };
+            ClassView { arrived: served, served, ..ClassView::default() }
+        };
+        let classes: Vec<_> = kbps.iter().map(seen).collect();
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes: &classes };
+        let allocation = law.on_epoch(&view);
+        (allocation.decision.step, allocation.total.map_or(0, Rate::as_bps) / 100)
+    }
+
+    fn law(params: &ArcParams) -> Arc {
+        let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
+        params.begin(&GatewayRole { classes: [class; 2].into() })
+    }
+
+    /// W = 900 kb/s: bounds 300 and 900.
+    #[test]
+    fn unequal_rates_alone_are_no_unfairness() {
+        let mut law = law(&ArcParams::jam10());
+        assert_eq!(epoch(&mut law, &[100, 100]), (Step::Start, 6_000));
+        // Unequal, and no history: C_low = 500, C = (500 + 900)/2.
+        assert_eq!(epoch(&mut law, &[300, 200]), (Step::Increase, 7_000));
+        // The second is bound by its own bottleneck: 195 is not below 0.95·200. C_low = 595.
+        assert_eq!(epoch(&mut law, &[400, 195]), (Step::Increase, 7_475));
+        // 180 is: C_up = 660, C = (595 + 660)/2.
+        assert_eq!(epoch(&mut law, &[480, 180]), (Step::Decrease, 6_275));
+        // Equal again, though below its best: no unfairness. C_low = 360, C = (360 + 660)/2.
+        assert_eq!(epoch(&mut law, &[180, 180]), (Step::Increase, 5_100));
+    }
+
+    #[test]
+    fn exponential_search_is_algorithm_2() {
+        let mut law = law(&ArcParams { search: SearchMethod::Exponential, ..ArcParams::jam10() });
+        epoch(&mut law, &[300, 300]);
+        assert_eq!(epoch(&mut law, &[300, 300]), (Step::Increase, 6_600), "1.1·600");
+        assert_eq!(epoch(&mut law, &[400, 200]), (Step::Decrease, 5_400), "0.9·600");
+    }
+
+    /// Section 7.5.1: who comes or goes makes all histories those of another set.
+    #[test]
+    fn a_change_forgets_the_greatest_rates() {
+        let mut law = law(&ArcParams { on_change: OnChange::Step, ..ArcParams::jam10() });
+        epoch(&mut law, &[300, 0]);
+        epoch(&mut law, &[600, 0]);
+        assert_eq!(epoch(&mut law, &[300, 200]).0, Step::Increase, "nothing to compare with");
+        assert_eq!(epoch(&mut law, &[300, 150]).0, Step::Decrease);
+    }
+}

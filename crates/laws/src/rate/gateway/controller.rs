@@ -1,0 +1,87 @@
+//! What ARC and PFRC have in common: classes, bounds, a search of either form.
+
+use super::feedback::Feedback;
+use super::members::{Change, Members};
+use super::search::Search;
+use super::{
+    Allocation, CapacityBounds, Decision, Form, GatewayRole, GatewayView, Reason, Step, Tuning, rate,
+};
+use alloc::vec::Vec;
+use evenair_units::Rate;
+
+/// What is decided, why, and because of which class.
+pub(super) type Verdict = (Step, Reason, Option<u32>);
+
+/// A law but for what it makes of the rates.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Controller {
+    pub(super) members: Members,
+    low: Option<Rate>,
+    high: Option<Rate>,
+    /// Of `C_low`, the floor.
+    share: f64,
+    /// None without bounds.
+    pub(super) search: Option<AnySearch>,
+}
+
+/// The search, in either form.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) enum AnySearch {
+    Thesis(Search),
+    Corrected(Feedback),
+}
+
+impl AnySearch {
+    pub(super) fn estimate(&self) -> f64 {
+        match self {
+            Self::Thesis(search) => search.estimate,
+            Self::Corrected(search) => search.estimate,
+        }
+    }
+}
+
+impl Controller {
+    pub(super) fn new(
+        form: Form,
+        tuning: Tuning,
+        patience: u32,
+        (low, high, floor): (Option<Rate>, Option<Rate>, f64),
+        role: &GatewayRole,
+    ) -> Self {
+        let members = Members::new(role, patience);
+        let share = if form == Form::Thesis { 1.0 } else { floor };
+        let search = members.bounds(low, high, share).map(|bounds| match form {
+            Form::Thesis => AnySearch::Thesis(Search::new(&tuning, bounds)),
+            Form::Corrected => AnySearch::Corrected(Feedback::new(tuning, bounds, &members)),
+        });
+        Self { members, low, high, share, search }
+    }
+
+    pub(super) fn at_start(&self) -> Verdict {
+        (Step::Start, if self.search.is_some() { Reason::Configured } else { Reason::Unbounded }, None)
+    }
+
+    /// One more epoch, judged by `judge` if there is anything to judge.
+    pub(super) fn on_epoch(
+        &mut self,
+        view: &GatewayView<'_>,
+        judge: impl FnOnce(&mut AnySearch, &Members, Change, CapacityBounds) -> Verdict,
+    ) -> Verdict {
+        let Some(search) = &mut self.search else { return (Step::Hold, Reason::Unbounded, None) };
+        if view.interval.is_zero() {
+            return (Step::Hold, Reason::Idle, None);
+        }
+        let change = self.members.observe(view);
+        match self.members.bounds(self.low, self.high, self.share) {
+            Some(bounds) if self.members.any_active() => judge(search, &self.members, change, bounds),
+            _ => (Step::Hold, Reason::Idle, None),
+        }
+    }
+}
+
+pub(super) fn allocation(total: Option<Rate>, each: &[f64], (step, reason, class): Verdict) -> Allocation {
+    let each: Vec<_> = each.iter().map(|&bps| rate(bps)).collect();
+    Allocation { total, each, decision: Decision { step, reason, class } }
+}

@@ -1,0 +1,378 @@
+//! How the corrected form looks for the capacity.
+//!
+//! # Law
+//! The search is on what is allowed, `C`, between `C_low` and `C_up`, and moves at most once in `settle + 1` epochs. Per class it
+//! remembers what it was seen to get. A class is *limited* if the gateway itself is its bottleneck, or if it got γ of its due; it is
+//! *starved* if it is not limited and gets less than θ of what it was seen to get, or has not been seen; else it is *content*,
+//! whatever it gets.
+//! - Limited, and none starved: more, half way to the upper bound, at most a quarter.
+//! - Starved after an increase: that was too much; back half way towards what was good.
+//! - Starved without an increase, or by a class that is not known: all go to `C_low` for a test. If the class gets more there
+//!   than before (or is limited there), it was starved, and the search goes on between `C_low` and where it came from. If not, it
+//!   wants no more than it has: what it gets is remembered, it is not heard for a while (twice as long at each such time), and
+//!   all return to where they were.
+//!
+//! When the interval is closed it opens upwards every `reopen`, and to both sides when the weight of who is active has changed by a fifth.
+//!
+//! # Source
+//! Ours, after [Jam10] Alg. 1 and Alg. 4 (J11, J13).
+//!
+//! # Symbols
+//! `C` → `estimate`; `C_low`, `C_up` → `bounds`; what is known to be good and to be too much → `low`, `high` \[bit/s\].
+//!
+//! # Signals
+//! All of [`ClassView`].
+//!
+//! # Deviations
+//! It is one: see [`pfrc`](super::pfrc) and [`arc`](super::arc).
+
+use super::controller::Verdict;
+use super::members::{Change, Members};
+use super::{CapacityBounds, ClassView, GatewayView, Reason, SearchMethod, Step, Tuning};
+use alloc::vec::Vec;
+
+/// The interval is closed when it is narrower than this, of the estimate.
+const CLOSED: f64 = 0.05;
+/// No increase is greater.
+const LEAP: f64 = 1.25;
+/// Who gets so many times as much from less for all was starved.
+const RELIEF: f64 = 1.1;
+/// What an epoch counts may differ by so much by chance \[bits\]: two full packets.
+const SLACK_BITS: f64 = 24_000.0;
+/// For so many epochs a test lasts.
+const TEST: u32 = 3;
+/// The active weight has changed when it differs by more.
+const SET_CHANGE: f64 = 0.2;
+/// Who offers so many times what it gets does not respond.
+const UNRESPONSIVE: u64 = 3;
+/// For so many epochs a class is not heard after its second false alarm in a row; the first only teaches what it wants.
+const DEAF: u32 = 6;
+/// In that time less than this share of what it was seen to get is heard.
+const DEEP: f64 = 0.5;
+/// So often the time is doubled at most.
+const DOUBTS: u32 = 3;
+
+/// What is known of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Memory {
+    /// What it was seen to get \[bit/s\].
+    known: Option<f64>,
+    /// What it got when it was found starved, until that is resolved \[bit/s\].
+    alarm: Option<f64>,
+    /// Epochs in a row in which it was found starved.
+    doubt: u32,
+    /// False alarms in a row.
+    false_alarms: u32,
+    /// Epochs for which it is not heard.
+    deaf: u32,
+    /// Whether less for all has shown that it wants no more than what is known.
+    is_content: bool,
+    /// Whether it was there for the whole of the last epoch.
+    is_settled: bool,
+}
+
+/// How a class fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finding {
+    /// It is not there, or not for a whole epoch.
+    Absent,
+    /// The gateway is its bottleneck.
+    Limited,
+    /// The gateway is its bottleneck, and it does not care.
+    Unresponsive,
+    /// It wants no more, or its bottleneck is its own.
+    Content,
+    /// Others take what it could have.
+    Starved,
+}
+
+/// What a law tells of its classes in an epoch.
+pub(super) struct Epoch<'a> {
+    pub(super) view: &'a GatewayView<'a>,
+    pub(super) members: &'a Members,
+    pub(super) change: Change,
+    /// What each is due \[bit/s\].
+    pub(super) due: &'a [f64],
+    /// Whether the gateway itself was a class's bottleneck whenever it had something to send.
+    pub(super) limited: fn(&ClassView) -> bool,
+}
+
+/// The search.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Feedback {
+    tuning: Tuning,
+    bounds: CapacityBounds,
+    low: f64,
+    high: f64,
+    /// `C`
+    pub(super) estimate: f64,
+    /// Whether the last move was up from what is known to be good.
+    raised: bool,
+    /// Where the search was when it went to the floor for a test.
+    before: Option<f64>,
+    /// Epochs of it so far.
+    tested: u32,
+    settling: u32,
+    /// Epochs since the interval was opened last.
+    since: u32,
+    /// The active weight for which the interval was opened.
+    weight: f64,
+    classes: Vec<Memory>,
+}
+
+impl Feedback {
+    pub(super) fn new(tuning: Tuning, bounds: CapacityBounds, members: &Members) -> Self {
+        Self {
+            tuning,
+            bounds,
+            low: bounds.low,
+            high: bounds.high,
+            estimate: f64::midpoint(bounds.low, bounds.high),
+            raised: true,
+            before: None,
+            tested: 0,
+            settling: 0,
+            since: 0,
+            weight: 0.0,
+            classes: alloc::vec![Memory::default(); members.len()],
+        }
+    }
+
+    /// What a class wants; none, if it is not known to want less than it is given \[bit/s\].
+    pub(super) fn demand(&self, class: usize) -> Option<f64> {
+        self.classes[class].known.filter(|_| self.classes[class].is_content)
+    }
+
+    pub(super) fn on_epoch(&mut self, epoch: &Epoch<'_>, bounds: CapacityBounds) -> Verdict {
+        self.since = self.since.saturating_add(1);
+        self.set_bounds(bounds);
+        let findings: Vec<_> = (0..epoch.members.len()).map(|class| self.find(epoch, class)).collect();
+        if !epoch.members.any_active() {
+            return (Step::Hold, Reason::Idle, None);
+        }
+        if let Some(verdict) = self.reopen_for_change(epoch) {
+            return verdict;
+        }
+        if self.settling > 0 {
+            self.settling -= 1;
+            return (Step::Hold, Reason::Settling, None);
+        }
+        for (memory, &finding) in self.classes.iter_mut().zip(&findings) {
+            memory.doubt = if finding == Finding::Starved { memory.doubt.saturating_add(1) } else { 0 };
+        }
+        let before = self.estimate;
+        let verdict = self.decide(epoch, &findings);
+        debug_assert!((self.bounds.low..=self.bounds.high).contains(&self.estimate), "{self:?}");
+        if (self.estimate - before).abs() > 0.0 {
+            self.settling = self.tuning.settle;
+            self.classes.iter_mut().for_each(|memory| memory.doubt = 0);
+        }
+        verdict
+    }
+
+    fn set_bounds(&mut self, bounds: CapacityBounds) {
+        debug_assert!(bounds.low <= bounds.high, "bounds in order");
+        self.bounds = bounds;
+        let within = |rate: f64| rate.clamp(bounds.low, bounds.high);
+        (self.low, self.high) = (within(self.low), within(self.high));
+        self.estimate = within(self.estimate);
+        self.before = self.before.map(within);
+    }
+
+    /// Both sides open when a fifth of the weight came or went.
+    fn reopen_for_change(&mut self, epoch: &Epoch<'_>) -> Option<Verdict> {
+        let class = epoch.change.class()?;
+        let weight = epoch.members.weights();
+        let first = self.weight <= 0.0;
+        if !first && (weight - self.weight).abs() <= SET_CHANGE * self.weight {
+            return None;
+        }
+        (self.low, self.high) = (self.bounds.low, self.bounds.high);
+        self.raised = true;
+        (self.weight, self.since, self.settling) = (weight, 0, self.tuning.settle);
+        self.calm();
+        let reason = if epoch.change.joined.is_some() { Reason::Joined } else { Reason::Left };
+        Some((if first { Step::Start } else { Step::Hold }, reason, Some(class)))
+    }
+
+    /// How a class fares; what is known of it is brought up to date.
+    fn find(&mut self, epoch: &Epoch<'_>, class: usize) -> Finding {
+        let (rate, due) = (epoch.view.rate(class), epoch.due[class]);
+        let is_settling = self.settling > 0;
+        let memory = &mut self.classes[class];
+        let seen = epoch.view.classes.get(class).copied().unwrap_or_default();
+        memory.deaf = memory.deaf.saturating_sub(1);
+        if !epoch.members.is_active(class) {
+            *memory = Memory { alarm: None, doubt: 0, is_settled: false, ..*memory };
+            return Finding::Absent;
+        }
+        // Of a silent epoch nothing follows.
+        if !core::mem::replace(&mut memory.is_settled, true) || !seen.is_seen() {
+            return Finding::Absent;
+        }
+        let (enough, limited) = (rate >= self.tuning.gamma * due, (epoch.limited)(&seen));
+        let slack = SLACK_BITS / epoch.view.interval.as_secs_f64();
+        if enough || limited {
+            memory.is_content &= !enough;
+            if enough && !is_settling {
+                memory.known = Some(memory.known.map_or(rate, |known| f64::midpoint(known, rate)));
+            }
+            let unresponsive = seen.arrived.packets / UNRESPONSIVE >= seen.served.packets.max(1);
+            return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
+        }
+        match memory.known {
+            // A packet more or less is no less.
+            Some(known) if rate + slack >= self.tuning.theta * known => {
+                memory.known = Some(known.max(f64::midpoint(known, rate)));
+                Finding::Content
+            }
+            // Who cried in vain is heard again when it loses half, and not at once.
+            Some(known) if memory.deaf > 0 && rate < DEEP * known => Finding::Starved,
+            _ if memory.deaf > 0 => Finding::Content,
+            _ => Finding::Starved,
+        }
+    }
+
+    fn decide(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
+        let has = |wanted: Finding| findings.iter().position(|&found| found == wanted);
+        if self.classes.iter().any(|class| class.alarm.is_some()) {
+            if self.estimate <= self.bounds.low {
+                return self.test(epoch, findings);
+            }
+            let alarmed = |of: usize| self.classes[of].alarm.is_some() && findings[of] == Finding::Starved;
+            if !(0..findings.len()).any(alarmed) {
+                // Less has helped, or chance: in doubt it has helped.
+                let class = self.classes.iter().position(|class| class.alarm.is_some());
+                self.calm();
+                self.low = self.estimate;
+                return (Step::Hold, Reason::Relieved, class.map(|class| class as u32));
+            }
+        }
+        let starved = has(Finding::Starved);
+        // What follows an increase is taken for its effect at once, anything else when it lasts.
+        let lasting = |&class: &usize| {
+            let memory = &self.classes[class];
+            (self.raised && memory.deaf == 0 && memory.known.is_some()) || memory.doubt >= 2
+        };
+        let mut all = (0..findings.len()).filter(|&class| findings[class] == Finding::Starved);
+        if let Some(class) = all.find(lasting) {
+            return self.starved(epoch, findings, class);
+        }
+        if let Some(class) = starved {
+            return (Step::Hold, Reason::Doubted, Some(class as u32));
+        }
+        if has(Finding::Limited).is_some() {
+            return self.increase();
+        }
+        match has(Finding::Unresponsive) {
+            Some(class) if self.estimate > self.bounds.low => {
+                self.estimate = self.bounds.low;
+                (Step::Decrease, Reason::Unresponsive, Some(class as u32))
+            }
+            Some(class) => (Step::Hold, Reason::Unresponsive, Some(class as u32)),
+            None => (Step::Hold, Reason::Satisfied, None),
+        }
+    }
+
+    /// A class is starved.
+    fn starved(&mut self, epoch: &Epoch<'_>, findings: &[Finding], class: usize) -> Verdict {
+        let was_alarmed = self.classes[class].alarm.is_some();
+        for (of, memory) in self.classes.iter_mut().enumerate() {
+            if findings[of] == Finding::Starved {
+                memory.alarm.get_or_insert(epoch.view.rate(of));
+            }
+        }
+        if self.estimate <= self.bounds.low {
+            return (Step::Hold, Reason::Tested, Some(class as u32));
+        }
+        let measured = epoch.members.measured(epoch.view);
+        if !self.raised || self.classes[class].known.is_none() {
+            // What was good is not, or is not known to be for this class.
+            self.before = self.before.or(Some(self.estimate.min(measured).max(self.bounds.low)));
+            self.low = self.bounds.low;
+            if was_alarmed {
+                self.estimate = self.bounds.low;
+                self.raised = false;
+                return (Step::Decrease, Reason::Tested, Some(class as u32));
+            }
+        }
+        // What passes a mesh with too much in it is more than what would pass it fairly.
+        self.high = self.estimate.min(measured).max(self.low);
+        self.estimate = match self.tuning.search {
+            SearchMethod::Binary => f64::midpoint(self.low, self.high),
+            SearchMethod::Exponential => (self.tuning.beta * self.estimate).max(self.bounds.low),
+        };
+        if self.estimate - self.low < CLOSED * self.low {
+            self.estimate = self.low;
+            self.raised = false;
+        }
+        (Step::Decrease, Reason::Starved, Some(class as u32))
+    }
+
+    /// No alarm is open.
+    fn calm(&mut self) {
+        (self.before, self.tested) = (None, 0);
+        self.classes.iter_mut().for_each(|memory| memory.alarm = None);
+    }
+
+    /// At the floor: who was starved gets more here than before, or is limited by the gateway.
+    fn test(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
+        let relieved = |class: &usize| {
+            let Some(alarm) = self.classes[*class].alarm else { return false };
+            let rate = epoch.view.rate(*class);
+            let limited = epoch.view.classes.get(*class).is_some_and(epoch.limited);
+            limited || (findings[*class] == Finding::Limited && rate >= RELIEF * alarm)
+        };
+        if let Some(class) = (0..findings.len()).find(relieved) {
+            self.classes[class].false_alarms = 0;
+            self.calm();
+            let (step, _, _) = self.increase();
+            return (step, Reason::Relieved, Some(class as u32));
+        }
+        self.tested += 1;
+        if self.tested < TEST {
+            return (Step::Hold, Reason::Tested, None);
+        }
+        for (class, memory) in
+            self.classes.iter_mut().enumerate().filter(|(_, memory)| memory.alarm.is_some())
+        {
+            let again = memory.false_alarms.checked_sub(1);
+            memory.deaf = again.map_or(0, |times| DEAF << times.min(DOUBTS));
+            memory.false_alarms = memory.false_alarms.saturating_add(1);
+            memory.is_content = true;
+            memory.known = Some(epoch.view.rate(class));
+        }
+        self.low = self.estimate;
+        if let Some(before) = self.before {
+            self.estimate = before;
+            self.raised = true;
+        }
+        self.high = self.bounds.high;
+        self.since = 0;
+        self.calm();
+        (Step::Increase, Reason::Content, None)
+    }
+
+    fn increase(&mut self) -> Verdict {
+        self.low = self.estimate;
+        let narrow = self.high - self.estimate < CLOSED * self.estimate;
+        if self.tuning.search == SearchMethod::Exponential {
+            self.estimate = (self.tuning.alpha * self.estimate).min(self.bounds.high);
+            self.raised = true;
+            return (Step::Increase, Reason::Satisfied, None);
+        }
+        if narrow && self.since < self.tuning.reopen_epochs {
+            self.raised = false;
+            return (Step::Hold, Reason::Converged, None);
+        }
+        if narrow {
+            self.high = self.bounds.high;
+            self.since = 0;
+        }
+        self.estimate = f64::midpoint(self.estimate, self.high).min(LEAP * self.estimate);
+        self.raised = true;
+        (Step::Increase, if narrow { Reason::Reopened } else { Reason::Satisfied }, None)
+    }
+}

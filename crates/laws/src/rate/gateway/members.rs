@@ -1,0 +1,106 @@
+//! The classes of a gateway, and which of them are active.
+
+use super::{CapacityBounds, ClassView, GatewayRole, GatewayView};
+use alloc::vec::Vec;
+use evenair_units::Rate;
+
+/// The classes.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Members {
+    weights: Vec<f64>,
+    /// `W_j`, zero where it is not known \[bit/s\].
+    links: Vec<u64>,
+    /// Epochs without a packet; none, if nothing was ever seen of it.
+    silent: Vec<Option<u32>>,
+    /// After so many epochs without a packet a class is not active.
+    patience: u32,
+}
+
+/// What an epoch changed: the first class of those that came, and of those that went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) joined: Option<u32>,
+    pub(super) left: Option<u32>,
+    /// Whether none was active before.
+    pub(super) is_first: bool,
+}
+
+impl Change {
+    pub(super) fn class(self) -> Option<u32> {
+        self.joined.or(self.left)
+    }
+}
+
+impl Members {
+    pub(super) fn new(role: &GatewayRole, patience: u32) -> Self {
+        let weights: Vec<_> = role.classes.iter().map(|class| class.weight).collect();
+        let links = role.classes.iter().map(|class| class.link_rate.map_or(0, Rate::as_bps)).collect();
+        debug_assert!(weights.iter().all(|&weight| weight > 0.0), "a weight is above zero");
+        Self { silent: alloc::vec![None; weights.len()], weights, links, patience }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    pub(super) fn weight(&self, class: usize) -> f64 {
+        self.weights[class]
+    }
+
+    pub(super) fn is_active(&self, class: usize) -> bool {
+        self.silent[class].is_some_and(|epochs| epochs < self.patience)
+    }
+
+    pub(super) fn any_active(&self) -> bool {
+        (0..self.len()).any(|class| self.is_active(class))
+    }
+
+    /// Those that have a share: the active ones, or all before anything is seen.
+    pub(super) fn sharing(&self) -> impl Iterator<Item = usize> + Clone + '_ {
+        let none = !self.any_active();
+        (0..self.len()).filter(move |&class| none || self.is_active(class))
+    }
+
+    /// Their weights together.
+    pub(super) fn weights(&self) -> f64 {
+        self.sharing().map(|class| self.weights[class]).sum()
+    }
+
+    /// `M`: what was served of them \[bit/s\].
+    pub(super) fn measured(&self, view: &GatewayView<'_>) -> f64 {
+        self.sharing().map(|class| view.rate(class)).sum()
+    }
+
+    /// The bounds for them: as configured, else from their links, the lower one times `share`; none, where neither is known.
+    pub(super) fn bounds(&self, low: Option<Rate>, high: Option<Rate>, share: f64) -> Option<CapacityBounds> {
+        let link = |class: usize| Rate::from_bps(self.links[class]);
+        // Where none of those that share has a known link, those of the others are the best guess.
+        let links = CapacityBounds::of_links(self.sharing().map(link))
+            .or_else(|| CapacityBounds::of_links((0..self.len()).map(link)));
+        let bps = |rate: Rate| rate.as_bps() as f64;
+        let high = high.map(bps).or(links.map(|links| links.high)).or(low.map(bps))?;
+        let low = low
+            .map(bps)
+            .or(links.map(|links| share * links.low))
+            .unwrap_or(share * high / super::bounds::REUSE);
+        Some(CapacityBounds { low: low.min(high), high })
+    }
+
+    /// One more epoch.
+    pub(super) fn observe(&mut self, view: &GatewayView<'_>) -> Change {
+        let mut change = Change { is_first: !self.any_active(), ..Change::default() };
+        for class in 0..self.len() {
+            let before = self.is_active(class);
+            let seen = view.classes.get(class).is_some_and(ClassView::is_seen);
+            let silent = &mut self.silent[class];
+            *silent = if seen { Some(0) } else { silent.map(|epochs| epochs.saturating_add(1)) };
+            match (before, self.is_active(class)) {
+                (false, true) => change.joined = change.joined.or(Some(class as u32)),
+                (true, false) => change.left = change.left.or(Some(class as u32)),
+                _ => (),
+            }
+        }
+        change
+    }
+}

@@ -1,0 +1,6 @@
+//! The laws of a gateway in a closed loop with a mesh, and where nothing closes it.
+
+mod bounds;
+mod loops;
+mod mesh;
+mod replay;

@@ -1,0 +1,154 @@
+//! From a specification to shapers at their start, and who passes them.
+
+use super::{Control, ShaperHost};
+use crate::core::build::bare_queue;
+use crate::packet::Way;
+use crate::queue::{AnyDiscipline, Buffer, Line, NO_CLASS, Outlet, Shaper, TokenBucket, TransmitQueue};
+use crate::spec::{GatewayControl, GatewaySpec, NetworkSpec, QueueSpec, Shaping, Shares, SourceLimit};
+use evenair_laws::Parameters;
+use evenair_laws::marking::QueueRole;
+use evenair_laws::rate::gateway::{Direction, GatewayRole};
+use evenair_units::{Bytes, Instant, Rate};
+use std::collections::BTreeMap;
+
+/// A hop before it is one: its queue, the next node, the rate.
+type Step = (u32, u32, Rate);
+
+/// The shapers of a network, and who passes them.
+pub(in crate::core) struct Within {
+    pub(in crate::core) hosts: Vec<ShaperHost>,
+    gateway: Option<u32>,
+    /// By flow: the queue at its source.
+    limits: BTreeMap<usize, u32>,
+}
+
+impl Within {
+    /// Makes the shapers' queues, behind all others.
+    pub(in crate::core) fn build(
+        spec: &NetworkSpec,
+        seed: u64,
+        full: QueueRole,
+        queues: &mut Vec<TransmitQueue>,
+        buffers: &mut Vec<Buffer>,
+    ) -> Self {
+        let mut hosts = Vec::new();
+        let ways = 2 * spec.flows.len();
+        let mut add = |node: u32, what: &str, parts: &QueueSpec, shaper: Shaper, control: Control| {
+            let name = format!("{}:{what}", spec.name(node));
+            // Lines say what they hold.
+            let lines = QueueSpec { marking: None, ..parts.clone() };
+            let queue = queues.len() as u32;
+            queues.push(TransmitQueue {
+                discipline: AnyDiscipline::Shaper(Box::new(shaper)),
+                outlet: Outlet::Within,
+                node,
+                next_hop: node,
+                buffer: buffers.len() as u32,
+                ..bare_queue(&lines, full, seed, name, spec.data_rate)
+            });
+            buffers.push(Buffer { waiting: 0, limit: u32::MAX });
+            hosts.push(ShaperHost::new(queue, control));
+            queue
+        };
+        let gateway = spec.gateway.as_ref().map(|gateway| {
+            let shaper = gateway_shaper(gateway, ways, full);
+            let control = match &gateway.control {
+                GatewayControl::Plan(plan) => Control::Plan(plan.iter().cloned().collect()),
+                GatewayControl::Law(law) => Control::Law(law.begin(&gateway.role())),
+            };
+            add(gateway.node, "gateway", &gateway.queue, shaper, control)
+        });
+        let limit = |limit: &SourceLimit| {
+            let shaper = source_shaper(limit, ways, full);
+            let shares = |&(from, rate): &(Instant, Rate)| (from, Shares::of_each(vec![rate]));
+            let plan = Control::Plan(limit.plan.iter().map(shares).collect());
+            let flow = &spec.flows[limit.flow as usize];
+            (limit.flow as usize, add(flow.path[0], &flow.name, &limit.queue, shaper, plan))
+        };
+        let limits = spec.source_limits.iter().map(limit).collect();
+        if let Some(gateway) = &spec.gateway {
+            hosts[0].keep_a_record(gateway);
+        }
+        Self { hosts, gateway, limits }
+    }
+
+    /// The way of a flow's data, with the shapers on it.
+    pub(in crate::core) fn there(&self, spec: &NetworkSpec, flow: usize, mut steps: Vec<Step>) -> Vec<Step> {
+        let path = &spec.flows[flow].path;
+        if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
+            && gateway.of_flow[flow].is_some()
+        {
+            let place = path.iter().position(|&node| node == gateway.node).expect("it passes the gateway");
+            steps.insert(place, (queue, gateway.node, spec.data_rate));
+        }
+        if let Some(&queue) = self.limits.get(&flow) {
+            steps.insert(0, (queue, path[0], spec.data_rate));
+        }
+        steps
+    }
+
+    /// The same of what goes back.
+    pub(in crate::core) fn back(&self, spec: &NetworkSpec, flow: usize, mut steps: Vec<Step>) -> Vec<Step> {
+        if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
+            && !steps.is_empty()
+            && gateway.shapes_answers_of(flow)
+        {
+            let path = &spec.flows[flow].path;
+            let place = path.iter().rev().position(|&node| node == gateway.node);
+            steps.insert(place.expect("it passes the gateway"), (queue, gateway.node, spec.data_rate));
+        }
+        steps
+    }
+}
+
+impl GatewaySpec {
+    /// What its law is told.
+    fn role(&self) -> GatewayRole {
+        GatewayRole { classes: self.classes.iter().map(|class| class.role).collect() }
+    }
+
+    /// Whether what goes back of a flow takes tokens.
+    fn shapes_answers_of(&self, flow: usize) -> bool {
+        let class = self.of_flow[flow].map(|class| &self.classes[class as usize]);
+        self.acknowledgements && class.is_some_and(|class| class.role.direction == Direction::Up)
+    }
+}
+
+/// A gateway's lines and buckets.
+fn gateway_shaper(gateway: &GatewaySpec, ways: usize, full: QueueRole) -> Shaper {
+    let mut class_of = vec![NO_CLASS; ways];
+    for (flow, &class) in gateway.of_flow.iter().enumerate() {
+        class_of[Way::forward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
+        if gateway.shapes_answers_of(flow) {
+            class_of[Way::backward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
+        }
+    }
+    let bucket = || Some(TokenBucket::new(Rate::default(), gateway.burst));
+    let least = gateway.classes.iter().map(|class| class.role.weight).fold(f64::INFINITY, f64::min);
+    let line = |weight: f64, bucket: Option<TokenBucket>| {
+        // Each can send a full packet in each turn.
+        let quantum = Bytes::new((f64::from(full.full_packet.count()) * weight / least).ceil() as u32);
+        let QueueSpec { discipline, limit_packets, .. } = &gateway.queue;
+        Line::new(discipline.begin(&full), *limit_packets, bucket, quantum)
+    };
+    let of_each = |with_bucket: bool| {
+        let lines = gateway.classes.iter();
+        lines.map(|class| line(class.role.weight, bucket().filter(|_| with_bucket))).collect()
+    };
+    let (lines, of_all) = match gateway.shaper {
+        Shaping::Aggregate => (vec![line(least, None)], bucket()),
+        Shaping::AggregateFair => (of_each(false), bucket()),
+        Shaping::PerClass => (of_each(true), None),
+    };
+    Shaper::new(class_of, gateway.classes.len(), lines, of_all)
+}
+
+/// One line, one bucket.
+fn source_shaper(limit: &SourceLimit, ways: usize, full: QueueRole) -> Shaper {
+    let mut class_of = vec![NO_CLASS; ways];
+    class_of[Way::forward(limit.flow).0 as usize] = 0;
+    let bucket = TokenBucket::new(Rate::default(), limit.burst);
+    let QueueSpec { discipline, limit_packets, .. } = &limit.queue;
+    let line = Line::new(discipline.begin(&full), *limit_packets, Some(bucket), full.full_packet);
+    Shaper::new(class_of, 1, vec![line], None)
+}

@@ -1,0 +1,98 @@
+//! What a gateway saw and did.
+
+use crate::spec::Shares;
+use evenair_laws::rate::gateway::{ClassView, Decision};
+use evenair_units::Instant;
+use serde::{Deserialize, Serialize};
+
+/// What a gateway did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatewayResult {
+    /// Its node's name.
+    pub node: String,
+    /// Its classes.
+    pub classes: Vec<ClassResult>,
+    /// Each of its looks.
+    pub series: GatewaySeries,
+}
+
+/// What one class got, in the measured time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassResult {
+    /// The subscriber's name: a node's, or a flow's.
+    pub class: String,
+    /// Which way its data go: up or down.
+    pub direction: String,
+    /// Its weight.
+    pub weight: f64,
+    /// What it was allowed, the mean over time \[bit/s\]: of its own bucket, or its part by weight of the bucket of all.
+    pub allowed_bps: f64,
+    /// What was let through \[bit/s\], network-layer sizes.
+    pub served_bps: f64,
+    /// Packets that came, refused ones too.
+    pub arrived_packets: u64,
+    /// Packets that were let through.
+    pub served_packets: u64,
+    /// Packets that were dropped.
+    pub dropped_packets: u64,
+    /// Packets that had to wait for tokens, or behind others that did.
+    pub held_packets: u64,
+}
+
+/// What a gateway saw and decided, each time that it looked: the start, then every epoch, warm-up included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatewaySeries {
+    /// When \[s\].
+    pub time_s: Vec<f64>,
+    /// What it decided then.
+    pub decisions: Vec<Decision>,
+    /// What all together are allowed from then on \[bit/s\].
+    pub total_bps: Vec<f64>,
+    /// The classes.
+    pub classes: Vec<ClassSeries>,
+}
+
+/// One class, each time that the gateway looked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClassSeries {
+    /// What it is allowed from then on \[bit/s\].
+    pub allowed_bps: Vec<f64>,
+    /// What was counted since the time before, and what waits.
+    pub counts: Vec<ClassView>,
+}
+
+impl GatewaySeries {
+    /// Nothing yet, of so many classes.
+    pub(crate) fn new(classes: usize) -> Self {
+        Self { classes: vec![ClassSeries::default(); classes], ..Self::default() }
+    }
+
+    /// The gateway has looked; no shares, if they are as they were.
+    pub(crate) fn add(
+        &mut self,
+        now: Instant,
+        decision: Decision,
+        shares: Option<&Shares>,
+        views: &[ClassView],
+    ) {
+        let last = |rates: &[f64]| rates.last().copied().unwrap_or_default();
+        self.time_s.push(now.as_secs_f64());
+        self.decisions.push(decision);
+        let total = shares.map_or_else(|| last(&self.total_bps), |shares| shares.total.as_bps() as f64);
+        self.total_bps.push(total);
+        for (index, (class, &view)) in self.classes.iter_mut().zip(views).enumerate() {
+            let allowed = shares.map(|shares| shares.each[index].as_bps() as f64);
+            class.allowed_bps.push(allowed.unwrap_or_else(|| last(&class.allowed_bps)));
+            class.counts.push(view);
+        }
+    }
+
+    /// What a class was allowed on average from one instant to another \[bit/s\].
+    pub(crate) fn mean_allowed(&self, class: usize, from_s: f64, until_s: f64) -> f64 {
+        let ends = self.time_s.iter().skip(1).copied().chain([f64::INFINITY]);
+        let spans = self.time_s.iter().zip(ends).map(|(&begin, end)| end.min(until_s) - begin.max(from_s));
+        let allowed = &self.classes[class].allowed_bps;
+        let sum: f64 = spans.zip(allowed).filter(|(span, _)| *span > 0.0).map(|(span, bps)| span * bps).sum();
+        sum / (until_s - from_s)
+    }
+}

@@ -1,0 +1,107 @@
+//! What is kept of a gateway.
+
+use evenair_laws::rate::gateway::{Decision, Step};
+use evenair_netsim::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
+use serde::{Deserialize, Serialize};
+
+/// What a gateway did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GatewayRecord {
+    /// Its node's name.
+    pub node: String,
+    /// Its classes, in the measured time.
+    pub classes: Vec<ClassResult>,
+    /// How often it allowed more, less, and as much as before, in the measured time.
+    pub steps: Steps,
+    /// Each of its looks.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub series: Option<GatewayColumns>,
+}
+
+/// Decisions, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steps {
+    /// More.
+    pub increase: u32,
+    /// Less.
+    pub decrease: u32,
+    /// As much as before.
+    pub hold: u32,
+}
+
+/// What a gateway saw and decided, in columns: a value for each time that it looked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GatewayColumns {
+    /// When [s].
+    pub time_s: Vec<f64>,
+    /// What it decided, and why.
+    pub decision: Vec<String>,
+    /// What all together are allowed from then on [bit/s].
+    pub total_bps: Vec<f64>,
+    /// The classes.
+    pub classes: Vec<ClassColumns>,
+}
+
+/// The columns of one class: what it is allowed from then on, and what was counted since the time before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "ClassResult says what they are")]
+pub struct ClassColumns {
+    pub class: String,
+    pub allowed_bps: Vec<f64>,
+    pub arrived_packets: Vec<u64>,
+    pub served_packets: Vec<u64>,
+    pub served_bytes: Vec<u64>,
+    pub dropped_packets: Vec<u64>,
+    pub held_packets: Vec<u64>,
+    pub backlog_packets: Vec<u64>,
+}
+
+impl GatewayRecord {
+    /// Keeps what was asked for.
+    pub(super) fn new(result: GatewayResult, series: bool, warm_s: f64) -> Self {
+        let GatewayResult { node, classes, series: all } = result;
+        let measured = all.time_s.iter().zip(&all.decisions).filter(|(at, _)| **at > warm_s);
+        let count =
+            |step: Step| measured.clone().filter(|(_, decision)| decision.step == step).count() as u32;
+        let steps = Steps {
+            increase: count(Step::Increase),
+            decrease: count(Step::Decrease),
+            hold: count(Step::Hold),
+        };
+        let names: Vec<String> = classes.iter().map(name).collect();
+        Self { node, classes, steps, series: series.then(|| columns(all, &names)) }
+    }
+}
+
+/// A class in words: whose, and which way.
+pub fn name(class: &ClassResult) -> String {
+    format!("{} {}", class.class, class.direction)
+}
+
+fn columns(series: GatewaySeries, names: &[String]) -> GatewayColumns {
+    let say = |decision: &Decision| {
+        let class = decision.class.and_then(|class| names.get(class as usize));
+        let what = Decision { class: None, ..*decision };
+        class.map_or_else(|| what.to_string(), |class| format!("{what} ({class})"))
+    };
+    let class = |(class, name): (ClassSeries, &String)| {
+        let all =
+            |of: fn(&evenair_laws::rate::gateway::ClassView) -> u64| class.counts.iter().map(of).collect();
+        ClassColumns {
+            class: name.clone(),
+            arrived_packets: all(|view| view.arrived.packets),
+            served_packets: all(|view| view.served.packets),
+            served_bytes: all(|view| view.served.bytes),
+            dropped_packets: all(|view| view.dropped.packets),
+            held_packets: all(|view| view.held),
+            backlog_packets: all(|view| view.backlog.packets),
+            allowed_bps: class.allowed_bps,
+        }
+    };
+    GatewayColumns {
+        decision: series.decisions.iter().map(say).collect(),
+        time_s: series.time_s,
+        total_bps: series.total_bps,
+        classes: series.classes.into_iter().zip(names).map(class).collect(),
+    }
+}
