@@ -57,8 +57,8 @@ pub(crate) fn described(scenario: &Resolved) -> String {
         let past: Vec<&str> = network
             .flows
             .iter()
-            .zip(&gateway.of_flow)
-            .filter(|(_, class)| class.is_none())
+            .zip(gateway.of_flow.iter().zip(&gateway.of_replies))
+            .filter(|(_, (data, replies))| data.is_none() && replies.is_none())
             .map(|(flow, _)| flow.name.as_str())
             .collect();
         if !past.is_empty() {

@@ -3,6 +3,7 @@
 mod laws;
 mod limits;
 mod shares;
+mod traffic;
 
 use super::*;
 use evenair_laws::backoff::BackoffParams;

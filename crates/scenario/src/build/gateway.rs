@@ -13,6 +13,13 @@ use evenair_netsim::{
 use evenair_units::{Instant, Rate};
 use evenair_wifi::BROADCAST;
 
+/// What a gateway tells apart, the class of each flow's data, and of each web flow's replies.
+struct Classes {
+    classes: Vec<GatewayClass>,
+    of_flow: Vec<Option<u32>>,
+    of_replies: Vec<Option<u32>>,
+}
+
 impl Resolved {
     /// Adds what holds packets back: it depends on all the rest.
     pub(super) fn add_shapers(&mut self) -> Result<(), Mistake> {
@@ -29,7 +36,7 @@ impl Resolved {
         let names = &self.network.nodes;
         let node = names.iter().position(|name| *name == gateway.node);
         let node = node.ok_or_else(|| Mistake::at("gateway.node", no_node(&gateway.node, names)))? as u32;
-        let (classes, of_flow) = self.classes(gateway, node);
+        let Classes { classes, of_flow, of_replies } = self.classes(gateway, node);
         if classes.is_empty() {
             let which = match gateway.directions {
                 Directions::Both => "no flow",
@@ -58,12 +65,15 @@ impl Resolved {
                 let each = classes.iter().map(share).collect();
                 GatewayControl::Plan(vec![(Instant::ZERO, Shares { total: rate.0, each })])
             }
-            (None, _) => GatewayControl::Plan(self.fair_plan("gateway.rate", &classes, &of_flow)?),
+            (None, _) => {
+                GatewayControl::Plan(self.fair_plan("gateway.rate", &classes, &of_flow, &of_replies)?)
+            }
         };
         Ok(GatewaySpec {
             node,
             classes,
             of_flow,
+            of_replies,
             acknowledgements: gateway.acknowledgements,
             shaper: match gateway.shaper {
                 ShaperName::Aggregate => Shaping::Aggregate,
@@ -76,41 +86,45 @@ impl Resolved {
         })
     }
 
-    /// The classes in the order in which flows ask for them, and each flow's.
-    fn classes(&self, gateway: &ResolvedGateway, node: u32) -> (Vec<GatewayClass>, Vec<Option<u32>>) {
+    /// The classes in the order in which flows ask for them, each flow's, and those of the web's replies.
+    fn classes(&self, gateway: &ResolvedGateway, node: u32) -> Classes {
         let mut classes: Vec<GatewayClass> = Vec::new();
-        let mut of_flow = Vec::new();
-        for (flow, given) in self.network.flows.iter().zip(&self.settings.flows) {
-            let passes = subscriber(&self.network, flow, node).filter(|(_, direction)| {
-                gateway.directions == Directions::Both
-                    || (gateway.directions == Directions::Up) == (*direction == Direction::Up)
+        let mut place = |flow: &FlowSpec, weight: f64, path: &[u32]| {
+            let (subscriber, direction) = subscriber(&self.network, path, node)?;
+            let is_up = direction == Direction::Up;
+            if gateway.directions != Directions::Both && (gateway.directions == Directions::Up) != is_up {
+                return None;
+            }
+            let name = match gateway.per {
+                Per::Subscriber => self.network.name(subscriber).to_owned(),
+                Per::Flow => flow.name.clone(),
+            };
+            let known = classes.iter().position(|c| c.name == name && c.role.direction == direction);
+            let place = known.unwrap_or_else(|| {
+                let link_rate = self.own_link(path, node, direction);
+                classes.push(GatewayClass { name, role: ClassRole { weight, direction, link_rate } });
+                classes.len() - 1
             });
-            of_flow.push(passes.map(|(subscriber, direction)| {
-                let weight = given.weight.unwrap_or(1.0);
-                let name = match gateway.per {
-                    Per::Subscriber => self.network.name(subscriber).to_owned(),
-                    Per::Flow => flow.name.clone(),
-                };
-                let known = classes.iter().position(|c| c.name == name && c.role.direction == direction);
-                let place = known.unwrap_or_else(|| {
-                    let link_rate = self.own_link(flow, node, direction);
-                    classes.push(GatewayClass { name, role: ClassRole { weight, direction, link_rate } });
-                    classes.len() - 1
-                });
-                // A subscriber does not count for more because it has more flows.
-                let role = &mut classes[place].role;
-                role.weight = role.weight.max(weight);
-                place as u32
-            }));
+            // A subscriber does not count for more because it has more flows.
+            let role = &mut classes[place].role;
+            role.weight = role.weight.max(weight);
+            Some(place as u32)
+        };
+        let (mut of_flow, mut of_replies) = (Vec::new(), Vec::new());
+        for (flow, given) in self.network.flows.iter().zip(&self.settings.flows) {
+            let weight = given.weight.unwrap_or(1.0);
+            of_flow.push(place(flow, weight, &flow.path));
+            let web = flow.traffic.web();
+            of_replies.push(web.and_then(|_| place(flow, weight, &flow.data_path())));
         }
-        (classes, of_flow)
+        Classes { classes, of_flow, of_replies }
     }
 
     /// What the gateway's own link carries of a flow \[bit/s\]: one full packet after the other, with a mean back-off between, net of
     /// the MAC's overhead; nothing collides ([Jam10] section 7.5.2).
-    fn own_link(&self, flow: &FlowSpec, gateway: u32, direction: Direction) -> Option<Rate> {
+    fn own_link(&self, path: &[u32], gateway: u32, direction: Direction) -> Option<Rate> {
         let network = &self.network;
-        let hop = flow.path.windows(2).find(|hop| hop[usize::from(direction == Direction::Up)] == gateway)?;
+        let hop = path.windows(2).find(|hop| hop[usize::from(direction == Direction::Up)] == gateway)?;
         if network.wires.iter().any(|wire| [wire.from, wire.to] == *hop) {
             return None;
         }
@@ -133,7 +147,7 @@ impl Resolved {
                 };
                 let classes: Vec<_> =
                     self.network.flows.iter().zip(&self.settings.flows).map(class).collect();
-                self.fair_plan("source_limit.rate", &classes, &all)?
+                self.fair_plan("source_limit.rate", &classes, &all, &vec![None; flows])?
             }
         };
         let spec = |flow: u32| SourceLimit {
@@ -152,7 +166,11 @@ impl Resolved {
         key: &str,
         classes: &[GatewayClass],
         of_flow: &[Option<u32>],
+        of_replies: &[Option<u32>],
     ) -> Result<Vec<(Instant, Shares)>, Mistake> {
+        // Of the web the replies are what loads the network.
+        let of_data: Vec<_> =
+            of_flow.iter().zip(of_replies).map(|(&flow, &replies)| replies.or(flow)).collect();
         let theory = self.theory_with_backoff().map_err(|failure| Mistake::at(key, failure.to_string()))?;
         let flows = &self.network.flows;
         let ends = flows.iter().flat_map(|flow| &flow.active).flat_map(|&(from, until)| [from, until]);
@@ -167,11 +185,17 @@ impl Resolved {
             let active: Vec<usize> = (0..flows.len()).filter(|&f| is_active(&flows[f])).collect();
             let mut sums = vec![0.0; classes.len()];
             for (flow, rate) in self
-                .fair_rates(&theory, classes, of_flow, &active)
+                .fair_rates(&theory, classes, &of_data, &active)
                 .map_err(|failure| Mistake::at(key, failure.to_string()))?
             {
-                if let Some(class) = of_flow[flow] {
+                if let Some(class) = of_data[flow] {
                     sums[class as usize] += rate;
+                }
+                // Requests have as much of it as they are beside the replies.
+                if let (Some(class), Some(web)) = (of_flow[flow], flows[flow].traffic.web())
+                    && of_replies[flow].is_some()
+                {
+                    sums[class as usize] += rate * web.request_share();
                 }
             }
             for (rate, &sum) in each.iter_mut().zip(&sums) {
@@ -218,8 +242,7 @@ fn portion(rate: Rate, share: f64) -> Rate {
 
 /// Whose data a flow's are, and which way they go, where they pass the gateway: into the mesh where they begin at the gateway
 /// or come to it over a wire; up where they end there or go on.
-fn subscriber(network: &NetworkSpec, flow: &FlowSpec, gateway: u32) -> Option<(u32, Direction)> {
-    let path = &flow.path;
+fn subscriber(network: &NetworkSpec, path: &[u32], gateway: u32) -> Option<(u32, Direction)> {
     let place = path.iter().position(|&node| node == gateway)?;
     let (&first, &last) = (path.first()?, path.last()?);
     let wired = |from: u32, to: u32| network.wires.iter().any(|w| (w.from, w.to) == (from, to));
