@@ -10,7 +10,9 @@ use evenair_laws::connections::{
     ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
     RttProportionalParams, Unsampled, UtilityParams,
 };
-use evenair_laws::marking::{CodelParams, DropTail, FredParams, MarkingParams, Proportional, RedParams};
+use evenair_laws::marking::{
+    CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
+};
 use evenair_laws::rate::gateway::{
     ArcParams, FirstEstimate, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory,
     SearchMethod,
@@ -274,6 +276,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
         let (gamma, theta, alpha, beta) = shares;
         let (capacity_low, capacity_high) = (bounds.0.map(Rate::from_bps), bounds.1.map(Rate::from_bps));
         let (epoch, patience, settle, reopen) = times;
+        let floor = gamma;
         let [thesis, exponential, step, overwritten, low, arc] = switches;
         let first = if low { FirstEstimate::Low } else { FirstEstimate::Middle };
         let form = if thesis { Form::Thesis } else { Form::Corrected };
@@ -292,6 +295,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
                 epoch,
                 capacity_low,
                 capacity_high,
+                floor,
                 patience,
                 settle,
                 reopen,
@@ -311,6 +315,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
                 epoch,
                 capacity_low,
                 capacity_high,
+                floor,
                 patience,
                 settle,
                 reopen,
@@ -329,6 +334,23 @@ fn marking() -> impl Strategy<Value = MarkingParams> {
         (time(), time()).prop_map(|(target, more)| CodelParams { target, interval: target + more }.into()),
         red(),
         fred(),
+        (
+            time(),
+            (1_000_000u64..1_000_000_000).prop_map(Duration::from_nanos),
+            0.0..10.0,
+            0.0..10.0,
+            time(),
+            any::<bool>()
+        )
+            .prop_map(|(target, update, alpha, beta, burst, spread)| PieParams {
+                target,
+                update,
+                alpha,
+                beta,
+                burst,
+                spread
+            }
+            .into()),
     ]
 }
 

@@ -309,7 +309,9 @@ impl<T: Copy> Core<T> {
         {
             return self.pass_by(id);
         }
-        let arrival = Queued { packet: id, flow: packet.way.0, size: packet.size, enqueued: self.now };
+        let next_hop = self.hops.get(packet.hop).to;
+        let (flow, size) = (packet.way.0, packet.size);
+        let arrival = Queued { packet: id, flow, size, next_hop, enqueued: self.now };
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {

@@ -1,22 +1,28 @@
 //! A transmit queue is parts: a discipline that keeps what waits, a marking that refuses some of it, a buffer that it may share
 //! with its node's other queues, and an outlet, the air or a wire. What is in service is out of the discipline.
 
+mod airtime;
 mod bucket;
 mod counts;
 mod discipline;
 mod fair;
 mod fifo;
+mod role;
 mod shaper;
 #[cfg(test)]
 pub(crate) mod tests;
+mod weighted;
 
+pub use airtime::{AirtimeFair, AirtimeParams};
 pub use bucket::TokenBucket;
 pub(crate) use counts::{Delays, Dropped};
 pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline, Queued};
-pub use fair::{Fair, FairParams};
+pub use fair::{Fair, FairParams, Hosts};
 pub use fifo::Fifo;
+pub use role::{Airtimes, DisciplineRole, FlowFacts, Flows};
 pub use shaper::Shaper;
 pub(crate) use shaper::{ClassCounts, Line, NO_CLASS};
+pub use weighted::{Weighted, WeightedParams};
 
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};

@@ -3,12 +3,14 @@
 pub mod codel;
 pub mod droptail;
 pub mod fred;
+pub mod pie;
 pub mod proportional;
 pub mod red;
 
 pub use codel::{Codel, CodelParams};
 pub use droptail::DropTail;
 pub use fred::{Fred, FredParams};
+pub use pie::{Pie, PieParams};
 pub use proportional::Proportional;
 pub use red::{Red, RedParams};
 
@@ -99,5 +101,7 @@ family! {
         Red(RedParams => Red),
         /// That, for flows that hold more than their share of the queue alone (Lin and Morris).
         Fred(FredParams => Fred),
+        /// Arrivals are refused so that the delay stays near a target (RFC 8033).
+        Pie(PieParams => Pie),
     }
 }

@@ -57,7 +57,7 @@ fn it_settles_in_a_dozen_epochs() {
     for epoch in 12..30 {
         mesh.epoch();
         let worst = mesh.rates().into_iter().fold(f64::INFINITY, f64::min) / fair;
-        assert!(worst > 0.8, "{worst:.2} of fair in epoch {epoch}");
+        assert!(worst > PfrcParams::corrected().gamma, "{worst:.2} of fair in epoch {epoch}");
         assert_eq!(mesh.allocation.decision.step, Step::Hold, "epoch {epoch}");
     }
 }
@@ -92,7 +92,8 @@ fn a_flow_that_wants_little_drags_nobody_down() {
         let rates = corrected.mean(20);
         let others = &rates[..3];
         assert!(others.iter().all(|&rate| rate > 0.85 * fair), "{rates:?} of {fair} at {kbps} kb/s");
-        assert!(rates[3] > 0.85 * wants, "{rates:?}: it has what it wants");
+        // Its share of what it was seen to want, but for two packets an epoch.
+        assert!(rates[3] > 0.9 * wants - 2_400.0, "{rates:?}: it has what it wants");
     }
 }
 
@@ -171,7 +172,7 @@ fn who_feels_nothing_does_not_raise_the_rates() {
     mesh.run(10);
     assert_eq!(mesh.allocation.decision.reason, Reason::Unresponsive);
     let total: u64 = mesh.allocation.each.iter().map(|rate| rate.as_bps()).sum();
-    assert!((total as f64 - LINK / 3.0).abs() < 10.0, "{total}");
+    assert!((total as f64 - LINK / 6.0).abs() < 10.0, "{total}");
     // As printed it climbs to the upper bound.
     let mut thesis = Mesh::new(&PfrcParams::jam10().into(), &blind);
     thesis.run(10);
@@ -209,9 +210,9 @@ fn churn_is_no_starvation() {
 /// A mesh whose capacity is far below every bound: nobody gets what the floor promises, and nobody is blamed for ever.
 #[test]
 fn below_the_floor_the_floor_holds() {
-    let mut mesh = Mesh::new(&pfrc(), &elastic(&[6.0, 6.0, 8.0]));
+    let mut mesh = Mesh::new(&pfrc(), &elastic(&[9.0, 9.0, 12.0]));
     mesh.run(40);
-    let floor = LINK / 3.0 / 3.0;
+    let floor = LINK / 6.0 / 3.0;
     for _ in 0..20 {
         mesh.epoch();
         let least = mesh.allocation.each.iter().map(|rate| rate.as_bps()).min();

@@ -11,7 +11,8 @@ impl<T: Copy> Core<T> {
         match up {
             Up::Received { at, packet, .. } => self.on_received(at, packet),
             Up::Done { by, packet, outcome } => self.on_done(by, packet, outcome),
-            Up::Attempt { .. } => (), // of no contender so far: rate adaptation will ask
+            Up::Attempt { by, data, .. } if data => self.queues[by as usize].discipline.attempted(),
+            Up::Attempt { .. } => (),
         }
     }
 

@@ -2,8 +2,10 @@
 
 use super::shaping::Within;
 use super::{Core, Forwarding, Passage};
-use crate::queue::{BackoffHost, Buffer, Dropped, Outlet, Service, TransmitQueue, WireEnd};
-use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
+use crate::queue::{
+    Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
+};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, WebSpec, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole, Volume};
@@ -42,6 +44,9 @@ fn scope(spec: &NetworkSpec, category: Category, next_hop: u32) -> Scope {
 pub(crate) struct FlowHops {
     pub(crate) forward: u32,
     pub(crate) backward: u32,
+    /// Of web traffic: the first hop of the replies' data, and of what acknowledges them.
+    pub(crate) replies: u32,
+    pub(crate) reply_acks: u32,
 }
 
 impl<T: Copy> Core<T> {
@@ -62,13 +67,26 @@ impl<T: Copy> Core<T> {
                 transmit_queue(spec, seed, key, carries, full, rate)
             })
             .collect();
-        let air = air(spec, seed, &queues);
+        let mut air = air(spec, seed, &queues);
+        let flows_known = Flows::of(&spec.flows);
+        for (by, queue) in (0..).zip(&mut queues) {
+            place_discipline(
+                queue,
+                spec.queue_of(queue.node),
+                full,
+                &flows_known,
+                Airtimes::of_node(spec, queue.node),
+            );
+            air.report_attempts(by, queue.discipline.wants_attempts());
+        }
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
         let nodes = 0..spec.nodes.len() as u32;
         let mut buffers: Vec<Buffer> = nodes.map(|node| room(spec.queue_of(node).limit_packets)).collect();
         for wire in wires.values() {
-            queues.push(wire_queue(spec, seed, wire, full, buffers.len() as u32));
+            let mut queue = wire_queue(spec, seed, wire, full, buffers.len() as u32);
+            place_discipline(&mut queue, &wire.queue, full, &flows_known, Airtimes::of_wire(wire.rate));
+            queues.push(queue);
             buffers.push(room(wire.queue.limit_packets));
         }
         let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
@@ -79,12 +97,17 @@ impl<T: Copy> Core<T> {
         let mut hops = Forwarding::default();
         let flow_hops = |(index, flow): (usize, &FlowSpec)| {
             let replies = !flow.path.contains(&BROADCAST);
-            let there = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1]));
+            let there: Vec<_> = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1])).collect();
             let back = flow.path.windows(2).rev().filter(|_| replies);
-            let back = back.map(|w| hop(flow.category, w[1], w[0]));
-            let forward = hops.add_chain(within.there(spec, index, there.collect()));
-            let backward = hops.add_chain(within.back(spec, index, back.collect()));
-            FlowHops { forward, backward }
+            let back: Vec<_> = back.map(|w| hop(flow.category, w[1], w[0])).collect();
+            let (mut replies, mut reply_acks) = (super::END, super::END);
+            if flow.traffic.web().is_some() {
+                replies = hops.add_chain(back.iter().copied());
+                reply_acks = hops.add_chain(there.iter().copied());
+            }
+            let forward = hops.add_chain(within.there(spec, index, there));
+            let backward = hops.add_chain(within.back(spec, index, back));
+            FlowHops { forward, backward, replies, reply_acks }
         };
         let flows = spec.flows.iter().enumerate().map(flow_hops).collect();
         for path in &spec.routes {
@@ -134,13 +157,15 @@ struct Carries {
 /// The queues of the air that the flows need.
 fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
-    let is_tcp = |flow: &FlowSpec| matches!(flow.traffic, Traffic::Tcp(_));
-    let flows = spec.flows.iter().map(|flow| (&flow.path, flow.category, is_tcp(flow)));
+    let flows = spec.flows.iter().map(|flow| {
+        let traffic = &flow.traffic;
+        (&flow.path, flow.category, traffic.tcp().is_some(), traffic.web().is_some())
+    });
     // What comes from outside may be TCP.
-    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true));
-    for (path, category, tcp) in flows.chain(routes) {
+    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true, false));
+    for (path, category, tcp, both) in flows.chain(routes) {
         for hop in path.windows(2) {
-            for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], false)] {
+            for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], both)] {
                 if wires.contains_key(&(from, to)) || from == BROADCAST {
                     continue;
                 }
@@ -192,7 +217,7 @@ fn transmit_queue(
 fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacket {
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
     let answer = |flow: &FlowSpec| match &flow.traffic {
-        Traffic::Tcp(tcp) => Some(tcp.headers),
+        Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => Some(tcp.headers),
         Traffic::Tfrc(tfrc) => Some(tfrc.report),
         Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
     };
@@ -247,6 +272,19 @@ pub(super) fn bare_queue(
         next_hop: 0,
         rate,
     }
+}
+
+/// Tells a queue's discipline where it is.
+fn place_discipline(
+    queue: &mut TransmitQueue,
+    parts: &QueueSpec,
+    full: QueueRole,
+    flows: &Flows,
+    airtimes: Airtimes,
+) {
+    let role = QueueRole { rate: queue.rate, ..full };
+    let role = DisciplineRole { queue: role, flows: flows.clone(), airtimes };
+    queue.discipline = parts.discipline.begin_at(&role);
 }
 
 /// The largest packet of the network's own, at its rate; an Ethernet's, where there is none.

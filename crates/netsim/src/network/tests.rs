@@ -113,6 +113,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
                 start_jitter: Duration::ZERO,
                 traffic: Traffic::Tcp(tcp(None)),
                 category: Category::BestEffort,
+                weight: 1.0,
             })
             .collect(),
     }
@@ -329,6 +330,7 @@ fn chain(traffic: Traffic) -> NetworkSpec {
         active: vec![(Instant::ZERO, Instant::NEVER)],
         start_jitter: Duration::ZERO,
         category: Category::BestEffort,
+        weight: 1.0,
         traffic,
     }];
     spec.routes = vec![vec![0, 1, 2, 3]];
@@ -363,6 +365,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         active: vec![(Instant::ZERO, Instant::NEVER)],
         start_jitter: Duration::ZERO,
         category: Category::BestEffort,
+        weight: 1.0,
         traffic,
     }];
     spec
@@ -600,7 +603,7 @@ proptest! {
         wire in any::<bool>(),
         loss in prop::option::of(0.0f64..0.6),
         seed in 0u64..1000,
-        (discipline, marking, limit_packets) in (0usize..5, 0usize..6, 1u32..60),
+        (discipline, marking, limit_packets) in (0usize..8, 0usize..7, 1u32..60),
     ) {
         let ends: Vec<[f64; 4]> = places.iter().map(|&(x, y, dx, dy)| [x, y, x + dx, y + dy]).collect();
         let mut spec = if mac == 2 { adaptive() } else { four_links(mac == 1) };
@@ -617,6 +620,7 @@ proptest! {
                 active: vec![(Instant::ZERO, Instant::NEVER)],
                 start_jitter: Duration::ZERO,
         category: Category::BestEffort,
+        weight: 1.0,
                 traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
             })
             .collect();

@@ -1,6 +1,8 @@
 //! In which order the packets of a queue leave.
 
-use super::{Fair, FairParams, Fifo, Shaper};
+use super::{
+    AirtimeFair, AirtimeParams, DisciplineRole, Fair, FairParams, Fifo, Shaper, Weighted, WeightedParams,
+};
 use evenair_laws::OwnLaw;
 use evenair_laws::marking::QueueRole;
 use evenair_units::{Instant, Probability};
@@ -16,6 +18,8 @@ pub struct Queued {
     pub flow: u32,
     /// Network-layer size \[bytes\].
     pub size: u32,
+    /// The node that it goes to from here.
+    pub next_hop: u32,
     /// When it came into the queue.
     pub enqueued: Instant,
 }
@@ -71,16 +75,27 @@ pub enum DisciplineParams {
     Fifo,
     /// One turn for each flow.
     Fair(FairParams),
+    /// Shares by the flows' weights.
+    Weighted(WeightedParams),
+    /// Next hops share the time of the air.
+    Airtime(AirtimeParams),
     /// A user's own, empty.
     Own(OwnDiscipline),
 }
 
 impl DisciplineParams {
-    /// An empty queue of this discipline.
+    /// An empty queue of this discipline, of which nothing else is known.
     pub fn begin(&self, role: &QueueRole) -> AnyDiscipline {
+        self.begin_at(&(*role).into())
+    }
+
+    /// An empty queue of this discipline, in its place.
+    pub fn begin_at(&self, role: &DisciplineRole) -> AnyDiscipline {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
             Self::Fair(params) => AnyDiscipline::Fair(Box::new(Fair::new(params.clone(), role))),
+            Self::Weighted(params) => AnyDiscipline::Weighted(Box::new(Weighted::new(*params, role))),
+            Self::Airtime(params) => AnyDiscipline::Airtime(Box::new(AirtimeFair::new(params.clone(), role))),
             Self::Own(own) => AnyDiscipline::Own(own.clone()),
         }
     }
@@ -98,10 +113,28 @@ pub enum AnyDiscipline {
     Fifo(Fifo),
     /// One turn for each flow.
     Fair(Box<Fair>),
+    /// Shares by the flows' weights.
+    Weighted(Box<Weighted>),
+    /// Next hops share the time of the air.
+    Airtime(Box<AirtimeFair>),
     /// Lines that are let through by tokens: of a gateway or a limited source, which make it.
     Shaper(Box<Shaper>),
     /// A user's own.
     Own(OwnDiscipline),
+}
+
+impl AnyDiscipline {
+    /// Whether it wants to be told of each attempt to send what is in service.
+    pub(crate) fn wants_attempts(&self) -> bool {
+        if let Self::Airtime(airtime) = self { airtime.wants_attempts() } else { false }
+    }
+
+    /// An attempt to send what is in service has ended.
+    pub(crate) fn attempted(&mut self) {
+        if let Self::Airtime(airtime) = self {
+            airtime.attempted();
+        }
+    }
 }
 
 /// A match, not a call through a table, for those that we know: they are asked twice or more per packet.
@@ -111,6 +144,8 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(_) => Probability::ZERO,
             Self::Fair(fair) => fair.refusal(now, arrival),
+            Self::Weighted(weighted) => weighted.refusal(now, arrival),
+            Self::Airtime(airtime) => airtime.refusal(now, arrival),
             Self::Shaper(shaper) => shaper.refusal(now, arrival),
             Self::Own(own) => own.0.refusal(now, arrival),
         }
@@ -118,7 +153,7 @@ impl Discipline for AnyDiscipline {
 
     fn is_full(&self, arrival: &Queued) -> bool {
         match self {
-            Self::Fifo(_) | Self::Fair(_) => false,
+            Self::Fifo(_) | Self::Fair(_) | Self::Weighted(_) | Self::Airtime(_) => false,
             Self::Shaper(shaper) => shaper.is_full(arrival),
             Self::Own(own) => own.0.is_full(arrival),
         }
@@ -128,6 +163,8 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(_) => (),
             Self::Fair(fair) => fair.refused(arrival),
+            Self::Weighted(weighted) => weighted.refused(arrival),
+            Self::Airtime(airtime) => airtime.refused(arrival),
             Self::Shaper(shaper) => shaper.refused(arrival),
             Self::Own(own) => own.0.refused(arrival),
         }
@@ -138,6 +175,8 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.enqueue(now, arrival),
             Self::Fair(fair) => fair.enqueue(now, arrival),
+            Self::Weighted(weighted) => weighted.enqueue(now, arrival),
+            Self::Airtime(airtime) => airtime.enqueue(now, arrival),
             Self::Shaper(shaper) => shaper.enqueue(now, arrival),
             Self::Own(own) => own.0.enqueue(now, arrival),
         }
@@ -148,6 +187,8 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.dequeue(now, dropped),
             Self::Fair(fair) => fair.dequeue(now, dropped),
+            Self::Weighted(weighted) => weighted.dequeue(now, dropped),
+            Self::Airtime(airtime) => airtime.dequeue(now, dropped),
             Self::Shaper(shaper) => shaper.dequeue(now, dropped),
             Self::Own(own) => own.0.dequeue(now, dropped),
         }
@@ -157,6 +198,8 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.next_ready(now),
             Self::Fair(fair) => fair.next_ready(now),
+            Self::Weighted(weighted) => weighted.next_ready(now),
+            Self::Airtime(airtime) => airtime.next_ready(now),
             Self::Shaper(shaper) => shaper.next_ready(now),
             Self::Own(own) => own.0.next_ready(now),
         }
@@ -166,6 +209,8 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.evict(arrival),
             Self::Fair(fair) => fair.evict(arrival),
+            Self::Weighted(weighted) => weighted.evict(arrival),
+            Self::Airtime(airtime) => airtime.evict(arrival),
             Self::Shaper(shaper) => shaper.evict(arrival),
             Self::Own(own) => own.0.evict(arrival),
         }
@@ -176,6 +221,8 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.packets(),
             Self::Fair(fair) => fair.packets(),
+            Self::Weighted(weighted) => weighted.packets(),
+            Self::Airtime(airtime) => airtime.packets(),
             Self::Shaper(shaper) => shaper.packets(),
             Self::Own(own) => own.0.packets(),
         }
@@ -186,6 +233,8 @@ impl Discipline for AnyDiscipline {
         match self {
             Self::Fifo(fifo) => fifo.bytes(),
             Self::Fair(fair) => fair.bytes(),
+            Self::Weighted(weighted) => weighted.bytes(),
+            Self::Airtime(airtime) => airtime.bytes(),
             Self::Shaper(shaper) => shaper.bytes(),
             Self::Own(own) => own.0.bytes(),
         }

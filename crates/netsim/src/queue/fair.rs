@@ -1,19 +1,26 @@
 //! Fair queueing: deficit round robin, one turn for each flow; with flows that are sparse first and `CoDel` for each flow it is
-//! `fq_codel`.
+//! `fq_codel`, and with turns that are shorter the more flows a host has it is like CAKE.
 //!
 //! # Law
 //! Each flow has a line and a deficit. At its turn it sends while its deficit is above zero, each packet costing its bytes;
 //! then it gets a quantum and goes to the end of the round. A flow that begins to send is served before the round until it has
 //! used one quantum, if [`FairParams::sparse_first`]: one that never has more waiting than that is never kept by those that have.
+//! With [`FairParams::hosts`] a flow's quantum is divided by the number of flows in the round that its host has, so that hosts
+//! share alike, and the flows of a host share what it has.
 //!
 //! # Source
-//! M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", 1995; RFC 8290 sections 4.1 and 4.2.
+//! M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", 1995; RFC 8290 sections 4.1 and 4.2; for
+//! hosts T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home Gateways",
+//! 2018, section III-B.
 //!
 //! # Deviations
+//! Of CAKE it has the isolation of flows and hosts, sparse flows first, and `CoDel` for each flow; not the BLUE part of its AQM, no
+//! tins by DSCP, no filter of acknowledgements, no set-associative hash and no compensation of overhead. Its shaper is another
+//! part, in front of any discipline. Where it rounds a host's share at random, shares are rounded up.
 //! Flows are told apart by number, not by a hash of their headers: two never share a line. Where the buffer is full one packet
 //! is dropped from the head of the longest line; Linux drops up to 64 at once, to save time that does not count here.
 
-use super::{Discipline, Queued};
+use super::{Discipline, DisciplineRole, FlowFacts, Flows, Queued};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Volume;
 use evenair_laws::marking::{
@@ -31,12 +38,25 @@ pub struct FairParams {
     pub sparse_first: bool,
     /// A marking law for each flow's line.
     pub marking: Option<MarkingParams>,
+    /// Hosts have turns, which their flows share.
+    pub hosts: Option<Hosts>,
+}
+
+/// Which end of a flow is the host that has a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// Where its packets come from.
+    Source,
+    /// Where they go.
+    Destination,
+    /// The one that has more flows (CAKE's triple isolation).
+    Both,
 }
 
 impl FairParams {
     /// Deficit round robin with a quantum of one full packet: every flow can send in every turn.
     pub const fn round_robin() -> Self {
-        Self { quantum: Bytes::new(1514), sparse_first: false, marking: None }
+        Self { quantum: Bytes::new(1514), sparse_first: false, marking: None, hosts: None }
     }
 
     /// `fq_codel` with the defaults of RFC 8290 section 5.2.
@@ -45,7 +65,13 @@ impl FairParams {
             quantum: Bytes::new(1514),
             sparse_first: true,
             marking: Some(MarkingParams::Codel(CodelParams::rfc8289())),
+            hosts: None,
         }
+    }
+
+    /// Like CAKE: `fq_codel` for hosts.
+    pub fn cake(hosts: Hosts) -> Self {
+        Self { hosts: Some(hosts), ..Self::fq_codel() }
     }
 }
 
@@ -58,7 +84,54 @@ struct Line {
     deficit: i64,
     /// It is in one of the rounds.
     in_round: bool,
+    /// The hosts at both ends, where they count, while they count it among their flows in the round.
+    from: u32,
+    to: u32,
+    is_counted: bool,
     marking: Option<AnyMarking>,
+}
+
+/// How many flows in the round hosts have.
+#[derive(Clone, Debug)]
+struct HostLoads {
+    hosts: Hosts,
+    sources: BTreeMap<u32, u32>,
+    destinations: BTreeMap<u32, u32>,
+}
+
+impl HostLoads {
+    /// A line comes into the round.
+    fn join(&mut self, line: &mut Line) {
+        if !std::mem::replace(&mut line.is_counted, true) {
+            *self.sources.entry(line.from).or_default() += 1;
+            *self.destinations.entry(line.to).or_default() += 1;
+        }
+    }
+
+    /// A line leaves the round.
+    fn leave(&mut self, line: &mut Line) {
+        if std::mem::replace(&mut line.is_counted, false) {
+            for (loads, host) in [(&mut self.sources, line.from), (&mut self.destinations, line.to)] {
+                let load = loads.get_mut(&host).expect("it was counted");
+                *load -= 1;
+                if *load == 0 {
+                    loads.remove(&host);
+                }
+            }
+        }
+    }
+
+    /// Flows that share a line's turn.
+    fn sharing(&self, line: &Line) -> u32 {
+        let of = |loads: &BTreeMap<u32, u32>, host: u32| loads.get(&host).copied().unwrap_or(0);
+        let (source, destination) = (of(&self.sources, line.from), of(&self.destinations, line.to));
+        let load = match self.hosts {
+            Hosts::Source => source,
+            Hosts::Destination => destination,
+            Hosts::Both => source.max(destination),
+        };
+        load.max(1)
+    }
 }
 
 /// Fair queueing at work.
@@ -66,6 +139,8 @@ struct Line {
 pub struct Fair {
     params: FairParams,
     role: QueueRole,
+    flows: Flows,
+    loads: Option<HostLoads>,
     lines: Vec<Line>,
     /// The line of each flow that was seen.
     of_flow: BTreeMap<u32, u32>,
@@ -81,11 +156,14 @@ impl Fair {
     ///
     /// # Panics
     /// If the quantum is zero: no flow would ever send.
-    pub fn new(params: FairParams, role: &QueueRole) -> Self {
+    pub fn new(params: FairParams, role: &DisciplineRole) -> Self {
         assert!(params.quantum.count() > 0, "a quantum of zero");
+        let loads = |hosts| HostLoads { hosts, sources: BTreeMap::new(), destinations: BTreeMap::new() };
         Self {
+            loads: params.hosts.map(loads),
             params,
-            role: *role,
+            role: role.queue,
+            flows: role.flows.clone(),
             lines: Vec::new(),
             of_flow: BTreeMap::new(),
             sparse: VecDeque::new(),
@@ -100,15 +178,39 @@ impl Fair {
         let index = *self.of_flow.entry(flow).or_insert(next);
         if index == next {
             let marking = self.params.marking.as_ref().map(|marking| marking.begin(&self.role));
+            let FlowFacts { from, to, .. } = self.flows.get(flow);
             self.lines.push(Line {
                 packets: VecDeque::new(),
                 bytes: 0,
                 deficit: 0,
                 in_round: false,
+                from,
+                to,
+                is_counted: false,
                 marking,
             });
         }
         index
+    }
+
+    /// What a line may send in a turn \[bytes\].
+    fn quantum(&self, line: &Line) -> i64 {
+        let quantum = self.params.quantum.count();
+        let sharing = self.loads.as_ref().map_or(1, |loads| loads.sharing(line));
+        quantum.div_ceil(sharing).into()
+    }
+
+    /// A line goes to the end of the round.
+    fn join_round(&mut self, index: u32) {
+        self.round.push_back(index);
+        if let Some(loads) = &mut self.loads {
+            loads.join(&mut self.lines[index as usize]);
+        }
+    }
+
+    /// The bytes of the longest line.
+    pub(crate) fn longest(&self) -> u64 {
+        self.lines.iter().map(|line| line.bytes).max().unwrap_or(0)
     }
 
     fn left(&mut self, packet: &Queued) {
@@ -162,8 +264,12 @@ impl Discipline for Fair {
         line.packets.push_back(arrival);
         if !line.in_round {
             line.in_round = true;
-            line.deficit = i64::from(self.params.quantum.count());
-            if self.params.sparse_first { &mut self.sparse } else { &mut self.round }.push_back(index);
+            self.lines[index as usize].deficit = self.quantum(&self.lines[index as usize]);
+            if self.params.sparse_first {
+                self.sparse.push_back(index);
+            } else {
+                self.join_round(index);
+            }
         }
     }
 
@@ -175,18 +281,21 @@ impl Discipline for Fair {
             let line = &mut self.lines[index as usize];
             debug_assert!(line.in_round, "a line has a turn that is in no round");
             if line.deficit <= 0 {
-                line.deficit += i64::from(self.params.quantum.count());
                 turns.pop_front();
-                self.round.push_back(index);
+                self.join_round(index);
+                self.lines[index as usize].deficit += self.quantum(&self.lines[index as usize]);
                 continue;
             }
             let Some(first) = line.pop() else {
                 turns.pop_front();
                 // RFC 8290 section 4.2: once through the round before it counts as new again.
                 if is_sparse && !self.round.is_empty() {
-                    self.round.push_back(index);
+                    self.join_round(index);
                 } else {
                     line.in_round = false;
+                    if let Some(loads) = &mut self.loads {
+                        loads.leave(line);
+                    }
                 }
                 continue;
             };

@@ -17,21 +17,27 @@ pub struct QueueTable {
     /// In which order packets leave.
     #[serde(default)]
     pub discipline: DisciplineName,
-    /// Packets that wait at most, the one in service not counted: 50, and 10240 for fq-codel.
+    /// Packets that wait at most, the one in service not counted: 50; 10240 for fq-codel and cake, 8192 for airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<PacketCount>,
-    /// Packets of one flow that wait at most, of drr; no bound of its own, if it is not given.
+    /// Packets of one flow that wait at most, of drr and wfq; no bound of its own, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<PacketCount>,
-    /// What a flow may send in one turn, of drr and fq-codel.
+    /// What a flow may send in one turn, of drr, fq-codel, cake and airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
-    /// The delay that each flow's line may keep, of fq-codel.
+    /// The delay that each flow's line may keep, of fq-codel, cake and airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Time>,
-    /// How long it may be exceeded, of fq-codel.
+    /// How long it may be exceeded, of fq-codel, cake and airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Time>,
+    /// Which ends of flows have turns, of cake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostsName>,
+    /// What a next hop may send in one turn, of airtime-fair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub airtime: Option<Time>,
 }
 
 /// In which order packets leave a queue.
@@ -45,6 +51,25 @@ pub enum DisciplineName {
     Drr,
     /// That, with flows that send little first, and `CoDel` for each (RFC 8290).
     FqCodel,
+    /// Shares by the flows' weights (weighted fair queueing).
+    Wfq,
+    /// Like CAKE: fq-codel, where hosts share alike, and the flows of a host share what it has.
+    Cake,
+    /// Next hops share the time of the air, as in Linux' mac80211; fq-codel for the flows of each.
+    AirtimeFair,
+}
+
+/// Which ends of flows are the hosts that share alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostsName {
+    /// Where packets come from.
+    Source,
+    /// Where they go.
+    #[default]
+    Destination,
+    /// The one that has more flows.
+    Both,
 }
 
 /// The queues of the air of some nodes, where they are not those of all.

@@ -1,9 +1,9 @@
 //! Transmit queues, complete.
 
-use crate::language::{DisciplineName, QueueTable, WireQueue};
+use crate::language::{DisciplineName, HostsName, QueueTable, WireQueue};
 use crate::quantity::{PacketCount, Size, Time};
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
-use evenair_netsim::{DisciplineParams, FairParams, QueueSpec};
+use evenair_netsim::{AirtimeParams, DisciplineParams, FairParams, Hosts, QueueSpec, WeightedParams};
 use serde::Serialize;
 
 /// A transmit queue.
@@ -39,54 +39,117 @@ pub enum ResolvedDiscipline {
         /// How long it may be exceeded.
         interval: Time,
     },
+    /// Shares by the flows' weights.
+    Wfq {
+        /// Packets of one flow that wait at most, if that has a bound of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<PacketCount>,
+    },
+    /// Like CAKE: hosts share alike, and the flows of a host share what it has.
+    Cake {
+        /// What a flow may send in one turn, where it is its host's only one.
+        quantum: Size,
+        /// The delay that each flow's line may keep.
+        target: Time,
+        /// How long it may be exceeded.
+        interval: Time,
+        /// Which ends of flows are the hosts.
+        hosts: HostsName,
+    },
+    /// Next hops share the time of the air; `fq-codel` for the flows of each.
+    AirtimeFair {
+        /// What a next hop may send in one turn.
+        airtime: Time,
+        /// What a flow may send in one turn.
+        quantum: Size,
+        /// The delay that each flow's line may keep.
+        target: Time,
+        /// How long it may be exceeded.
+        interval: Time,
+    },
 }
 
-/// RFC 8290 section 5.2.3: packets that an `fq_codel` queue holds.
-const FQ_CODEL_LIMIT: u32 = 10_240;
+/// Packets that wait at most, if it is not said.
+const fn limit(discipline: DisciplineName) -> u32 {
+    match discipline {
+        DisciplineName::Fifo | DisciplineName::Drr | DisciplineName::Wfq => 50,
+        // RFC 8290 section 5.2.3.
+        DisciplineName::FqCodel | DisciplineName::Cake => 10_240,
+        // mac80211's.
+        DisciplineName::AirtimeFair => 8_192,
+    }
+}
 
 /// A key and what is wrong with it.
 type Wrong = (&'static str, String);
 
 impl QueueTable {
     pub(crate) fn resolve(self) -> Result<ResolvedQueue, Wrong> {
-        let fair = self.discipline != DisciplineName::Fifo;
-        let codel = self.discipline == DisciplineName::FqCodel;
-        let drr = self.discipline == DisciplineName::Drr;
-        let given = [
-            ("line", self.line.is_some(), drr, "is for drr"),
-            ("quantum", self.quantum.is_some(), fair, "is for drr and fq-codel"),
-            ("target", self.target.is_some(), codel, "is for fq-codel"),
-            ("interval", self.interval.is_some(), codel, "is for fq-codel"),
-        ];
-        if let Some((key, .., why)) = given.iter().find(|(_, given, fits, _)| *given && !fits) {
-            return Err((key, (*why).into()));
-        }
-        let zero = |time: Option<Time>| time.is_some_and(|t| t.0.is_zero());
-        if zero(self.target) || zero(self.interval) {
-            return Err(("target", "target and interval must be longer than no time".into()));
-        }
-        let quantum = self.quantum.unwrap_or(Size(FairParams::round_robin().quantum));
-        if quantum.0.count() == 0 {
-            return Err(("quantum", "must be at least 1 byte".into()));
-        }
-        let limit = self.limit.unwrap_or(PacketCount(if codel { FQ_CODEL_LIMIT } else { 50 }));
-        if limit.0 == 0 {
-            return Err(("limit", "must hold at least 1 packet".into()));
-        }
-        if self.line == Some(PacketCount(0)) {
-            return Err(("line", "must hold at least 1 packet".into()));
-        }
+        self.check()?;
         let standard = CodelParams::rfc8289();
+        let target = self.target.unwrap_or(Time(standard.target));
+        let interval = self.interval.unwrap_or(Time(standard.interval));
+        let quantum = self.quantum.unwrap_or(Size(FairParams::round_robin().quantum));
         let discipline = match self.discipline {
             DisciplineName::Fifo => ResolvedDiscipline::Fifo,
             DisciplineName::Drr => ResolvedDiscipline::Drr { quantum, line: self.line },
-            DisciplineName::FqCodel => ResolvedDiscipline::FqCodel {
-                quantum,
-                target: self.target.unwrap_or(Time(standard.target)),
-                interval: self.interval.unwrap_or(Time(standard.interval)),
-            },
+            DisciplineName::FqCodel => ResolvedDiscipline::FqCodel { quantum, target, interval },
+            DisciplineName::Wfq => ResolvedDiscipline::Wfq { line: self.line },
+            DisciplineName::Cake => {
+                let hosts = self.hosts.unwrap_or_default();
+                ResolvedDiscipline::Cake { quantum, target, interval, hosts }
+            }
+            DisciplineName::AirtimeFair => {
+                let AirtimeParams { airtime, flows } = AirtimeParams::mac80211();
+                let Some(MarkingParams::Codel(codel)) = flows.marking else {
+                    unreachable!("its flows have CoDel")
+                };
+                ResolvedDiscipline::AirtimeFair {
+                    airtime: self.airtime.unwrap_or(Time(airtime)),
+                    quantum: self.quantum.unwrap_or(Size(flows.quantum)),
+                    target: self.target.unwrap_or(Time(codel.target)),
+                    interval: self.interval.unwrap_or(Time(codel.interval)),
+                }
+            }
         };
-        Ok(ResolvedQueue { discipline, limit })
+        Ok(ResolvedQueue { discipline, limit: self.limit.unwrap_or(PacketCount(limit(self.discipline))) })
+    }
+
+    /// Whether each key is one of the discipline's, and has a sense.
+    fn check(&self) -> Result<(), Wrong> {
+        use DisciplineName::{AirtimeFair, Cake, Drr, FqCodel, Wfq};
+        let is_one_of = |names: &[DisciplineName]| names.contains(&self.discipline);
+        let codel = is_one_of(&[FqCodel, Cake, AirtimeFair]);
+        let given = [
+            ("line", self.line.is_some(), is_one_of(&[Drr, Wfq]), "drr and wfq"),
+            (
+                "quantum",
+                self.quantum.is_some(),
+                codel || is_one_of(&[Drr]),
+                "drr, fq-codel, cake and airtime-fair",
+            ),
+            ("target", self.target.is_some(), codel, "fq-codel, cake and airtime-fair"),
+            ("interval", self.interval.is_some(), codel, "fq-codel, cake and airtime-fair"),
+            ("hosts", self.hosts.is_some(), is_one_of(&[Cake]), "cake"),
+            ("airtime", self.airtime.is_some(), is_one_of(&[AirtimeFair]), "airtime-fair"),
+        ];
+        if let Some((key, .., whose)) = given.iter().find(|(_, given, fits, _)| *given && !fits) {
+            return Err((key, format!("is for {whose}")));
+        }
+        for (key, time) in [("target", self.target), ("interval", self.interval), ("airtime", self.airtime)] {
+            if time.is_some_and(|time| time.0.is_zero()) {
+                return Err((key, "must be longer than no time".into()));
+            }
+        }
+        if self.quantum.is_some_and(|quantum| quantum.0.count() == 0) {
+            return Err(("quantum", "must be at least 1 byte".into()));
+        }
+        for (key, count) in [("limit", self.limit), ("line", self.line)] {
+            if count == Some(PacketCount(0)) {
+                return Err((key, "must hold at least 1 packet".into()));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -103,6 +166,23 @@ impl From<ResolvedQueue> for QueueTable {
                 quantum: Some(quantum),
                 target: Some(target),
                 interval: Some(interval),
+                ..table
+            },
+            ResolvedDiscipline::Wfq { line } => Self { discipline: DisciplineName::Wfq, line, ..table },
+            ResolvedDiscipline::Cake { quantum, target, interval, hosts } => Self {
+                discipline: DisciplineName::Cake,
+                quantum: Some(quantum),
+                target: Some(target),
+                interval: Some(interval),
+                hosts: Some(hosts),
+                ..table
+            },
+            ResolvedDiscipline::AirtimeFair { airtime, quantum, target, interval } => Self {
+                discipline: DisciplineName::AirtimeFair,
+                quantum: Some(quantum),
+                target: Some(target),
+                interval: Some(interval),
+                airtime: Some(airtime),
                 ..table
             },
         }
@@ -122,6 +202,11 @@ impl WireQueue {
 impl ResolvedDiscipline {
     /// A queue of this discipline with room for so many packets, and a law that gives some up.
     pub(crate) fn spec(self, limit: PacketCount, marking: Option<MarkingParams>) -> QueueSpec {
+        let fq_codel = |quantum: Size, target: Time, interval: Time| FairParams {
+            quantum: quantum.0,
+            marking: Some(CodelParams { target: target.0, interval: interval.0 }.into()),
+            ..FairParams::fq_codel()
+        };
         let discipline = match self {
             Self::Fifo => DisciplineParams::Fifo,
             Self::Drr { quantum, line } => {
@@ -134,12 +219,23 @@ impl ResolvedDiscipline {
                 })
             }
             Self::FqCodel { quantum, target, interval } => {
-                let codel = CodelParams { target: target.0, interval: interval.0 };
-                DisciplineParams::Fair(FairParams {
-                    quantum: quantum.0,
-                    marking: Some(codel.into()),
-                    ..FairParams::fq_codel()
-                })
+                DisciplineParams::Fair(fq_codel(quantum, target, interval))
+            }
+            Self::Wfq { line } => {
+                DisciplineParams::Weighted(WeightedParams { line_limit: line.map(|line| line.0) })
+            }
+            Self::Cake { quantum, target, interval, hosts } => {
+                let hosts = match hosts {
+                    HostsName::Source => Hosts::Source,
+                    HostsName::Destination => Hosts::Destination,
+                    HostsName::Both => Hosts::Both,
+                };
+                let flows = fq_codel(quantum, target, interval);
+                DisciplineParams::Fair(FairParams { hosts: Some(hosts), ..flows })
+            }
+            Self::AirtimeFair { airtime, quantum, target, interval } => {
+                let flows = fq_codel(quantum, target, interval);
+                DisciplineParams::Airtime(AirtimeParams { airtime: airtime.0, flows })
             }
         };
         QueueSpec { limit_packets: limit.0, discipline, marking }

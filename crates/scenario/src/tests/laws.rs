@@ -11,7 +11,7 @@ use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{AirPath, CubicParams, QuicTcpParams, RenoParams};
-use evenair_netsim::{DisciplineParams, QueueSpec, Traffic};
+use evenair_netsim::{DisciplineParams, QueueSpec, Traffic, WeightedParams};
 use evenair_units::{Bytes, Duration, Rate};
 
 #[test]
@@ -212,16 +212,34 @@ fn queues_have_words() {
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     assert!(refused(&["queue.line='5 packets'"]).contains("queue.line: is for drr"));
     assert!(refused(&["queue={discipline='drr', line='0 packets'}"]).contains("queue.line: must hold"));
-    assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr and fq-codel"));
+    assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr, fq-codel, cake"));
     assert!(
         refused(&["queue.limit='9 packets'", "mac.queue='9 packets'"])
             .contains("queue.limit: mac.queue says")
     );
     assert!(refused(&["queue={discipline='drr', quantum='0 bytes'}"]).contains("queue.quantum: must be"));
+    assert!(refused(&["queue.hosts=both"]).contains("queue.hosts: is for cake"));
+    assert!(
+        refused(&["queue={discipline='wfq', airtime='1 ms'}"]).contains("queue.airtime: is for airtime-fair")
+    );
+    assert_eq!(
+        queue(&["queue.discipline=wfq"]),
+        QueueSpec {
+            discipline: DisciplineParams::Weighted(WeightedParams::default()),
+            ..QueueSpec::fifo(50)
+        }
+    );
+    let airtime = queue(&["queue={discipline='airtime-fair', quantum='500 bytes'}"]);
+    let DisciplineParams::Airtime(params) = &airtime.discipline else { panic!("it shares airtime") };
+    assert_eq!((airtime.limit_packets, params.flows.quantum.count()), (8_192, 500));
+    assert_eq!(params.airtime, Duration::from_micros(256));
     assert!(refused(&["queue.discipline=lifo"]).contains("unknown variant `lifo`, expected one of `fifo`"));
     for changes in [
         &["queue={discipline='drr', limit='30 packets', line='5 packets'}"][..],
         &["queue.discipline=fq-codel", "drop={law='codel', target='7 ms'}"],
+        &["queue={discipline='wfq', line='5 packets'}", "flows.1.weight=3.0"],
+        &["queue={discipline='cake', hosts='both', quantum='300 bytes'}"],
+        &["queue={discipline='airtime-fair', airtime='5 ms', target='5 ms'}"],
     ] {
         let scenario = set(changes).unwrap();
         assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
@@ -274,7 +292,7 @@ fn wires_have_queues_of_their_own() {
     let scenario = parse(&text("queue = { discipline = \"drr\" }")).unwrap();
     assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
     let refused = message(&text("queue = { discipline = \"drr\", target = \"1 ms\" }"));
-    assert!(refused.contains("wires[0].target: is for fq-codel"), "{refused}");
+    assert!(refused.contains("wires[0].target: is for fq-codel, cake"), "{refused}");
     assert!(message(&text("queue = 7")).contains("a number of packets such as \"50 packets\""));
 }
 

@@ -34,7 +34,7 @@
 //! use evenair_laws::rate::gateway::{ArcParams, ClassRole, GatewayLaw, GatewayRole};
 //! use evenair_units::Rate;
 //! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
-//! let law = ArcParams::default().begin(&GatewayRole { classes: [class; 3].into() });
+//! let law = ArcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
 //! // Half way between W/3 and W.
 //! assert_eq!(law.at_start().total, Some(Rate::from_kbps(600)));
 //! ```
@@ -92,6 +92,8 @@ pub struct ArcParams {
     pub capacity_low: Option<Rate>,
     /// The greatest capacity, instead of that of section 7.5.2.
     pub capacity_high: Option<Rate>,
+    /// Where the least capacity follows from section 7.5.2, this share of it (corrected form).
+    pub floor: f64,
     /// A class is not active after so many epochs without a packet; one, if not given, and three in the corrected form.
     pub patience: Option<u32>,
     /// After a change so many epochs are not judged (corrected form).
@@ -123,6 +125,7 @@ impl ArcParams {
             epoch: Duration::from_secs(10),
             capacity_low: None,
             capacity_high: None,
+            floor: 0.5,
             patience: None,
             settle: 1,
             reopen: Duration::from_secs(300),
@@ -162,6 +165,7 @@ impl Parameters for ArcParams {
 
     fn validated(self) -> Result<Self, BadParameter> {
         self.tuning().check()?;
+        check("floor", self.floor, self.floor > 0.0 && self.floor <= 1.0, "above 0, at most 1")?;
         let patience = self.patience();
         check("patience", f64::from(patience), (1..=1000).contains(&patience), "from 1 to 1000")?;
         check_bounds(self.capacity_low, self.capacity_high)?;
@@ -169,7 +173,7 @@ impl Parameters for ArcParams {
     }
 
     fn begin(&self, role: &GatewayRole) -> Arc {
-        let bounds = (self.capacity_low, self.capacity_high);
+        let bounds = (self.capacity_low, self.capacity_high, self.floor);
         let controller = Controller::new(self.form, self.tuning(), self.patience(), bounds, role);
         Arc { params: *self, controller, greatest: alloc::vec![0.0; role.classes.len()] }
     }

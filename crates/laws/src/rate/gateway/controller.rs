@@ -19,6 +19,8 @@ pub(super) struct Controller {
     pub(super) members: Members,
     low: Option<Rate>,
     high: Option<Rate>,
+    /// Of `C_low`, the floor.
+    share: f64,
     /// None without bounds.
     pub(super) search: Option<AnySearch>,
 }
@@ -45,15 +47,16 @@ impl Controller {
         form: Form,
         tuning: Tuning,
         patience: u32,
-        (low, high): (Option<Rate>, Option<Rate>),
+        (low, high, floor): (Option<Rate>, Option<Rate>, f64),
         role: &GatewayRole,
     ) -> Self {
         let members = Members::new(role, patience);
-        let search = members.bounds(low, high).map(|bounds| match form {
+        let share = if form == Form::Thesis { 1.0 } else { floor };
+        let search = members.bounds(low, high, share).map(|bounds| match form {
             Form::Thesis => AnySearch::Thesis(Search::new(&tuning, bounds)),
             Form::Corrected => AnySearch::Corrected(Feedback::new(tuning, bounds, &members)),
         });
-        Self { members, low, high, search }
+        Self { members, low, high, share, search }
     }
 
     pub(super) fn at_start(&self) -> Verdict {
@@ -71,7 +74,7 @@ impl Controller {
             return (Step::Hold, Reason::Idle, None);
         }
         let change = self.members.observe(view);
-        match self.members.bounds(self.low, self.high) {
+        match self.members.bounds(self.low, self.high, self.share) {
             Some(bounds) if self.members.any_active() => judge(search, &self.members, change, bounds),
             _ => (Step::Hold, Reason::Idle, None),
         }

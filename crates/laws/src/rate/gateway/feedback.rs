@@ -37,6 +37,10 @@ const CLOSED: f64 = 0.05;
 const LEAP: f64 = 1.25;
 /// Who gets so many times as much from less for all was starved.
 const RELIEF: f64 = 1.1;
+/// What an epoch counts may differ by so much by chance \[bits\]: two full packets.
+const SLACK_BITS: f64 = 24_000.0;
+/// For so many epochs a test lasts.
+const TEST: u32 = 3;
 /// The active weight has changed when it differs by more.
 const SET_CHANGE: f64 = 0.2;
 /// Who offers so many times what it gets does not respond.
@@ -108,6 +112,8 @@ pub(super) struct Feedback {
     raised: bool,
     /// Where the search was when it went to the floor for a test.
     before: Option<f64>,
+    /// Epochs of it so far.
+    tested: u32,
     settling: u32,
     /// Epochs since the interval was opened last.
     since: u32,
@@ -126,6 +132,7 @@ impl Feedback {
             estimate: f64::midpoint(bounds.low, bounds.high),
             raised: true,
             before: None,
+            tested: 0,
             settling: 0,
             since: 0,
             weight: 0.0,
@@ -184,7 +191,8 @@ impl Feedback {
         }
         (self.low, self.high) = (self.bounds.low, self.bounds.high);
         self.raised = true;
-        (self.weight, self.since, self.settling, self.before) = (weight, 0, self.tuning.settle, None);
+        (self.weight, self.since, self.settling) = (weight, 0, self.tuning.settle);
+        self.calm();
         let reason = if epoch.change.joined.is_some() { Reason::Joined } else { Reason::Left };
         Some((if first { Step::Start } else { Step::Hold }, reason, Some(class)))
     }
@@ -205,17 +213,19 @@ impl Feedback {
             return Finding::Absent;
         }
         let (enough, limited) = (rate >= self.tuning.gamma * due, (epoch.limited)(&seen));
+        let slack = SLACK_BITS / epoch.view.interval.as_secs_f64();
         if enough || limited {
             memory.is_content &= !enough;
-            if !is_settling && memory.alarm.is_none() {
-                memory.known = Some(rate);
+            if enough && !is_settling {
+                memory.known = Some(memory.known.map_or(rate, |known| f64::midpoint(known, rate)));
             }
             let unresponsive = seen.arrived.packets / UNRESPONSIVE >= seen.served.packets.max(1);
             return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
         }
         match memory.known {
-            Some(known) if rate >= self.tuning.theta * known => {
-                memory.known = Some(known.max(rate));
+            // A packet more or less is no less.
+            Some(known) if rate + slack >= self.tuning.theta * known => {
+                memory.known = Some(known.max(f64::midpoint(known, rate)));
                 Finding::Content
             }
             // Who cried in vain is heard again when it loses half, and not at once.
@@ -227,16 +237,24 @@ impl Feedback {
 
     fn decide(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
         let has = |wanted: Finding| findings.iter().position(|&found| found == wanted);
-        let unresolved = |of: usize| self.classes[of].alarm.is_some() && findings[of] == Finding::Starved;
-        let alarmed = self.classes.iter().any(|class| class.alarm.is_some());
-        if alarmed && (self.estimate <= self.bounds.low || !(0..findings.len()).any(unresolved)) {
-            return self.resolve(epoch, findings);
+        if self.classes.iter().any(|class| class.alarm.is_some()) {
+            if self.estimate <= self.bounds.low {
+                return self.test(epoch, findings);
+            }
+            let alarmed = |of: usize| self.classes[of].alarm.is_some() && findings[of] == Finding::Starved;
+            if !(0..findings.len()).any(alarmed) {
+                // Less has helped, or chance: in doubt it has helped.
+                let class = self.classes.iter().position(|class| class.alarm.is_some());
+                self.calm();
+                self.low = self.estimate;
+                return (Step::Hold, Reason::Relieved, class.map(|class| class as u32));
+            }
         }
         let starved = has(Finding::Starved);
         // What follows an increase is taken for its effect at once, anything else when it lasts.
         let lasting = |&class: &usize| {
             let memory = &self.classes[class];
-            (self.raised && memory.deaf == 0) || memory.doubt >= 2
+            (self.raised && memory.deaf == 0 && memory.known.is_some()) || memory.doubt >= 2
         };
         let mut all = (0..findings.len()).filter(|&class| findings[class] == Finding::Starved);
         if let Some(class) = all.find(lasting) {
@@ -267,7 +285,7 @@ impl Feedback {
             }
         }
         if self.estimate <= self.bounds.low {
-            return self.resolve(epoch, findings);
+            return (Step::Hold, Reason::Tested, Some(class as u32));
         }
         let measured = epoch.members.measured(epoch.view);
         if !self.raised || self.classes[class].known.is_none() {
@@ -293,38 +311,47 @@ impl Feedback {
         (Step::Decrease, Reason::Starved, Some(class as u32))
     }
 
-    /// What less for all has shown.
-    fn resolve(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
-        let mut starved = None;
-        for (class, memory) in self.classes.iter_mut().enumerate() {
-            let Some(alarm) = memory.alarm.take() else { continue };
-            let rate = epoch.view.rate(class);
-            let limited = epoch.view.classes.get(class).is_some_and(epoch.limited);
-            let recovered = memory.known.is_some_and(|known| rate >= self.tuning.theta * known);
-            if limited || (findings[class] != Finding::Starved && (recovered || rate >= RELIEF * alarm)) {
-                memory.false_alarms = 0;
-                starved = starved.or(Some(class as u32));
-            } else {
-                let again = memory.false_alarms.checked_sub(1);
-                memory.deaf = again.map_or(0, |times| DEAF << times.min(DOUBTS));
-                memory.false_alarms = memory.false_alarms.saturating_add(1);
-                memory.is_content = true;
-            }
-            memory.known = Some(rate);
-            memory.doubt = 0;
-        }
-        let before = self.before.take();
-        if starved.is_some() {
+    /// No alarm is open.
+    fn calm(&mut self) {
+        (self.before, self.tested) = (None, 0);
+        self.classes.iter_mut().for_each(|memory| memory.alarm = None);
+    }
+
+    /// At the floor: who was starved gets more here than before, or is limited by the gateway.
+    fn test(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
+        let relieved = |class: &usize| {
+            let Some(alarm) = self.classes[*class].alarm else { return false };
+            let rate = epoch.view.rate(*class);
+            let limited = epoch.view.classes.get(*class).is_some_and(epoch.limited);
+            limited || (findings[*class] == Finding::Limited && rate >= RELIEF * alarm)
+        };
+        if let Some(class) = (0..findings.len()).find(relieved) {
+            self.classes[class].false_alarms = 0;
+            self.calm();
             let (step, _, _) = self.increase();
-            return (step, Reason::Relieved, starved);
+            return (step, Reason::Relieved, Some(class as u32));
+        }
+        self.tested += 1;
+        if self.tested < TEST {
+            return (Step::Hold, Reason::Tested, None);
+        }
+        for (class, memory) in
+            self.classes.iter_mut().enumerate().filter(|(_, memory)| memory.alarm.is_some())
+        {
+            let again = memory.false_alarms.checked_sub(1);
+            memory.deaf = again.map_or(0, |times| DEAF << times.min(DOUBTS));
+            memory.false_alarms = memory.false_alarms.saturating_add(1);
+            memory.is_content = true;
+            memory.known = Some(epoch.view.rate(class));
         }
         self.low = self.estimate;
-        if let Some(before) = before {
+        if let Some(before) = self.before {
             self.estimate = before;
-            self.high = self.bounds.high;
             self.raised = true;
         }
+        self.high = self.bounds.high;
         self.since = 0;
+        self.calm();
         (Step::Increase, Reason::Content, None)
     }
 

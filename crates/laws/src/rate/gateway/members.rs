@@ -72,15 +72,18 @@ impl Members {
         self.sharing().map(|class| view.rate(class)).sum()
     }
 
-    /// The bounds for them: as configured, else from their links; none, where neither is known.
-    pub(super) fn bounds(&self, low: Option<Rate>, high: Option<Rate>) -> Option<CapacityBounds> {
+    /// The bounds for them: as configured, else from their links, the lower one times `share`; none, where neither is known.
+    pub(super) fn bounds(&self, low: Option<Rate>, high: Option<Rate>, share: f64) -> Option<CapacityBounds> {
         let link = |class: usize| Rate::from_bps(self.links[class]);
         // Where none of those that share has a known link, those of the others are the best guess.
         let links = CapacityBounds::of_links(self.sharing().map(link))
             .or_else(|| CapacityBounds::of_links((0..self.len()).map(link)));
         let bps = |rate: Rate| rate.as_bps() as f64;
         let high = high.map(bps).or(links.map(|links| links.high)).or(low.map(bps))?;
-        let low = low.map(bps).or(links.map(|links| links.low)).unwrap_or(high / super::bounds::REUSE);
+        let low = low
+            .map(bps)
+            .or(links.map(|links| share * links.low))
+            .unwrap_or(share * high / super::bounds::REUSE);
         Some(CapacityBounds { low: low.min(high), high })
     }
 

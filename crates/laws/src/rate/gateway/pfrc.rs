@@ -45,7 +45,7 @@
 //! use evenair_laws::rate::gateway::{ClassRole, GatewayLaw, GatewayRole, PfrcParams};
 //! use evenair_units::Rate;
 //! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
-//! let law = PfrcParams::default().begin(&GatewayRole { classes: [class; 3].into() });
+//! let law = PfrcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
 //! // Half way between W/3 and W, a third for each.
 //! assert_eq!(law.at_start().each, [Rate::from_kbps(200); 3]);
 //! ```
@@ -91,6 +91,8 @@ pub struct PfrcParams {
     pub capacity_low: Option<Rate>,
     /// The greatest capacity, instead of that of section 7.5.2.
     pub capacity_high: Option<Rate>,
+    /// Where the least capacity follows from section 7.5.2, this share of it (corrected form).
+    pub floor: f64,
     /// A class is not active after so many epochs without a packet; one, if not given, and three in the corrected form.
     pub patience: Option<u32>,
     /// After a change so many epochs are not judged (corrected form).
@@ -120,6 +122,7 @@ impl PfrcParams {
             epoch: Duration::from_secs(10),
             capacity_low: None,
             capacity_high: None,
+            floor: 0.5,
             patience: None,
             settle: 1,
             reopen: Duration::from_secs(300),
@@ -158,6 +161,7 @@ impl Parameters for PfrcParams {
 
     fn validated(self) -> Result<Self, BadParameter> {
         self.tuning().check()?;
+        check("floor", self.floor, self.floor > 0.0 && self.floor <= 1.0, "above 0, at most 1")?;
         let patience = self.patience();
         check("patience", f64::from(patience), (1..=1000).contains(&patience), "from 1 to 1000")?;
         check_bounds(self.capacity_low, self.capacity_high)?;
@@ -165,7 +169,7 @@ impl Parameters for PfrcParams {
     }
 
     fn begin(&self, role: &GatewayRole) -> Pfrc {
-        let bounds = (self.capacity_low, self.capacity_high);
+        let bounds = (self.capacity_low, self.capacity_high, self.floor);
         let controller = Controller::new(self.form, self.tuning(), self.patience(), bounds, role);
         let mut law = Pfrc { params: *self, controller, each: Vec::new() };
         law.share();
@@ -226,9 +230,9 @@ fn level(members: &Members, capacity: f64, demand: impl Fn(usize) -> Option<f64>
     left / weights
 }
 
-/// Whether a class's own bucket was its bottleneck: most of its packets had to wait for tokens.
+/// Whether a class's own bucket was its bottleneck: three quarters of its packets had to wait for tokens.
 const fn limited(seen: &ClassView) -> bool {
-    seen.held > 0 && seen.held >= seen.served.packets.div_ceil(2)
+    seen.held > 0 && seen.held / 3 >= seen.served.packets / 4
 }
 
 /// [Jam10] Alg. 4: the first active class that is starved.

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::queue::tests::every_discipline;
-use evenair_laws::marking::{CodelParams, DropTail, FredParams, MarkingParams, Proportional, RedParams};
+use crate::queue::{AirtimeParams, WeightedParams};
+use evenair_laws::marking::{
+    CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
+};
 
 /// A queue of any discipline, with any marking.
 pub(super) fn any_queue(discipline: usize, marking: usize, limit_packets: u32) -> QueueSpec {
@@ -12,6 +15,7 @@ pub(super) fn any_queue(discipline: usize, marking: usize, limit_packets: u32) -
         2 => Some(MarkingParams::DropTail(DropTail { limit_packets: 7 })),
         3 => Some(MarkingParams::Codel(CodelParams::rfc8289())),
         4 => Some(MarkingParams::Red(RedParams { weight: 0.1, ..RedParams::default() })),
+        5 => Some(MarkingParams::Pie(PieParams::rfc8033())),
         _ => Some(MarkingParams::Fred(FredParams { weight: 0.1, ..FredParams::default() })),
     };
     QueueSpec { discipline: every_discipline()[discipline].clone(), marking, limit_packets }
@@ -83,6 +87,17 @@ fn red_keeps_the_average_of_a_queue_between_its_thresholds() {
 }
 
 #[test]
+fn pie_keeps_a_standing_queue_near_its_target() {
+    let queue = QueueSpec { marking: Some(PieParams::rfc8033().into()), ..QueueSpec::fifo(1_000) };
+    let result = Network::run(&bottleneck(queue, &[(); 5].map(|()| greedy())), seconds(1, 30, 60));
+    assert_conserved(&result);
+    let used = result.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() / 10e6;
+    let delay_s = result.links[0].queueing_delay_s.unwrap();
+    // RFC 8033 section 4.2: the delay settles around QDELAY_REF.
+    assert!(used > 0.9 && (0.010..0.020).contains(&delay_s), "{used} of the wire, {delay_s} s");
+}
+
+#[test]
 fn fred_protects_a_flow_that_holds_little_of_the_queue() {
     // 12 Mb/s over 10 Mb/s, and 40 packets/s beside it.
     let flows = [every_ms(1, 1500), every_ms(25, 1500)];
@@ -147,6 +162,80 @@ fn fair_queueing_shares_bytes_between_packets_of_unequal_sizes() {
     };
     let [large, small] = bits(fair(FairParams::round_robin()));
     assert!((large / small - 1.0).abs() < 0.01 && large + small > 9.9e6, "{large} {small}");
+}
+
+#[test]
+fn weights_are_shares() {
+    let mut spec = bottleneck(
+        QueueSpec {
+            discipline: DisciplineParams::Weighted(WeightedParams::default()),
+            ..QueueSpec::fifo(100)
+        },
+        &[every_ms(1, 1500), every_ms(1, 1500), every_ms(1, 600)],
+    );
+    for (flow, weight) in spec.flows.iter_mut().zip([5.0, 3.0, 2.0]) {
+        flow.weight = weight;
+    }
+    let result = Network::run(&spec, seconds(1, 5, 20));
+    assert_conserved(&result);
+    for (flow, weight) in result.flows.iter().zip([5.0, 3.0, 2.0]) {
+        assert!((flow.goodput_bps / (weight * 1e6) - 1.0).abs() < 0.01, "{weight}: {}", flow.goodput_bps);
+    }
+}
+
+#[test]
+fn a_slow_station_does_not_take_the_time_of_a_fast_one() {
+    // One access point, two stations: the first at 11 Mb/s, the second at 1; what the first receives is lost now and then.
+    let goodput = |flows: &[usize], discipline: DisciplineParams, lossy: bool| {
+        let mut spec = four_links(false);
+        spec.medium = medium(&[[0.0, 0.0, 50.0, 0.0], [0.0, 50.0, 50.0, 50.0]]);
+        spec.nodes.truncate(4);
+        let to = [1, 2];
+        spec.flows = flows
+            .iter()
+            .map(|&flow| FlowSpec {
+                name: flow.to_string(),
+                path: vec![0, to[flow]],
+                traffic: every_ms(1, 1500),
+                ..spec.flows[0].clone()
+            })
+            .collect();
+        spec.rates = vec![LinkRate { from: 0, to: 2, rate: Rate::from_kbps(1_000) }];
+        if lossy {
+            let schedule = vec![(Instant::ZERO, LossModel::Frames(Probability::clamped(0.4)))];
+            spec.losses = vec![LinkLoss { from: 0, to: 1, schedule }];
+        }
+        spec.queue = QueueSpec { discipline, ..QueueSpec::fifo(200) };
+        let result = Network::run(&spec, seconds(1, 2, 30));
+        assert_conserved(&result);
+        result.flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<f64>>()
+    };
+    let airtime = || DisciplineParams::Airtime(AirtimeParams::mac80211());
+    let bytes = DisciplineParams::Fair(FairParams::round_robin());
+    let anomaly = goodput(&[0, 1], bytes, false);
+    assert!((anomaly[0] / anomaly[1] - 1.0).abs() < 0.02, "in bytes both have the same: {anomaly:?}");
+    // Nobody is charged for back-off, so that who backs off more for each attempt has more than half of the time. The k-th
+    // attempt draws from a window of 2^(k + 4) − 1 slots.
+    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+    let time = |loss: f64, kbps: u64| {
+        let attempts = || (0..7).map(|k| (loss.powi(k), f64::from(2i32.pow(k as u32 + 4)) - 0.5));
+        let mean: f64 = attempts().map(|(share, slots)| share * slots).sum::<f64>()
+            / attempts().map(|(share, _)| share).sum::<f64>();
+        1.0 + mean * 20e-6 / timing.exchange(Bytes::new(1500), Rate::from_kbps(kbps)).as_secs_f64()
+    };
+    for (lossy, loss) in [(false, 0.0), (true, 0.4)] {
+        let alone: Vec<f64> = [0, 1].map(|flow| goodput(&[flow], airtime(), lossy)[0]).into();
+        let both = goodput(&[0, 1], airtime(), lossy);
+        let (fast, slow) = (time(loss, 11_000), time(0.0, 1_000));
+        for i in 0..2 {
+            let expected = [fast, slow][i] / (fast + slow);
+            let share = both[i] / alone[i];
+            assert!(
+                (share - expected).abs() < 0.015,
+                "lossy {lossy}: {share} of the time, {expected} expected"
+            );
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,102 @@
+//! What disciplines are told of the place that they are put in.
+
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec};
+use evenair_laws::marking::QueueRole;
+use evenair_units::{Bytes, Duration, Rate};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a discipline knows of its queue.
+#[derive(Clone, Debug)]
+pub struct DisciplineRole {
+    /// The queue.
+    pub queue: QueueRole,
+    /// The flows that may come.
+    pub flows: Flows,
+    /// How long packets keep the air busy.
+    pub airtimes: Airtimes,
+}
+
+/// A queue of which nothing else is known: every flow is its own, and has the same weight.
+impl From<QueueRole> for DisciplineRole {
+    fn from(queue: QueueRole) -> Self {
+        Self { queue, flows: Flows::default(), airtimes: Airtimes::of_wire(queue.rate) }
+    }
+}
+
+/// A flow in one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowFacts {
+    /// Its weight.
+    pub weight: f64,
+    /// The node that its packets come from.
+    pub from: u32,
+    /// The node that they go to.
+    pub to: u32,
+}
+
+/// What is known of flows, by the numbers by which disciplines tell them apart.
+#[derive(Clone, Debug, Default)]
+pub struct Flows(Arc<[FlowFacts]>);
+
+impl Flows {
+    /// The flows, those that the numbers begin with.
+    pub fn new(flows: &[FlowFacts]) -> Self {
+        Self(flows.into())
+    }
+
+    /// Those of a network: of each what goes there, then what goes back.
+    pub(crate) fn of(flows: &[FlowSpec]) -> Self {
+        let ways = flows.iter().flat_map(|flow| {
+            let (from, to) = (flow.path[0], *flow.path.last().expect("a flow has a path"));
+            let there = FlowFacts { weight: flow.weight, from, to };
+            [there, FlowFacts { from: to, to: from, ..there }]
+        });
+        Self(ways.collect())
+    }
+
+    /// A flow; one of which nothing is known has no host in common with others.
+    pub(crate) fn get(&self, flow: u32) -> FlowFacts {
+        let unknown = FlowFacts { weight: 1.0, from: u32::MAX - flow, to: u32::MAX - flow };
+        self.0.get(flow as usize).copied().unwrap_or(unknown)
+    }
+}
+
+/// How long packets keep the medium busy.
+#[derive(Clone, Debug)]
+pub struct Airtimes {
+    pub(crate) mac: MacSpec,
+    pub(crate) rate: Rate,
+    /// Next hops with a rate of their own.
+    pub(crate) rates: BTreeMap<u32, Rate>,
+    /// The air tells of each attempt; else a packet is sent once.
+    pub(crate) per_attempt: bool,
+}
+
+impl Airtimes {
+    /// Those of a node of the air.
+    pub(crate) fn of_node(spec: &NetworkSpec, node: u32) -> Self {
+        let own = spec.rates.iter().filter(|link| link.from == node);
+        Self {
+            mac: spec.mac,
+            rate: spec.data_rate,
+            rates: own.map(|link| (link.to, link.rate)).collect(),
+            per_attempt: matches!(spec.mac, MacSpec::Dcf { .. }),
+        }
+    }
+
+    /// Those of a wire.
+    pub(crate) const fn of_wire(rate: Rate) -> Self {
+        Self { mac: MacSpec::Ideal, rate, rates: BTreeMap::new(), per_attempt: false }
+    }
+
+    /// One attempt to send so much to this next hop, with all that the MAC adds.
+    pub(crate) fn of(&self, next_hop: u32, size: u32) -> Duration {
+        let rate = self.rates.get(&next_hop).copied().unwrap_or(self.rate);
+        let size = Bytes::new(size);
+        match &self.mac {
+            MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
+            MacSpec::Ideal => rate.time_for(size),
+        }
+    }
+}
