@@ -1,5 +1,6 @@
 //! What the language accepts, what it says to bad input, and what comes out.
 
+mod gateway;
 mod laws;
 mod limits;
 mod shares;
