@@ -106,7 +106,7 @@ pub struct PfrcParams {
 impl PfrcParams {
     /// [Jam10] section 8.2: δ = 10 s, γ = 0.7, binary search; α and β of section 8.3. The rest is ours.
     pub const fn jam10() -> Self {
-        Self { form: Form::Thesis, ..Self::corrected() }
+        Self { form: Form::Thesis, gamma: 0.7, ..Self::corrected() }
     }
 
     /// The default.
@@ -115,7 +115,7 @@ impl PfrcParams {
             form: Form::Corrected,
             search: SearchMethod::Binary,
             first: FirstEstimate::Middle,
-            gamma: 0.7,
+            gamma: 0.85,
             theta: None,
             alpha: 1.1,
             beta: 0.9,

@@ -1,4 +1,4 @@
-//! Token buckets against their definition, and what the shapers of [Jam10] Fig 6.1 let through.
+//! Token buckets against their definition, and what the shapers of [Jam10] section 6.2.3 (Fig 6.1) let through.
 
 use super::*;
 use crate::queue::{ClassCounts, Line, NO_CLASS, Shaper, TokenBucket};
