@@ -227,6 +227,8 @@ impl Feedback {
             return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
         }
         match memory.known {
+            // A trickle says nothing: the requests of a web client.
+            None if rate <= slack => Finding::Content,
             // A packet more or less is no less.
             Some(known) if rate + slack >= self.tuning.theta * known => {
                 memory.known = Some(known.max(f64::midpoint(known, rate)));
