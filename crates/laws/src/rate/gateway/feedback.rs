@@ -110,8 +110,8 @@ pub(super) struct Feedback {
     pub(super) estimate: f64,
     /// Whether the last move was up from what is known to be good.
     raised: bool,
-    /// Where the search was when it went to the floor for a test.
-    before: Option<f64>,
+    /// Where the search was when it went down because of an alarm, and what was known to be too much.
+    before: Option<(f64, f64)>,
     /// Epochs of it so far, and whom it has shown to be starved.
     tested: u32,
     relieved: Option<u32>,
@@ -182,7 +182,7 @@ impl Feedback {
         let within = |rate: f64| rate.clamp(bounds.low, bounds.high);
         (self.low, self.high) = (within(self.low), within(self.high));
         self.estimate = within(self.estimate);
-        self.before = self.before.map(within);
+        self.before = self.before.map(|(estimate, high)| (within(estimate), within(high)));
     }
 
     /// Both sides open when a fifth of the weight came or went.
@@ -227,6 +227,8 @@ impl Feedback {
             return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
         }
         match memory.known {
+            // A trickle says nothing: the requests of a web client.
+            None if rate <= slack => Finding::Content,
             // A packet more or less is no less.
             Some(known) if rate + slack >= self.tuning.theta * known => {
                 memory.known = Some(known.max(f64::midpoint(known, rate)));
@@ -295,7 +297,8 @@ impl Feedback {
         let is_known = self.classes[class].known.is_some();
         if !self.raised || !is_known {
             // What was good is not, or is not known to be for this class.
-            self.before = self.before.or(Some(self.estimate.min(measured).max(self.bounds.low)));
+            let carried = self.estimate.min(measured).max(self.bounds.low);
+            self.before.get_or_insert((carried, self.high.max(carried)));
             self.low = self.bounds.low;
             if was_alarmed || !is_known {
                 self.high = self.estimate.min(measured).max(self.low);
@@ -352,12 +355,11 @@ impl Feedback {
         (self.low, self.raised, self.since) = (self.bounds.low, true, 0);
         if relieved.is_some() {
             // Back half way to what was too much.
-            self.high = before.unwrap_or(self.high);
+            self.high = before.map_or(self.high, |(estimate, _)| estimate);
             self.estimate = f64::midpoint(self.low, self.high);
             return (Step::Increase, Reason::Relieved, relieved);
         }
-        self.estimate = before.unwrap_or(self.estimate);
-        self.high = self.bounds.high;
+        (self.estimate, self.high) = before.unwrap_or((self.estimate, self.bounds.high));
         (Step::Increase, Reason::Content, None)
     }
 
