@@ -1,8 +1,8 @@
 //! Networks by chance, written as scenarios: whatever is built, no packet is lost without account or delivered twice.
 //!
 //! MACs and standards, RTS/CTS, every law of every family as the catalogue lists them, interference added up, several hops
-//! and wires, gateways and sources that hold packets back, lossy and bursty links, TCP with and without SACK, RACK,
-//! timestamps and delayed acknowledgements, datagrams of every pattern, broadcasts, the web, flows that begin by chance.
+//! and wires, gateways and sources that hold packets back, lossy and bursty links, TCP with and without SACK, RACK, timestamps
+//! and delayed acknowledgements, datagrams of every pattern, broadcasts, the web, flows that begin by chance.
 
 use evenair_netsim::{Network, RunResult};
 use evenair_scenario::{ListedFamily, Resolved};
