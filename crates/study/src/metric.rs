@@ -5,6 +5,7 @@ use crate::measure::{self, Fair};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
 use evenair_laws::connections::HostCosts;
+use evenair_netsim::FlowResult;
 use evenair_scenario::{Optimum, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -435,23 +436,13 @@ impl Subject<'_> {
             Metric::Lost => per_second(flow.lost),
             Metric::Sent => per_second(flow.sent),
             Metric::LossEventRate => flow.loss_event_rate,
-            Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
-            Metric::ProbeShare => Some(flow.probes?.share),
-            Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),
-            Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
-            Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
-            Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
-            Metric::Completed => flow.web.map(|web| web.completed as f64 / (web.requests as f64).max(1.0)),
-            Metric::CompletionTime => flow.web?.mean_s,
-            Metric::LateCompletion => flow.web?.late_s,
             Metric::Retransmissions => per_second(flow.retransmitted),
             Metric::Timeouts => per_second(flow.timeouts),
             Metric::Silence => Some(flow.silence_s),
             Metric::FairRate | Metric::OverFair => {
                 self.fair?.of_flow(quantity.metric, &self.run.flows, index)
             }
-            // Of the network, or of a window of time.
-            _ => None,
+            other => of_part(other, flow),
         }
     }
 
@@ -528,5 +519,22 @@ impl Subject<'_> {
     fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkRecord> {
         let queue = quantity.queue(self.run, flow)?;
         self.run.links.iter().find(|l| l.queue == queue)
+    }
+}
+
+/// What only some flows have: probes, an order of their connections' data, requests.
+fn of_part(metric: Metric, flow: &FlowResult) -> Option<f64> {
+    match metric {
+        Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
+        Metric::ProbeShare => Some(flow.probes?.share),
+        Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),
+        Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
+        Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
+        Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
+        Metric::Completed => flow.web.map(|web| web.completed as f64 / (web.requests as f64).max(1.0)),
+        Metric::CompletionTime => flow.web?.mean_s,
+        Metric::LateCompletion => flow.web?.late_s,
+        // Of the network, or of a window of time.
+        _ => None,
     }
 }

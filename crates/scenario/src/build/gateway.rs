@@ -15,7 +15,7 @@ use evenair_wifi::BROADCAST;
 
 /// What a gateway tells apart, the class of each flow's data, and of each web flow's replies.
 struct Classes {
-    classes: Vec<GatewayClass>,
+    all: Vec<GatewayClass>,
     of_flow: Vec<Option<u32>>,
     of_replies: Vec<Option<u32>>,
 }
@@ -36,7 +36,7 @@ impl Resolved {
         let names = &self.network.nodes;
         let node = names.iter().position(|name| *name == gateway.node);
         let node = node.ok_or_else(|| Mistake::at("gateway.node", no_node(&gateway.node, names)))? as u32;
-        let Classes { classes, of_flow, of_replies } = self.classes(gateway, node);
+        let Classes { all: classes, of_flow, of_replies } = self.classes(gateway, node);
         if classes.is_empty() {
             let which = match gateway.directions {
                 Directions::Both => "no flow",
@@ -117,7 +117,7 @@ impl Resolved {
             let web = flow.traffic.web();
             of_replies.push(web.and_then(|_| place(flow, weight, &flow.data_path())));
         }
-        Classes { classes, of_flow, of_replies }
+        Classes { all: classes, of_flow, of_replies }
     }
 
     /// What the gateway's own link carries of a flow \[bit/s\]: one full packet after the other, with a mean back-off between, net of
