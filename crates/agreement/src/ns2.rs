@@ -35,6 +35,12 @@ pub fn wide_window(place: &str, first: u32) -> Vec<Vec<f64>> {
     seeds(include_str!("../../../validation/ns2/window.txt"), &format!("{place}-{first}"))
 }
 
+/// What three downstream NewReno flows got in ns-2 on the three-hop chain over a shared FIFO \[kb/s\], by seed and flow: the
+/// case of [Jam10] Fig 6.2 and Table 6.1, by validation/ns2/downstream.sh.
+pub fn downstream() -> Vec<Vec<f64>> {
+    seeds(include_str!("../../../validation/ns2/downstream.txt"), "chain-down")
+}
+
 /// What ns-2 gave with RTS/CTS where terminals are hidden and over three hops, and without it over one hop of 1500 m, by
 /// validation/ns2/rts.sh: scenario, and each flow's mean kb/s of payload with its standard error.
 pub fn handshakes() -> Vec<(String, Vec<(f64, f64)>)> {

@@ -1,77 +1,68 @@
 //! What a gateway does, and did, as text.
 
 use crate::text::{columns, number};
-use evenair_netsim::{GatewayControl, Shaping};
-use evenair_scenario::Resolved;
+use evenair_netsim::{GatewayControl, GatewaySpec, Shaping};
+use evenair_scenario::{Resolved, ResolvedGateway, ResolvedSourceLimit};
 use evenair_study::{GatewayRecord, RunRecord, class_name};
+use evenair_units::Rate;
 
 /// What a scenario's gateway lets through, and limits of its sources; nothing without either.
 pub(crate) fn described(scenario: &Resolved) -> String {
-    let network = scenario.network();
+    let (network, settings) = (scenario.network(), scenario.settings());
     let mut text = String::new();
-    if let (Some(gateway), Some(settings)) = (&network.gateway, &scenario.settings().gateway) {
-        let lines = match gateway.shaper {
-            Shaping::Aggregate => "one token bucket, one line",
-            Shaping::AggregateFair => "one token bucket, a line for each class, in turns",
-            Shaping::PerClass => "a token bucket and a line for each class",
-        };
-        text += &format!(
-            "\ngateway {}: {lines} of {}, buckets of {}\n",
-            settings.node, settings.queue.limit, settings.burst
-        );
-        let first = match &gateway.control {
-            GatewayControl::Plan(plan) => {
-                let changes = plan.len() - 1;
-                let rate = settings.rate.map(|rate| rate.to_string()).unwrap_or_default();
-                text += &match changes {
-                    0 => format!("  rate {rate}, from the start\n"),
-                    1 => format!("  rate {rate}, which changes once\n"),
-                    n => format!("  rate {rate}, which changes {n} times as flows come and go\n"),
-                };
-                Some(&plan[0].1)
-            }
-            GatewayControl::Law(_) => {
-                let law = settings.law.as_ref().map(|law| serde_json::to_value(law).unwrap_or_default());
-                let name =
-                    law.as_ref().and_then(|law| law["law"].as_str()).unwrap_or("a law of the user's own");
-                text += &format!("  rates by {name}\n");
-                None
-            }
-        };
-        let mut rows = vec![
-            ["class", "weight", "own link [kb/s]", "rate at the start [kb/s]"].map(String::from).to_vec(),
-        ];
-        for (index, class) in gateway.classes.iter().enumerate() {
-            let link =
-                class.role.link_rate.map_or_else(|| "–".into(), |rate| number(rate.as_bps() as f64 / 1e3));
-            let rate =
-                first.map_or_else(|| "–".into(), |first| number(first.each[index].as_bps() as f64 / 1e3));
-            rows.push(vec![
-                format!("{} {}", class.name, class.role.direction),
-                number(class.role.weight),
-                link,
-                rate,
-            ]);
-        }
-        text += &columns(&rows);
-        let past: Vec<&str> = network
-            .flows
-            .iter()
-            .zip(&gateway.of_flow)
-            .filter(|(_, class)| class.is_none())
-            .map(|(flow, _)| flow.name.as_str())
-            .collect();
+    if let (Some(spec), Some(given)) = (&network.gateway, &settings.gateway) {
+        text = head(spec, given) + &columns(&class_rows(spec));
+        let without_class = network.flows.iter().zip(&spec.of_flow).filter(|(_, class)| class.is_none());
+        let past: Vec<&str> = without_class.map(|(flow, _)| flow.name.as_str()).collect();
         if !past.is_empty() {
             text += &format!("  not shaped: {}\n", past.join(", "));
         }
     }
-    if let Some(limit) = &scenario.settings().source_limit {
-        text += &format!(
-            "\nsources: each flow at {}, {} of {}, buckets of {}\n",
-            limit.rate, "a line", limit.queue.limit, limit.burst
-        );
+    if let Some(ResolvedSourceLimit { rate, queue, burst }) = &settings.source_limit {
+        text += &format!("\nsources: {rate} for each flow, a line of {}, a bucket of {burst}\n", queue.limit);
     }
     text
+}
+
+/// Its lines and buckets, and what sets its rates.
+fn head(spec: &GatewaySpec, given: &ResolvedGateway) -> String {
+    let lines = match spec.shaper {
+        Shaping::Aggregate => "one token bucket, one line",
+        Shaping::AggregateFair => "one token bucket, a line for each class, in turns",
+        Shaping::PerClass => "a token bucket and a line for each class",
+    };
+    let (node, limit, burst) = (&given.node, given.queue.limit, given.burst);
+    let rates = match &spec.control {
+        GatewayControl::Plan(plan) => {
+            let rate = given.rate.map(|rate| rate.to_string()).unwrap_or_default();
+            match plan.len() - 1 {
+                0 => format!("rate {rate}"),
+                1 => format!("rate {rate}, which changes once as flows come and go"),
+                n => format!("rate {rate}, which changes {n} times as flows come and go"),
+            }
+        }
+        GatewayControl::Law(law) => {
+            let written = serde_json::to_value(law).unwrap_or_default();
+            format!("rates by {}", written["law"].as_str().unwrap_or("a law of the user's own"))
+        }
+    };
+    format!("\ngateway {node}: {lines}; room for {limit}, buckets of {burst}\n  {rates}\n")
+}
+
+fn class_rows(spec: &GatewaySpec) -> Vec<Vec<String>> {
+    let kbps =
+        |rate: Option<Rate>| rate.map_or_else(|| "–".into(), |rate| number(rate.as_bps() as f64 / 1e3));
+    let mut rows =
+        vec![["class", "weight", "own link [kb/s]", "rate at the start [kb/s]"].map(String::from).to_vec()];
+    for (index, class) in spec.classes.iter().enumerate() {
+        let first = match &spec.control {
+            GatewayControl::Plan(plan) => plan[0].1.each.get(index).copied(),
+            GatewayControl::Law(_) => None,
+        };
+        let name = format!("{} {}", class.name, class.role.direction);
+        rows.push(vec![name, number(class.role.weight), kbps(class.role.link_rate), kbps(first)]);
+    }
+    rows
 }
 
 /// What the gateway of some runs did, means over seeds; nothing without one.

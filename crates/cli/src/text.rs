@@ -219,7 +219,7 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
 type Optional = (&'static str, fn(&FlowResult) -> Option<f64>, f64);
 
 /// Columns that are left out where no flow has them.
-const OPTIONAL: [Optional; 9] = [
+const OPTIONAL: [Optional; 14] = [
     ("offered/s", |f| f.offered_pps, 1.0),
     ("delay [ms]", |f| f.delay_s, 1e3),
     ("jitter [ms]", |f| f.jitter_s, 1e3),
@@ -229,6 +229,11 @@ const OPTIONAL: [Optional; 9] = [
     ("longest [ms]", |f| Some(f.resequencing?.delay_s_max), 1e3),
     ("buffer", |f| Some(f.resequencing?.buffer), 1.0),
     ("most", |f| Some(f.resequencing?.buffer_max as f64), 1.0),
+    ("requests", |f| Some(f.web?.requests as f64), 1.0),
+    ("completed", |f| Some(f.web?.completed as f64), 1.0),
+    ("took [s]", |f| f.web?.mean_s, 1.0),
+    ("median [s]", |f| f.web?.median_s, 1.0),
+    ("95 % [s]", |f| f.web?.late_s, 1.0),
 ];
 
 /// The table of flows, means over seeds, with its head.

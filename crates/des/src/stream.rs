@@ -59,6 +59,13 @@ impl Stream {
         mean.mul_f64(2.0 * self.unit())
     }
 
+    /// Standard normal (Box and Muller's transformation, of which one value is used).
+    #[inline]
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
+        radius * libm::cos(core::f64::consts::TAU * self.unit())
+    }
+
     /// True with probability `p`. Draws even when the answer is certain, so that a law that moves a probability to
     /// zero or one leaves the stream in step.
     #[inline]
@@ -109,6 +116,18 @@ mod tests {
         // χ² with 30 degrees of freedom: 59.7 is its 99.9 % quantile.
         let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - 1e4).powi(2) / 1e4).sum();
         assert!(chi2 < 59.7, "chi2 = {chi2}");
+    }
+
+    #[test]
+    fn the_normal_has_its_moments() {
+        let mut stream = Stream::named(7, "test", "normal");
+        let draws: Vec<f64> = (0..200_000).map(|_| stream.normal()).collect();
+        let moment = |k: i32| draws.iter().map(|x| x.powi(k)).sum::<f64>() / draws.len() as f64;
+        // Standard errors 1/√n, √2/√n, √15/√n and √96/√n with √n = 447: four of each.
+        assert!(moment(1).abs() < 0.009, "{}", moment(1));
+        assert!((moment(2) - 1.0).abs() < 0.0127, "{}", moment(2));
+        assert!(moment(3).abs() < 0.035, "{}", moment(3));
+        assert!((moment(4) - 3.0).abs() < 0.088, "{}", moment(4));
     }
 
     #[test]

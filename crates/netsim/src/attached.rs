@@ -8,6 +8,7 @@ mod resequence;
 mod sources;
 mod tcp;
 mod tfrc;
+mod web;
 
 pub(crate) use flow::{Connection, Flow};
 pub(crate) use tfrc::TfrcConnection;
@@ -28,6 +29,8 @@ pub(crate) enum Due {
     Start(u32),
     /// A flow stops.
     Stop(u32),
+    /// A web client makes a request; of this run of the flow.
+    Request(u32, u32),
     /// A source's next datagram is due.
     Datagram(u32),
     /// An on-off source changes its state; of this run of the flow.
@@ -93,6 +96,7 @@ impl Attached {
             Due::DelayedAck(connection) => self.on_delayed_ack(core, connection),
             Due::Start(flow) => self.start(core, flow),
             Due::Stop(flow) => self.stop(core, flow),
+            Due::Request(flow, run) => self.on_request(core, flow, run),
             Due::Datagram(flow) => self.on_datagram(core, flow),
             Due::Toggle(flow, run) => self.on_toggle(core, flow, run),
             Due::Produce(flow, run) => self.on_produce(core, flow, run),

@@ -20,7 +20,7 @@ mod trace;
 
 pub use measure::{
     ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries, LinkResult, LinkSeries,
-    Packets, ProbeResult, ResequencingResult, RunResult, Series,
+    Packets, ProbeResult, ResequencingResult, RunResult, Series, WebResult,
 };
 pub use network::{Emerged, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
@@ -30,8 +30,8 @@ pub use queue::{
     WeightedParams,
 };
 pub use spec::{
-    FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec, Pattern,
-    ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit, TcpSpec,
-    TfrcSpec, Traffic, Wire,
+    Arrivals, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec,
+    Pattern, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit,
+    TcpSpec, TfrcSpec, Traffic, WebConnection, WebSpec, Wire,
 };
 pub use trace::{FrameSink, Sent};

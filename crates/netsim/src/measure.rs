@@ -45,9 +45,9 @@ pub struct FlowResult {
     pub flow: String,
     /// Where its data come from.
     pub from: String,
-    /// Where they go.
+    /// Where they go; of web traffic the server, whose replies are its data.
     pub to: String,
-    /// The queue at the source that carries its data.
+    /// The queue at the source that carries its data; of web traffic that at the server.
     pub queue: String,
     /// The queue at the destination that carries its acknowledgements; none where nothing comes back.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -103,6 +103,24 @@ pub struct FlowResult {
     /// What putting its connections' data into one order took, where that is done.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub resequencing: Option<ResequencingResult>,
+    /// What became of a web client's requests.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub web: Option<WebResult>,
+}
+
+/// What became of the requests that a web client made in the measured time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WebResult {
+    /// Requests made.
+    pub requests: u64,
+    /// Those of them whose replies were whole when the run ended.
+    pub completed: u64,
+    /// Mean time from a request to the last byte of its reply, of those that are complete \[s\].
+    pub mean_s: Option<f64>,
+    /// The median of these times \[s\].
+    pub median_s: Option<f64>,
+    /// The time within which 95 % of them were complete \[s\].
+    pub late_s: Option<f64>,
 }
 
 /// What the probes of one flow's path found, in the measured time.

@@ -13,8 +13,10 @@ use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::{LossModel, MacTiming, Rules};
 
 mod gateway;
+mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
+pub use web::{Arrivals, WebConnection, WebSpec};
 
 /// A network, whole: everything that a run depends on but its seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,6 +176,17 @@ pub struct FlowSpec {
     pub weight: f64,
 }
 
+impl FlowSpec {
+    /// The way of most of its data: a web flow's are the replies, from its destination to its source.
+    pub fn data_path(&self) -> Vec<u32> {
+        let mut path = self.path.clone();
+        if self.traffic.web().is_some() {
+            path.reverse();
+        }
+        path
+    }
+}
+
 /// What a flow sends.
 #[allow(clippy::large_enum_variant, reason = "there is one a flow, and most are TCP's")]
 #[derive(Clone, Debug, PartialEq)]
@@ -191,13 +204,15 @@ pub enum Traffic {
     Rated(RatedSpec),
     /// Datagrams over TFRC, whose receiver reports.
     Tfrc(TfrcSpec),
+    /// Requests over TCP, which are answered over TCP.
+    Web(WebSpec),
 }
 
 impl Traffic {
     /// A packet with a full load of data, network-layer size.
     pub fn size(&self) -> Bytes {
         match self {
-            Self::Tcp(tcp) => tcp.payload + tcp.headers,
+            Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => tcp.payload + tcp.headers,
             Self::Datagrams { size, .. }
             | Self::Rated(RatedSpec { size, .. })
             | Self::Tfrc(TfrcSpec { size, .. }) => *size,
@@ -206,14 +221,27 @@ impl Traffic {
 
     /// What of it is the application's: of a datagram all.
     pub fn payload(&self) -> Bytes {
-        if let Self::Tcp(tcp) = self { tcp.payload } else { self.size() }
+        self.tcp().map_or_else(|| self.size(), |tcp| tcp.payload)
     }
 
-    /// How much there is to send, of what has connections.
+    /// The endpoints of its TCP connections.
+    pub const fn tcp(&self) -> Option<&TcpSpec> {
+        match self {
+            Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => Some(tcp),
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Tfrc(_) => None,
+        }
+    }
+
+    /// Of web traffic.
+    pub const fn web(&self) -> Option<&WebSpec> {
+        if let Self::Web(web) = self { Some(web) } else { None }
+    }
+
+    /// How much there is to send, of what has connections that stay.
     pub const fn source(&self) -> Option<Source> {
         match self {
             Self::Tcp(TcpSpec { source, .. }) | Self::Tfrc(TfrcSpec { source, .. }) => Some(*source),
-            Self::Datagrams { .. } | Self::Rated(_) => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) => None,
         }
     }
 
@@ -223,7 +251,7 @@ impl Traffic {
             Self::Tcp(TcpSpec { connections, .. }) | Self::Tfrc(TfrcSpec { connections, .. }) => {
                 connections.as_ref()
             }
-            Self::Datagrams { .. } | Self::Rated(_) => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) => None,
         }
     }
 
@@ -231,7 +259,7 @@ impl Traffic {
     pub const fn probes(&self) -> Option<ProbeSpec> {
         match self {
             Self::Tcp(TcpSpec { probes, .. }) | Self::Tfrc(TfrcSpec { probes, .. }) => Some(*probes),
-            Self::Datagrams { .. } | Self::Rated(_) => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) => None,
         }
     }
 }

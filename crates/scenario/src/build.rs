@@ -257,7 +257,8 @@ fn no_node(id: &str, names: &[String]) -> String {
 fn links_in_use(nodes: &[String], medium: &Medium, flows: &[FlowSpec]) -> Vec<(String, Link)> {
     let mut links: Vec<(String, Link)> = Vec::new();
     let mut seen = BTreeSet::new();
-    for hop in flows.iter().flat_map(|flow| flow.path.windows(2)) {
+    let paths: Vec<Vec<u32>> = flows.iter().map(FlowSpec::data_path).collect();
+    for hop in paths.iter().flat_map(|path| path.windows(2)) {
         let link = Link { from: hop[0], to: hop[1] };
         let on_air = hop[1] != BROADCAST && medium.hearing(hop[0] as usize, hop[1] as usize).is_some();
         if on_air && seen.insert(link) {

@@ -73,7 +73,7 @@ pub fn laws() -> Vec<ListedFamily> {
         family: "window",
         decides: "how much a TCP connection may have under way",
         key: "tcp.window",
-        serves: |network| matches!(network.flows[0].traffic, Traffic::Tcp(_)),
+        serves: |network| network.flows[0].traffic.tcp().is_some(),
         ..backoff
     };
     let window = Asked { on_air_only: false, ..window };
@@ -144,13 +144,14 @@ const RATE_LAW: &str = "rate_law";
 const GATEWAY_LAW: &str = "gateway.law";
 
 /// Traffic for which laws are tried: its word, and the keys that it needs.
-const TRAFFIC: [(&str, &str); 6] = [
+const TRAFFIC: [(&str, &str); 7] = [
     ("tcp", ""),
     ("saturated", ", size = '1000 bytes'"),
     ("cbr", ", size = '1000 bytes', rate = '80 kbps'"),
     ("on-off", ", size = '1000 bytes', rate = '80 kbps', on = '1 s', off = '1 s'"),
     (RATED, ", size = '1000 bytes'"),
     ("tfrc", ", size = '1000 bytes'"),
+    ("web", ""),
 ];
 
 impl Asked {

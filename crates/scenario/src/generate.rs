@@ -177,6 +177,7 @@ impl FlowTable {
             off: None,
             transfer: None,
             application_rate: None,
+            web: None,
             connections: None,
             resequence: false,
             category: None,

@@ -8,6 +8,7 @@ mod mac;
 mod queue;
 mod radio;
 mod tcp;
+mod web;
 
 pub use flow::*;
 pub use fluid::*;
@@ -17,6 +18,7 @@ pub use mac::*;
 pub use queue::*;
 pub use radio::*;
 pub use tcp::*;
+pub use web::*;
 
 use crate::law;
 use crate::quantity::{RateQuantity, Time};

@@ -29,19 +29,20 @@ pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
 pub use fluid::{FluidRun, Overload};
 pub use language::{
-    AckTimeout, Directions, DisciplineName, DualDescentKeys, FlowPattern, FlowTable, FluidModel, FluidTable,
-    GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, LimitRate, LinkTable,
-    LossTable, LossyPathKeys, MacKind, MacTable, NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per,
-    PreambleKind, Preset, ProbesTable, PropagationName, QueueKind, QueueTable, RadioTable, RateTable,
-    RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, ShaperName, SignalTable, SourceLimitTable, TcpTable,
-    TrafficKind, WeakSignals, Window, WireQueue, WireTable,
+    AckTimeout, ArrivalsName, ConnectionName, Directions, DisciplineName, DualDescentKeys, FlowPattern,
+    FlowTable, FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName,
+    InterferenceRule, LimitRate, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable, NodeQueuesTable,
+    NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable, PropagationName, QueueKind,
+    QueueTable, RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, ShaperName,
+    SignalTable, SourceLimitTable, TcpTable, TrafficKind, WeakSignals, WebTable, Window, WireQueue,
+    WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
 pub use resolved::{
     Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
     ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedGateway, ResolvedMac, ResolvedQueue,
-    ResolvedRadio, ResolvedSourceLimit, Sends, Settings,
+    ResolvedRadio, ResolvedSourceLimit, ResolvedWeb, Sends, Settings,
 };
 pub use theory::{Theory, TheoryFlow};
 

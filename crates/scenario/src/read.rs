@@ -157,6 +157,9 @@ fn locate(file: &str, text: &str, mistake: Mistake) -> ScenarioError {
     }
 }
 
+/// The table of the gateway.
+const GATEWAY: &str = "gateway";
+
 /// Applies `path.to.key=value` to a document; the value is TOML, or a bare word taken as a string.
 fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
     let (path, value) =
@@ -171,11 +174,15 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
         item = descend(item, key).ok_or_else(|| format!("{path}: there is no \"{key}\" to go into"))?;
     }
     let Step::Key(last) = last else { unreachable!("a key path of keys") };
-    // A law is replaced whole: the keys of the old one mean nothing to the new one.
-    if last == "law"
-        && let Some(table) = item.as_table_like_mut()
-    {
-        table.clear();
+    if let Some(table) = item.as_table_like_mut() {
+        match (parents, last.as_str()) {
+            // A gateway has a law or a rate, beside keys that go with both.
+            ([Step::Key(parent)], "law") if parent == GATEWAY => _ = table.remove("rate"),
+            ([Step::Key(parent)], "rate") if parent == GATEWAY => _ = table.remove("law"),
+            // Any other law is replaced whole: the keys of the old one mean nothing to the new one.
+            (_, "law") => table.clear(),
+            _ => (),
+        }
     }
     let place = descend(item, last).ok_or_else(|| format!("{path}: there is no place for \"{last}\""))?;
     *place = Item::Value(value);

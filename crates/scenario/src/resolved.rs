@@ -7,6 +7,7 @@ mod mac;
 mod queue;
 mod radio;
 mod tcp;
+mod web;
 
 pub use flow::{Activity, Pace, ResolvedFlow, Sends};
 pub use fluid::ResolvedFluid;
@@ -14,6 +15,7 @@ pub use gateway::{ResolvedGateway, ResolvedSourceLimit};
 pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
 pub use queue::{ResolvedDiscipline, ResolvedQueue};
 pub use radio::{Interference, PropagationLaw, ResolvedRadio};
+pub use web::ResolvedWeb;
 
 use crate::build::{Layout, packet_size};
 use crate::error::Mistake;

@@ -1,5 +1,6 @@
 //! What the language accepts, what it says to bad input, and what comes out.
 
+mod gateway;
 mod laws;
 mod limits;
 mod shares;
@@ -480,4 +481,35 @@ mod theory {
         let edca = Resolved::parse("one.toml", text, &["backoff.law=edca".to_string()]).unwrap();
         assert!(edca.over_ideal_csma().is_err());
     }
+}
+
+#[test]
+fn web_traffic_is_the_thesiss_where_nothing_else_is_said() {
+    let plain = set(&["flows.1.traffic=web"]).unwrap();
+    let spec = |scenario: &Resolved| match &scenario.network().flows[0].traffic {
+        evenair_netsim::Traffic::Web(web) => web.clone(),
+        other => panic!("{other:?}"),
+    };
+    let web = spec(&plain);
+    assert_eq!(web.interval, evenair_units::Duration::from_millis(200));
+    let bytes = [web.request.0, web.request.1, web.reply, web.reply_deviation].map(evenair_units::Bytes::count);
+    assert_eq!(bytes, [200, 1000, 50_000, 10_000]);
+    assert_eq!(parse(&plain.to_toml().unwrap()).unwrap(), plain, "it reads back as the same");
+    assert_eq!(web.connection, evenair_netsim::WebConnection::Persistent);
+    let many =
+        set(&["flows.1.traffic=web", "flows.1.web={connection='per-request', reply='9000 bytes'}"]).unwrap();
+    let web = spec(&many);
+    assert_eq!((web.reply.count(), web.reply_deviation.count()), (9_000, 0));
+    assert_eq!(web.connection, evenair_netsim::WebConnection::PerRequest);
+    assert_eq!(parse(&many.to_toml().unwrap()).unwrap(), many);
+    // The link that carries data is the server's.
+    assert_eq!(plain.layout().links[0].0, "b>a");
+    let theory = plain.theory().unwrap();
+    assert!((theory.flows[0].limit_pps - 50_000.0 / 1_000.0 / 0.2).abs() < 1e-9, "{:?}", theory.flows[0]);
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["flows.1.web={interval='1 s'}"]).contains("flows[0].web: is for web traffic"));
+    let order = refused(&["flows.1.traffic=web", "flows.1.web={request=['9 bytes', '3 bytes']}"]);
+    assert!(order.contains("flows[0].web.request"), "{order}");
+    assert!(refused(&["flows.1.traffic=web", "flows.1.to=*"]).contains("a broadcast needs datagrams"));
+    assert!(refused(&["flows.1.traffic=web", "flows.1.transfer=9 packets"]).contains("is for TCP"));
 }

@@ -93,7 +93,7 @@ impl Resolved {
                 propagation_s: 0.0,
                 payload_bits: flow.traffic.payload().bits() as f64,
             };
-            for hop in flow.path.windows(2) {
+            for hop in flow.data_path().windows(2) {
                 let link = Link { from: hop[0], to: hop[1] };
                 seen.loss += loss(network, link);
                 let wire = network.wires.iter().find(|w| (w.from, w.to) == (link.from, link.to));
@@ -136,7 +136,7 @@ impl Resolved {
         let backoff_s = self.mean_backoff().as_secs_f64();
         for (flow, seen) in self.network().flows.iter().zip(&mut theory.flows) {
             let frames = frames_per_packet(&flow.traffic);
-            for hop in flow.path.windows(2) {
+            for hop in flow.data_path().windows(2) {
                 let place = layout.links.iter().position(|(_, l)| [l.from, l.to] == *hop);
                 if let Some((_, load)) = seen.loads.iter_mut().find(|(l, _)| Some(*l) == place) {
                     *load += frames * backoff_s;
@@ -160,10 +160,10 @@ impl Resolved {
 
 /// Frames that contend for the air, a packet on one hop, with its TCP acknowledgement.
 fn frames_per_packet(traffic: &Traffic) -> f64 {
-    match traffic {
-        Traffic::Tcp(tcp) if tcp.acknowledge == AckPolicy::EachSegment => 2.0,
-        Traffic::Tcp(_) => 1.5,
-        _ => 1.0,
+    match traffic.tcp() {
+        Some(tcp) if tcp.acknowledge == AckPolicy::EachSegment => 2.0,
+        Some(_) => 1.5,
+        None => 1.0,
     }
 }
 
@@ -181,6 +181,10 @@ fn limit_pps(traffic: &Traffic) -> f64 {
                 per(*interval) * on.as_secs_f64() / (on.as_secs_f64() + off.as_secs_f64())
             }
         },
+        // Its replies, in full segments; its requests are small beside them.
+        Traffic::Web(web) => {
+            f64::from(web.reply.count()) / f64::from(web.tcp.payload.count()) * per(web.interval)
+        }
         // Its own limit is a guard, not an offer.
         Traffic::Rated(_) => f64::INFINITY,
     }
@@ -193,7 +197,7 @@ fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration 
         own.map_or(network.data_rate, |r| r.rate)
     };
     let data = airtime(network, traffic.size(), rate(link));
-    let Traffic::Tcp(tcp) = traffic else { return data };
+    let Some(tcp) = traffic.tcp() else { return data };
     let answer = airtime(network, tcp.headers, rate(link.reversed()));
     // A delayed acknowledgement answers two segments.
     data + if tcp.acknowledge == AckPolicy::EachSegment { answer } else { answer / 2 }

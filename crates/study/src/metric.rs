@@ -82,6 +82,12 @@ pub enum Metric {
     ResequencingBuffer,
     /// The most; of all flows, the greatest.
     ResequencingBufferMax,
+    /// Share of a web client's requests, made in the measured time, whose replies were whole when it ended.
+    Completed,
+    /// Mean time from such a request to the last byte of its reply, of those that were [s].
+    CompletionTime,
+    /// The time within which 95 % of those were whole [s]; of all flows, the greatest.
+    LateCompletion,
     /// Share of the frames sent by the flow's source that were lost.
     FrameLoss,
     /// Jain's index of the goodputs over the optimum; of all flows only.
@@ -188,6 +194,9 @@ impl Metric {
             Self::ResequencingDelayMax => "longest resequencing delay [s]",
             Self::ResequencingBuffer => "resequencing buffer [segments]",
             Self::ResequencingBufferMax => "most in the resequencing buffer [segments]",
+            Self::Completed => "requests completed",
+            Self::CompletionTime => "time to completion [s]",
+            Self::LateCompletion => "time to completion of 95 % [s]",
             Self::FrameLoss => "frames lost",
             Self::Fairness => "Jain's index of goodput/optimum",
             Self::FairRate => "fair rate [kb/s]",
@@ -247,6 +256,8 @@ impl Metric {
             | Self::ProbeShare
             | Self::ResequencingDelay
             | Self::ResequencingBuffer
+            | Self::Completed
+            | Self::CompletionTime
             | Self::LossEventRate
             | Self::FrameLoss
             | Self::OverFair
@@ -254,7 +265,8 @@ impl Metric {
             Self::ConvergenceTime
             | Self::Silence
             | Self::ResequencingDelayMax
-            | Self::ResequencingBufferMax => OverFlows::Greatest,
+            | Self::ResequencingBufferMax
+            | Self::LateCompletion => OverFlows::Greatest,
             Self::Aggressiveness | Self::FixedPointAggressiveness => OverFlows::Spread,
             Self::Jain
             | Self::Fairness
@@ -316,6 +328,7 @@ impl Metric {
             | Self::FrameLoss
             | Self::LossEventRate
             | Self::ProbeShare
+            | Self::Completed
             | Self::Jain
             | Self::Fairness
             | Self::JainOverFair
@@ -428,6 +441,9 @@ impl Subject<'_> {
             Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
             Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
             Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
+            Metric::Completed => flow.web.map(|web| web.completed as f64 / (web.requests as f64).max(1.0)),
+            Metric::CompletionTime => flow.web?.mean_s,
+            Metric::LateCompletion => flow.web?.late_s,
             Metric::Retransmissions => per_second(flow.retransmitted),
             Metric::Timeouts => per_second(flow.timeouts),
             Metric::Silence => Some(flow.silence_s),

@@ -202,6 +202,11 @@ fn flows(groups: &[Group<'_>]) -> Table {
         ("resequencing_delay_s_max", optional(&rows, |r| r.flow().resequencing.map(|q| q.delay_s_max))),
         ("resequencing_buffer", optional(&rows, |r| r.flow().resequencing.map(|q| q.buffer))),
         ("resequencing_buffer_max", optional(&rows, |r| r.flow().resequencing.map(|q| q.buffer_max as f64))),
+        ("requests", optional(&rows, |r| r.flow().web.map(|w| w.requests as f64))),
+        ("completed", optional(&rows, |r| r.flow().web.map(|w| w.completed as f64))),
+        ("completion_s", optional(&rows, |r| r.flow().web.and_then(|w| w.mean_s))),
+        ("completion_s_median", optional(&rows, |r| r.flow().web.and_then(|w| w.median_s))),
+        ("completion_s_95", optional(&rows, |r| r.flow().web.and_then(|w| w.late_s))),
         ("measured_s", number(&rows, |r| r.run.measured_s)),
     ]
 }

@@ -111,6 +111,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         loss_event_rate: None,
         probes: None,
         resequencing: None,
+        web: None,
     });
     RunRecord {
         scenario: scenario.settings().name.clone(),

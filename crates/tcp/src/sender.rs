@@ -600,6 +600,11 @@ impl Sender {
         self.last_round_trip.take()
     }
 
+    /// Segments acknowledged in order.
+    pub const fn acknowledged(&self) -> u32 {
+        self.oldest
+    }
+
     /// Segments under way.
     pub const fn outstanding(&self) -> u32 {
         self.highest - self.oldest

@@ -1,8 +1,8 @@
 //! Networks by chance, written as scenarios: whatever is built, no packet is lost without account or delivered twice.
 //!
 //! MACs and standards, RTS/CTS, every law of every family as the catalogue lists them, interference added up, several hops
-//! and wires, gateways and sources that hold packets back, lossy and bursty links, TCP with and without SACK, RACK, timestamps and delayed acknowledgements, datagrams
-//! of every pattern, broadcasts.
+//! and wires, gateways and sources that hold packets back, lossy and bursty links, TCP with and without SACK, RACK, timestamps
+//! and delayed acknowledgements, datagrams of every pattern, broadcasts, the web, flows that begin by chance.
 
 use evenair_netsim::{Network, RunResult};
 use evenair_scenario::{ListedFamily, Resolved};
@@ -30,7 +30,7 @@ fn scenario() -> impl Strategy<Value = String> {
                 text.push_str(&gateway);
                 for (i, (from, step, (kind, broadcast, via_wire))) in flows.iter().enumerate() {
                     let to = (from + step) % nodes;
-                    let (from, to) = match (*broadcast && !(kind.contains("tcp") || kind.contains("tfrc")), via_wire) {
+                    let (from, to) = match (*broadcast && !(kind.contains("tcp") || kind.contains("tfrc") || kind.contains("web")), via_wire) {
                         (true, _) => (format!("n{from}"), "*".to_string()),
                         (false, true) if i % 2 == 0 => ("server".into(), format!("n{to}")),
                         (false, true) => (format!("n{from}"), "server".into()),
@@ -169,14 +169,20 @@ fn flow() -> impl Strategy<Value = (String, bool, bool)> {
         "traffic = \"tcp\"\ntransfer = \"20 packets\"",
         "traffic = \"tcp\"\napplication_rate = \"300 kbps\"",
         "traffic = \"tfrc\"\nsize = \"700 bytes\"",
+        "traffic = \"web\"\nweb = { interval = \"30 ms\", reply = \"9000 bytes\", reply_deviation = \"9000 bytes\", connection = \"per-request\" }",
+        "traffic = \"web\"\nweb = { interval = \"50 ms\", arrivals = \"poisson\", request = [\"1 byte\", \"4000 bytes\"] }",
         "traffic = \"saturated\"\nsize = \"500 bytes\"",
         "traffic = \"cbr\"\nsize = \"200 bytes\"\nrate = \"400 kbps\"\njitter = 0.5",
         "traffic = \"on-off\"\nsize = \"900 bytes\"\nrate = \"2 Mbps\"\non = \"50 ms\"\noff = \"50 ms\"",
     ];
     let kind = prop::sample::select(rated.chain(fixed.map(String::from)).collect::<Vec<_>>());
     let category = prop::sample::select(vec!["voice", "video", "best-effort", "background"]);
-    let active =
-        prop::sample::select(vec!["", "active = [[\"0 ms\", \"250 ms\"], [\"400 ms\", \"700 ms\"]]"]);
+    let active = prop::sample::select(vec![
+        "",
+        "start_jitter = \"300 ms\"",
+        "active = [[\"0 ms\", \"250 ms\"], [\"400 ms\", \"700 ms\"]]",
+        "start_jitter = \"250 ms\"\nactive = [[\"0 ms\", \"250 ms\"], [\"400 ms\", \"700 ms\"]]",
+    ]);
     (kind, category, active, any::<bool>(), any::<bool>()).prop_map(
         |(kind, category, active, broadcast, wire)| {
             (format!("{kind}\n#category = \"{category}\"\n{active}"), broadcast, wire)
@@ -285,7 +291,7 @@ fn fitting(text: &str) -> String {
         .map(|block| {
             let stretches = block.contains("active = ");
             let fits = |line: &&str| {
-                !(stretches && line.starts_with("start") || several && line.starts_with("application_rate"))
+                !(stretches && line.starts_with("start =") || several && line.starts_with("application_rate"))
             };
             block.lines().filter(fits).collect::<Vec<_>>().join("\n")
         })
@@ -299,6 +305,10 @@ fn assert_conserved(result: &RunResult, text: &str) {
     for flow in &result.flows {
         assert!(flow.goodput_bps.is_finite() && flow.goodput_bps >= 0.0, "{flow:?}\n{text}");
         assert!(flow.retransmitted <= flow.sent, "{flow:?}\n{text}");
+        if let Some(web) = flow.web {
+            assert!(web.completed <= web.requests, "{flow:?}\n{text}");
+            assert!(web.mean_s.is_some() == (web.completed > 0), "{flow:?}\n{text}");
+        }
         if let (Some(offered), false) = (flow.offered_pps, flow.to == "*") {
             // What waits when the measurement begins is delivered in it.
             let slack = 200.0 / result.measured_s;

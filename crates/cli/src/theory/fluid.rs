@@ -9,7 +9,9 @@ use evenair_scenario::FluidRun;
 use serde_json::{Value, json};
 
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
-    let run = scenario(&options.scenario, &options.set)?.fluid()?;
+    let scenario = scenario(&options.scenario, &options.set)?;
+    super::warn_of_shapers(&scenario);
+    let run = scenario.fluid()?;
     if let Some(folder) = &options.out {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let path = folder.join("trajectory.csv");

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let scenario = scenario(&options.scenario, &options.set)?;
+    super::warn_of_shapers(&scenario);
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
         return product_form(options, &scenario);
     }

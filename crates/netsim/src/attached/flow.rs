@@ -3,6 +3,7 @@
 use super::probes::Prober;
 use super::rated::Paced;
 use super::resequence::Resequencer;
+use super::web::{Half, Web};
 use crate::core::FlowHops;
 use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
 use evenair_des::Stream;
@@ -83,6 +84,8 @@ pub(crate) struct Flow {
     pub(crate) prober: Option<Box<Prober>>,
     /// Puts its connections' data into one order, where that is asked for.
     pub(crate) resequencer: Option<Box<Resequencer>>,
+    /// What a web client counts.
+    pub(crate) web: Option<Box<Web>>,
     /// When its path becomes another one, in order.
     pub(crate) route_changes: Vec<Instant>,
     /// Of a flow whose rate is a law's.
@@ -140,6 +143,7 @@ impl Flow {
                 Traffic::Tcp(TcpSpec { resequence: true, .. }) => Some(Box::default()),
                 _ => None,
             },
+            web: spec.traffic.web().map(|_| Box::new(Web::new(&spec.name, seed))),
             route_changes: Vec::new(),
             law,
             paced: match &spec.traffic {
@@ -167,7 +171,7 @@ impl Flow {
     }
 
     pub(crate) const fn tcp(&self) -> Option<&TcpSpec> {
-        if let Traffic::Tcp(spec) = &self.traffic { Some(spec) } else { None }
+        self.traffic.tcp()
     }
 
     pub(crate) const fn tfrc(&self) -> Option<&TfrcSpec> {
@@ -265,6 +269,8 @@ pub(crate) struct Connection {
     pub(crate) epoch: u32,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// Of a web connection: which half, and what it carries.
+    pub(crate) half: Option<Box<Half>>,
     /// Which segments of the stream those are that it carries and has not delivered; kept where the flow puts them in order.
     pub(crate) carries: VecDeque<u64>,
     /// When the segment that came last was sent: its stamp.

@@ -44,6 +44,7 @@ impl Attached {
                 self.schedule_datagram(core, flow);
             }
             Traffic::Rated(_) => self.start_rate(core, flow),
+            Traffic::Web(_) => self.start_web(core, flow),
         }
     }
 
@@ -52,6 +53,9 @@ impl Attached {
         let state = &mut self.flows[flow as usize];
         state.is_active = false;
         state.datagram_due = Instant::NEVER;
+        if state.web.is_some() {
+            return self.stop_web(core, flow);
+        }
         for id in self.flows[flow as usize].connections.clone() {
             self.end_connection(core, flow, id);
         }
@@ -82,9 +86,10 @@ impl Attached {
                 pattern: Pattern::Constant { interval, .. } | Pattern::OnOff { interval, .. },
                 ..
             } => interval,
-            Traffic::Datagrams { pattern: Pattern::Saturated, .. } | Traffic::Tcp(_) | Traffic::Tfrc(_) => {
-                return;
-            }
+            Traffic::Datagrams { pattern: Pattern::Saturated, .. }
+            | Traffic::Tcp(_)
+            | Traffic::Tfrc(_)
+            | Traffic::Web(_) => return,
         };
         state.datagram_due = core.now() + gap;
         core.call_at(core.now() + gap, Due::Datagram(flow));

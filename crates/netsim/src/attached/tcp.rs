@@ -1,12 +1,13 @@
 //! Connections in the network: opening, draining, timers, and the law that says how many there are.
 
+use super::web::Half;
 use super::{Attached, Connection, Due, Flow};
 use crate::core::Core;
 use crate::packet::{Body, TcpPacket, Way};
 use crate::spec::{Sampling, Source};
 use evenair_laws::connections::ConnectionLaw;
-use evenair_tcp::{Receiver, Segment, SegmentKind, Sender, SenderStats};
-use evenair_units::{Duration, Instant};
+use evenair_tcp::{Receiver, Segment, SegmentKind, Sender, SenderParams, SenderStats};
+use evenair_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
 
 impl Attached {
@@ -42,26 +43,8 @@ impl Attached {
     /// Opens one more connection of a flow.
     pub(super) fn open_connection(&mut self, core: &mut Core<Due>, flow: u32) {
         let Some(spec) = self.flows[flow as usize].tcp() else { return self.open_tfrc(core, flow) };
-        let connection = |epoch| Connection {
-            flow,
-            epoch,
-            sender: Sender::new(spec.sender, &spec.window),
-            receiver: Receiver::new(spec.acknowledge),
-            carries: VecDeque::new(),
-            arrived: 0,
-            timer_queued: Instant::NEVER,
-            ack_timer_queued: Instant::NEVER,
-        };
-        let source = spec.source;
-        let id = if let Some(id) = self.free.pop() {
-            let place = &mut self.connections[id as usize];
-            // Entries of its predecessor may still be in the event queue; they find nothing due.
-            *place = connection(place.epoch + 1);
-            id
-        } else {
-            self.connections.push(connection(0));
-            self.connections.len() as u32 - 1
-        };
+        let (sender, source) = (spec.sender, spec.source);
+        let id = self.place_connection(flow, sender, None);
         let place = &mut self.connections[id as usize].sender;
         match source {
             Source::Endless => (),
@@ -71,8 +54,45 @@ impl Attached {
                 place.supply(1);
             }
         }
-        self.flows[flow as usize].connections.push(id);
         self.pump(core, id);
+    }
+
+    /// Opens one half of a web connection, for requests or for replies; what it sends is pushed to it.
+    pub(super) fn open_half(&mut self, flow: u32, replies: bool) -> u32 {
+        let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
+        // The half for requests opens the connection for both.
+        let handshake = spec.sender.handshake && !replies;
+        let sender = SenderParams { handshake, ..spec.sender };
+        let id = self.place_connection(flow, sender, Some(Box::new(Half::new(replies))));
+        self.connections[id as usize].sender.supply(0);
+        id
+    }
+
+    /// A new connection of a flow, in a place that is free.
+    fn place_connection(&mut self, flow: u32, sender: SenderParams, half: Option<Box<Half>>) -> u32 {
+        let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
+        let connection = |epoch| Connection {
+            flow,
+            epoch,
+            sender: Sender::new(sender, &spec.window),
+            receiver: Receiver::new(spec.acknowledge),
+            half,
+            carries: VecDeque::new(),
+            arrived: 0,
+            timer_queued: Instant::NEVER,
+            ack_timer_queued: Instant::NEVER,
+        };
+        let id = if let Some(id) = self.free.pop() {
+            let place = &mut self.connections[id as usize];
+            // Entries of its predecessor may still be in the event queue; they find nothing due.
+            *place = connection(place.epoch + 1);
+            id
+        } else {
+            self.connections.push(connection(0));
+            self.connections.len() as u32 - 1
+        };
+        self.flows[flow as usize].connections.push(id);
+        id
     }
 
     /// Sends what a connection may send, and keeps its one timer entry in the event queue.
@@ -92,9 +112,13 @@ impl Attached {
         self.retire(id);
     }
 
-    /// Gives a connection of a transfer the next segment to have ready, or an end where nothing remains.
+    /// Gives a connection of a transfer the next segment to have ready, or an end where nothing remains; one of the web ends
+    /// with its last message.
     fn hand_out(&mut self, id: u32) {
-        let Connection { flow, ref mut sender, .. } = self.connections[id as usize];
+        let Connection { flow, ref mut sender, ref half, .. } = self.connections[id as usize];
+        if half.as_ref().is_some_and(|half| half.is_last()) && sender.is_open() && sender.unsent() == 0 {
+            return sender.drain();
+        }
         let Some(remaining) = &mut self.flows[flow as usize].remaining else { return };
         if !sender.is_open() || sender.unsent() > 0 {
             return;
@@ -147,16 +171,20 @@ impl Attached {
             self.count_data(flow, connection, segment.number);
         }
         let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
+        let place = &self.connections[connection as usize];
+        let payload = |half: &Half| Bytes::new(half.payload_of(segment.number, spec.payload.count()));
         let size = match segment.kind {
-            SegmentKind::Data => spec.payload + spec.headers,
+            SegmentKind::Data => place.half.as_deref().map_or(spec.payload, payload) + spec.headers,
             _ => spec.headers,
         };
-        let answers = self.connections[connection as usize].arrived;
+        let answers = place.arrived;
         let hops = self.flows[flow as usize].hops;
-        let (way, hop) = if segment.kind.is_reply() {
-            (Way::backward(flow), hops.backward)
-        } else {
-            (Way::forward(flow), hops.forward)
+        let replies = place.half.as_ref().is_some_and(|half| half.replies);
+        let (way, hop) = match (replies, segment.kind.is_reply()) {
+            (false, false) => (Way::forward(flow), hops.forward),
+            (false, true) => (Way::backward(flow), hops.backward),
+            (true, false) => (Way::backward(flow), hops.replies),
+            (true, true) => (Way::forward(flow), hops.reply_acks),
         };
         let body = Body::Tcp(TcpPacket { connection, epoch, answers, segment });
         core.inject(way, hop, size.count(), body);
@@ -216,6 +244,10 @@ impl Attached {
             place.arrived = segment.stamp;
             let before = place.receiver.in_order();
             let reply = place.receiver.handle_segment(now, segment);
+            if place.half.is_some() {
+                self.reply(core, id, reply);
+                return self.deliver_web(core, id, before);
+            }
             let delivered = place.receiver.in_order() - before;
             let in_stream = self.resequence(now, id, delivered);
             self.flows[flow as usize].hand_over(now, in_stream);

@@ -5,7 +5,7 @@ use super::{Core, Forwarding, Passage};
 use crate::queue::{
     Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
 };
-use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, Wire};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, WebSpec, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole, Volume};
@@ -44,6 +44,9 @@ fn scope(spec: &NetworkSpec, category: Category, next_hop: u32) -> Scope {
 pub(crate) struct FlowHops {
     pub(crate) forward: u32,
     pub(crate) backward: u32,
+    /// Of web traffic: the first hop of the replies' data, and of what acknowledges them.
+    pub(crate) replies: u32,
+    pub(crate) reply_acks: u32,
 }
 
 impl<T: Copy> Core<T> {
@@ -94,12 +97,17 @@ impl<T: Copy> Core<T> {
         let mut hops = Forwarding::default();
         let flow_hops = |(index, flow): (usize, &FlowSpec)| {
             let replies = !flow.path.contains(&BROADCAST);
-            let there = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1]));
+            let there: Vec<_> = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1])).collect();
             let back = flow.path.windows(2).rev().filter(|_| replies);
-            let back = back.map(|w| hop(flow.category, w[1], w[0]));
-            let forward = hops.add_chain(within.there(spec, index, there.collect()));
-            let backward = hops.add_chain(within.back(spec, index, back.collect()));
-            FlowHops { forward, backward }
+            let back: Vec<_> = back.map(|w| hop(flow.category, w[1], w[0])).collect();
+            let (mut replies, mut reply_acks) = (super::END, super::END);
+            if flow.traffic.web().is_some() {
+                replies = hops.add_chain(back.iter().copied());
+                reply_acks = hops.add_chain(there.iter().copied());
+            }
+            let forward = hops.add_chain(within.there(spec, index, there));
+            let backward = hops.add_chain(within.back(spec, index, back));
+            FlowHops { forward, backward, replies, reply_acks }
         };
         let flows = spec.flows.iter().enumerate().map(flow_hops).collect();
         for path in &spec.routes {
@@ -149,13 +157,15 @@ struct Carries {
 /// The queues of the air that the flows need.
 fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
-    let is_tcp = |flow: &FlowSpec| matches!(flow.traffic, Traffic::Tcp(_));
-    let flows = spec.flows.iter().map(|flow| (&flow.path, flow.category, is_tcp(flow)));
+    let flows = spec.flows.iter().map(|flow| {
+        let traffic = &flow.traffic;
+        (&flow.path, flow.category, traffic.tcp().is_some(), traffic.web().is_some())
+    });
     // What comes from outside may be TCP.
-    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true));
-    for (path, category, tcp) in flows.chain(routes) {
+    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true, false));
+    for (path, category, tcp, both) in flows.chain(routes) {
         for hop in path.windows(2) {
-            for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], false)] {
+            for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], both)] {
                 if wires.contains_key(&(from, to)) || from == BROADCAST {
                     continue;
                 }
@@ -207,7 +217,7 @@ fn transmit_queue(
 fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacket {
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
     let answer = |flow: &FlowSpec| match &flow.traffic {
-        Traffic::Tcp(tcp) => Some(tcp.headers),
+        Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => Some(tcp.headers),
         Traffic::Tfrc(tfrc) => Some(tfrc.report),
         Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
     };

@@ -23,7 +23,7 @@ const EPOCH: Duration = Duration::from_secs(10);
 enum Control {
     /// From when on it has which.
     Plan(VecDeque<(Instant, Shares)>),
-    Law(AnyGateway),
+    Law(Box<AnyGateway>),
 }
 
 /// A shaper's host.
@@ -69,8 +69,8 @@ impl ShaperHost {
         let (shares, decision, next) = match &mut self.control {
             Control::Plan(plan) => {
                 let mut due = None;
-                while let Some((_, shares)) = plan.pop_front_if(|(from, _)| *from <= now) {
-                    due = Some(shares);
+                while plan.front().is_some_and(|&(from, _)| from <= now) {
+                    due = plan.pop_front().map(|(_, shares)| shares);
                 }
                 let step = if now == Instant::ZERO { Step::Start } else { Step::Hold };
                 let decision = Decision { step, reason: Reason::Configured, class: None };

@@ -24,6 +24,9 @@ impl Network {
         }
         for flow in &mut self.attached.flows {
             (flow.last_delivery, flow.silence) = (now, Duration::ZERO);
+            if let Some(web) = &mut flow.web {
+                web.start_measuring();
+            }
             if let Some(resequencer) = &mut flow.resequencer {
                 resequencer.start_measuring(now);
             }
@@ -39,14 +42,19 @@ impl Network {
         let flow = |(index, flow): (u32, &Flow)| {
             let dropped = |way: Way| passages[way.0 as usize].lost();
             let stats = self.attached.stats(index);
+            // Most data of the web are replies, on the way back.
+            let (data, acks) = match flow.web {
+                Some(_) => (Way::backward(index), Way::forward(index)),
+                None => (Way::forward(index), Way::backward(index)),
+            };
             FlowCounts {
                 delivered: flow.delivered,
                 sent: stats.sent + u64::from(flow.next_datagram),
                 retransmitted: stats.retransmitted,
                 timeouts: stats.timeouts,
-                lost: dropped(Way::forward(index)),
-                acks_lost: dropped(Way::backward(index)),
-                acks: passages[Way::backward(index).0 as usize].delivered.packets,
+                lost: dropped(data),
+                acks_lost: dropped(acks),
+                acks: passages[acks.0 as usize].delivered.packets,
                 probes: flow.prober.as_ref().map_or(0, |prober| prober.sent()),
                 loss_events: self.attached.loss_events(index),
             }
@@ -231,14 +239,23 @@ impl Network {
         let queue = |hop: u32| self.core.queues[hops.get(hop).queue as usize].name.clone();
         // The sum over the hops of their means; none if nothing was served on one of them.
         let delay_s = |first| hops.chain(first).map(|hop| passed[hop].waiting.mean_s()).sum::<Option<f64>>();
-        let back = Some(flow.hops.backward).filter(|&hop| hop != END && flow.traffic.source().is_some());
+        let (there, back) = match flow.web {
+            Some(_) => (flow.hops.replies, flow.hops.reply_acks),
+            None => (flow.hops.forward, flow.hops.backward),
+        };
+        let answers = flow.traffic.source().is_some() || flow.web.is_some();
+        let back = Some(back).filter(|&hop| hop != END && answers);
+        let goodput_bps = match &flow.web {
+            Some(web) => web.measured_bytes() as f64 * 8.0 / measured_s,
+            None => goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
+        };
         FlowResult {
             flow: flow.name.clone(),
             from: name(&self.nodes, flow.source).into(),
             to: name(&self.nodes, flow.destination).into(),
-            queue: queue(flow.hops.forward),
+            queue: queue(there),
             ack_queue: back.map(queue),
-            goodput_bps: goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
+            goodput_bps,
             goodput_pps,
             unit_bytes: flow.unit_bytes(),
             round_trip_s: flow.measured.mean().map(Duration::as_secs_f64),
@@ -253,12 +270,13 @@ impl Network {
             lost: counts.lost,
             acks_lost: counts.acks_lost,
             acks: counts.acks,
-            queueing_delay_s: delay_s(flow.hops.forward),
+            queueing_delay_s: delay_s(there),
             ack_queueing_delay_s: back.and_then(delay_s),
             silence_s: flow.silence_until(end).as_secs_f64(),
             loss_event_rate: (flow.is_tfrc() && counts.sent > 0)
                 .then(|| counts.loss_events as f64 / counts.sent as f64),
             probes: probe_result(flow, counts),
+            web: flow.web.as_ref().map(|web| web.result()),
             resequencing: flow.resequencer.as_ref().map(|resequencer| resequencer.result(end)),
         }
     }

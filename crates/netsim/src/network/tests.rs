@@ -1,6 +1,7 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
 mod connections;
+mod gateway;
 mod queues;
 mod rated;
 mod relay;

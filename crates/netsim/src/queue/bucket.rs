@@ -75,7 +75,7 @@ impl TokenBucket {
         let time = now.since(self.since).as_nanos();
         let room = (self.depth - self.level).unsigned_abs();
         let gain = (u128::from(self.rate.as_bps()) * u128::from(time)).min(room);
-        self.level += gain as i128; // no more than the room
+        self.level += gain.cast_signed(); // no more than the room
         self.since = self.since.max(now);
         debug_assert!(self.level <= self.depth, "a bucket runs over");
     }

@@ -206,12 +206,14 @@ impl Discipline for Shaper {
     }
 
     fn is_full(&self, arrival: &Queued) -> bool {
-        let (_, _, line) = self.placed(arrival);
-        self.lines[line].packets() >= self.lines[line].limit
+        let (arrival, _, line) = self.placed(arrival);
+        let line = &self.lines[line];
+        line.packets() >= line.limit || line.queue.is_full(&arrival)
     }
 
     fn refused(&mut self, arrival: &Queued) {
-        let class = self.class_of(arrival.flow);
+        let (arrival, class, line) = self.placed(arrival);
+        self.lines[line].queue.refused(&arrival);
         let counts = &mut self.counts[class as usize];
         counts.arrived.add(arrival.size.into());
         counts.dropped.add(arrival.size.into());

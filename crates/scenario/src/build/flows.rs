@@ -122,6 +122,7 @@ impl Settings {
                 };
                 return Traffic::Tcp(TcpSpec { source, ..spec });
             }
+            Sends::Web { web } => return Traffic::Web(web.spec(self.tcp_spec(flow, path))),
             Sends::Saturated { size } => (size, Pattern::Saturated),
             Sends::Cbr { size, pace, jitter } => {
                 let interval = pace.interval(size);
@@ -167,7 +168,8 @@ impl Settings {
             timestamps: tcp.timestamps,
         };
         let delay = tcp.delayed_ack.0;
-        let connections = self.connections_of(flow);
+        let is_web = matches!(flow.sends, Sends::Web { .. });
+        let connections = self.connections_of(flow).filter(|_| !is_web);
         let role = FlowRole { payload: tcp.payload.0 };
         let samples = connections.as_ref().map(|law| law.begin(&role).samples()).unwrap_or_default();
         TcpSpec {
@@ -222,7 +224,7 @@ impl Settings {
 /// A full data packet, network-layer size: the largest that any flow sends.
 pub(crate) fn packet_size(tcp: &ResolvedTcp, flows: &[ResolvedFlow]) -> Bytes {
     let of = |flow: &ResolvedFlow| match flow.sends {
-        Sends::Tcp { .. } => tcp.segment(),
+        Sends::Tcp { .. } | Sends::Web { .. } => tcp.segment(),
         Sends::Saturated { size }
         | Sends::Cbr { size, .. }
         | Sends::OnOff { size, .. }

@@ -145,7 +145,7 @@ impl Resolved {
         Ok((0..flows as u32).map(spec).collect())
     }
 
-    /// What each class has under max-min fairness over the collision domains, whenever a flow comes or goes. The flows of a
+    /// [Jam10] section 6.3.3: what each class has under max-min fairness over the collision domains, whenever a flow comes or goes. The flows of a
     /// class share what it has; one that is not active keeps its rate, and has no part in the sum.
     fn fair_plan(
         &self,

@@ -1,5 +1,6 @@
 //! Flows and what they send.
 
+use super::web::WebTable;
 use crate::law;
 use crate::quantity::{PacketCount, RateQuantity, Size, Time};
 use evenair_laws::backoff::Category;
@@ -69,6 +70,9 @@ pub struct FlowTable {
     /// How fast the application produces data for TCP or TFRC; without limit, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_rate: Option<RateQuantity>,
+    /// What a web client asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebTable>,
     /// How many connections it keeps, if not what `[connections]` says.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<ConnectionParams>")]
@@ -114,4 +118,6 @@ pub enum TrafficKind {
     Rated,
     /// Datagrams over TFRC (RFC 5348), without end or as fast as the application produces them.
     Tfrc,
+    /// Requests over TCP, each answered over TCP: the flow goes from the client to the server.
+    Web,
 }

@@ -1,5 +1,6 @@
 //! Flows, complete.
 
+use super::web::ResolvedWeb;
 use crate::error::Mistake;
 use crate::language::{FlowTable, TrafficKind};
 use crate::law;
@@ -105,6 +106,11 @@ pub enum Sends {
         #[serde(skip_serializing_if = "Option::is_none")]
         application_rate: Option<RateQuantity>,
     },
+    /// Requests and replies over TCP.
+    Web {
+        /// Which.
+        web: ResolvedWeb,
+    },
 }
 
 /// The fastest source, if nothing else is said: a gigabit interface.
@@ -150,7 +156,7 @@ pub enum Activity {
 }
 
 /// A key and what is wrong with it.
-type Wrong = (&'static str, String);
+pub(super) type Wrong = (&'static str, String);
 
 impl FlowTable {
     /// `index` is its place among the flows.
@@ -159,7 +165,9 @@ impl FlowTable {
         if let Some(weight) = self.weight.filter(|w| !(*w > 0.0 && w.is_finite())) {
             return Err(("weight", format!("{weight} must be above 0")));
         }
-        if self.to == "*" && (ideal || matches!(self.traffic, TrafficKind::Tcp | TrafficKind::Tfrc)) {
+        if self.to == "*"
+            && (ideal || matches!(self.traffic, TrafficKind::Tcp | TrafficKind::Tfrc | TrafficKind::Web))
+        {
             return Err(("to", "a broadcast needs datagrams and an 802.11 MAC".into()));
         }
         self.start_jitter = self.start_jitter.filter(|jitter| !jitter.0.is_zero());
@@ -240,6 +248,7 @@ impl FlowTable {
                 }
                 Sends::Rated { size, rate_law, rate_max }
             }
+            TrafficKind::Web => Sends::Web { web: self.web.unwrap_or_default().resolve()? },
             TrafficKind::Tfrc => Sends::Tfrc { size, application_rate: self.application_rate },
         })
     }
@@ -250,9 +259,10 @@ impl FlowTable {
         let paced = matches!(self.traffic, TrafficKind::Cbr | TrafficKind::OnOff);
         let on_off = self.traffic == TrafficKind::OnOff;
         let rated = self.traffic == TrafficKind::Rated;
+        let web = self.traffic == TrafficKind::Web;
         let connects = tcp || self.traffic == TrafficKind::Tfrc;
         let given = [
-            ("size", self.size.is_some(), !tcp, "is for datagrams; TCP has tcp.payload"),
+            ("size", self.size.is_some(), !tcp && !web, "is for datagrams; TCP has tcp.payload"),
             (
                 "rate",
                 self.rate.is_some(),
@@ -274,6 +284,7 @@ impl FlowTable {
             ("application_rate", self.application_rate.is_some(), connects, "is for TCP and TFRC"),
             ("connections", self.connections.is_some(), connects, "is for TCP and TFRC"),
             ("resequence", self.resequence, tcp, "is for TCP"),
+            ("web", self.web.is_some(), web, "is for web traffic: set traffic = \"web\", or remove it"),
         ];
         match given.iter().find(|(_, given, fits, _)| *given && !fits) {
             Some((key, .., why)) => Err((key, (*why).into())),

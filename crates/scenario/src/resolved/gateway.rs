@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Packets of each line, and of one that all share ([Jam10] Fig 6.4).
 const LINE_PACKETS: u32 = 5;
 const SHARED_PACKETS: u32 = 25;
-/// Full packets that a bucket holds. The thesis does not say; docs/validation.md shows how little it matters.
+/// Full packets that a bucket holds. The thesis does not say; docs/validation.md, section 8, shows how little it matters.
 const BURST_PACKETS: u32 = 2;
 
 /// A gateway's shaper.
@@ -58,7 +58,7 @@ impl GatewayTable {
     /// `packet` is the largest that any flow sends.
     pub(crate) fn resolve(self, packet: Bytes) -> Result<ResolvedGateway, Mistake> {
         let (rate, law) = match (self.rate, self.law) {
-            (Some(rate), None) => (Some(checked("gateway", rate)?), None),
+            (Some(rate), None) => (Some(rate), None),
             (None, Some(law)) => (None, Some(law::complete("gateway.law", law, &())?)),
             (Some(_), Some(_)) => {
                 let why = "the law finds the rate: remove gateway.rate, or gateway.law";
@@ -94,7 +94,7 @@ impl SourceLimitTable {
     /// `packet` is the largest that any flow sends.
     pub(crate) fn resolve(self, packet: Bytes) -> Result<ResolvedSourceLimit, Mistake> {
         Ok(ResolvedSourceLimit {
-            rate: checked("source_limit", self.rate)?,
+            rate: self.rate,
             queue: line("source_limit", self.queue, 50)?,
             burst: burst("source_limit", self.burst, packet)?,
         })
@@ -107,15 +107,6 @@ fn gives_one_rate(law: &GatewayParams) -> bool {
     let link_rate = Some(Rate::from_kbps(1000));
     let anybody = GatewayRole { classes: vec![ClassRole { link_rate, ..ClassRole::default() }] };
     law.begin(&anybody).at_start().each.is_empty()
-}
-
-fn checked(table: &str, rate: LimitRate) -> Result<LimitRate, Mistake> {
-    match rate {
-        LimitRate::Fixed(fixed) if fixed.0.as_bps() == 0 => {
-            Err(Mistake::at(&format!("{table}.rate"), "must be above 0: nothing would ever pass"))
-        }
-        _ => Ok(rate),
-    }
 }
 
 /// A line with room for so many packets, if nothing else is said.

@@ -54,7 +54,7 @@ impl Within {
             let shaper = gateway_shaper(gateway, ways, full);
             let control = match &gateway.control {
                 GatewayControl::Plan(plan) => Control::Plan(plan.iter().cloned().collect()),
-                GatewayControl::Law(law) => Control::Law(law.begin(&gateway.role())),
+                GatewayControl::Law(law) => Control::Law(Box::new(law.begin(&gateway.role()))),
             };
             add(gateway.node, "gateway", &gateway.queue, shaper, control)
         });

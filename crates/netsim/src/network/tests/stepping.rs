@@ -3,7 +3,7 @@
 use super::*;
 
 /// The same run, instant by instant. Before `next_at` nothing happens, and at it something does.
-fn instant_by_instant(spec: &NetworkSpec, run: RunSpec) -> RunResult {
+pub(super) fn instant_by_instant(spec: &NetworkSpec, run: RunSpec) -> RunResult {
     let mut network = Network::new(spec, run);
     let end = network.end();
     while network.next_at() <= end {
@@ -21,7 +21,7 @@ fn instant_by_instant(spec: &NetworkSpec, run: RunSpec) -> RunResult {
 }
 
 /// The same run in strides of this length.
-fn in_strides(spec: &NetworkSpec, run: RunSpec, stride: Duration) -> RunResult {
+pub(super) fn in_strides(spec: &NetworkSpec, run: RunSpec, stride: Duration) -> RunResult {
     let mut network = Network::new(spec, run);
     let end = network.end();
     let mut until = Instant::ZERO;

@@ -44,3 +44,133 @@ fn only_the_first_stretch_begins_later() {
     assert!(series[10..19].iter().all(|&x| x < 0.5), "{series:?}");
     assert!(series[21..].iter().all(|&x| x > 30.0), "{series:?}");
 }
+
+/// A request every so often over a wire of 1 Mb/s with 5 ms of delay, replies of one size.
+fn web(interval_ms: u64, reply: u32, connection: WebConnection, handshake: bool) -> NetworkSpec {
+    let mut tcp = tcp(None);
+    tcp.sender.handshake = handshake;
+    let web = WebSpec {
+        tcp,
+        interval: Duration::from_millis(interval_ms),
+        arrivals: Arrivals::Even,
+        request: (Bytes::new(300), Bytes::new(300)),
+        reply: Bytes::new(reply),
+        reply_deviation: Bytes::new(0),
+        connection,
+    };
+    wired(1_000, 5, 50, Traffic::Web(web))
+}
+
+fn results(spec: &NetworkSpec, run: RunSpec) -> (RunResult, WebResult) {
+    let result = Network::run(spec, run);
+    assert_conserved(&result);
+    let web = result.flows[0].web.expect("a web flow");
+    (result, web)
+}
+
+#[test]
+fn a_reply_takes_what_its_segments_take() {
+    // A request of 300 bytes; on the way back its acknowledgement, a full segment and one of 10 bytes; headers for all, 1 us a bit.
+    let payload = tcp(None).payload.count();
+    for connection in [WebConnection::PerRequest, WebConnection::Persistent] {
+        let spec = web(1000, payload + 10, connection, false);
+        let (result, web) = results(&spec, seconds(1, 0, 100));
+        let headers = tcp(None).headers.count();
+        let bits = 8 * ((300 + headers) + headers + (payload + headers) + (10 + headers));
+        let expected_s = f64::from(bits) / 1e6 + 0.01;
+        // The run ends with the hundred and first request.
+        assert_eq!((web.requests, web.completed), (101, 100), "{connection:?}");
+        for took in [web.mean_s, web.median_s, web.late_s] {
+            assert!((took.unwrap() - expected_s).abs() < 1e-6, "{took:?}, not {expected_s}: {connection:?}");
+        }
+        let flow = &result.flows[0];
+        assert!((flow.goodput_bps - 8.0 * f64::from(payload + 10)).abs() < 1e-6, "{}", flow.goodput_bps);
+        assert!((flow.goodput_pps - 2.0).abs() < 1e-9 && flow.retransmitted == 0);
+        // Two segments of a reply, one of each request; the last is under way.
+        assert_eq!(flow.sent, 3 * 100 + 1);
+    }
+}
+
+#[test]
+fn a_handshake_costs_a_round_trip_of_its_own_once() {
+    let mean = |connection, handshake| {
+        results(&web(1000, 10, connection, handshake), seconds(1, 0, 100)).1.mean_s.unwrap()
+    };
+    let plain = mean(WebConnection::PerRequest, false);
+    let opened = mean(WebConnection::PerRequest, true);
+    // 40 bytes there and back, at 1 Mb/s and 5 ms.
+    let round_trip_s = 2.0 * (0.005 + 8.0 * f64::from(tcp(None).headers.count()) / 1e6);
+    assert!((opened - plain - round_trip_s).abs() < 1e-6, "{opened} and {plain}");
+    let once = mean(WebConnection::Persistent, true);
+    assert!((once - plain - round_trip_s / 100.0).abs() < 1e-6, "{once} and {plain}");
+}
+
+#[test]
+fn sizes_and_times_are_drawn_as_they_are_said_to_be() {
+    let mut spec = web(50, 5_000, WebConnection::PerRequest, true);
+    let Traffic::Web(web) = &mut spec.flows[0].traffic else { panic!("it is a web flow") };
+    (web.request, web.arrivals) = ((Bytes::new(200), Bytes::new(1000)), Arrivals::Poisson);
+    web.reply_deviation = Bytes::new(1_000);
+    let (result, web) = results(&spec, seconds(1, 10, 1000));
+    // 20000 requests: ±√20000 is one standard error; all but the last few are complete.
+    assert!((19_434..20_566).contains(&web.requests), "{}", web.requests);
+    assert!(web.completed <= web.requests && web.completed > web.requests - 60, "{web:?}");
+    let mean = result.flows[0].goodput_bps / 8.0 * 1000.0 / web.completed as f64;
+    assert!((mean - 5_000.0).abs() < 4.0 * 1_000.0 / 141.0 + 20.0, "a standard error is 7 bytes: {mean}");
+    assert!(web.median_s < web.mean_s && web.mean_s < web.late_s, "{web:?}");
+}
+
+#[test]
+fn requests_end_with_the_flow_and_replies_come_all_the_same() {
+    let at = |s| Instant::ZERO + Duration::from_secs(s);
+    for connection in [WebConnection::PerRequest, WebConnection::Persistent] {
+        for handshake in [false, true] {
+            // Ten requests in a second, whose replies take four; and ten more later.
+            let mut spec = web(100, 50_000, connection, handshake);
+            spec.flows[0].active = vec![(at(0), at(1)), (at(30), at(31))];
+            let (result, web) = results(&spec, seconds(1, 0, 60));
+            assert_eq!((web.requests, web.completed), (20, 20), "{connection:?} {handshake}");
+            assert!(web.late_s.unwrap() > 3.0, "{web:?}");
+            let bytes = result.flows[0].goodput_bps * 60.0 / 8.0;
+            assert!((bytes - 20.0 * 50_000.0).abs() < 1e-3, "{bytes}");
+            assert!(result.packets.under_way == 0, "all connections are closed: {:?}", result.packets);
+            let series = &result.series.unwrap().flows[0].connections;
+            assert!(series[20] < 0.5 && series[59] < 0.5 && series[1] > 0.5, "{series:?}");
+        }
+    }
+}
+
+#[test]
+fn a_persistent_connection_answers_in_order_and_many_share() {
+    // Four times what the wire carries: the persistent connection's replies come one after the other, the others together.
+    let took = |connection| {
+        let (_, web) = results(&web(100, 50_000, connection, false), seconds(1, 0, 60));
+        (web.completed, web.median_s.unwrap())
+    };
+    let (in_order, first) = took(WebConnection::Persistent);
+    let (together, _) = took(WebConnection::PerRequest);
+    assert!((130..=150).contains(&in_order), "2.4 replies a second: {in_order}");
+    assert!(first > 15.0 && together < in_order, "{first} {together}");
+}
+
+#[test]
+fn requests_and_replies_survive_a_lossy_wire() {
+    for connection in [WebConnection::PerRequest, WebConnection::Persistent] {
+        for delayed in [false, true] {
+            let mut spec = web(500, 20_000, connection, true);
+            let loss = vec![(Instant::ZERO, LossModel::Frames(Probability::clamped(0.05)))];
+            spec.losses =
+                [(0, 1), (1, 0)].map(|(from, to)| LinkLoss { from, to, schedule: loss.clone() }).into();
+            let Traffic::Web(web) = &mut spec.flows[0].traffic else { panic!("it is a web flow") };
+            if delayed {
+                let delay = Duration::from_millis(40);
+                web.tcp.acknowledge = AckPolicy::Delayed { delay, quick: 0 };
+            }
+            let at = |s| Instant::ZERO + Duration::from_secs(s);
+            spec.flows[0].active = vec![(at(0), at(100))];
+            let (result, web) = results(&spec, seconds(1, 0, 600));
+            assert_eq!((web.requests, web.completed), (200, 200), "{connection:?}");
+            assert!(result.flows[0].retransmitted > 50 && result.flows[0].lost > 50);
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Token buckets against their definition, and what the shapers of [Jam10] Fig 6.1 let through.
+//! Token buckets against their definition, and what the shapers of [Jam10] section 6.2.3 (Fig 6.1) let through.
 
 use super::*;
 use crate::queue::{ClassCounts, Line, NO_CLASS, Shaper, TokenBucket};
@@ -103,10 +103,10 @@ proptest! {
             let cap = i128::from(depth) * 8_000_000_000;
             let cost = i128::from(size) * 8_000_000_000;
             if now > asked && now > last {
-                let before = (level + earned(last, now - 1) as i128).min(cap);
+                let before = (level + earned(last, now - 1).cast_signed()).min(cap);
                 prop_assert!(before < cost, "a packet waited that might have passed");
             }
-            level = (level + earned(last, now) as i128).min(cap) - cost;
+            level = (level + earned(last, now).cast_signed()).min(cap) - cost;
             prop_assert!(level >= 0);
             last = now;
         }

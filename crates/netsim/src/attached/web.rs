@@ -1,0 +1,255 @@
+//! Web clients and their server: requests, each answered.
+//!
+//! A connection of TCP carries data both ways, an endpoint of `evenair-tcp` one way: one for the requests and one for the replies are its
+//! halves, and the second opens without a handshake, because the first has made it. Acknowledgements are packets of their own: they do not ride
+//! on the other half's data. A message is as many segments as it needs, the last of them with what is left of it.
+
+use super::{Attached, Due};
+use crate::core::Core;
+use crate::measure::WebResult;
+use crate::spec::{Arrivals, WebConnection, WebSpec};
+use evenair_des::Stream;
+use evenair_units::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// What a web flow counts.
+#[derive(Clone, Debug)]
+pub(crate) struct Web {
+    /// When requests are made, and how large they and their replies are.
+    stream: Stream,
+    /// The half that carries requests, where one connection carries all.
+    persistent: Option<u32>,
+    /// Requests made since the warm-up.
+    requests: u64,
+    /// How long those of them took that are complete.
+    times: Vec<Duration>,
+    /// Of the replies, delivered: in all, and before the warm-up ended.
+    bytes: u64,
+    bytes_before: u64,
+}
+
+/// A request and its reply.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    made: Instant,
+    request_bytes: u32,
+    reply_bytes: u32,
+}
+
+/// A request, or a reply, on its connection.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    exchange: Exchange,
+    bytes: u32,
+    /// One more than its last segment.
+    end: u32,
+}
+
+/// One half of a web connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Half {
+    /// It carries replies: its data go from the flow's destination to its source.
+    pub(crate) replies: bool,
+    /// The half that carries the replies to what this one carries, of a connection that persists.
+    partner: Option<u32>,
+    /// What it carries, from the oldest on that is not acknowledged.
+    messages: VecDeque<Message>,
+    /// How many of those have been delivered.
+    delivered: usize,
+    /// Segments of all messages so far.
+    end: u32,
+    /// Nothing follows what it has.
+    last: bool,
+}
+
+impl Web {
+    pub(crate) fn new(name: &str, seed: u64) -> Self {
+        Self {
+            stream: Stream::named(seed, name, "web"),
+            persistent: None,
+            requests: 0,
+            times: Vec::new(),
+            bytes: 0,
+            bytes_before: 0,
+        }
+    }
+
+    /// The warm-up is over.
+    pub(crate) const fn start_measuring(&mut self) {
+        self.bytes_before = self.bytes;
+    }
+
+    /// Of the replies, delivered since the warm-up.
+    pub(crate) const fn measured_bytes(&self) -> u64 {
+        self.bytes - self.bytes_before
+    }
+
+    pub(crate) fn result(&self) -> WebResult {
+        let mut times: Vec<f64> = self.times.iter().map(|time| time.as_secs_f64()).collect();
+        times.sort_by(f64::total_cmp);
+        // The nearest rank: the least that so many are not above.
+        let quantile = |share: f64| {
+            let rank = (share * times.len() as f64).ceil() as usize;
+            times.get(rank.saturating_sub(1)).copied()
+        };
+        let completed = times.len() as u64;
+        debug_assert!(completed <= self.requests, "a reply to no request");
+        WebResult {
+            requests: self.requests,
+            completed,
+            mean_s: (completed > 0).then(|| times.iter().sum::<f64>() / completed as f64),
+            median_s: quantile(0.5),
+            late_s: quantile(0.95),
+        }
+    }
+
+    /// The next request, by chance.
+    fn draw(&mut self, spec: &WebSpec, now: Instant) -> Exchange {
+        let (least, most) = (spec.request.0.count(), spec.request.1.count());
+        let request_bytes = least + self.stream.up_to(most - least);
+        let reply =
+            f64::from(spec.reply.count()) + f64::from(spec.reply_deviation.count()) * self.stream.normal();
+        Exchange { made: now, request_bytes, reply_bytes: reply.round().max(1.0) as u32 }
+    }
+}
+
+impl Half {
+    pub(super) const fn new(replies: bool) -> Self {
+        Self { replies, partner: None, messages: VecDeque::new(), delivered: 0, end: 0, last: false }
+    }
+
+    /// Nothing follows what it has.
+    pub(super) const fn is_last(&self) -> bool {
+        self.last
+    }
+
+    fn push(&mut self, exchange: Exchange, payload: u32) {
+        let bytes = if self.replies { exchange.reply_bytes } else { exchange.request_bytes };
+        debug_assert!(bytes > 0 && !self.last, "a message after the last, or none");
+        self.end += bytes.div_ceil(payload);
+        self.messages.push_back(Message { exchange, bytes, end: self.end });
+    }
+
+    /// What is acknowledged is not sent again.
+    fn forget(&mut self, acknowledged: u32) {
+        while self.delivered > 0 && self.messages.front().is_some_and(|message| message.end <= acknowledged) {
+            self.messages.pop_front();
+            self.delivered -= 1;
+        }
+    }
+
+    /// Data in a segment \[bytes\].
+    pub(super) fn payload_of(&self, number: u32, payload: u32) -> u32 {
+        let message = self.messages.iter().find(|message| number < message.end);
+        let message = message.expect("a segment of a message that is not acknowledged");
+        if number + 1 == message.end { (message.bytes - 1) % payload + 1 } else { payload }
+    }
+}
+
+impl Attached {
+    /// A web client becomes active.
+    pub(super) fn start_web(&mut self, core: &mut Core<Due>, flow: u32) {
+        let event = Due::Request(flow, self.flows[flow as usize].run);
+        core.call_at(core.now(), event);
+    }
+
+    /// A client makes no more requests; those that it has made are answered all the same.
+    pub(super) fn stop_web(&mut self, core: &mut Core<Due>, flow: u32) {
+        let Some(requests) = self.flows[flow as usize].web.as_mut().and_then(|web| web.persistent.take())
+        else {
+            return;
+        };
+        self.half(requests).last = true;
+        self.end_replies(core, requests);
+        self.pump(core, requests);
+    }
+
+    /// The replies of a connection that persists end with that to its last request.
+    fn end_replies(&mut self, core: &mut Core<Due>, requests: u32) {
+        let half = self.half(requests);
+        let answered = half.last && half.delivered == half.messages.len();
+        if let Some(replies) = half.partner.filter(|_| answered) {
+            self.half(replies).last = true;
+            self.pump(core, replies);
+        }
+    }
+
+    /// A client makes a request.
+    pub(super) fn on_request(&mut self, core: &mut Core<Due>, flow: u32, run: u32) {
+        if !self.is_current(flow, run) {
+            return;
+        }
+        let now = core.now();
+        let warm = now >= self.warm_at;
+        let state = &mut self.flows[flow as usize];
+        let (Some(spec), Some(web)) = (state.traffic.web(), &mut state.web) else { return };
+        let exchange = web.draw(spec, now);
+        web.requests += u64::from(warm);
+        let gap = match spec.arrivals {
+            Arrivals::Even => spec.interval,
+            Arrivals::Poisson => web.stream.exponential(spec.interval),
+        };
+        let (connection, persistent) = (spec.connection, web.persistent);
+        core.call_at(now + gap, Due::Request(flow, run));
+        let requests = match (connection, persistent) {
+            (WebConnection::Persistent, Some(requests)) => requests,
+            (WebConnection::Persistent, None) => self.open_pair(flow),
+            (WebConnection::PerRequest, _) => self.open_half(flow, false),
+        };
+        self.send_message(core, requests, exchange, connection == WebConnection::PerRequest);
+    }
+
+    /// Opens a connection that persists; gives the half for requests.
+    fn open_pair(&mut self, flow: u32) -> u32 {
+        let (requests, replies) = (self.open_half(flow, false), self.open_half(flow, true));
+        self.half(requests).partner = Some(replies);
+        self.flows[flow as usize].web.as_mut().expect("a web flow").persistent = Some(requests);
+        requests
+    }
+
+    fn half(&mut self, connection: u32) -> &mut Half {
+        self.connections[connection as usize].half.as_mut().expect("half of a web connection")
+    }
+
+    fn send_message(&mut self, core: &mut Core<Due>, connection: u32, exchange: Exchange, last: bool) {
+        let place = &mut self.connections[connection as usize];
+        let payload = self.flows[place.flow as usize].unit_bytes();
+        let half = place.half.as_mut().expect("half of a web connection");
+        half.forget(place.sender.acknowledged());
+        half.push(exchange, payload);
+        half.last = last;
+        place.sender.supply(half.end);
+        self.pump(core, connection);
+    }
+
+    /// A connection has delivered segments in order, from this one on, of requests or of replies.
+    pub(super) fn deliver_web(&mut self, core: &mut Core<Due>, connection: u32, before: u32) {
+        let now = core.now();
+        let place = &mut self.connections[connection as usize];
+        let (flow, in_order) = (place.flow, place.receiver.in_order());
+        let half = place.half.as_mut().expect("half of a web connection");
+        let state = &mut self.flows[flow as usize];
+        let (payload, warm_at) = (state.unit_bytes(), self.warm_at);
+        let web = state.web.as_mut().expect("a web flow");
+        if half.replies {
+            let bytes: u32 = (before..in_order).map(|number| half.payload_of(number, payload)).sum();
+            web.bytes += u64::from(bytes);
+        }
+        let from = half.delivered;
+        let come = half.messages.iter().skip(from).take_while(|message| message.end <= in_order);
+        let exchanges: Vec<Exchange> = come.map(|message| message.exchange).collect();
+        half.delivered += exchanges.len();
+        if half.replies {
+            let measured = exchanges.iter().filter(|exchange| exchange.made >= warm_at);
+            web.times.extend(measured.map(|exchange| now.since(exchange.made)));
+            state.hand_over(now, in_order - before);
+            return;
+        }
+        let partner = half.partner;
+        for exchange in exchanges {
+            let replies = partner.unwrap_or_else(|| self.open_half(flow, true));
+            self.send_message(core, replies, exchange, partner.is_none());
+        }
+        self.end_replies(core, connection);
+    }
+}

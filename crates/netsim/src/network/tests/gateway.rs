@@ -1,0 +1,152 @@
+//! Gateways and limited sources in whole networks.
+
+use super::*;
+use evenair_laws::rate::gateway::{ClassRole, Direction, PfrcParams};
+
+/// Four nodes in a row; two flows from the gateway, node 0, and one to it; each a class.
+fn shaped(shaper: Shaping, control: GatewayControl) -> NetworkSpec {
+    let mut spec = chain(Traffic::Tcp(tcp(None)));
+    let flow = spec.flows[0].clone();
+    let paths = [vec![0, 1, 2], vec![0, 1], vec![2, 1, 0]];
+    spec.flows = paths
+        .iter()
+        .zip(["a", "b", "c"])
+        .map(|(path, name)| FlowSpec { name: name.into(), path: path.clone(), ..flow.clone() })
+        .collect();
+    let class = |(path, name): (&Vec<u32>, &str)| GatewayClass {
+        name: name.into(),
+        role: ClassRole {
+            direction: if path[0] == 0 { Direction::Down } else { Direction::Up },
+            link_rate: Some(Rate::from_kbps(800)),
+            ..ClassRole::default()
+        },
+    };
+    spec.gateway = Some(GatewaySpec {
+        node: 0,
+        classes: paths.iter().zip(["2", "1", "2"]).map(class).collect(),
+        of_flow: vec![Some(0), Some(1), Some(2)],
+        acknowledgements: false,
+        shaper,
+        queue: QueueSpec::fifo(5),
+        burst: Bytes::new(2080),
+        control,
+    });
+    spec
+}
+
+fn plan(rates_kbps: [u64; 3]) -> GatewayControl {
+    GatewayControl::Plan(vec![(Instant::ZERO, Shares::of_each(rates_kbps.map(Rate::from_kbps).to_vec()))])
+}
+
+fn pfrc() -> GatewayControl {
+    let params = PfrcParams { epoch: Duration::from_millis(700), ..PfrcParams::default() };
+    GatewayControl::Law(params.into())
+}
+
+#[test]
+fn every_class_gets_the_rate_of_its_bucket_and_no_more() {
+    let spec = shaped(Shaping::PerClass, plan([40, 80, 60]));
+    let result = Network::run(&spec, RunSpec { timeline: None, ..seconds(1, 5, 60) });
+    let gateway = result.gateway.expect("it has one");
+    for (class, kbps) in gateway.classes.iter().zip([40.0, 80.0, 60.0]) {
+        let passed = class.served_bps / 1e3;
+        assert!(passed < kbps * 1.01 && passed > kbps * 0.97, "{class:?}");
+        assert!((class.allowed_bps / 1e3 - kbps).abs() < 1e-6, "{class:?}");
+    }
+    // What passes the gateway downwards is a packet a hop later.
+    let goodput: f64 = result.flows[1].goodput_bps / 1e3;
+    assert!((goodput / (80.0 * 1000.0 / 1040.0) - 1.0).abs() < 0.03, "{goodput}");
+}
+
+#[test]
+fn one_bucket_holds_the_sum() {
+    for shaper in [Shaping::Aggregate, Shaping::AggregateFair] {
+        let result = Network::run(
+            &shaped(shaper, plan([40, 80, 60])),
+            RunSpec { timeline: None, ..seconds(1, 5, 60) },
+        );
+        let sum: f64 = result.gateway.unwrap().classes.iter().map(|class| class.served_bps / 1e3).sum();
+        assert!((sum / 180.0 - 1.0).abs() < 0.02, "{shaper:?}: {sum}");
+    }
+}
+
+#[test]
+fn a_plan_and_a_law_change_the_rates_when_they_say() {
+    let later = Instant::ZERO + Duration::from_secs(33);
+    let control = GatewayControl::Plan(vec![
+        (Instant::ZERO, Shares::of_each([40, 80, 60].map(Rate::from_kbps).to_vec())),
+        (later, Shares::of_each([10, 10, 10].map(Rate::from_kbps).to_vec())),
+    ]);
+    let result =
+        Network::run(&shaped(Shaping::PerClass, control), RunSpec { timeline: None, ..seconds(1, 5, 60) });
+    let series = result.gateway.expect("it has one").series;
+    assert_eq!(series.time_s, [0.0, 10.0, 20.0, 30.0, 33.0, 43.0, 53.0, 63.0]);
+    let total: Vec<f64> = series.total_bps.iter().map(|bps| bps / 1e3).collect();
+    assert_eq!(total, [180.0, 180.0, 180.0, 180.0, 30.0, 30.0, 30.0, 30.0]);
+    let counted: u64 = series.classes[1].counts.iter().map(|view| view.served.bytes).sum();
+    assert!(counted.abs_diff((33 * 80_000 + 30 * 10_000) / 8) < 6_000, "{counted} bytes");
+    let result =
+        Network::run(&shaped(Shaping::PerClass, pfrc()), RunSpec { timeline: None, ..seconds(1, 5, 60) });
+    let series = result.gateway.expect("it has one").series;
+    assert_eq!(series.time_s.len(), 1 + (65.0f64 / 0.7) as usize);
+    assert!(series.total_bps.windows(2).any(|pair| (pair[0] - pair[1]).abs() > 1.0), "the law does nothing");
+}
+
+#[test]
+fn stepping_is_running_with_a_gateway_too() {
+    let mut limited = shaped(Shaping::AggregateFair, plan([40, 80, 60]));
+    limited.source_limits = vec![SourceLimit {
+        flow: 2,
+        queue: QueueSpec::fifo(3),
+        burst: Bytes::new(1040),
+        plan: vec![(Instant::ZERO, Rate::from_kbps(30))],
+    }];
+    limited.link_layer_delay = Duration::from_micros(25);
+    for spec in [shaped(Shaping::PerClass, pfrc()), limited] {
+        let run = RunSpec { timeline: None, ..seconds(1, 1, 4) };
+        let whole = Network::run(&spec, run);
+        assert_eq!(stepping::instant_by_instant(&spec, run), whole);
+        assert_eq!(stepping::in_strides(&spec, run, Duration::from_micros(777)), whole);
+        let Packets { originated, delivered, dropped, under_way } = whole.packets;
+        assert_eq!(originated, delivered + dropped + under_way);
+    }
+}
+
+#[test]
+fn acknowledgements_take_tokens_where_they_are_asked_for_them() {
+    let run = RunSpec { timeline: None, ..seconds(1, 5, 40) };
+    let passed = |acknowledgements: bool| {
+        let mut spec = shaped(Shaping::PerClass, plan([40, 80, 60]));
+        spec.gateway.as_mut().expect("it has one").acknowledgements = acknowledgements;
+        let result = Network::run(&spec, run);
+        (result.gateway.expect("it has one").classes[2].clone(), result.flows[2].goodput_bps)
+    };
+    let ((without, goodput), (with, less)) = (passed(false), passed(true));
+    // Packets of the flow's data alone, or as many acknowledgements beside them; bytes are bounded alike.
+    let per_datum = |class: &ClassResult, bps: f64| class.served_packets as f64 / (bps / 8000.0 * 40.0);
+    assert!((per_datum(&without, goodput) - 1.0).abs() < 0.1, "{without:?}");
+    assert!((per_datum(&with, less) - 2.0).abs() < 0.2, "{with:?}");
+    assert!(less < goodput && with.served_bps < 60e3 * 1.01, "{less} of {goodput}, {with:?}");
+}
+
+#[test]
+fn a_gateway_is_past_by_whoever_has_no_class() {
+    let mut spec = shaped(Shaping::PerClass, plan([1, 1, 1]));
+    spec.gateway.as_mut().expect("it has one").of_flow[1] = None;
+    spec.routes = vec![vec![0, 1, 2]];
+    let run = RunSpec { timeline: None, ..seconds(1, 0, 20) };
+    let result = Network::run(&spec, run);
+    assert!(result.flows[1].goodput_bps > 100e3, "{:?}", result.flows[1]);
+    assert!(result.flows[0].goodput_bps < 2e3, "{:?}", result.flows[0]);
+    // Nor are packets from outside shaped: nobody can tell their data from their acknowledgements.
+    let mut network = Network::new(&spec, run);
+    let foreign = Foreign { from: 0, to: 2, size: Bytes::new(700), flow: 1, content: 7 };
+    for _ in 0..20 {
+        network.inject(Instant::ZERO, foreign).unwrap();
+    }
+    let mut came = 0;
+    while network.advance(Instant::ZERO + Duration::from_secs(2)).is_some() {
+        came += 1;
+    }
+    assert!(came >= 10, "{came} of 20 packets in 2 s, which are 12 s at 10 kb/s");
+}
