@@ -136,7 +136,7 @@ impl Resolved {
         let backoff_s = self.mean_backoff().as_secs_f64();
         for (flow, seen) in self.network().flows.iter().zip(&mut theory.flows) {
             let frames = frames_per_packet(&flow.traffic);
-            for hop in flow.path.windows(2) {
+            for hop in flow.data_path().windows(2) {
                 let place = layout.links.iter().position(|(_, l)| [l.from, l.to] == *hop);
                 if let Some((_, load)) = seen.loads.iter_mut().find(|(l, _)| Some(*l) == place) {
                     *load += frames * backoff_s;
@@ -160,10 +160,10 @@ impl Resolved {
 
 /// Frames that contend for the air, a packet on one hop, with its TCP acknowledgement.
 fn frames_per_packet(traffic: &Traffic) -> f64 {
-    match traffic {
-        Traffic::Tcp(tcp) if tcp.acknowledge == AckPolicy::EachSegment => 2.0,
-        Traffic::Tcp(_) => 1.5,
-        _ => 1.0,
+    match traffic.tcp() {
+        Some(tcp) if tcp.acknowledge == AckPolicy::EachSegment => 2.0,
+        Some(_) => 1.5,
+        None => 1.0,
     }
 }
 

@@ -441,7 +441,7 @@ fn a_pools_seeds_take_its_scenarios_in_turn() {
     let by_mesh = outcome.summary(&outcome.study.tables[1]);
     assert_eq!(by_mesh.len(), 3);
     let one_hop_chain = by_mesh[0].1[0].unwrap();
-    assert!((one_hop_chain.mean - (expected[0] + expected[3]) / 2.0).abs() < 1e-6, "seeds 1 and 4");
+    assert!((one_hop_chain.mean - f64::midpoint(expected[0], expected[3])).abs() < 1e-6, "seeds 1 and 4");
     assert!(one_hop_chain.deviation.is_some() && by_mesh[1].1[0].unwrap().deviation.is_none());
     let page = html::report(&outcome, "a test");
     assert!(page.contains("<h2>Fairness</h2>") && page.contains("paper 0.9500"));

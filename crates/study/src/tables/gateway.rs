@@ -6,10 +6,10 @@ use evenair_netsim::ClassResult;
 
 /// A row per class.
 pub(super) fn classes(groups: &[Group<'_>]) -> Table {
-    let rows = rows(groups, |run| run.gateway.as_ref().map_or(0, |gateway| gateway.classes.len()));
     fn class<'a>(row: &Row<'a>) -> &'a ClassResult {
         &row.run.gateway.as_ref().expect("the row is one of its classes").classes[row.index]
     }
+    let rows = rows(groups, |run| run.gateway.as_ref().map_or(0, |gateway| gateway.classes.len()));
     vec![
         ("variant", text(&rows, |r| r.group.variant.into())),
         ("x", optional(&rows, |r| r.group.x)),

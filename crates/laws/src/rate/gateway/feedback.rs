@@ -110,10 +110,11 @@ pub(super) struct Feedback {
     pub(super) estimate: f64,
     /// Whether the last move was up from what is known to be good.
     raised: bool,
-    /// Where the search was when it went to the floor for a test.
-    before: Option<f64>,
-    /// Epochs of it so far.
+    /// Where the search was when it went down because of an alarm, and what was known to be too much.
+    before: Option<(f64, f64)>,
+    /// Epochs of it so far, and whom it has shown to be starved.
     tested: u32,
+    relieved: Option<u32>,
     settling: u32,
     /// Epochs since the interval was opened last.
     since: u32,
@@ -129,10 +130,12 @@ impl Feedback {
             bounds,
             low: bounds.low,
             high: bounds.high,
-            estimate: f64::midpoint(bounds.low, bounds.high),
+            // Where most meshes carry what they are given, so that it is known soon what each can have.
+            estimate: (bounds.high / super::bounds::REUSE).max(bounds.low),
             raised: true,
             before: None,
             tested: 0,
+            relieved: None,
             settling: 0,
             since: 0,
             weight: 0.0,
@@ -167,7 +170,8 @@ impl Feedback {
         debug_assert!((self.bounds.low..=self.bounds.high).contains(&self.estimate), "{self:?}");
         if (self.estimate - before).abs() > 0.0 {
             self.settling = self.tuning.settle;
-            self.classes.iter_mut().for_each(|memory| memory.doubt = 0);
+            let known = self.classes.iter_mut().filter(|memory| memory.known.is_some());
+            known.for_each(|memory| memory.doubt = 0);
         }
         verdict
     }
@@ -178,7 +182,7 @@ impl Feedback {
         let within = |rate: f64| rate.clamp(bounds.low, bounds.high);
         (self.low, self.high) = (within(self.low), within(self.high));
         self.estimate = within(self.estimate);
-        self.before = self.before.map(within);
+        self.before = self.before.map(|(estimate, high)| (within(estimate), within(high)));
     }
 
     /// Both sides open when a fifth of the weight came or went.
@@ -223,6 +227,8 @@ impl Feedback {
             return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
         }
         match memory.known {
+            // A trickle says nothing: the requests of a web client.
+            None if rate <= slack => Finding::Content,
             // A packet more or less is no less.
             Some(known) if rate + slack >= self.tuning.theta * known => {
                 memory.known = Some(known.max(f64::midpoint(known, rate)));
@@ -250,17 +256,17 @@ impl Feedback {
                 return (Step::Hold, Reason::Relieved, class.map(|class| class as u32));
             }
         }
-        let starved = has(Finding::Starved);
         // What follows an increase is taken for its effect at once, anything else when it lasts.
         let lasting = |&class: &usize| {
             let memory = &self.classes[class];
             (self.raised && memory.deaf == 0 && memory.known.is_some()) || memory.doubt >= 2
         };
-        let mut all = (0..findings.len()).filter(|&class| findings[class] == Finding::Starved);
-        if let Some(class) = all.find(lasting) {
+        let mut starved = (0..findings.len()).filter(|&class| findings[class] == Finding::Starved);
+        if let Some(class) = starved.clone().find(lasting) {
             return self.starved(epoch, findings, class);
         }
-        if let Some(class) = starved {
+        // Who has only come does not hold up the others.
+        if let Some(class) = starved.find(|&class| self.classes[class].known.is_some()) {
             return (Step::Hold, Reason::Doubted, Some(class as u32));
         }
         if has(Finding::Limited).is_some() {
@@ -288,11 +294,14 @@ impl Feedback {
             return (Step::Hold, Reason::Tested, Some(class as u32));
         }
         let measured = epoch.members.measured(epoch.view);
-        if !self.raised || self.classes[class].known.is_none() {
+        let is_known = self.classes[class].known.is_some();
+        if !self.raised || !is_known {
             // What was good is not, or is not known to be for this class.
-            self.before = self.before.or(Some(self.estimate.min(measured).max(self.bounds.low)));
+            let carried = self.estimate.min(measured).max(self.bounds.low);
+            self.before.get_or_insert((carried, self.high.max(carried)));
             self.low = self.bounds.low;
-            if was_alarmed {
+            if was_alarmed || !is_known {
+                self.high = self.estimate.min(measured).max(self.low);
                 self.estimate = self.bounds.low;
                 self.raised = false;
                 return (Step::Decrease, Reason::Tested, Some(class as u32));
@@ -313,45 +322,44 @@ impl Feedback {
 
     /// No alarm is open.
     fn calm(&mut self) {
-        (self.before, self.tested) = (None, 0);
+        (self.before, self.relieved, self.tested) = (None, None, 0);
         self.classes.iter_mut().for_each(|memory| memory.alarm = None);
     }
 
-    /// At the floor: who was starved gets more here than before, or is limited by the gateway.
+    /// At the floor: who was starved gets more here than before, or what it was known to get, or is limited by the gateway.
     fn test(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
-        let relieved = |class: &usize| {
-            let Some(alarm) = self.classes[*class].alarm else { return false };
-            let rate = epoch.view.rate(*class);
-            let limited = epoch.view.classes.get(*class).is_some_and(epoch.limited);
-            limited || (findings[*class] == Finding::Limited && rate >= RELIEF * alarm)
-        };
-        if let Some(class) = (0..findings.len()).find(relieved) {
-            self.classes[class].false_alarms = 0;
-            self.calm();
-            let (step, _, _) = self.increase();
-            return (step, Reason::Relieved, Some(class as u32));
-        }
         self.tested += 1;
-        if self.tested < TEST {
+        let is_over = self.tested >= TEST;
+        for (class, memory) in self.classes.iter_mut().enumerate() {
+            let Some(alarm) = memory.alarm else { continue };
+            let rate = epoch.view.rate(class);
+            let limited = epoch.view.classes.get(class).is_some_and(epoch.limited);
+            let recovered =
+                memory.known.is_some_and(|known| rate > alarm && rate >= self.tuning.theta * known);
+            let more = findings[class] == Finding::Limited && rate >= RELIEF * alarm;
+            if limited || recovered || more {
+                (memory.alarm, memory.false_alarms) = (None, 0);
+                self.relieved = self.relieved.or(Some(class as u32));
+            } else if is_over {
+                let again = memory.false_alarms.checked_sub(1);
+                memory.deaf = again.map_or(0, |times| DEAF << times.min(DOUBTS));
+                memory.false_alarms = memory.false_alarms.saturating_add(1);
+                (memory.is_content, memory.known, memory.doubt) = (true, Some(rate), 0);
+            }
+        }
+        if !is_over && self.classes.iter().any(|memory| memory.alarm.is_some()) {
             return (Step::Hold, Reason::Tested, None);
         }
-        for (class, memory) in
-            self.classes.iter_mut().enumerate().filter(|(_, memory)| memory.alarm.is_some())
-        {
-            let again = memory.false_alarms.checked_sub(1);
-            memory.deaf = again.map_or(0, |times| DEAF << times.min(DOUBTS));
-            memory.false_alarms = memory.false_alarms.saturating_add(1);
-            memory.is_content = true;
-            memory.known = Some(epoch.view.rate(class));
-        }
-        self.low = self.estimate;
-        if let Some(before) = self.before {
-            self.estimate = before;
-            self.raised = true;
-        }
-        self.high = self.bounds.high;
-        self.since = 0;
+        let (relieved, before) = (self.relieved, self.before);
         self.calm();
+        (self.low, self.raised, self.since) = (self.bounds.low, true, 0);
+        if relieved.is_some() {
+            // Back half way to what was too much.
+            self.high = before.map_or(self.high, |(estimate, _)| estimate);
+            self.estimate = f64::midpoint(self.low, self.high);
+            return (Step::Increase, Reason::Relieved, relieved);
+        }
+        (self.estimate, self.high) = before.unwrap_or((self.estimate, self.bounds.high));
         (Step::Increase, Reason::Content, None)
     }
 

@@ -33,7 +33,8 @@
 //!   gateway, so that such a law takes it for content and goes on to the upper bound.
 //! - Shares are such that what is expected of all is `C`: who wants less is counted with what it wants, the others have more,
 //!   and its bucket is theirs, so that it may want more at any time. The rates may add up to more than `C` by that.
-//! - `C` stays between the bounds, so that everyone's rate is at least its share of `C_low`, whatever is measured.
+//! - `C` stays between the bounds, so that everyone's rate is at least its share of [`PfrcParams::floor`] times `C_low`, whatever
+//!   is measured: with collisions deep meshes carry less than W/3.
 //! - A class that offers three times what it gets, or more, gives no reason to increase; where only such ones want more,
 //!   `C` is `C_low`. Downstream UDP is one as soon as its rate is beyond its share; its loss in the mesh is not to be seen.
 //! - After a change `settle` epochs are not judged. Bounds open when a fifth of the active weight came or went, and upwards
@@ -106,7 +107,7 @@ pub struct PfrcParams {
 impl PfrcParams {
     /// [Jam10] section 8.2: δ = 10 s, γ = 0.7, binary search; α and β of section 8.3. The rest is ours.
     pub const fn jam10() -> Self {
-        Self { form: Form::Thesis, ..Self::corrected() }
+        Self { form: Form::Thesis, gamma: 0.7, ..Self::corrected() }
     }
 
     /// The default.
@@ -115,7 +116,7 @@ impl PfrcParams {
             form: Form::Corrected,
             search: SearchMethod::Binary,
             first: FirstEstimate::Middle,
-            gamma: 0.7,
+            gamma: 0.85,
             theta: None,
             alpha: 1.1,
             beta: 0.9,

@@ -106,8 +106,8 @@ fn stepping_is_running_with_a_gateway_too() {
     for spec in [shaped(Shaping::PerClass, pfrc()), limited] {
         let run = RunSpec { timeline: None, ..seconds(1, 1, 4) };
         let whole = Network::run(&spec, run);
-        assert_eq!(super::stepping::instant_by_instant(&spec, run), whole);
-        assert_eq!(super::stepping::in_strides(&spec, run, Duration::from_micros(777)), whole);
+        assert_eq!(stepping::instant_by_instant(&spec, run), whole);
+        assert_eq!(stepping::in_strides(&spec, run, Duration::from_micros(777)), whole);
         let Packets { originated, delivered, dropped, under_way } = whole.packets;
         assert_eq!(originated, delivered + dropped + under_way);
     }
