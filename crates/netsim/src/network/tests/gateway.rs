@@ -25,6 +25,7 @@ fn shaped(shaper: Shaping, control: GatewayControl) -> NetworkSpec {
         node: 0,
         classes: paths.iter().zip(["2", "1", "2"]).map(class).collect(),
         of_flow: vec![Some(0), Some(1), Some(2)],
+        of_replies: vec![None; 3],
         acknowledgements: false,
         shaper,
         queue: QueueSpec::fifo(5),
