@@ -197,6 +197,7 @@ impl TransmitQueue {
         self.next_marked(now, culled)
     }
 
+    #[inline(never)]
     fn next_marked(&mut self, now: Instant, culled: &mut Vec<Queued>) -> Option<Queued> {
         loop {
             let already = culled.len();

@@ -4,6 +4,7 @@ mod gateway;
 mod laws;
 mod limits;
 mod shares;
+mod traffic;
 
 use super::*;
 use evenair_laws::backoff::BackoffParams;
@@ -492,7 +493,8 @@ fn web_traffic_is_the_thesiss_where_nothing_else_is_said() {
     };
     let web = spec(&plain);
     assert_eq!(web.interval, evenair_units::Duration::from_millis(200));
-    let bytes = [web.request.0, web.request.1, web.reply, web.reply_deviation].map(evenair_units::Bytes::count);
+    let bytes =
+        [web.request.0, web.request.1, web.reply, web.reply_deviation].map(evenair_units::Bytes::count);
     assert_eq!(bytes, [200, 1000, 50_000, 10_000]);
     assert_eq!(parse(&plain.to_toml().unwrap()).unwrap(), plain, "it reads back as the same");
     assert_eq!(web.connection, evenair_netsim::WebConnection::Persistent);

@@ -102,7 +102,7 @@ impl<T: Copy> Core<T> {
             let back: Vec<_> = back.map(|w| hop(flow.category, w[1], w[0])).collect();
             let (mut replies, mut reply_acks) = (super::END, super::END);
             if flow.traffic.web().is_some() {
-                replies = hops.add_chain(back.iter().copied());
+                replies = hops.add_chain(within.replies(spec, index, back.clone()));
                 reply_acks = hops.add_chain(there.iter().copied());
             }
             let forward = hops.add_chain(within.there(spec, index, there));

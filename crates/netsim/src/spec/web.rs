@@ -22,6 +22,18 @@ pub struct WebSpec {
     pub connection: WebConnection,
 }
 
+impl WebSpec {
+    /// Bytes of requests over those of replies, on average, with the headers of a packet for each full segment begun.
+    pub fn request_share(&self) -> f64 {
+        let whole = |bytes: f64| {
+            let payload = f64::from(self.tcp.payload.count());
+            bytes + (bytes / payload).ceil() * f64::from(self.tcp.headers.count())
+        };
+        let request = f64::midpoint(f64::from(self.request.0.count()), f64::from(self.request.1.count()));
+        whole(request) / whole(f64::from(self.reply.count()))
+    }
+}
+
 /// How requests follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrivals {

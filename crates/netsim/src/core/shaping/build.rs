@@ -88,6 +88,22 @@ impl Within {
         steps
     }
 
+    /// The same of a web flow's replies.
+    pub(in crate::core) fn replies(
+        &self,
+        spec: &NetworkSpec,
+        flow: usize,
+        mut steps: Vec<Step>,
+    ) -> Vec<Step> {
+        if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
+            && gateway.of_replies[flow].is_some()
+        {
+            let place = spec.flows[flow].path.iter().rev().position(|&node| node == gateway.node);
+            steps.insert(place.expect("it passes the gateway"), (queue, gateway.node, spec.data_rate));
+        }
+        steps
+    }
+
     /// The same of what goes back.
     pub(in crate::core) fn back(&self, spec: &NetworkSpec, flow: usize, mut steps: Vec<Step>) -> Vec<Step> {
         if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
@@ -111,7 +127,8 @@ impl GatewaySpec {
     /// Whether what goes back of a flow takes tokens.
     fn shapes_answers_of(&self, flow: usize) -> bool {
         let class = self.of_flow[flow].map(|class| &self.classes[class as usize]);
-        self.acknowledgements && class.is_some_and(|class| class.role.direction == Direction::Up)
+        let answers = self.acknowledgements && self.of_replies[flow].is_none();
+        answers && class.is_some_and(|class| class.role.direction == Direction::Up)
     }
 }
 
@@ -122,6 +139,11 @@ fn gateway_shaper(gateway: &GatewaySpec, ways: usize, full: QueueRole) -> Shaper
         class_of[Way::forward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
         let back = gateway.of_replies[flow].or(class.filter(|_| gateway.shapes_answers_of(flow)));
         class_of[Way::backward(flow as u32).0 as usize] = back.unwrap_or(NO_CLASS);
+    }
+    for (flow, &class) in gateway.of_replies.iter().enumerate() {
+        if let Some(class) = class {
+            class_of[Way::backward(flow as u32).0 as usize] = class;
+        }
     }
     let bucket = || Some(TokenBucket::new(Rate::default(), gateway.burst));
     let least = gateway.classes.iter().map(|class| class.role.weight).fold(f64::INFINITY, f64::min);
