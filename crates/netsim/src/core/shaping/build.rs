@@ -108,7 +108,7 @@ impl Within {
     pub(in crate::core) fn back(&self, spec: &NetworkSpec, flow: usize, mut steps: Vec<Step>) -> Vec<Step> {
         if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
             && !steps.is_empty()
-            && (gateway.of_replies[flow].is_some() || gateway.shapes_answers_of(flow))
+            && gateway.shapes_answers_of(flow)
         {
             let path = &spec.flows[flow].path;
             let place = path.iter().rev().position(|&node| node == gateway.node);
@@ -139,11 +139,6 @@ fn gateway_shaper(gateway: &GatewaySpec, ways: usize, full: QueueRole) -> Shaper
         class_of[Way::forward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
         let back = gateway.of_replies[flow].or(class.filter(|_| gateway.shapes_answers_of(flow)));
         class_of[Way::backward(flow as u32).0 as usize] = back.unwrap_or(NO_CLASS);
-    }
-    for (flow, &class) in gateway.of_replies.iter().enumerate() {
-        if let Some(class) = class {
-            class_of[Way::backward(flow as u32).0 as usize] = class;
-        }
     }
     let bucket = || Some(TokenBucket::new(Rate::default(), gateway.burst));
     let least = gateway.classes.iter().map(|class| class.role.weight).fold(f64::INFINITY, f64::min);
