@@ -12,8 +12,10 @@ pub(crate) fn described(scenario: &Resolved) -> String {
     let mut text = String::new();
     if let (Some(spec), Some(given)) = (&network.gateway, &settings.gateway) {
         text = head(spec, given) + &columns(&class_rows(spec));
-        let without_class = network.flows.iter().zip(&spec.of_flow).filter(|(_, class)| class.is_none());
-        let past: Vec<&str> = without_class.map(|(flow, _)| flow.name.as_str()).collect();
+        let classes = spec.of_flow.iter().zip(&spec.of_replies);
+        let without =
+            network.flows.iter().zip(classes).filter(|(_, (data, replies))| data.or(**replies).is_none());
+        let past: Vec<&str> = without.map(|(flow, _)| flow.name.as_str()).collect();
         if !past.is_empty() {
             text += &format!("  not shaped: {}\n", past.join(", "));
         }
