@@ -11,5 +11,6 @@ pub mod kernel;
 pub mod ns2;
 pub mod ns3;
 pub mod recorded;
+pub mod shaping;
 pub mod slots;
 pub mod tcp;

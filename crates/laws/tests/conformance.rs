@@ -308,7 +308,7 @@ fn gateway() -> impl Strategy<Value = GatewayParams> {
                 form,
                 search,
                 first,
-                gamma,
+                gamma: Some(gamma),
                 theta,
                 alpha,
                 beta,

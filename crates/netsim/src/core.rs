@@ -304,8 +304,8 @@ impl<T: Copy> Core<T> {
     fn enqueue(&mut self, id: PacketId) {
         let packet = self.pool.get(id);
         let by = self.hops.get(packet.hop).queue;
-        if matches!(packet.body, Body::Probe { .. })
-            && matches!(self.queues[by as usize].outlet, Outlet::Within)
+        if let Outlet::Within { answers } = self.queues[by as usize].outlet
+            && !packet.body.waits_for_tokens(answers)
         {
             return self.pass_by(id);
         }
@@ -322,7 +322,7 @@ impl<T: Copy> Core<T> {
         }
         let buffer = &mut self.buffers[queue.buffer as usize];
         let is_full = match queue.outlet {
-            Outlet::Within => queue.discipline.is_full(&arrival),
+            Outlet::Within { .. } => queue.discipline.is_full(&arrival),
             Outlet::Air | Outlet::Wire(_) => {
                 buffer.waiting >= buffer.limit && matches!(queue.service, Service::Packet(..))
             }

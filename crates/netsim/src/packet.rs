@@ -1,6 +1,6 @@
 //! Packets on their way.
 
-use evenair_tcp::{Segment, TfrcData, TfrcReport};
+use evenair_tcp::{Segment, SegmentKind, TfrcData, TfrcReport};
 use evenair_units::{Bytes, Instant};
 
 /// What a packet carries.
@@ -40,6 +40,21 @@ pub enum Body {
     },
     /// What was injected from outside ([`Network::inject`](crate::Network::inject)).
     Foreign(Foreign),
+}
+
+impl Body {
+    /// Whether it waits for a shaper's tokens: data do, probes do not, acknowledgements and reports where `answers` says so.
+    pub(crate) const fn waits_for_tokens(&self, answers: bool) -> bool {
+        match self {
+            Self::Tcp(packet) => match packet.segment.kind {
+                SegmentKind::Syn | SegmentKind::Data | SegmentKind::Fin => true,
+                SegmentKind::SynAck | SegmentKind::Ack | SegmentKind::FinAck => answers,
+            },
+            Self::Datagram { .. } | Self::TfrcData { .. } | Self::Foreign(_) => true,
+            Self::TfrcReport { .. } => answers,
+            Self::Probe { .. } => false,
+        }
+    }
 }
 
 /// A segment, and whose it is.

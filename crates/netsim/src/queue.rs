@@ -48,7 +48,10 @@ pub(crate) enum Outlet {
     Air,
     Wire(Box<WireEnd>),
     /// The network layer of the same node: what may leave is there at once.
-    Within,
+    Within {
+        /// Whether acknowledgements wait there as data do; else they go past it.
+        answers: bool,
+    },
 }
 
 /// The wired link behind a queue.
@@ -194,6 +197,7 @@ impl TransmitQueue {
         self.next_marked(now, culled)
     }
 
+    #[inline(never)]
     fn next_marked(&mut self, now: Instant, culled: &mut Vec<Queued>) -> Option<Queued> {
         loop {
             let already = culled.len();

@@ -5,7 +5,7 @@ use crate::measure::{self, Fair};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
 use evenair_laws::connections::HostCosts;
-use evenair_netsim::FlowResult;
+use evenair_netsim::{FlowResult, WebResult};
 use evenair_scenario::{Optimum, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -343,6 +343,21 @@ impl Metric {
     }
 }
 
+/// A metric of a web client.
+fn of_web(metric: Metric, web: &WebResult) -> Option<f64> {
+    match metric {
+        Metric::Completed => Some(web.completed as f64 / (web.requests as f64).max(1.0)),
+        Metric::CompletionTime => web.mean_s,
+        _ => web.late_s,
+    }
+}
+
+/// The share of acknowledgements that did not come back; probes' answers come back, too.
+fn ack_loss(flow: &FlowResult) -> Option<f64> {
+    let all = (flow.acks + flow.acks_lost) as f64;
+    flow.probes.is_none().then_some(flow.acks_lost as f64 / all.max(1.0))
+}
+
 /// What a quantity is taken from: one run, and the optima of its scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
@@ -394,11 +409,7 @@ impl Subject<'_> {
             }
             Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
             Metric::Offered => flow.offered_pps,
-            Metric::Loss if quantity.of == Of::Acks => {
-                // Answers to probes come back, too.
-                let all = (flow.acks + flow.acks_lost) as f64;
-                flow.probes.is_none().then_some(flow.acks_lost as f64 / all.max(1.0))
-            }
+            Metric::Loss if quantity.of == Of::Acks => ack_loss(flow),
             Metric::Loss => match flow.offered_pps {
                 Some(offered) => Some(1.0 - flow.goodput_pps / offered.max(1e-12)),
                 None => Some(flow.retransmitted as f64 / (flow.sent as f64).max(1.0)),
@@ -436,13 +447,23 @@ impl Subject<'_> {
             Metric::Lost => per_second(flow.lost),
             Metric::Sent => per_second(flow.sent),
             Metric::LossEventRate => flow.loss_event_rate,
+            Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
+            Metric::ProbeShare => Some(flow.probes?.share),
+            Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),
+            Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
+            Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
+            Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
+            Metric::Completed | Metric::CompletionTime | Metric::LateCompletion => {
+                of_web(quantity.metric, flow.web.as_ref()?)
+            }
             Metric::Retransmissions => per_second(flow.retransmitted),
             Metric::Timeouts => per_second(flow.timeouts),
             Metric::Silence => Some(flow.silence_s),
             Metric::FairRate | Metric::OverFair => {
                 self.fair?.of_flow(quantity.metric, &self.run.flows, index)
             }
-            other => of_part(other, flow),
+            // Of the network, or of a window of time.
+            _ => None,
         }
     }
 
@@ -519,22 +540,5 @@ impl Subject<'_> {
     fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkRecord> {
         let queue = quantity.queue(self.run, flow)?;
         self.run.links.iter().find(|l| l.queue == queue)
-    }
-}
-
-/// What only some flows have: probes, an order of their connections' data, requests.
-fn of_part(metric: Metric, flow: &FlowResult) -> Option<f64> {
-    match metric {
-        Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
-        Metric::ProbeShare => Some(flow.probes?.share),
-        Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),
-        Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
-        Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
-        Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
-        Metric::Completed => flow.web.map(|web| web.completed as f64 / (web.requests as f64).max(1.0)),
-        Metric::CompletionTime => flow.web?.mean_s,
-        Metric::LateCompletion => flow.web?.late_s,
-        // Of the network, or of a window of time.
-        _ => None,
     }
 }

@@ -7,4 +7,5 @@ mod languages;
 mod lee12;
 mod queueing_delay;
 mod quick;
+mod shaping;
 mod windows;

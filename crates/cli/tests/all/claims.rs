@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Every packet study of a second or less, built with optimisation. Those of the theory run in full in `command.rs`.
-const IDS: [&str; 19] = [
+const IDS: [&str; 23] = [
     "chen10/fig-4-3",
     "chen10/fig-6-3",
     "chen10/fig-6-5",
@@ -27,6 +27,10 @@ const IDS: [&str; 19] = [
     "jam10/fig-3-5",
     "jam10/fig-3-6",
     "jam10/fig-5-1",
+    "jam10/fig-6-4",
+    "jam10/fig-8-2",
+    "jam10/fig-8-4",
+    "jam10/table-8-3",
     "lee12/fig-3b",
     "lee12/fig-3c",
 ];

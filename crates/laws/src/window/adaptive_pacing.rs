@@ -75,7 +75,7 @@ pub struct AdaptivePacingParams {
     pub delay_max: Duration,
     /// The gap before the first sample.
     pub first_gap: Duration,
-    /// What frames add to a packet on the air, in both directions [bytes].
+    /// What frames add to a packet on the air, in both directions \[bytes\].
     pub overhead: u32,
 }
 

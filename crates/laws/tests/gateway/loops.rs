@@ -15,7 +15,7 @@ fn pfrc() -> GatewayParams {
 
 /// Of its share γ is enough for a class, and it may fall by θ before that counts.
 fn enough() -> f64 {
-    0.9 * PfrcParams::corrected().gamma
+    0.9 * PfrcParams::corrected().gamma()
 }
 
 /// Least and greatest mean rate over `epochs` epochs, over the fair share; only of those who want all.

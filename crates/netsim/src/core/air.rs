@@ -87,7 +87,7 @@ impl<T: Copy> Core<T> {
         if queue.service != Service::Nothing {
             return;
         }
-        if matches!(queue.outlet, Outlet::Within) {
+        if matches!(queue.outlet, Outlet::Within { .. }) {
             return self.let_through(by);
         }
         let Some(next) = self.dequeue(by) else { return self.serve_nothing(by) };

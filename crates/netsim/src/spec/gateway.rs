@@ -14,8 +14,7 @@ pub struct GatewaySpec {
     pub classes: Vec<GatewayClass>,
     /// The class of each flow's data; none of a flow that it leaves alone.
     pub of_flow: Vec<Option<u32>>,
-    /// The class of each web flow's replies; none of other flows, and where they are left alone. What goes back of a flow that has
-    /// one is data, and its acknowledgements take no tokens.
+    /// The class of what comes back to each flow's source as data: a web server's replies.
     pub of_replies: Vec<Option<u32>>,
     /// The acknowledgements of what comes up take tokens of their flow's class too.
     pub acknowledgements: bool,

@@ -8,17 +8,11 @@ use crate::theory::Theory;
 use evenair_laws::Parameters;
 use evenair_laws::rate::gateway::{ClassRole, Direction, GatewayLaw, GatewayRole};
 use evenair_netsim::{
-    FlowSpec, GatewayClass, GatewayControl, GatewaySpec, NetworkSpec, Shaping, Shares, SourceLimit,
+    FlowSpec, GatewayClass, GatewayControl, GatewaySpec, NetworkSpec, Shaping, Shares, SourceLimit, WebSpec,
 };
+use evenair_optimum::Failure;
 use evenair_units::{Instant, Rate};
 use evenair_wifi::BROADCAST;
-
-/// What a gateway tells apart, the class of each flow's data, and of each web flow's replies.
-struct Classes {
-    all: Vec<GatewayClass>,
-    of_flow: Vec<Option<u32>>,
-    of_replies: Vec<Option<u32>>,
-}
 
 impl Resolved {
     /// Adds what holds packets back: it depends on all the rest.
@@ -36,8 +30,8 @@ impl Resolved {
         let names = &self.network.nodes;
         let node = names.iter().position(|name| *name == gateway.node);
         let node = node.ok_or_else(|| Mistake::at("gateway.node", no_node(&gateway.node, names)))? as u32;
-        let Classes { all: classes, of_flow, of_replies } = self.classes(gateway, node);
-        if classes.is_empty() {
+        let classes = self.classes(gateway, node);
+        if classes.list.is_empty() {
             let which = match gateway.directions {
                 Directions::Both => "no flow",
                 Directions::Up => "no flow from the mesh",
@@ -48,32 +42,31 @@ impl Resolved {
         }
         let control = match (&gateway.law, gateway.rate) {
             (Some(law), _) => {
-                let role = GatewayRole { classes: classes.iter().map(|class| class.role).collect() };
+                let role = GatewayRole { classes: classes.list.iter().map(|class| class.role).collect() };
                 let given = law.begin(&role).at_start().each.len();
-                if given > 0 && given != classes.len() {
+                if given > 0 && given != classes.list.len() {
                     let why = format!(
                         "gives {given} rates, and there are {} subscribers and directions",
-                        classes.len()
+                        classes.list.len()
                     );
                     return Err(Mistake::at("gateway.law", why));
                 }
                 GatewayControl::Law(law.clone())
             }
             (None, Some(LimitRate::Fixed(rate))) => {
-                let weights: f64 = classes.iter().map(|class| class.role.weight).sum();
-                let share = |class: &GatewayClass| portion(rate.0, class.role.weight / weights);
-                let each = classes.iter().map(share).collect();
+                let weights: f64 = classes.list.iter().map(|class| class.role.weight).sum();
+                let share =
+                    |class: &GatewayClass| at_least_one(rate.0.as_bps() as f64 * class.role.weight / weights);
+                let each = classes.list.iter().map(share).collect();
                 GatewayControl::Plan(vec![(Instant::ZERO, Shares { total: rate.0, each })])
             }
-            (None, _) => {
-                GatewayControl::Plan(self.fair_plan("gateway.rate", &classes, &of_flow, &of_replies)?)
-            }
+            (None, _) => GatewayControl::Plan(self.fair_plan("gateway.rate", &classes)?),
         };
         Ok(GatewaySpec {
             node,
-            classes,
-            of_flow,
-            of_replies,
+            classes: classes.list,
+            of_flow: classes.of_flow,
+            of_replies: classes.of_replies,
             acknowledgements: gateway.acknowledgements,
             shaper: match gateway.shaper {
                 ShaperName::Aggregate => Shaping::Aggregate,
@@ -86,38 +79,32 @@ impl Resolved {
         })
     }
 
-    /// The classes in the order in which flows ask for them, each flow's, and those of the web's replies.
+    /// The classes in the order in which flows ask for them, each flow's, and that of what comes back to it.
     fn classes(&self, gateway: &ResolvedGateway, node: u32) -> Classes {
-        let mut classes: Vec<GatewayClass> = Vec::new();
-        let mut place = |flow: &FlowSpec, weight: f64, path: &[u32]| {
-            let (subscriber, direction) = subscriber(&self.network, path, node)?;
-            let is_up = direction == Direction::Up;
-            if gateway.directions != Directions::Both && (gateway.directions == Directions::Up) != is_up {
-                return None;
-            }
-            let name = match gateway.per {
-                Per::Subscriber => self.network.name(subscriber).to_owned(),
-                Per::Flow => flow.name.clone(),
-            };
-            let known = classes.iter().position(|c| c.name == name && c.role.direction == direction);
-            let place = known.unwrap_or_else(|| {
-                let link_rate = self.own_link(path, node, direction);
-                classes.push(GatewayClass { name, role: ClassRole { weight, direction, link_rate } });
-                classes.len() - 1
-            });
-            // A subscriber does not count for more because it has more flows.
-            let role = &mut classes[place].role;
-            role.weight = role.weight.max(weight);
-            Some(place as u32)
-        };
-        let (mut of_flow, mut of_replies) = (Vec::new(), Vec::new());
+        let mut all = Classes::default();
         for (flow, given) in self.network.flows.iter().zip(&self.settings.flows) {
             let weight = given.weight.unwrap_or(1.0);
-            of_flow.push(place(flow, weight, &flow.path));
-            let web = flow.traffic.web();
-            of_replies.push(web.and_then(|_| place(flow, weight, &flow.data_path())));
+            let mut class_on = |path: &[u32]| {
+                let (subscriber, direction) = subscriber(&self.network, path, node)?;
+                let is_meant = match gateway.directions {
+                    Directions::Both => true,
+                    Directions::Up => direction == Direction::Up,
+                    Directions::Down => direction == Direction::Down,
+                };
+                let name = match gateway.per {
+                    Per::Subscriber => self.network.name(subscriber).to_owned(),
+                    Per::Flow => flow.name.clone(),
+                };
+                let link_rate = self.own_link(path, node, direction);
+                is_meant.then(|| all.add(name, ClassRole { weight, direction, link_rate }))
+            };
+            let there = class_on(&flow.path);
+            let back: Vec<u32> = flow.path.iter().rev().copied().collect();
+            let back = flow.traffic.web().and_then(|_| class_on(&back));
+            all.of_flow.push(there);
+            all.of_replies.push(back);
         }
-        Classes { all: classes, of_flow, of_replies }
+        all
     }
 
     /// What the gateway's own link carries of a flow \[bit/s\]: one full packet after the other, with a mean back-off between, net of
@@ -137,17 +124,17 @@ impl Resolved {
 
     fn limit_specs(&self, limit: &ResolvedSourceLimit) -> Result<Vec<SourceLimit>, Mistake> {
         let flows = self.network.flows.len();
-        let all: Vec<Option<u32>> = (0..flows as u32).map(Some).collect();
         let plan = match limit.rate {
             LimitRate::Fixed(rate) => vec![(Instant::ZERO, Shares::of_each(vec![rate.0; flows]))],
             LimitRate::MaxMin => {
-                let class = |(flow, given): (&FlowSpec, &crate::resolved::ResolvedFlow)| GatewayClass {
-                    name: flow.name.clone(),
-                    role: ClassRole { weight: given.weight.unwrap_or(1.0), ..ClassRole::default() },
-                };
-                let classes: Vec<_> =
-                    self.network.flows.iter().zip(&self.settings.flows).map(class).collect();
-                self.fair_plan("source_limit.rate", &classes, &all, &vec![None; flows])?
+                let mut all = Classes::default();
+                for (flow, given) in self.network.flows.iter().zip(&self.settings.flows) {
+                    let role = ClassRole { weight: given.weight.unwrap_or(1.0), ..ClassRole::default() };
+                    let class = all.add(flow.name.clone(), role);
+                    all.of_flow.push(Some(class));
+                    all.of_replies.push(None);
+                }
+                self.fair_plan("source_limit.rate", &all)?
             }
         };
         let spec = |flow: u32| SourceLimit {
@@ -159,52 +146,36 @@ impl Resolved {
         Ok((0..flows as u32).map(spec).collect())
     }
 
-    /// [Jam10] section 6.3.3: what each class has under max-min fairness over the collision domains, whenever a flow comes or goes. The flows of a
-    /// class share what it has; one that is not active keeps its rate, and has no part in the sum.
-    fn fair_plan(
-        &self,
-        key: &str,
-        classes: &[GatewayClass],
-        of_flow: &[Option<u32>],
-        of_replies: &[Option<u32>],
-    ) -> Result<Vec<(Instant, Shares)>, Mistake> {
-        // Of the web the replies are what loads the network.
-        let of_data: Vec<_> =
-            of_flow.iter().zip(of_replies).map(|(&flow, &replies)| replies.or(flow)).collect();
-        let theory = self.theory_with_backoff().map_err(|failure| Mistake::at(key, failure.to_string()))?;
+    /// [Jam10] section 6.3.3: what each class has under max-min fairness over the collision domains, whenever a flow comes or
+    /// goes. The flows of a class share what it has; one that is not active keeps its rate, and has no part in the sum.
+    fn fair_plan(&self, key: &str, classes: &Classes) -> Result<Vec<(Instant, Shares)>, Mistake> {
+        let wrong = |failure: Failure| Mistake::at(key, failure.to_string());
+        let theory = self.theory_with_backoff().map_err(wrong)?;
         let flows = &self.network.flows;
         let ends = flows.iter().flat_map(|flow| &flow.active).flat_map(|&(from, until)| [from, until]);
         let mut instants: Vec<Instant> = ends.filter(|at| !at.is_never()).chain([Instant::ZERO]).collect();
         instants.sort_unstable();
         instants.dedup();
-        let mut plan: Vec<(Instant, Shares)> = Vec::new();
-        let mut each = vec![Rate::default(); classes.len()];
+        let mut plan = Vec::new();
+        let mut each = vec![Rate::default(); classes.list.len()];
         for now in instants {
             let is_active =
                 |flow: &FlowSpec| flow.active.iter().any(|&(from, until)| from <= now && now < until);
             let active: Vec<usize> = (0..flows.len()).filter(|&f| is_active(&flows[f])).collect();
-            let mut sums = vec![0.0; classes.len()];
-            for (flow, rate) in self
-                .fair_rates(&theory, classes, &of_data, &active)
-                .map_err(|failure| Mistake::at(key, failure.to_string()))?
-            {
-                if let Some(class) = of_data[flow] {
-                    sums[class as usize] += rate;
-                }
-                // Requests have as much of it as they are beside the replies.
-                if let (Some(class), Some(web)) = (of_flow[flow], flows[flow].traffic.web())
-                    && of_replies[flow].is_some()
-                {
-                    sums[class as usize] += rate * web.request_share();
+            let mut sums = vec![0.0; each.len()];
+            for (flow, rate) in self.fair_rates(&theory, classes, &active).map_err(wrong)? {
+                // A web flow's rate is that of its replies; requests have as much of it as they are beside them.
+                let there = flows[flow].traffic.web().map_or(1.0, WebSpec::request_share);
+                for (class, part) in [(classes.of_flow[flow], there), (classes.of_replies[flow], 1.0)] {
+                    if let Some(class) = class {
+                        sums[class as usize] += rate * part;
+                    }
                 }
             }
-            for (rate, &sum) in each.iter_mut().zip(&sums) {
-                if sum > 0.0 {
-                    *rate = Rate::from_bps((sum.round() as u64).max(1));
-                }
+            for (rate, &sum) in each.iter_mut().zip(&sums).filter(|(_, sum)| **sum > 0.0) {
+                *rate = at_least_one(sum);
             }
-            let total = Rate::from_bps((sums.iter().sum::<f64>().round() as u64).max(1));
-            plan.push((now, Shares { total, each: each.clone() }));
+            plan.push((now, Shares { total: at_least_one(sums.iter().sum()), each: each.clone() }));
         }
         Ok(plan)
     }
@@ -213,18 +184,18 @@ impl Resolved {
     fn fair_rates(
         &self,
         theory: &Theory,
-        classes: &[GatewayClass],
-        of_flow: &[Option<u32>],
+        classes: &Classes,
         active: &[usize],
-    ) -> Result<Vec<(usize, f64)>, evenair_optimum::Failure> {
+    ) -> Result<Vec<(usize, f64)>, Failure> {
         if active.is_empty() {
             return Ok(Vec::new());
         }
-        let together = |class: u32| active.iter().filter(|&&f| of_flow[f] == Some(class)).count() as f64;
+        let class_of = |f: usize| classes.of_replies[f].or(classes.of_flow[f]);
+        let together = |class: u32| active.iter().filter(|&&f| class_of(f) == Some(class)).count() as f64;
         let flow = |&f: &usize| {
             let mut flow = theory.flows[f].clone();
-            if let Some(class) = of_flow[f] {
-                flow.weight = classes[class as usize].role.weight / together(class);
+            if let Some(class) = class_of(f) {
+                flow.weight = classes.list[class as usize].role.weight / together(class);
             }
             flow
         };
@@ -235,9 +206,32 @@ impl Resolved {
     }
 }
 
-/// A part of a rate, at least 1 bit/s.
-fn portion(rate: Rate, share: f64) -> Rate {
-    Rate::from_bps(((rate.as_bps() as f64 * share).round() as u64).max(1))
+/// What a gateway, or the sources, tell apart.
+#[derive(Default)]
+struct Classes {
+    list: Vec<GatewayClass>,
+    of_flow: Vec<Option<u32>>,
+    of_replies: Vec<Option<u32>>,
+}
+
+impl Classes {
+    /// The class of this name and direction, which may be there.
+    fn add(&mut self, name: String, role: ClassRole) -> u32 {
+        let is_it = |class: &GatewayClass| class.name == name && class.role.direction == role.direction;
+        if let Some(known) = self.list.iter().position(is_it) {
+            // A subscriber does not count for more because it has more flows.
+            let weight = &mut self.list[known].role.weight;
+            *weight = weight.max(role.weight);
+            return known as u32;
+        }
+        self.list.push(GatewayClass { name, role });
+        self.list.len() as u32 - 1
+    }
+}
+
+/// A rate \[bit/s\]; what has one has at least one bit of it.
+fn at_least_one(bps: f64) -> Rate {
+    Rate::from_bps((bps.round() as u64).max(1))
 }
 
 /// Whose data a flow's are, and which way they go, where they pass the gateway: into the mesh where they begin at the gateway

@@ -24,7 +24,7 @@ pub struct ResolvedWeb {
     pub connection: ConnectionName,
 }
 
-/// The largest reply, on average [bytes]: segments of a connection are counted with 32 bits.
+/// The largest reply, on average \[bytes\]: segments of a connection are counted with 32 bits.
 const REPLY_BYTES_MAX: u32 = 1_000_000_000;
 
 impl WebTable {

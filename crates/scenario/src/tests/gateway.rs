@@ -60,6 +60,22 @@ fn a_class_is_a_subscriber_and_a_direction() {
 }
 
 #[test]
+fn a_web_flow_has_a_class_each_way() {
+    let flows = "{ id = \"w\", from = \"3\", to = \"server\", traffic = \"web\" }";
+    let of = |keys: &str| {
+        let scenario = chain(&format!("gateway = {{ node = \"0\", {keys} }}"), flows).unwrap();
+        scenario.network().gateway.clone().expect("it has one")
+    };
+    let both = of("rate = \"max-min\"");
+    assert_eq!(classes(&both), [("3", Direction::Up, 1.0), ("3", Direction::Down, 1.0)]);
+    assert_eq!((both.of_flow, both.of_replies), (vec![Some(0)], vec![Some(1)]));
+    let GatewayControl::Plan(plan) = &both.control else { panic!("what is fair is a plan") };
+    assert!(plan[0].1.each.iter().all(|rate| rate.as_bps() > 10_000), "{plan:?}");
+    let down = of("law = \"pfrc\", directions = \"down\"");
+    assert_eq!((down.of_flow, down.of_replies), (vec![None], vec![Some(0)]));
+}
+
+#[test]
 fn a_rate_is_shared_by_weight_and_what_is_fair_follows_the_flows() {
     let fixed = gateway("rate = \"400 kbps\"");
     let GatewayControl::Plan(plan) = &fixed.control else { panic!("a rate is no law") };

@@ -8,7 +8,7 @@
 //!
 //! # Symbols
 //! `r_i` → served of a class per epoch \[bit/s\]; `rmax_i` → `greatest` \[bit/s\]; `γ`, `θ` → [`ArcParams::gamma`],
-//! [`ArcParams::theta`]; `δ` → [`ArcParams::epoch`]; `α`, `β` → [`ArcParams::alpha`], [`ArcParams::beta`]; `C_est`, `C_low`,
+//! `theta`; `δ` → [`ArcParams::epoch`]; `α`, `β` → [`ArcParams::alpha`], [`ArcParams::beta`]; `C_est`, `C_low`,
 //! `C_up` → `search` \[bit/s\].
 //!
 //! # Signals

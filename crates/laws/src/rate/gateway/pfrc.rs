@@ -78,8 +78,8 @@ pub struct PfrcParams {
     pub search: SearchMethod,
     /// Where the search begins (thesis's form).
     pub first: FirstEstimate,
-    /// Below this share of what it was given a class may be starved.
-    pub gamma: f64,
+    /// Below this share of what it was given a class may be starved; 0.85, if not given, and 0.7 in the thesis's form.
+    pub gamma: Option<f64>,
     /// Below this share of what it was seen to get a class may be starved (corrected form).
     pub theta: Option<f64>,
     /// What an exponential search increases by.
@@ -107,7 +107,7 @@ pub struct PfrcParams {
 impl PfrcParams {
     /// [Jam10] section 8.2: δ = 10 s, γ = 0.7, binary search; α and β of section 8.3. The rest is ours.
     pub const fn jam10() -> Self {
-        Self { form: Form::Thesis, gamma: 0.7, ..Self::corrected() }
+        Self { form: Form::Thesis, ..Self::corrected() }
     }
 
     /// The default.
@@ -116,7 +116,7 @@ impl PfrcParams {
             form: Form::Corrected,
             search: SearchMethod::Binary,
             first: FirstEstimate::Middle,
-            gamma: 0.85,
+            gamma: None,
             theta: None,
             alpha: 1.1,
             beta: 0.9,
@@ -133,9 +133,16 @@ impl PfrcParams {
 
     fn tuning(&self) -> Tuning {
         let theta = self.theta();
-        let Self { search, first, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
+        let gamma = self.gamma();
+        let Self { search, first, alpha, beta, epoch, settle, reopen, .. } = *self;
         let reopen_epochs = u32::try_from(reopen.whole(epoch)).unwrap_or(u32::MAX);
         Tuning { search, first, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
+    }
+
+    /// γ; [Jam10] section 8.2 has 0.7 in simulations, section 8.3 has 0.85 on a testbed.
+    pub fn gamma(&self) -> f64 {
+        let usual = if self.form == Form::Thesis { 0.7 } else { 0.85 };
+        self.gamma.unwrap_or(usual)
     }
 
     fn theta(&self) -> f64 {
@@ -238,7 +245,7 @@ const fn limited(seen: &ClassView) -> bool {
 
 /// [Jam10] Alg. 4: the first active class that is starved.
 fn starved(params: &PfrcParams, members: &Members, view: &GatewayView<'_>, each: &[f64]) -> Option<usize> {
-    (0..members.len()).find(|&i| members.is_active(i) && view.rate(i) < params.gamma * each[i])
+    (0..members.len()).find(|&i| members.is_active(i) && view.rate(i) < params.gamma() * each[i])
 }
 
 /// The thesis's form.

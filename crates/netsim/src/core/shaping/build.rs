@@ -33,6 +33,7 @@ impl Within {
     ) -> Self {
         let mut hosts = Vec::new();
         let ways = 2 * spec.flows.len();
+        let answers = spec.gateway.as_ref().is_some_and(|gateway| gateway.acknowledgements);
         let mut add = |node: u32, what: &str, parts: &QueueSpec, shaper: Shaper, control: Control| {
             let name = format!("{}:{what}", spec.name(node));
             // Lines say what they hold.
@@ -40,7 +41,7 @@ impl Within {
             let queue = queues.len() as u32;
             queues.push(TransmitQueue {
                 discipline: AnyDiscipline::Shaper(Box::new(shaper)),
-                outlet: Outlet::Within,
+                outlet: Outlet::Within { answers: answers && hosts.is_empty() },
                 node,
                 next_hop: node,
                 buffer: buffers.len() as u32,
@@ -136,14 +137,8 @@ fn gateway_shaper(gateway: &GatewaySpec, ways: usize, full: QueueRole) -> Shaper
     let mut class_of = vec![NO_CLASS; ways];
     for (flow, &class) in gateway.of_flow.iter().enumerate() {
         class_of[Way::forward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
-        if gateway.shapes_answers_of(flow) {
-            class_of[Way::backward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
-        }
-    }
-    for (flow, &class) in gateway.of_replies.iter().enumerate() {
-        if let Some(class) = class {
-            class_of[Way::backward(flow as u32).0 as usize] = class;
-        }
+        let back = gateway.of_replies[flow].or(class.filter(|_| gateway.shapes_answers_of(flow)));
+        class_of[Way::backward(flow as u32).0 as usize] = back.unwrap_or(NO_CLASS);
     }
     let bucket = || Some(TokenBucket::new(Rate::default(), gateway.burst));
     let least = gateway.classes.iter().map(|class| class.role.weight).fold(f64::INFINITY, f64::min);
