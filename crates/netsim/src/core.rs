@@ -242,9 +242,18 @@ impl<T: Copy> Core<T> {
         self.send_down(id);
     }
 
-    /// Has whoever is attached told when packets leave the queue of this hop.
-    pub(crate) fn watch(&mut self, hop: u32) {
-        self.hops.get_mut(hop).watched = true;
+    /// Has whoever is attached told when packets that enter at this hop leave its node, or are dropped before: a shaper that holds
+    /// nothing back lets through at once whatever comes, and that is no departure.
+    pub(crate) fn watch(&mut self, first: u32) {
+        let mut hop = first;
+        loop {
+            self.hops.get_mut(hop).watched = true;
+            let queue = &self.queues[self.hops.get(hop).queue as usize];
+            if !matches!(queue.outlet, Outlet::Within { .. }) || self.hops.get(hop).next() == END {
+                break;
+            }
+            hop = self.hops.get(hop).next();
+        }
     }
 
     /// Events handled.

@@ -5,7 +5,7 @@ mod build;
 
 pub(super) use build::Within;
 
-use super::{Core, Event, News};
+use super::{Core, Event};
 use crate::measure::GatewaySeries;
 use crate::queue::{AnyDiscipline, ClassCounts, Shaper};
 use crate::spec::{GatewayClass, GatewaySpec, Shares};
@@ -147,12 +147,8 @@ impl<T: Copy> Core<T> {
             hop.passed.waiting.add(waited);
             hop.passed.sojourn.add(waited);
             hop.passed.bytes += u64::from(next.size);
-            let (way, watched) = (packet.way, hop.watched);
             packet.hop = hop.next();
             self.arrive(next.packet);
-            if watched {
-                self.news.push_back(News::Left(way));
-            }
         }
         self.serve_nothing(by);
     }

@@ -110,3 +110,16 @@ fn peers_pass_the_gateway_or_do_not() {
         assert!(rate < 80.0, "each has a third of 240 kb/s: {rate}");
     }
 }
+
+/// A source that is never idle, at a gateway that lets all through or some, has what the way allows: it ends.
+#[test]
+fn a_saturated_source_at_the_gateway_waits_for_the_air() {
+    let saturated = "traffic = \"saturated\"\nsize = \"1000 bytes\"";
+    let rate = |rate: &str| {
+        let gateway = format!("[gateway]\nnode = \"0\"\nshaper = \"per-subscriber\"\nrate = \"{rate}\"");
+        kbps(&result(&chain(2, &gateway, &[(0, 1, saturated)])))[0]
+    };
+    assert!((rate("300 kbps") - 300.0).abs() < 1.0, "{}", rate("300 kbps"));
+    let free = kbps(&result(&chain(2, "", &[(0, 1, saturated)])))[0];
+    assert!((rate("1 Gbps") / free - 1.0).abs() < 0.01, "{} and {free}", rate("1 Gbps"));
+}
