@@ -60,23 +60,18 @@ impl<T: Copy> Core<T> {
             (keys.len() as u32..).zip(wires.keys()).map(|(i, &ends)| (ends, i)).collect();
         let rate = |from: u32, to: u32| rates.get(&(from, to)).copied().unwrap_or(spec.data_rate);
         let full = full_packet(spec);
+        let flows_known = Flows::of(&spec.flows);
         let mut queues: Vec<TransmitQueue> = keys
             .iter()
             .map(|(&key, &carries)| {
-                let rate = rate(key.0, carries.next_hop);
-                transmit_queue(spec, seed, key, carries, full, rate)
+                let queue = QueueRole { rate: rate(key.0, carries.next_hop), ..full };
+                let airtimes = Airtimes::of_node(spec, key.0);
+                let role = DisciplineRole { queue, flows: flows_known.clone(), airtimes };
+                transmit_queue(spec, seed, key, carries, &role)
             })
             .collect();
         let mut air = air(spec, seed, &queues);
-        let flows_known = Flows::of(&spec.flows);
-        for (by, queue) in (0..).zip(&mut queues) {
-            place_discipline(
-                queue,
-                spec.queue_of(queue.node),
-                full,
-                &flows_known,
-                Airtimes::of_node(spec, queue.node),
-            );
+        for (by, queue) in (0..).zip(&queues) {
             air.report_attempts(by, queue.discipline.wants_attempts());
         }
         // Each node has a buffer, then each wire.
@@ -84,9 +79,10 @@ impl<T: Copy> Core<T> {
         let nodes = 0..spec.nodes.len() as u32;
         let mut buffers: Vec<Buffer> = nodes.map(|node| room(spec.queue_of(node).limit_packets)).collect();
         for wire in wires.values() {
-            let mut queue = wire_queue(spec, seed, wire, full, buffers.len() as u32);
-            place_discipline(&mut queue, &wire.queue, full, &flows_known, Airtimes::of_wire(wire.rate));
-            queues.push(queue);
+            let queue = QueueRole { rate: wire.rate, ..full };
+            let airtimes = Airtimes::of_wire(wire.rate);
+            let role = DisciplineRole { queue, flows: flows_known.clone(), airtimes };
+            queues.push(wire_queue(spec, seed, wire, &role, buffers.len() as u32));
             buffers.push(room(wire.queue.limit_packets));
         }
         let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
@@ -184,8 +180,7 @@ fn transmit_queue(
     seed: u64,
     (node, scope): Key,
     carries: Carries,
-    full: QueueRole,
-    rate: Rate,
+    place: &DisciplineRole,
 ) -> TransmitQueue {
     let node_name = &spec.nodes[node as usize];
     let name = match scope {
@@ -195,7 +190,7 @@ fn transmit_queue(
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
-    let packet = largest_packet(spec, carries, rate);
+    let packet = largest_packet(spec, carries, place.queue.rate);
     let surroundings = spec.surroundings;
     let role = LinkRole {
         surroundings,
@@ -206,7 +201,7 @@ fn transmit_queue(
     };
     let mut queue = TransmitQueue {
         law: Some(BackoffHost::new(spec.backoff.begin(&role))),
-        ..bare_queue(spec.queue_of(node), full, seed, name, rate)
+        ..bare_queue(spec.queue_of(node), place, seed, name)
     };
     (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);
     queue.ask_law();
@@ -228,7 +223,13 @@ fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacke
     }
 }
 
-fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffer: u32) -> TransmitQueue {
+fn wire_queue(
+    spec: &NetworkSpec,
+    seed: u64,
+    wire: &Wire,
+    place: &DisciplineRole,
+    buffer: u32,
+) -> TransmitQueue {
     let name = format!("{}-{}", spec.nodes[wire.from as usize], spec.nodes[wire.to as usize]);
     let loss = spec.losses.iter().find(|l| (l.from, l.to) == (wire.from, wire.to));
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
@@ -240,25 +241,23 @@ fn wire_queue(spec: &NetworkSpec, seed: u64, wire: &Wire, full: QueueRole, buffe
         node: wire.from,
         buffer,
         next_hop: wire.to,
-        ..bare_queue(&wire.queue, full, seed, name, wire.rate)
+        ..bare_queue(&wire.queue, place, seed, name)
     }
 }
 
 /// The parts of a queue that do not depend on its outlet.
 pub(super) fn bare_queue(
     parts: &QueueSpec,
-    full: QueueRole,
+    place: &DisciplineRole,
     seed: u64,
     name: String,
-    rate: Rate,
 ) -> TransmitQueue {
-    let role = QueueRole { rate, ..full };
     TransmitQueue {
         service: Service::Nothing,
-        discipline: parts.discipline.begin(&role),
+        discipline: parts.discipline.begin_at(place),
         outlet: Outlet::Air,
         buffer: 0,
-        marking: parts.marking.as_ref().map(|marking| marking.begin(&role)),
+        marking: parts.marking.as_ref().map(|marking| marking.begin(&place.queue)),
         law_drops: None,
         dummy: None,
         arrived: Volume::default(),
@@ -270,21 +269,8 @@ pub(super) fn bare_queue(
         name,
         node: 0,
         next_hop: 0,
-        rate,
+        rate: place.queue.rate,
     }
-}
-
-/// Tells a queue's discipline where it is.
-fn place_discipline(
-    queue: &mut TransmitQueue,
-    parts: &QueueSpec,
-    full: QueueRole,
-    flows: &Flows,
-    airtimes: Airtimes,
-) {
-    let role = QueueRole { rate: queue.rate, ..full };
-    let role = DisciplineRole { queue: role, flows: flows.clone(), airtimes };
-    queue.discipline = parts.discipline.begin_at(&role);
 }
 
 /// The largest packet of the network's own, at its rate; an Ethernet's, where there is none.

@@ -34,10 +34,8 @@ impl Within {
         let mut hosts = Vec::new();
         let ways = 2 * spec.flows.len();
         let answers = spec.gateway.as_ref().is_some_and(|gateway| gateway.acknowledgements);
-        let mut add = |node: u32, what: &str, parts: &QueueSpec, shaper: Shaper, control: Control| {
+        let mut add = |node: u32, what: &str, shaper: Shaper, control: Control| {
             let name = format!("{}:{what}", spec.name(node));
-            // Lines say what they hold.
-            let lines = QueueSpec { marking: None, ..parts.clone() };
             let queue = queues.len() as u32;
             queues.push(TransmitQueue {
                 discipline: AnyDiscipline::Shaper(Box::new(shaper)),
@@ -45,7 +43,7 @@ impl Within {
                 node,
                 next_hop: node,
                 buffer: buffers.len() as u32,
-                ..bare_queue(&lines, full, seed, name, spec.data_rate)
+                ..bare_queue(&QueueSpec::fifo(u32::MAX), &full.into(), seed, name)
             });
             buffers.push(Buffer { waiting: 0, limit: u32::MAX });
             hosts.push(ShaperHost::new(queue, control));
@@ -57,14 +55,14 @@ impl Within {
                 GatewayControl::Plan(plan) => Control::Plan(plan.iter().cloned().collect()),
                 GatewayControl::Law(law) => Control::Law(Box::new(law.begin(&gateway.role()))),
             };
-            add(gateway.node, "gateway", &gateway.queue, shaper, control)
+            add(gateway.node, "gateway", shaper, control)
         });
         let limit = |limit: &SourceLimit| {
             let shaper = source_shaper(limit, ways, full);
             let shares = |&(from, rate): &(Instant, Rate)| (from, Shares::of_each(vec![rate]));
             let plan = Control::Plan(limit.plan.iter().map(shares).collect());
             let flow = &spec.flows[limit.flow as usize];
-            (limit.flow as usize, add(flow.path[0], &flow.name, &limit.queue, shaper, plan))
+            (limit.flow as usize, add(flow.path[0], &flow.name, shaper, plan))
         };
         let limits = spec.source_limits.iter().map(limit).collect();
         if let Some(gateway) = &spec.gateway {
@@ -89,29 +87,29 @@ impl Within {
     }
 
     /// The same of a web flow's replies.
-    pub(in crate::core) fn replies(
+    pub(in crate::core) fn replies(&self, spec: &NetworkSpec, flow: usize, steps: Vec<Step>) -> Vec<Step> {
+        let shaped = |gateway: &GatewaySpec| gateway.of_replies[flow].is_some();
+        self.back_through(spec, flow, steps, shaped)
+    }
+
+    /// The same of what goes back.
+    pub(in crate::core) fn back(&self, spec: &NetworkSpec, flow: usize, steps: Vec<Step>) -> Vec<Step> {
+        self.back_through(spec, flow, steps, |gateway| gateway.shapes_answers_of(flow))
+    }
+
+    /// The way back, through the gateway's shaper where that has a class for it.
+    fn back_through(
         &self,
         spec: &NetworkSpec,
         flow: usize,
         mut steps: Vec<Step>,
+        shaped: impl FnOnce(&GatewaySpec) -> bool,
     ) -> Vec<Step> {
         if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
-            && gateway.of_replies[flow].is_some()
+            && !steps.is_empty()
+            && shaped(gateway)
         {
             let place = spec.flows[flow].path.iter().rev().position(|&node| node == gateway.node);
-            steps.insert(place.expect("it passes the gateway"), (queue, gateway.node, spec.data_rate));
-        }
-        steps
-    }
-
-    /// The same of what goes back.
-    pub(in crate::core) fn back(&self, spec: &NetworkSpec, flow: usize, mut steps: Vec<Step>) -> Vec<Step> {
-        if let (Some(queue), Some(gateway)) = (self.gateway, &spec.gateway)
-            && !steps.is_empty()
-            && gateway.shapes_answers_of(flow)
-        {
-            let path = &spec.flows[flow].path;
-            let place = path.iter().rev().position(|&node| node == gateway.node);
             steps.insert(place.expect("it passes the gateway"), (queue, gateway.node, spec.data_rate));
         }
         steps
