@@ -374,8 +374,14 @@ pub(crate) fn over_domains(theory: Theory) -> Result<Vec<f64>, Failure> {
     Ok(max_min_of(theory, Region::CollisionDomains, Vec::new())?.rates_pps)
 }
 
+/// Equal are the flows' payloads per time and weight, not their packets: a call of small packets is due as much as a download.
 fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<Optimum, Failure> {
-    let demands = theory.demands();
+    let mut demands = theory.demands();
+    let largest = theory.flows.iter().fold(0.0, |largest: f64, flow| largest.max(flow.payload_bits));
+    for (demand, flow) in demands.iter_mut().zip(&theory.flows) {
+        debug_assert!(flow.payload_bits > 0.0, "a packet carries something");
+        demand.weight *= largest / flow.payload_bits;
+    }
     let Fair { rates, proof, .. } = if region == Region::Exact {
         let wires = vec![1.0; theory.links.len() - theory.air()];
         max_min::fill_exactly(&theory.conflicts, &wires, &demands)?

@@ -57,6 +57,20 @@ fn fair_kbps(scenario: &Resolved) -> Vec<f64> {
     fair.rates_pps.iter().zip(&fair.theory.flows).map(|(x, f)| x * f.payload_bits / 1e3).collect()
 }
 
+/// What is shared evenly is what the users have of it, however many packets that takes.
+#[test]
+fn a_call_of_small_packets_is_due_as_much_as_a_download() {
+    let text = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }
+generate = { kind = \"chain\", nodes = 3, spacing = \"200 m\" }
+flows = [
+    { id = \"call\", from = \"0\", to = \"1\", traffic = \"cbr\", size = \"200 bytes\", rate = \"10 Mbps\" },
+    { id = \"download\", from = \"0\", to = \"2\" },
+]
+";
+    let rates = fair_kbps(&Resolved::parse("calls.toml", text, &[]).unwrap());
+    assert!((rates[0] - rates[1]).abs() < 1e-6 && rates[0] > 10.0, "{rates:?}");
+}
+
 #[test]
 fn fair_rates_are_the_thesiss() {
     // [Jam10] section 7.3 at 1 Mb/s, "approximately 800 Kb/s": DIFS 50 us, a mean back-off of 310, 192 + (1500 + 34)·8, SIFS 10,
