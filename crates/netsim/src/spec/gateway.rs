@@ -1,8 +1,42 @@
 //! Gateways and sources that hold their packets back.
 
-use super::QueueSpec;
-use evenair_laws::rate::gateway::{ClassRole, GatewayParams};
+use super::{NetworkSpec, QueueSpec};
+use evenair_laws::rate::gateway::{ClassRole, Direction, GatewayParams};
 use evenair_units::{Bytes, Instant, Rate};
+use evenair_wifi::BROADCAST;
+
+impl NetworkSpec {
+    /// Whose data a flow's are, and which way they go, where they pass the gateway: into the mesh where they begin at the gateway
+    /// or come to it over a wire; up where they end there or go on.
+    pub fn subscriber(&self, path: &[u32], gateway: u32) -> Option<(u32, Direction)> {
+        let place = path.iter().position(|&node| node == gateway)?;
+        let (&first, &last) = (path.first()?, path.last()?);
+        if last == BROADCAST {
+            return None;
+        }
+        if place == 0 || self.is_wired(path[place - 1], gateway) {
+            Some((last, Direction::Down))
+        } else {
+            Some((first, Direction::Up))
+        }
+    }
+
+    /// Whose a flow is to the queues of a node: the subscriber's at the gateway that it passes. Where there is no gateway, that is the
+    /// node at which the flow goes from a wire to the air, or back; and a flow that meets no gateway is its source's, except that
+    /// what begins at the queue's own node is told apart by where it goes.
+    pub(crate) fn subscriber_at(&self, node: u32, path: &[u32]) -> u32 {
+        let between = |hops: &[u32]| self.is_wired(hops[0], hops[1]) != self.is_wired(hops[1], hops[2]);
+        let border = || path.windows(3).find(|hops| between(hops)).map(|hops| hops[1]);
+        let gateway = self.gateway.as_ref().map_or_else(border, |gateway| Some(gateway.node));
+        let own = || if path[0] == node { path.last() } else { path.first() };
+        let of_gateway = gateway.and_then(|gateway| self.subscriber(path, gateway));
+        of_gateway.map_or_else(|| *own().expect("a flow has a path"), |(subscriber, _)| subscriber)
+    }
+
+    fn is_wired(&self, from: u32, to: u32) -> bool {
+        self.wires.iter().any(|wire| (wire.from, wire.to) == (from, to))
+    }
+}
 
 /// A gateway's shaper, between its MAC and its network layer: packets pass it that begin at the node, end there or go through
 /// it, and belong to a class. Acknowledgements, reports, probes and packets from outside do not.

@@ -142,6 +142,10 @@ fn mistakes_at_the_gateway_name_key_and_remedy() {
             "node = \"0\", rate = \"1 Mbps\", queue = { quantum = \"1 bytes\" }",
             "gateway.queue.quantum: is for drr",
         ),
+        (
+            "node = \"0\", rate = \"1 Mbps\", queue = { discipline = \"drr\", per = \"subscriber\" }",
+            "gateway.queue.per: a line is one subscriber's, or one flow's, as gateway.per says",
+        ),
         ("node = \"0\", law = { law = \"pfrc\", gamma = 2.0 }", "gateway.law.gamma"),
         (
             "node = \"0\", law = { law = \"fixed\", rates = [\"9 kbps\"] }",

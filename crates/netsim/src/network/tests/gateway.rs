@@ -151,3 +151,27 @@ fn a_gateway_is_past_by_whoever_has_no_class() {
     }
     assert!(came >= 10, "{came} of 20 packets in 2 s, which are 12 s at 10 kb/s");
 }
+
+#[test]
+fn a_subscriber_is_the_far_end_as_seen_from_the_gateway() {
+    // Node 0 behind a wire from node 1; nodes 1 to 4 on the air.
+    let mut spec = wired(1_000, 1, 50, datagrams(Pattern::Saturated));
+    let of = |spec: &NetworkSpec, node: u32, path: &[u32]| spec.subscriber_at(node, path);
+    // Wherever it waits: what comes over the wire is its destination's, what goes there its source's.
+    for node in 0..5 {
+        assert_eq!(of(&spec, node, &[0, 1, 2, 3]), 3);
+        assert_eq!(of(&spec, node, &[3, 2, 1, 0]), 3);
+    }
+    // Peers are told apart by the source; a node that knows of no gateway takes itself for it.
+    assert_eq!([2, 3, 4].map(|node| of(&spec, node, &[2, 3, 4])), [4, 2, 2]);
+    assert_eq!(of(&spec, 0, &[0, 1]), 1, "wires alone have no mesh behind them");
+    assert_eq!(of(&spec, 1, &[1, BROADCAST]), BROADCAST);
+    // A gateway that is known is one for all queues.
+    spec.gateway = Some(GatewaySpec { node: 1, ..shaped(Shaping::PerClass, plan([1; 3])).gateway.unwrap() });
+    for node in 0..5 {
+        assert_eq!(of(&spec, node, &[1, 2, 3]), 3);
+        assert_eq!(of(&spec, node, &[3, 2, 1]), 3);
+        assert_eq!(of(&spec, node, &[4, 1, 2]), 4, "through the gateway, to a peer");
+    }
+    assert_eq!(of(&spec, 3, &[2, 3, 4]), 2, "past it");
+}
