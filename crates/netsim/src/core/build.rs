@@ -91,7 +91,8 @@ impl<T: Copy> Core<T> {
             Some(&queue) => (queue, to, wires[&(from, to)].rate),
             None => (index[&(from, scope(spec, category, to))], to, rate(from, to)),
         };
-        let within = Within::build(spec, seed, full, &mut queues, &mut buffers);
+        let inside = DisciplineRole { flows: flows_known, ..full.into() };
+        let within = Within::build(spec, seed, &inside, &mut queues, &mut buffers);
         let mut hops = Forwarding::default();
         let flow_hops = |(index, flow): (usize, &FlowSpec)| {
             let replies = !flow.path.contains(&BROADCAST);
