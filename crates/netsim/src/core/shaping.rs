@@ -104,11 +104,7 @@ impl ShaperHost {
 /// gives neither lets all through.
 fn shares(total: Option<Rate>, each: Vec<Rate>, classes: &[GatewayClass]) -> Shares {
     if each.is_empty() {
-        let total = total.unwrap_or(Rate::from_bps(u64::MAX));
-        let sum: f64 = classes.iter().map(|class| class.role.weight).sum();
-        let part =
-            |class: &GatewayClass| Rate::from_bps((total.as_bps() as f64 * class.role.weight / sum) as u64);
-        return Shares { total, each: classes.iter().map(part).collect() };
+        return Shares::by_weight(total.unwrap_or(Rate::from_bps(u64::MAX)), classes);
     }
     let shares = Shares::of_each(each);
     Shares { total: total.unwrap_or(shares.total), ..shares }

@@ -107,6 +107,15 @@ impl Shares {
         let total = each.iter().fold(0u64, |sum, rate| sum.saturating_add(rate.as_bps()));
         Self { total: Rate::from_bps(total), each }
     }
+
+    /// All have this together, and each its part by weight, to the nearest bit: at least one, if all have any.
+    pub fn by_weight(total: Rate, classes: &[GatewayClass]) -> Self {
+        let sum: f64 = classes.iter().map(|class| class.role.weight).sum();
+        let part = |class: &GatewayClass| (total.as_bps() as f64 * class.role.weight / sum).round() as u64;
+        let least = total.as_bps().min(1);
+        let each = classes.iter().map(|class| Rate::from_bps(part(class).max(least))).collect();
+        Self { total, each }
+    }
 }
 
 /// A flow whose source holds its data back: a token bucket in front of the queue of its first hop.

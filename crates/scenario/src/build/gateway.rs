@@ -53,11 +53,7 @@ impl Resolved {
                 GatewayControl::Law(law.clone())
             }
             (None, Some(LimitRate::Fixed(rate))) => {
-                let weights: f64 = classes.list.iter().map(|class| class.role.weight).sum();
-                let share =
-                    |class: &GatewayClass| at_least_one(rate.0.as_bps() as f64 * class.role.weight / weights);
-                let each = classes.list.iter().map(share).collect();
-                GatewayControl::Plan(vec![(Instant::ZERO, Shares { total: rate.0, each })])
+                GatewayControl::Plan(vec![(Instant::ZERO, Shares::by_weight(rate.0, &classes.list))])
             }
             (None, _) => GatewayControl::Plan(self.fair_plan("gateway.rate", &classes)?),
         };
