@@ -132,6 +132,7 @@ impl Discipline for AirtimeFair {
         }
     }
 
+    #[inline(never)] // out of the way of queues that are first in, first out
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         self.in_service = None;
         let turn = self.params.airtime.as_nanos().cast_signed();

@@ -275,6 +275,7 @@ impl Discipline for Fair {
         }
     }
 
+    #[inline(never)] // out of the way of queues that are first in, first out
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         loop {
             let is_sparse = !self.sparse.is_empty();

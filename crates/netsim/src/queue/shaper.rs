@@ -234,6 +234,7 @@ impl Discipline for Shaper {
         }
     }
 
+    #[inline(never)] // out of the way of queues that are first in, first out
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         // Lines in succession that may not send.
         let mut in_vain = 0;
