@@ -1,7 +1,8 @@
 //! Gateways and sources that hold their packets back.
 
 use super::{NetworkSpec, QueueSpec};
-use evenair_laws::rate::gateway::{ClassRole, Direction, GatewayParams};
+use evenair_laws::Parameters;
+use evenair_laws::rate::gateway::{Allocation, ClassRole, Direction, GatewayLaw, GatewayParams, GatewayRole};
 use evenair_units::{Bytes, Instant, Rate};
 use evenair_wifi::BROADCAST;
 
@@ -62,6 +63,21 @@ pub struct GatewaySpec {
     pub control: GatewayControl,
 }
 
+impl GatewaySpec {
+    /// What its law is told.
+    pub(crate) fn role(&self) -> GatewayRole {
+        GatewayRole { classes: self.classes.iter().map(|class| class.role).collect() }
+    }
+
+    /// The rates with which it begins.
+    pub fn at_start(&self) -> Shares {
+        match &self.control {
+            GatewayControl::Plan(plan) => plan.first().map(|(_, shares)| shares.clone()).unwrap_or_default(),
+            GatewayControl::Law(law) => Shares::of(law.begin(&self.role()).at_start(), &self.classes),
+        }
+    }
+}
+
 /// What sets a gateway's rates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GatewayControl {
@@ -106,6 +122,17 @@ impl Shares {
     pub fn of_each(each: Vec<Rate>) -> Self {
         let total = each.iter().fold(0u64, |sum, rate| sum.saturating_add(rate.as_bps()));
         Self { total: Rate::from_bps(total), each }
+    }
+
+    /// What all have together and what each has, whichever a law gives: all have the sum, or each its part by weight. A law that
+    /// gives neither lets all through.
+    pub(crate) fn of(allocation: Allocation, classes: &[GatewayClass]) -> Self {
+        let Allocation { total, each, .. } = allocation;
+        if each.is_empty() {
+            return Self::by_weight(total.unwrap_or(Rate::from_bps(u64::MAX)), classes);
+        }
+        let shares = Self::of_each(each);
+        Self { total: total.unwrap_or(shares.total), ..shares }
     }
 
     /// All have this together, and each its part by weight, to the nearest bit: at least one, if all have any.

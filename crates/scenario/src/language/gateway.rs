@@ -84,6 +84,7 @@ pub enum Per {
 
 impl Per {
     /// What queues tell apart, if nothing is said.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
     pub(crate) const fn is_flow(&self) -> bool {
         matches!(self, Self::Flow)
     }

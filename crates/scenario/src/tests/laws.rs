@@ -248,13 +248,13 @@ fn queues_have_words() {
 
 #[test]
 fn queues_may_tell_subscribers_apart() {
+    use evenair_netsim::Per::{Flow, Subscriber};
     let per = |changes: &[&str]| {
         let scenario = set(changes).unwrap();
         assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
         assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
         [scenario.network().queue_of(0).per, scenario.network().queue_of(1).per]
     };
-    use evenair_netsim::Per::{Flow, Subscriber};
     assert_eq!(per(&["queue.discipline=drr"]), [Flow; 2]);
     assert_eq!(per(&["queue={discipline='drr', per='flow'}"]), [Flow; 2]);
     for discipline in ["drr", "fq-codel", "wfq", "airtime-fair"] {

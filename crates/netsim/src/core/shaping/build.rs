@@ -8,7 +8,7 @@ use crate::queue::{
 };
 use crate::spec::{GatewayControl, GatewaySpec, NetworkSpec, QueueSpec, Shaping, Shares, SourceLimit};
 use evenair_laws::Parameters;
-use evenair_laws::rate::gateway::{Direction, GatewayRole};
+use evenair_laws::rate::gateway::Direction;
 use evenair_units::{Bytes, Instant, Rate};
 use std::collections::BTreeMap;
 
@@ -118,11 +118,6 @@ impl Within {
 }
 
 impl GatewaySpec {
-    /// What its law is told.
-    fn role(&self) -> GatewayRole {
-        GatewayRole { classes: self.classes.iter().map(|class| class.role).collect() }
-    }
-
     /// Whether what goes back of a flow takes tokens.
     fn shapes_answers_of(&self, flow: usize) -> bool {
         let class = self.of_flow[flow].map(|class| &self.classes[class as usize]);

@@ -18,7 +18,7 @@ pub(super) fn any_queue(discipline: usize, marking: usize, limit_packets: u32) -
         5 => Some(MarkingParams::Pie(PieParams::rfc8033())),
         _ => Some(MarkingParams::Fred(FredParams { weight: 0.1, ..FredParams::default() })),
     };
-    let per = if limit_packets % 2 == 0 { Per::Flow } else { Per::Subscriber };
+    let per = if limit_packets.is_multiple_of(2) { Per::Flow } else { Per::Subscriber };
     QueueSpec { discipline: every_discipline()[discipline].clone(), marking, limit_packets, per }
 }
 
