@@ -1,7 +1,7 @@
 //! What a gateway does, and did, as text.
 
 use crate::text::{columns, number};
-use evenair_netsim::{GatewayControl, GatewaySpec, Shaping};
+use evenair_netsim::{GatewayControl, GatewaySpec, Shaping, Shares};
 use evenair_scenario::{Resolved, ResolvedGateway, ResolvedSourceLimit};
 use evenair_study::{GatewayRecord, RunRecord, class_name};
 use evenair_units::Rate;
@@ -45,7 +45,11 @@ fn head(spec: &GatewaySpec, given: &ResolvedGateway) -> String {
         }
         GatewayControl::Law(law) => {
             let written = serde_json::to_value(law).unwrap_or_default();
-            format!("rates by {}", written["law"].as_str().unwrap_or("a law of the user's own"))
+            let law = written["law"].as_str().unwrap_or("a law of the user's own");
+            match spec.at_start().total.as_bps() {
+                u64::MAX => format!("rates by {law}, at the start without a limit"),
+                total => format!("rates by {law}, at the start {} kb/s together", number(total as f64 / 1e3)),
+            }
         }
     };
     format!("\ngateway {node}: {lines}; room for {limit}, buckets of {burst}\n  {rates}\n")
@@ -56,11 +60,9 @@ fn class_rows(spec: &GatewaySpec) -> Vec<Vec<String>> {
         |rate: Option<Rate>| rate.map_or_else(|| "–".into(), |rate| number(rate.as_bps() as f64 / 1e3));
     let mut rows =
         vec![["class", "weight", "own link [kb/s]", "rate at the start [kb/s]"].map(String::from).to_vec()];
-    for (index, class) in spec.classes.iter().enumerate() {
-        let first = match &spec.control {
-            GatewayControl::Plan(plan) => plan[0].1.each.get(index).copied(),
-            GatewayControl::Law(_) => None,
-        };
+    let Shares { total, each } = spec.at_start();
+    for (class, rate) in spec.classes.iter().zip(each) {
+        let first = (total.as_bps() < u64::MAX).then_some(rate);
         let name = format!("{} {}", class.name, class.role.direction);
         rows.push(vec![name, number(class.role.weight), kbps(class.role.link_rate), kbps(first)]);
     }

@@ -332,8 +332,10 @@ impl<T: Copy> Core<T> {
         let buffer = &mut self.buffers[queue.buffer as usize];
         let is_full = match queue.outlet {
             Outlet::Within { .. } => queue.discipline.is_full(&arrival),
+            // What goes into service at once takes no place: nothing is there, a dummy neither, and nothing waits.
             Outlet::Air | Outlet::Wire(_) => {
-                buffer.waiting >= buffer.limit && matches!(queue.service, Service::Packet(..))
+                buffer.waiting >= buffer.limit
+                    && (queue.service != Service::Nothing || queue.discipline.packets() > 0)
             }
         };
         if is_full {

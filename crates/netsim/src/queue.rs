@@ -82,6 +82,8 @@ pub(crate) struct TransmitQueue {
     /// Which buffer its packets wait in.
     pub(crate) buffer: u32,
     pub(crate) marking: Option<AnyMarking>,
+    /// Whom its marking tells apart.
+    pub(crate) flows: Flows,
     /// What its back-off law says since it was last updated: with what probability arrivals are dropped, and which dummies
     /// are sent.
     pub(crate) law_drops: Option<Probability>,
@@ -218,7 +220,11 @@ impl TransmitQueue {
 
     /// What a marking law sees when this packet comes or has left.
     fn view(&self, packet: &Queued) -> QueueView {
-        QueueView { waiting: self.waiting(), flow: packet.flow, size: Bytes::new(packet.size) }
+        QueueView {
+            waiting: self.waiting(),
+            flow: self.flows.key(packet.flow),
+            size: Bytes::new(packet.size),
+        }
     }
 
     /// The back-off law, if there is one, sees its link; gives its new answer.

@@ -121,12 +121,25 @@ pub struct QueueSpec {
     pub discipline: DisciplineParams,
     /// Which packets are given up before the buffer is full; of arrivals the back-off law says, if it drops any.
     pub marking: Option<MarkingParams>,
+    /// Whom discipline and marking tell apart.
+    pub per: Per,
+}
+
+/// Who has a turn, a share or a count of its own in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Per {
+    /// Each flow in each direction.
+    #[default]
+    Flow,
+    /// Each subscriber, with all its flows and what acknowledges them ([`NetworkSpec::subscriber_at`]). CAKE's hosts, next hops
+    /// and a discipline of a user's own are told apart as ever.
+    Subscriber,
 }
 
 impl QueueSpec {
     /// First in, first out, and refuse what finds the buffer full.
     pub const fn fifo(limit_packets: u32) -> Self {
-        Self { limit_packets, discipline: DisciplineParams::Fifo, marking: None }
+        Self { limit_packets, discipline: DisciplineParams::Fifo, marking: None, per: Per::Flow }
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 
 use crate::error::Mistake;
 use crate::language::LossTable;
-use crate::resolved::{Resolved, ResolvedDiscipline, ResolvedQueue, ResolvedRadio, Settings};
+use crate::resolved::{Resolved, ResolvedQueue, ResolvedRadio, Settings};
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
 use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
@@ -46,6 +46,8 @@ impl Settings {
         let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
         let mac = self.mac_spec(longest)?;
         let surroundings = self.surroundings(&mac);
+        let queue = self.queue.unwrap_or_default().spec(self.mac.queue, self.drop.clone());
+        let queue = queue.map_err(|(key, why)| Mistake::at(&format!("queue.{key}"), why))?;
         self.backoff = self.backoff(&surroundings)?;
         let network = NetworkSpec {
             rates,
@@ -57,7 +59,7 @@ impl Settings {
             data_rate: self.mac.data_rate.0,
             backoff: self.backoff.clone(),
             surroundings,
-            queue: self.queue.unwrap_or(ResolvedDiscipline::Fifo).spec(self.mac.queue, self.drop.clone()),
+            queue,
             node_queues,
             link_layer_delay: self.mac.link_layer_delay.0,
             flows,
@@ -168,9 +170,10 @@ impl Settings {
         let mut wires = Vec::new();
         for (index, wire) in self.wires.iter().enumerate() {
             let (a, b) = Self::ends("wires", index, &wire.from, &wire.to, names)?;
-            let queue =
-                wire.queue.resolve().map_err(|(key, why)| Mistake::entry("wires", index, key, why))?;
-            let queue = queue.discipline.spec(queue.limit, wire.drop.clone().or_else(|| self.drop.clone()));
+            let wrong = |(key, why): (&'static str, String)| Mistake::entry("wires", index, key, why);
+            let queue = wire.queue.resolve().map_err(wrong)?;
+            let drop = wire.drop.clone().or_else(|| self.drop.clone());
+            let queue = queue.discipline.spec(queue.limit, drop).map_err(wrong)?;
             for (from, to) in [(a, b), (b, a)] {
                 let queue = queue.clone();
                 let (rate, delay) = (wire.rate.0, wire.delay.0);
@@ -188,12 +191,10 @@ impl Settings {
             let wrong = |key: &str, why: String| Mistake::entry("queues", index, key, why);
             let queue = match table.queue {
                 Some(queue) => queue.resolve().map_err(|(key, why)| wrong(key, why))?,
-                None => ResolvedQueue {
-                    discipline: self.queue.unwrap_or(ResolvedDiscipline::Fifo),
-                    limit: self.mac.queue,
-                },
+                None => ResolvedQueue { discipline: self.queue.unwrap_or_default(), limit: self.mac.queue },
             };
-            let queue = queue.discipline.spec(queue.limit, table.drop.clone().or_else(|| self.drop.clone()));
+            let drop = table.drop.clone().or_else(|| self.drop.clone());
+            let queue = queue.discipline.spec(queue.limit, drop).map_err(|(key, why)| wrong(key, why))?;
             for id in &table.nodes {
                 let node = names.iter().position(|name| name == id);
                 let node = node.ok_or_else(|| wrong("nodes", no_node(id, names)))? as u32;

@@ -1,8 +1,10 @@
 //! What is allowed and hardly meant.
 
+use crate::language::LimitRate;
 use crate::resolved::Resolved;
-use evenair_netsim::MacSpec;
-use evenair_units::{Bytes, Duration};
+use evenair_laws::rate::gateway::GatewayParams;
+use evenair_netsim::{MacSpec, Shaping};
+use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::MacTiming;
 
 /// The largest MSDU (IEEE 802.11-2016 clause 9.2.4.7.1) \[bytes\], of which LLC and SNAP take 8.
@@ -14,12 +16,39 @@ const NS2_ROUND_TRIP: Duration = Duration::from_micros(4);
 impl Resolved {
     /// What runs as it is described, and is hardly meant so: each with its remedy.
     pub fn warnings(&self) -> Vec<String> {
-        let MacSpec::Dcf { timing, rules } = self.network().mac else { return Vec::new() };
-        let allowed = if rules.hears_out_answers { timing.round_trip_max() } else { NS2_ROUND_TRIP };
-        [self.too_far(&timing, allowed, rules.hears_out_answers), self.too_large(rules.hears_out_answers)]
-            .into_iter()
-            .flatten()
-            .collect()
+        let of_frames = if let MacSpec::Dcf { timing, rules } = self.network().mac {
+            let allowed = if rules.hears_out_answers { timing.round_trip_max() } else { NS2_ROUND_TRIP };
+            let is_standard = rules.hears_out_answers;
+            [self.too_far(&timing, allowed, is_standard), self.too_large(is_standard)]
+        } else {
+            [None, None]
+        };
+        of_frames.into_iter().chain([self.too_generous()]).flatten().collect()
+    }
+
+    /// A gateway that lets through what is configured, and that is more than its own links of the air carry: nothing ever waits for
+    /// all together.
+    fn too_generous(&self) -> Option<String> {
+        let (spec, given) = (self.network().gateway.as_ref()?, self.settings.gateway.as_ref()?);
+        let key = match (&given.rate, &given.law) {
+            (Some(LimitRate::Fixed(_)), _) => "gateway.rate",
+            (_, Some(GatewayParams::Fixed(law))) if law.rate.is_some() || !law.rates.is_empty() => {
+                "gateway.law"
+            }
+            _ => return None,
+        };
+        // Its links share one radio; over a wire there is no such bound.
+        let links: Option<Vec<Rate>> = spec.classes.iter().map(|class| class.role.link_rate).collect();
+        let (fastest, total) = (links?.into_iter().max()?, spec.at_start().total);
+        let what = match spec.shaper {
+            Shaping::Aggregate | Shaping::AggregateFair => "so that it holds nothing back",
+            Shaping::PerClass => "so that it does not hold back subscribers that all send at once",
+        };
+        (total > fastest).then(|| {
+            format!(
+                "{key}: {total} are more than the {fastest} that the gateway's own links carry, one full packet after the other, {what}: make it less, or let a law find it"
+            )
+        })
     }
 
     /// IEEE 802.11 carries no packet that large; ns-2 does.

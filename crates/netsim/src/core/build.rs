@@ -66,7 +66,8 @@ impl<T: Copy> Core<T> {
             .map(|(&key, &carries)| {
                 let queue = QueueRole { rate: rate(key.0, carries.next_hop), ..full };
                 let airtimes = Airtimes::of_node(spec, key.0);
-                let role = DisciplineRole { queue, flows: flows_known.clone(), airtimes };
+                let flows = flows_known.at(spec, key.0, spec.queue_of(key.0).per);
+                let role = DisciplineRole { queue, flows, airtimes };
                 transmit_queue(spec, seed, key, carries, &role)
             })
             .collect();
@@ -81,7 +82,8 @@ impl<T: Copy> Core<T> {
         for wire in wires.values() {
             let queue = QueueRole { rate: wire.rate, ..full };
             let airtimes = Airtimes::of_wire(wire.rate);
-            let role = DisciplineRole { queue, flows: flows_known.clone(), airtimes };
+            let flows = flows_known.at(spec, wire.from, wire.queue.per);
+            let role = DisciplineRole { queue, flows, airtimes };
             queues.push(wire_queue(spec, seed, wire, &role, buffers.len() as u32));
             buffers.push(room(wire.queue.limit_packets));
         }
@@ -89,7 +91,8 @@ impl<T: Copy> Core<T> {
             Some(&queue) => (queue, to, wires[&(from, to)].rate),
             None => (index[&(from, scope(spec, category, to))], to, rate(from, to)),
         };
-        let within = Within::build(spec, seed, full, &mut queues, &mut buffers);
+        let inside = DisciplineRole { flows: flows_known, ..full.into() };
+        let within = Within::build(spec, seed, &inside, &mut queues, &mut buffers);
         let mut hops = Forwarding::default();
         let flow_hops = |(index, flow): (usize, &FlowSpec)| {
             let replies = !flow.path.contains(&BROADCAST);
@@ -258,6 +261,7 @@ pub(super) fn bare_queue(
         outlet: Outlet::Air,
         buffer: 0,
         marking: parts.marking.as_ref().map(|marking| marking.begin(&place.queue)),
+        flows: place.flows.clone(),
         law_drops: None,
         dummy: None,
         arrived: Volume::default(),

@@ -9,9 +9,9 @@ use super::{Core, Event};
 use crate::measure::GatewaySeries;
 use crate::queue::{AnyDiscipline, ClassCounts, Shaper};
 use crate::spec::{GatewayClass, GatewaySpec, Shares};
-use evenair_laws::rate::gateway::{Allocation, AnyGateway, ClassView, Decision, GatewayLaw, GatewayView};
+use evenair_laws::rate::gateway::{AnyGateway, ClassView, Decision, GatewayLaw, GatewayView};
 use evenair_laws::rate::gateway::{Reason, Step};
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant};
 use evenair_wifi::PacketId;
 use std::collections::VecDeque;
 
@@ -78,15 +78,16 @@ impl ShaperHost {
                 (due, decision, if self.record.is_some() { change.min(now + EPOCH) } else { change })
             }
             Control::Law(law) => {
-                let Allocation { total, each, decision } = if now == Instant::ZERO {
+                let allocation = if now == Instant::ZERO {
                     law.at_start()
                 } else {
                     law.on_epoch(&GatewayView { now, interval, classes: &self.views })
                 };
                 debug_assert!(!law.interval().is_zero(), "a law that runs without end at one instant");
+                let decision = allocation.decision;
                 let classes = self.record.as_ref().map_or(&[][..], |record| &record.classes);
                 (
-                    Some(shares(total, each, classes)),
+                    Some(Shares::of(allocation, classes)),
                     decision,
                     now + law.interval().max(Duration::from_micros(1)),
                 )
@@ -98,20 +99,6 @@ impl ShaperHost {
         }
         (shares, next)
     }
-}
-
-/// What all have together and what each has, whichever a law gives: all have the sum, or each its part by weight. A law that
-/// gives neither lets all through.
-fn shares(total: Option<Rate>, each: Vec<Rate>, classes: &[GatewayClass]) -> Shares {
-    if each.is_empty() {
-        let total = total.unwrap_or(Rate::from_bps(u64::MAX));
-        let sum: f64 = classes.iter().map(|class| class.role.weight).sum();
-        let part =
-            |class: &GatewayClass| Rate::from_bps((total.as_bps() as f64 * class.role.weight / sum) as u64);
-        return Shares { total, each: classes.iter().map(part).collect() };
-    }
-    let shares = Shares::of_each(each);
-    Shares { total: total.unwrap_or(shares.total), ..shares }
 }
 
 impl<T: Copy> Core<T> {

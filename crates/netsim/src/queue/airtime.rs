@@ -15,8 +15,8 @@
 //! is aggregated: a turn is of single frames, and the node's queue to the MAC is of one packet, where mac80211 holds one or two
 //! aggregates. Where the buffer is full the flow with the longest line of all stations loses its first packet, as in mac80211.
 
-use super::{Airtimes, Discipline, DisciplineRole, Fair, FairParams, Queued};
-use evenair_laws::marking::{CodelParams, QueueRole};
+use super::{Discipline, DisciplineRole, Fair, FairParams, Queued};
+use evenair_laws::marking::CodelParams;
 use evenair_units::{Bytes, Duration, Instant, Probability};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -52,8 +52,7 @@ struct Station {
 #[derive(Clone, Debug)]
 pub struct AirtimeFair {
     params: AirtimeParams,
-    role: QueueRole,
-    airtimes: Airtimes,
+    role: DisciplineRole,
     /// By next hop.
     stations: BTreeMap<u32, Station>,
     round: VecDeque<u32>,
@@ -72,8 +71,7 @@ impl AirtimeFair {
         assert!(!params.airtime.is_zero(), "a turn of no time");
         Self {
             params,
-            role: role.queue,
-            airtimes: role.airtimes.clone(),
+            role: role.clone(),
             stations: BTreeMap::new(),
             round: VecDeque::new(),
             in_service: None,
@@ -85,7 +83,7 @@ impl AirtimeFair {
     fn station(&mut self, next_hop: u32) -> &mut Station {
         let Self { params, role, .. } = self;
         self.stations.entry(next_hop).or_insert_with(|| {
-            let queue = Fair::new(params.flows.clone(), &(*role).into());
+            let queue = Fair::new(params.flows.clone(), role);
             Station { queue, deficit: 0, in_round: false }
         })
     }
@@ -98,7 +96,7 @@ impl AirtimeFair {
     }
 
     fn charge(&mut self, next_hop: u32, size: u32) {
-        let airtime = self.airtimes.of(next_hop, size).as_nanos().cast_signed();
+        let airtime = self.role.airtimes.of(next_hop, size).as_nanos().cast_signed();
         self.station(next_hop).deficit -= airtime;
     }
 
@@ -110,7 +108,7 @@ impl AirtimeFair {
 
     /// Whether the air has to tell of each attempt.
     pub(crate) fn wants_attempts(&self) -> bool {
-        self.airtimes.per_attempt
+        self.role.airtimes.per_attempt
     }
 }
 
@@ -134,6 +132,7 @@ impl Discipline for AirtimeFair {
         }
     }
 
+    #[inline(never)] // out of the way of queues that are first in, first out
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         self.in_service = None;
         let turn = self.params.airtime.as_nanos().cast_signed();
@@ -158,7 +157,7 @@ impl Discipline for AirtimeFair {
             }
             let Some(first) = first else { continue };
             self.in_service = Some((next_hop, first.size));
-            if !self.airtimes.per_attempt {
+            if !self.role.airtimes.per_attempt {
                 self.charge(next_hop, first.size);
             }
             return Some(first);

@@ -129,19 +129,6 @@ impl AnyDiscipline {
         if let Self::Airtime(airtime) = self { airtime.wants_attempts() } else { false }
     }
 
-    /// [`dequeue`](Discipline::dequeue), out of the way of a queue that is first in, first out.
-    #[inline(never)]
-    fn dequeue_other(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
-        match self {
-            Self::Fifo(fifo) => fifo.dequeue(now, dropped),
-            Self::Fair(fair) => fair.dequeue(now, dropped),
-            Self::Weighted(weighted) => weighted.dequeue(now, dropped),
-            Self::Airtime(airtime) => airtime.dequeue(now, dropped),
-            Self::Shaper(shaper) => shaper.dequeue(now, dropped),
-            Self::Own(own) => own.0.dequeue(now, dropped),
-        }
-    }
-
     /// An attempt to send what is in service has ended.
     pub(crate) fn attempted(&mut self) {
         if let Self::Airtime(airtime) = self {
@@ -197,10 +184,13 @@ impl Discipline for AnyDiscipline {
 
     #[inline]
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
-        if let Self::Fifo(fifo) = self {
-            fifo.dequeue(now, dropped)
-        } else {
-            self.dequeue_other(now, dropped)
+        match self {
+            Self::Fifo(fifo) => fifo.dequeue(now, dropped),
+            Self::Fair(fair) => fair.dequeue(now, dropped),
+            Self::Weighted(weighted) => weighted.dequeue(now, dropped),
+            Self::Airtime(airtime) => airtime.dequeue(now, dropped),
+            Self::Shaper(shaper) => shaper.dequeue(now, dropped),
+            Self::Own(own) => own.0.dequeue(now, dropped),
         }
     }
 

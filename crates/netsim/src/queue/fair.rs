@@ -7,6 +7,8 @@
 //! used one quantum, if [`FairParams::sparse_first`]: one that never has more waiting than that is never kept by those that have.
 //! With [`FairParams::hosts`] a flow's quantum is divided by the number of flows in the round that its host has, so that hosts
 //! share alike, and the flows of a host share what it has.
+//! Where flows are grouped ([`Flows::grouped`]), as those of a subscriber, a group has one line, in which its flows are first
+//! in, first out; with hosts each flow has its own all the same.
 //!
 //! # Source
 //! M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", 1995; RFC 8290 sections 4.1 and 4.2; for
@@ -142,8 +144,8 @@ pub struct Fair {
     flows: Flows,
     loads: Option<HostLoads>,
     lines: Vec<Line>,
-    /// The line of each flow that was seen.
-    of_flow: BTreeMap<u32, u32>,
+    /// The line of each flow that was seen, or group of flows.
+    of_key: BTreeMap<u32, u32>,
     /// Lines that have just begun to send, and all others that send.
     sparse: VecDeque<u32>,
     round: VecDeque<u32>,
@@ -161,11 +163,11 @@ impl Fair {
         let loads = |hosts| HostLoads { hosts, sources: BTreeMap::new(), destinations: BTreeMap::new() };
         Self {
             loads: params.hosts.map(loads),
-            params,
             role: role.queue,
-            flows: role.flows.clone(),
+            flows: if params.hosts.is_some() { role.flows.apart() } else { role.flows.clone() },
+            params,
             lines: Vec::new(),
-            of_flow: BTreeMap::new(),
+            of_key: BTreeMap::new(),
             sparse: VecDeque::new(),
             round: VecDeque::new(),
             packets: 0,
@@ -175,7 +177,7 @@ impl Fair {
 
     fn line_of(&mut self, flow: u32) -> u32 {
         let next = self.lines.len() as u32;
-        let index = *self.of_flow.entry(flow).or_insert(next);
+        let index = *self.of_key.entry(self.flows.key(flow)).or_insert(next);
         if index == next {
             let marking = self.params.marking.as_ref().map(|marking| marking.begin(&self.role));
             let FlowFacts { from, to, .. } = self.flows.get(flow);
@@ -273,6 +275,7 @@ impl Discipline for Fair {
         }
     }
 
+    #[inline(never)] // out of the way of queues that are first in, first out
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         loop {
             let is_sparse = !self.sparse.is_empty();

@@ -1,6 +1,6 @@
 //! What disciplines are told of the place that they are put in.
 
-use crate::spec::{FlowSpec, MacSpec, NetworkSpec};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, Per};
 use evenair_laws::marking::QueueRole;
 use evenair_units::{Bytes, Duration, Rate};
 use std::collections::BTreeMap;
@@ -35,14 +35,54 @@ pub struct FlowFacts {
     pub to: u32,
 }
 
-/// What is known of flows, by the numbers by which disciplines tell them apart.
+/// What is known of flows, by their numbers; and which of them are as one to a queue.
 #[derive(Clone, Debug, Default)]
-pub struct Flows(Arc<[FlowFacts]>);
+pub struct Flows {
+    facts: Arc<[FlowFacts]>,
+    /// The group of each flow; none where each is its own.
+    groups: Option<Arc<[u32]>>,
+}
 
 impl Flows {
     /// The flows, those that the numbers begin with.
     pub fn new(flows: &[FlowFacts]) -> Self {
-        Self(flows.into())
+        Self { facts: flows.into(), groups: None }
+    }
+
+    /// The same flows, of which those of a group are as one: the groups by flow, nodes or other small numbers. A group weighs
+    /// what the heaviest of its flows does: it does not count for more because it has more flows.
+    pub fn grouped(&self, groups: &[u32]) -> Self {
+        let mut weights: BTreeMap<u32, f64> = BTreeMap::new();
+        for (group, flow) in groups.iter().zip(self.facts.iter()) {
+            let weight = weights.entry(*group).or_insert(flow.weight);
+            *weight = weight.max(flow.weight);
+        }
+        let as_one = |(flow, group): (&FlowFacts, &u32)| FlowFacts { weight: weights[group], ..*flow };
+        let facts = self.facts.iter().zip(groups).map(as_one).collect();
+        Self { facts, groups: Some(groups.into()) }
+    }
+
+    /// The same flows, each its own again.
+    pub(crate) fn apart(&self) -> Self {
+        Self { facts: self.facts.clone(), groups: None }
+    }
+
+    /// What a queue tells flows apart by: the group of this one. One of which nothing is known is its own.
+    #[inline]
+    pub fn key(&self, flow: u32) -> u32 {
+        let Some(groups) = &self.groups else { return flow };
+        groups.get(flow as usize).copied().unwrap_or(u32::MAX - flow)
+    }
+
+    /// Those of a network, as the queues of a node tell them apart.
+    pub(crate) fn at(&self, spec: &NetworkSpec, node: u32, per: Per) -> Self {
+        match per {
+            Per::Flow => self.clone(),
+            Per::Subscriber => {
+                let of = |flow: &FlowSpec| [spec.subscriber_at(node, &flow.path); 2];
+                self.grouped(&spec.flows.iter().flat_map(of).collect::<Vec<_>>())
+            }
+        }
     }
 
     /// Those of a network: of each what goes there, then what goes back.
@@ -52,13 +92,13 @@ impl Flows {
             let there = FlowFacts { weight: flow.weight, from, to };
             [there, FlowFacts { from: to, to: from, ..there }]
         });
-        Self(ways.collect())
+        Self { facts: ways.collect(), groups: None }
     }
 
     /// A flow; one of which nothing is known has no host in common with others.
     pub(crate) fn get(&self, flow: u32) -> FlowFacts {
         let unknown = FlowFacts { weight: 1.0, from: u32::MAX - flow, to: u32::MAX - flow };
-        self.0.get(flow as usize).copied().unwrap_or(unknown)
+        self.facts.get(flow as usize).copied().unwrap_or(unknown)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! # Law
 //! Packets are told apart by class. Either all classes share one line, or each has its own; a line is a queueing discipline
-//! with room for so many packets. A line may have a token bucket, and all lines together may have one. Where several lines
+//! with room for so many packets. A discipline that all share tells classes apart, and one of a class flows; with CAKE's hosts it is
+//! flows and hosts in both. A line may have a token bucket, and all lines together may have one. Where several lines
 //! may send they take turns (deficit round robin), with turns in proportion to the classes' weights. So it is
 //! - one bucket over one line: an aggregate limit ([Jam10] Fig 6.1a),
 //! - one bucket over a line for each class: an aggregate limit with fair queueing (Fig 6.1b),
@@ -147,15 +148,10 @@ impl Shaper {
         self.lines.len() < self.counts.len()
     }
 
-    /// A packet as the discipline of its line sees it, its class and its line. Where classes share a line that tells them
-    /// apart; in a line of their own it tells flows apart.
-    fn placed(&self, arrival: &Queued) -> (Queued, u32, usize) {
-        let class = self.class_of(arrival.flow);
-        if self.is_shared() {
-            (Queued { flow: class, ..*arrival }, class, 0)
-        } else {
-            (*arrival, class, class as usize)
-        }
+    /// The class of a packet of this way, and its line.
+    fn place_of(&self, way: u32) -> (u32, usize) {
+        let class = self.class_of(way);
+        (class, if self.is_shared() { 0 } else { class as usize })
     }
 
     /// A packet that waited here has left, or was given up.
@@ -175,9 +171,8 @@ impl Shaper {
         if let Some(next) = line.queue.dequeue(now, dropped) {
             line.head = Some((next, line.ready_at(next.size)));
         }
-        let shared = self.is_shared();
         for gone in &dropped[before..] {
-            let class = if shared { gone.flow } else { index };
+            let class = self.class_of(gone.flow);
             self.counts[class as usize].dropped.add(gone.size.into());
             self.left(gone.size);
         }
@@ -192,7 +187,8 @@ impl Shaper {
         for bucket in [&mut line.bucket, &mut self.bucket].into_iter().flatten() {
             bucket.take(now, size);
         }
-        let class = if self.is_shared() { head.flow } else { index };
+        let class = self.class_of(head.flow);
+        debug_assert!(self.is_shared() || class == index, "a packet waited in another class's line");
         self.counts[class as usize].served.add(head.size.into());
         self.left(head.size);
         head
@@ -201,26 +197,26 @@ impl Shaper {
 
 impl Discipline for Shaper {
     fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
-        let (arrival, _, line) = self.placed(arrival);
-        self.lines[line].queue.refusal(now, &arrival)
+        let (_, line) = self.place_of(arrival.flow);
+        self.lines[line].queue.refusal(now, arrival)
     }
 
     fn is_full(&self, arrival: &Queued) -> bool {
-        let (arrival, _, line) = self.placed(arrival);
+        let (_, line) = self.place_of(arrival.flow);
         let line = &self.lines[line];
-        line.packets() >= line.limit || line.queue.is_full(&arrival)
+        line.packets() >= line.limit || line.queue.is_full(arrival)
     }
 
     fn refused(&mut self, arrival: &Queued) {
-        let (arrival, class, line) = self.placed(arrival);
-        self.lines[line].queue.refused(&arrival);
+        let (class, line) = self.place_of(arrival.flow);
+        self.lines[line].queue.refused(arrival);
         let counts = &mut self.counts[class as usize];
         counts.arrived.add(arrival.size.into());
         counts.dropped.add(arrival.size.into());
     }
 
     fn enqueue(&mut self, now: Instant, arrival: Queued) {
-        let (arrival, class, index) = self.placed(&arrival);
+        let (class, index) = self.place_of(arrival.flow);
         let size = Bytes::new(arrival.size);
         let line = &mut self.lines[index];
         let behind = line.packets() > 0 || self.bucket.is_some() && self.packets > 0;
@@ -238,6 +234,7 @@ impl Discipline for Shaper {
         }
     }
 
+    #[inline(never)] // out of the way of queues that are first in, first out
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         // Lines in succession that may not send.
         let mut in_vain = 0;
@@ -285,9 +282,9 @@ impl Discipline for Shaper {
     }
 
     fn evict(&mut self, arrival: &Queued) -> Option<Queued> {
-        let (arrival, class, line) = self.placed(arrival);
-        let evicted = self.lines[line].queue.evict(&arrival)?;
-        let class = if self.is_shared() { evicted.flow } else { class };
+        let (_, line) = self.place_of(arrival.flow);
+        let evicted = self.lines[line].queue.evict(arrival)?;
+        let class = self.class_of(evicted.flow);
         self.counts[class as usize].dropped.add(evicted.size.into());
         self.left(evicted.size);
         Some(evicted)

@@ -162,9 +162,12 @@ proptest! {
     #[test]
     fn every_discipline_keeps_what_it_is_given(
         which in 0usize..8,
+        grouped in any::<bool>(),
         steps in prop::collection::vec((0u8..10, 0u32..4, 1u32..1600, 0u64..30), 1..300),
     ) {
-        let mut discipline = every_discipline()[which].begin(&ROLE);
+        let flows = Flows::new(&[0, 1, 2, 3].map(|to| FlowFacts { weight: 1.0, from: 9, to }));
+        let flows = if grouped { flows.grouped(&[5, 6, 5, 5]) } else { flows };
+        let mut discipline = every_discipline()[which].begin_at(&DisciplineRole { flows, ..ROLE.into() });
         let mut inside: BTreeMap<PacketId, u32> = BTreeMap::new();
         let mut lines: BTreeMap<u32, VecDeque<PacketId>> = BTreeMap::new();
         let mut now = ms(1);

@@ -1,8 +1,43 @@
 //! Gateways and sources that hold their packets back.
 
-use super::QueueSpec;
-use evenair_laws::rate::gateway::{ClassRole, GatewayParams};
+use super::{NetworkSpec, QueueSpec};
+use evenair_laws::Parameters;
+use evenair_laws::rate::gateway::{Allocation, ClassRole, Direction, GatewayLaw, GatewayParams, GatewayRole};
 use evenair_units::{Bytes, Instant, Rate};
+use evenair_wifi::BROADCAST;
+
+impl NetworkSpec {
+    /// Whose data a flow's are, and which way they go, where they pass the gateway: into the mesh where they begin at the gateway
+    /// or come to it over a wire; up where they end there or go on.
+    pub fn subscriber(&self, path: &[u32], gateway: u32) -> Option<(u32, Direction)> {
+        let place = path.iter().position(|&node| node == gateway)?;
+        let (&first, &last) = (path.first()?, path.last()?);
+        if last == BROADCAST {
+            return None;
+        }
+        if place == 0 || self.is_wired(path[place - 1], gateway) {
+            Some((last, Direction::Down))
+        } else {
+            Some((first, Direction::Up))
+        }
+    }
+
+    /// Whose a flow is to the queues of a node: the subscriber's at the gateway that it passes. Where there is no gateway, that is the
+    /// node at which the flow goes from a wire to the air, or back; and a flow that meets no gateway is its source's, except that
+    /// what begins at the queue's own node is told apart by where it goes.
+    pub(crate) fn subscriber_at(&self, node: u32, path: &[u32]) -> u32 {
+        let between = |hops: &[u32]| self.is_wired(hops[0], hops[1]) != self.is_wired(hops[1], hops[2]);
+        let border = || path.windows(3).find(|hops| between(hops)).map(|hops| hops[1]);
+        let gateway = self.gateway.as_ref().map_or_else(border, |gateway| Some(gateway.node));
+        let own = || if path[0] == node { path.last() } else { path.first() };
+        let of_gateway = gateway.and_then(|gateway| self.subscriber(path, gateway));
+        of_gateway.map_or_else(|| *own().expect("a flow has a path"), |(subscriber, _)| subscriber)
+    }
+
+    fn is_wired(&self, from: u32, to: u32) -> bool {
+        self.wires.iter().any(|wire| (wire.from, wire.to) == (from, to))
+    }
+}
 
 /// A gateway's shaper, between its MAC and its network layer: packets pass it that begin at the node, end there or go through
 /// it, and belong to a class. Acknowledgements, reports, probes and packets from outside do not.
@@ -26,6 +61,21 @@ pub struct GatewaySpec {
     pub burst: Bytes,
     /// What sets their rates.
     pub control: GatewayControl,
+}
+
+impl GatewaySpec {
+    /// What its law is told.
+    pub(crate) fn role(&self) -> GatewayRole {
+        GatewayRole { classes: self.classes.iter().map(|class| class.role).collect() }
+    }
+
+    /// The rates with which it begins.
+    pub fn at_start(&self) -> Shares {
+        match &self.control {
+            GatewayControl::Plan(plan) => plan.first().map(|(_, shares)| shares.clone()).unwrap_or_default(),
+            GatewayControl::Law(law) => Shares::of(law.begin(&self.role()).at_start(), &self.classes),
+        }
+    }
 }
 
 /// What sets a gateway's rates.
@@ -72,6 +122,26 @@ impl Shares {
     pub fn of_each(each: Vec<Rate>) -> Self {
         let total = each.iter().fold(0u64, |sum, rate| sum.saturating_add(rate.as_bps()));
         Self { total: Rate::from_bps(total), each }
+    }
+
+    /// What all have together and what each has, whichever a law gives: all have the sum, or each its part by weight. A law that
+    /// gives neither lets all through.
+    pub(crate) fn of(allocation: Allocation, classes: &[GatewayClass]) -> Self {
+        let Allocation { total, each, .. } = allocation;
+        if each.is_empty() {
+            return Self::by_weight(total.unwrap_or(Rate::from_bps(u64::MAX)), classes);
+        }
+        let shares = Self::of_each(each);
+        Self { total: total.unwrap_or(shares.total), ..shares }
+    }
+
+    /// All have this together, and each its part by weight, to the nearest bit: at least one, if all have any.
+    pub fn by_weight(total: Rate, classes: &[GatewayClass]) -> Self {
+        let sum: f64 = classes.iter().map(|class| class.role.weight).sum();
+        let part = |class: &GatewayClass| (total.as_bps() as f64 * class.role.weight / sum).round() as u64;
+        let least = total.as_bps().min(1);
+        let each = classes.iter().map(|class| Rate::from_bps(part(class).max(least))).collect();
+        Self { total, each }
     }
 }
 

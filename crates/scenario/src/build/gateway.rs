@@ -3,16 +3,15 @@
 use super::{airtime, no_node};
 use crate::error::Mistake;
 use crate::language::{Directions, LimitRate, Per, ShaperName};
-use crate::resolved::{Resolved, ResolvedGateway, ResolvedSourceLimit};
+use crate::resolved::{Resolved, ResolvedGateway, ResolvedQueue, ResolvedSourceLimit};
 use crate::theory::Theory;
 use evenair_laws::Parameters;
 use evenair_laws::rate::gateway::{ClassRole, Direction, GatewayLaw, GatewayRole};
 use evenair_netsim::{
-    FlowSpec, GatewayClass, GatewayControl, GatewaySpec, NetworkSpec, Shaping, Shares, SourceLimit, WebSpec,
+    FlowSpec, GatewayClass, GatewayControl, GatewaySpec, QueueSpec, Shaping, Shares, SourceLimit, WebSpec,
 };
 use evenair_optimum::Failure;
 use evenair_units::{Instant, Rate};
-use evenair_wifi::BROADCAST;
 
 impl Resolved {
     /// Adds what holds packets back: it depends on all the rest.
@@ -54,11 +53,7 @@ impl Resolved {
                 GatewayControl::Law(law.clone())
             }
             (None, Some(LimitRate::Fixed(rate))) => {
-                let weights: f64 = classes.list.iter().map(|class| class.role.weight).sum();
-                let share =
-                    |class: &GatewayClass| at_least_one(rate.0.as_bps() as f64 * class.role.weight / weights);
-                let each = classes.list.iter().map(share).collect();
-                GatewayControl::Plan(vec![(Instant::ZERO, Shares { total: rate.0, each })])
+                GatewayControl::Plan(vec![(Instant::ZERO, Shares::by_weight(rate.0, &classes.list))])
             }
             (None, _) => GatewayControl::Plan(self.fair_plan("gateway.rate", &classes)?),
         };
@@ -73,7 +68,7 @@ impl Resolved {
                 ShaperName::AggregateFair => Shaping::AggregateFair,
                 ShaperName::PerSubscriber => Shaping::PerClass,
             },
-            queue: gateway.queue.discipline.spec(gateway.queue.limit, None),
+            queue: line("gateway", gateway.queue)?,
             burst: gateway.burst.0,
             control,
         })
@@ -85,7 +80,7 @@ impl Resolved {
         for (flow, given) in self.network.flows.iter().zip(&self.settings.flows) {
             let weight = given.weight.unwrap_or(1.0);
             let mut class_on = |path: &[u32]| {
-                let (subscriber, direction) = subscriber(&self.network, path, node)?;
+                let (subscriber, direction) = self.network.subscriber(path, node)?;
                 let is_meant = match gateway.directions {
                     Directions::Both => true,
                     Directions::Up => direction == Direction::Up,
@@ -137,9 +132,10 @@ impl Resolved {
                 self.fair_plan("source_limit.rate", &all)?
             }
         };
+        let queue = line("source_limit", limit.queue)?;
         let spec = |flow: u32| SourceLimit {
             flow,
-            queue: limit.queue.discipline.spec(limit.queue.limit, None),
+            queue: queue.clone(),
             burst: limit.burst.0,
             plan: plan.iter().map(|(from, shares)| (*from, shares.each[flow as usize])).collect(),
         };
@@ -234,18 +230,8 @@ fn at_least_one(bps: f64) -> Rate {
     Rate::from_bps((bps.round() as u64).max(1))
 }
 
-/// Whose data a flow's are, and which way they go, where they pass the gateway: into the mesh where they begin at the gateway
-/// or come to it over a wire; up where they end there or go on.
-fn subscriber(network: &NetworkSpec, path: &[u32], gateway: u32) -> Option<(u32, Direction)> {
-    let place = path.iter().position(|&node| node == gateway)?;
-    let (&first, &last) = (path.first()?, path.last()?);
-    let wired = |from: u32, to: u32| network.wires.iter().any(|w| (w.from, w.to) == (from, to));
-    if last == BROADCAST {
-        return None;
-    }
-    if place == 0 || wired(path[place - 1], gateway) {
-        Some((last, Direction::Down))
-    } else {
-        Some((first, Direction::Up))
-    }
+/// A line of the shaper of this table.
+fn line(table: &str, queue: ResolvedQueue) -> Result<QueueSpec, Mistake> {
+    let spec = queue.discipline.spec(queue.limit, None);
+    spec.map_err(|(key, why)| Mistake::at(&format!("{table}.queue.{key}"), why))
 }

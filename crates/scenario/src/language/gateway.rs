@@ -71,7 +71,7 @@ pub enum Directions {
     Down,
 }
 
-/// What has a share of its own.
+/// What has a share of its own, at a gateway or in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
@@ -80,6 +80,14 @@ pub enum Per {
     Subscriber,
     /// A flow.
     Flow,
+}
+
+impl Per {
+    /// What queues tell apart, if nothing is said.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    pub(crate) const fn is_flow(&self) -> bool {
+        matches!(self, Self::Flow)
+    }
 }
 
 /// Every source holds its data back, in a line of its own in front of its first queue.

@@ -1,5 +1,6 @@
 //! Transmit queues.
 
+use super::Per;
 use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
 use evenair_laws::marking::MarkingParams;
@@ -20,7 +21,13 @@ pub struct QueueTable {
     /// Packets that wait at most, the one in service not counted: 50; 10240 for fq-codel and cake, 8192 for airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<PacketCount>,
-    /// Packets of one flow that wait at most, of drr and wfq; no bound of its own, if it is not given.
+    /// What has a turn or a share of its own, of drr, fq-codel, wfq and airtime-fair, or a count, where fred drops: "flow", if it is
+    /// not given; or "subscriber", the node of the mesh that a flow goes to where it comes through the gateway, or comes from. The
+    /// gateway is [gateway]'s node; without one, the node at which a flow goes from a wire to the air, or back. A flow that meets
+    /// neither is its source's; at its source it is its destination's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per: Option<Per>,
+    /// Packets of one flow (or subscriber) that wait at most, of drr and wfq; no bound of its own, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<PacketCount>,
     /// What a flow may send in one turn, of drr, fq-codel, cake and airtime-fair.

@@ -112,6 +112,10 @@ fn gives_one_rate(law: &GatewayParams) -> bool {
 /// A line with room for so many packets, if nothing else is said.
 fn line(table: &str, queue: Option<QueueTable>, packets: u32) -> Result<ResolvedQueue, Mistake> {
     let mut queue = queue.unwrap_or_default();
+    if queue.per.is_some() {
+        let why = "a line is one subscriber's, or one flow's, as gateway.per says; where all share one, it tells those apart";
+        return Err(Mistake::at(&format!("{table}.queue.per"), why));
+    }
     if queue.discipline != DisciplineName::FqCodel {
         queue.limit.get_or_insert(PacketCount(packets));
     }

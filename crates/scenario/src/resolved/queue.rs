@@ -1,9 +1,11 @@
 //! Transmit queues, complete.
 
-use crate::language::{DisciplineName, HostsName, QueueTable, WireQueue};
+use crate::language::{DisciplineName, HostsName, Per, QueueTable, WireQueue};
 use crate::quantity::{PacketCount, Size, Time};
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
-use evenair_netsim::{AirtimeParams, DisciplineParams, FairParams, Hosts, QueueSpec, WeightedParams};
+use evenair_netsim::{
+    self as netsim, AirtimeParams, DisciplineParams, FairParams, Hosts, QueueSpec, WeightedParams,
+};
 use serde::Serialize;
 
 /// A transmit queue.
@@ -21,7 +23,11 @@ pub struct ResolvedQueue {
 #[serde(tag = "discipline", rename_all = "kebab-case")]
 pub enum ResolvedDiscipline {
     /// First in, first out.
-    Fifo,
+    Fifo {
+        /// What has a count of its own.
+        #[serde(skip_serializing_if = "Per::is_flow")]
+        per: Per,
+    },
     /// One turn for each flow.
     Drr {
         /// What a flow may send in one turn.
@@ -29,6 +35,9 @@ pub enum ResolvedDiscipline {
         /// Packets of one flow that wait at most.
         #[serde(skip_serializing_if = "Option::is_none")]
         line: Option<PacketCount>,
+        /// What has a turn of its own.
+        #[serde(skip_serializing_if = "Per::is_flow")]
+        per: Per,
     },
     /// That, with flows that send little first, and `CoDel` for each.
     FqCodel {
@@ -38,12 +47,18 @@ pub enum ResolvedDiscipline {
         target: Time,
         /// How long it may be exceeded.
         interval: Time,
+        /// What has a turn of its own.
+        #[serde(skip_serializing_if = "Per::is_flow")]
+        per: Per,
     },
     /// Shares by the flows' weights.
     Wfq {
         /// Packets of one flow that wait at most, if that has a bound of its own.
         #[serde(skip_serializing_if = "Option::is_none")]
         line: Option<PacketCount>,
+        /// What has a share of its own.
+        #[serde(skip_serializing_if = "Per::is_flow")]
+        per: Per,
     },
     /// Like CAKE: hosts share alike, and the flows of a host share what it has.
     Cake {
@@ -66,7 +81,16 @@ pub enum ResolvedDiscipline {
         target: Time,
         /// How long it may be exceeded.
         interval: Time,
+        /// What has a turn among those of a next hop of its own.
+        #[serde(skip_serializing_if = "Per::is_flow")]
+        per: Per,
     },
+}
+
+impl Default for ResolvedDiscipline {
+    fn default() -> Self {
+        Self::Fifo { per: Per::Flow }
+    }
 }
 
 /// Packets that wait at most, if it is not said.
@@ -90,11 +114,12 @@ impl QueueTable {
         let target = self.target.unwrap_or(Time(standard.target));
         let interval = self.interval.unwrap_or(Time(standard.interval));
         let quantum = self.quantum.unwrap_or(Size(FairParams::round_robin().quantum));
+        let per = self.per.unwrap_or(Per::Flow);
         let discipline = match self.discipline {
-            DisciplineName::Fifo => ResolvedDiscipline::Fifo,
-            DisciplineName::Drr => ResolvedDiscipline::Drr { quantum, line: self.line },
-            DisciplineName::FqCodel => ResolvedDiscipline::FqCodel { quantum, target, interval },
-            DisciplineName::Wfq => ResolvedDiscipline::Wfq { line: self.line },
+            DisciplineName::Fifo => ResolvedDiscipline::Fifo { per },
+            DisciplineName::Drr => ResolvedDiscipline::Drr { quantum, line: self.line, per },
+            DisciplineName::FqCodel => ResolvedDiscipline::FqCodel { quantum, target, interval, per },
+            DisciplineName::Wfq => ResolvedDiscipline::Wfq { line: self.line, per },
             DisciplineName::Cake => {
                 let hosts = self.hosts.unwrap_or_default();
                 ResolvedDiscipline::Cake { quantum, target, interval, hosts }
@@ -109,6 +134,7 @@ impl QueueTable {
                     quantum: self.quantum.unwrap_or(Size(flows.quantum)),
                     target: self.target.unwrap_or(Time(codel.target)),
                     interval: self.interval.unwrap_or(Time(codel.interval)),
+                    per,
                 }
             }
         };
@@ -132,6 +158,12 @@ impl QueueTable {
             ("interval", self.interval.is_some(), codel, "fq-codel, cake and airtime-fair"),
             ("hosts", self.hosts.is_some(), is_one_of(&[Cake]), "cake"),
             ("airtime", self.airtime.is_some(), is_one_of(&[AirtimeFair]), "airtime-fair"),
+            (
+                "per",
+                self.per.is_some(),
+                !is_one_of(&[Cake]),
+                "drr, fq-codel, wfq and airtime-fair, and where fred drops; of cake say hosts",
+            ),
         ];
         if let Some((key, .., whose)) = given.iter().find(|(_, given, fits, _)| *given && !fits) {
             return Err((key, format!("is for {whose}")));
@@ -155,20 +187,21 @@ impl QueueTable {
 
 impl From<ResolvedQueue> for QueueTable {
     fn from(ResolvedQueue { discipline, limit }: ResolvedQueue) -> Self {
-        let table = Self { limit: Some(limit), ..Self::default() };
+        let per = Some(discipline.per()).filter(|per| !per.is_flow());
+        let table = Self { limit: Some(limit), per, ..Self::default() };
         match discipline {
-            ResolvedDiscipline::Fifo => table,
-            ResolvedDiscipline::Drr { quantum, line } => {
+            ResolvedDiscipline::Fifo { .. } => table,
+            ResolvedDiscipline::Drr { quantum, line, .. } => {
                 Self { discipline: DisciplineName::Drr, quantum: Some(quantum), line, ..table }
             }
-            ResolvedDiscipline::FqCodel { quantum, target, interval } => Self {
+            ResolvedDiscipline::FqCodel { quantum, target, interval, .. } => Self {
                 discipline: DisciplineName::FqCodel,
                 quantum: Some(quantum),
                 target: Some(target),
                 interval: Some(interval),
                 ..table
             },
-            ResolvedDiscipline::Wfq { line } => Self { discipline: DisciplineName::Wfq, line, ..table },
+            ResolvedDiscipline::Wfq { line, .. } => Self { discipline: DisciplineName::Wfq, line, ..table },
             ResolvedDiscipline::Cake { quantum, target, interval, hosts } => Self {
                 discipline: DisciplineName::Cake,
                 quantum: Some(quantum),
@@ -177,7 +210,7 @@ impl From<ResolvedQueue> for QueueTable {
                 hosts: Some(hosts),
                 ..table
             },
-            ResolvedDiscipline::AirtimeFair { airtime, quantum, target, interval } => Self {
+            ResolvedDiscipline::AirtimeFair { airtime, quantum, target, interval, .. } => Self {
                 discipline: DisciplineName::AirtimeFair,
                 quantum: Some(quantum),
                 target: Some(target),
@@ -193,23 +226,45 @@ impl WireQueue {
     /// The queue in full.
     pub(crate) fn resolve(self) -> Result<ResolvedQueue, Wrong> {
         match self {
-            Self::Count(limit) => Ok(ResolvedQueue { discipline: ResolvedDiscipline::Fifo, limit }),
+            Self::Count(limit) => Ok(ResolvedQueue { discipline: ResolvedDiscipline::default(), limit }),
             Self::Table(table) => table.resolve(),
         }
     }
 }
 
 impl ResolvedDiscipline {
-    /// A queue of this discipline with room for so many packets, and a law that gives some up.
-    pub(crate) fn spec(self, limit: PacketCount, marking: Option<MarkingParams>) -> QueueSpec {
+    /// What has something of its own.
+    const fn per(self) -> Per {
+        match self {
+            Self::Fifo { per }
+            | Self::Drr { per, .. }
+            | Self::FqCodel { per, .. }
+            | Self::Wfq { per, .. }
+            | Self::AirtimeFair { per, .. } => per,
+            Self::Cake { .. } => Per::Flow,
+        }
+    }
+
+    /// A queue of this discipline with room for so many packets, and a law that gives some up; or a key and what is wrong with it.
+    pub(crate) fn spec(self, limit: PacketCount, marking: Option<MarkingParams>) -> Result<QueueSpec, Wrong> {
+        let per = match self.per() {
+            Per::Flow => netsim::Per::Flow,
+            Per::Subscriber => netsim::Per::Subscriber,
+        };
+        let tells_apart =
+            !matches!(self, Self::Fifo { .. }) || matches!(marking, Some(MarkingParams::Fred(_)));
+        if per == netsim::Per::Subscriber && !tells_apart {
+            let why = "whoever's packets they are, fifo has them in one line: choose discipline = \"drr\", \"fq-codel\", \"wfq\" or \"airtime-fair\", or drop by fred";
+            return Err(("per", why.into()));
+        }
         let fq_codel = |quantum: Size, target: Time, interval: Time| FairParams {
             quantum: quantum.0,
             marking: Some(CodelParams { target: target.0, interval: interval.0 }.into()),
             ..FairParams::fq_codel()
         };
         let discipline = match self {
-            Self::Fifo => DisciplineParams::Fifo,
-            Self::Drr { quantum, line } => {
+            Self::Fifo { .. } => DisciplineParams::Fifo,
+            Self::Drr { quantum, line, .. } => {
                 let bound = |line: PacketCount| DropTail { limit_packets: line.0 }.into();
                 let marking = line.map(bound);
                 DisciplineParams::Fair(FairParams {
@@ -218,10 +273,10 @@ impl ResolvedDiscipline {
                     ..FairParams::round_robin()
                 })
             }
-            Self::FqCodel { quantum, target, interval } => {
+            Self::FqCodel { quantum, target, interval, .. } => {
                 DisciplineParams::Fair(fq_codel(quantum, target, interval))
             }
-            Self::Wfq { line } => {
+            Self::Wfq { line, .. } => {
                 DisciplineParams::Weighted(WeightedParams { line_limit: line.map(|line| line.0) })
             }
             Self::Cake { quantum, target, interval, hosts } => {
@@ -233,11 +288,11 @@ impl ResolvedDiscipline {
                 let flows = fq_codel(quantum, target, interval);
                 DisciplineParams::Fair(FairParams { hosts: Some(hosts), ..flows })
             }
-            Self::AirtimeFair { airtime, quantum, target, interval } => {
+            Self::AirtimeFair { airtime, quantum, target, interval, .. } => {
                 let flows = fq_codel(quantum, target, interval);
                 DisciplineParams::Airtime(AirtimeParams { airtime: airtime.0, flows })
             }
         };
-        QueueSpec { limit_packets: limit.0, discipline, marking }
+        Ok(QueueSpec { limit_packets: limit.0, discipline, marking, per })
     }
 }

@@ -142,6 +142,10 @@ fn mistakes_at_the_gateway_name_key_and_remedy() {
             "node = \"0\", rate = \"1 Mbps\", queue = { quantum = \"1 bytes\" }",
             "gateway.queue.quantum: is for drr",
         ),
+        (
+            "node = \"0\", rate = \"1 Mbps\", queue = { discipline = \"drr\", per = \"subscriber\" }",
+            "gateway.queue.per: a line is one subscriber's, or one flow's, as gateway.per says",
+        ),
         ("node = \"0\", law = { law = \"pfrc\", gamma = 2.0 }", "gateway.law.gamma"),
         (
             "node = \"0\", law = { law = \"fixed\", rates = [\"9 kbps\"] }",
@@ -186,4 +190,36 @@ fn every_source_has_a_limit_of_its_own() {
         assert!((last / (pps * 12_000.0) - 1.0).abs() < 1e-3, "flow {}: {last}", limit.flow);
     }
     assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+}
+
+#[test]
+fn a_gateway_that_lets_through_more_than_its_links_carry_is_warned_of() {
+    let up = "{ id = \"a\", from = \"1\", to = \"0\" }, { id = \"b\", from = \"0\", to = \"2\" }";
+    let warnings = |keys: &str, flows: &str| {
+        chain(&format!("gateway = {{ node = \"0\", {keys} }}"), flows).unwrap().warnings()
+    };
+    // A link carries 915 kb/s of 1500-byte packets at 1 Mb/s.
+    for keys in
+        ["rate = \"900 kbps\"", "rate = \"max-min\"", "law = \"arc\"", "law = \"pfrc\"", "law = \"fixed\""]
+    {
+        assert!(warnings(keys, up).is_empty(), "{keys}: {:?}", warnings(keys, up));
+    }
+    for (keys, words) in [
+        (
+            "rate = \"1 Mbps\"",
+            ["gateway.rate: 1 Mbps are more than the 91", "subscribers that all send at once"],
+        ),
+        ("rate = \"1 Mbps\", shaper = \"aggregate-fair\"", ["gateway.rate: 1 Mbps", "holds nothing back"]),
+        (
+            "law = { law = \"fixed\", rates = [\"600 kbps\", \"400 kbps\"] }",
+            ["gateway.law: 1 Mbps", "more than the 91"],
+        ),
+    ] {
+        let all = warnings(keys, up);
+        assert!(all.len() == 1 && words.iter().all(|word| all[0].contains(word)), "{keys}: {all:?}");
+    }
+    // What the gateway sends over a wire has no such bound.
+    let wired =
+        "{ id = \"a\", from = \"1\", to = \"server\" }, { id = \"p\", from = \"0\", to = \"server\" }";
+    assert!(warnings("rate = \"5 Mbps\"", wired).is_empty());
 }

@@ -247,6 +247,38 @@ fn queues_have_words() {
 }
 
 #[test]
+fn queues_may_tell_subscribers_apart() {
+    use evenair_netsim::Per::{Flow, Subscriber};
+    let per = |changes: &[&str]| {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
+        assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
+        [scenario.network().queue_of(0).per, scenario.network().queue_of(1).per]
+    };
+    assert_eq!(per(&["queue.discipline=drr"]), [Flow; 2]);
+    assert_eq!(per(&["queue={discipline='drr', per='flow'}"]), [Flow; 2]);
+    for discipline in ["drr", "fq-codel", "wfq", "airtime-fair"] {
+        assert_eq!(
+            per(&[&format!("queue={{discipline='{discipline}', per='subscriber'}}")]),
+            [Subscriber; 2]
+        );
+    }
+    assert_eq!(per(&["queue.per=subscriber", "drop=fred"]), [Subscriber; 2], "FRED counts them");
+    let own = ["queue.discipline=wfq", "queues=[{nodes=['b'], queue={discipline='drr', per='subscriber'}}]"];
+    assert_eq!(per(&own), [Flow, Subscriber]);
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    for changes in [&["queue.per=subscriber"][..], &["queue.per=subscriber", "drop=red"]] {
+        assert!(
+            refused(changes).contains("queue.per: whoever's packets they are, fifo has them in one line")
+        );
+    }
+    let of_node = refused(&["queues=[{nodes=['b'], queue={per='subscriber'}}]"]);
+    assert!(of_node.contains("queues[0].per: whoever's"), "{of_node}");
+    assert!(refused(&["queue={discipline='cake', per='subscriber'}"]).contains("of cake say hosts"));
+    assert!(refused(&["queue={discipline='drr', per='host'}"]).contains("unknown variant `host`"));
+}
+
+#[test]
 fn nodes_may_have_queues_of_their_own() {
     let queues = |changes: &[&str]| {
         let scenario = set(changes).unwrap();

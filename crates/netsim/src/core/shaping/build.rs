@@ -3,11 +3,12 @@
 use super::{Control, ShaperHost};
 use crate::core::build::bare_queue;
 use crate::packet::Way;
-use crate::queue::{AnyDiscipline, Buffer, Line, NO_CLASS, Outlet, Shaper, TokenBucket, TransmitQueue};
+use crate::queue::{
+    AnyDiscipline, Buffer, DisciplineRole, Line, NO_CLASS, Outlet, Shaper, TokenBucket, TransmitQueue,
+};
 use crate::spec::{GatewayControl, GatewaySpec, NetworkSpec, QueueSpec, Shaping, Shares, SourceLimit};
 use evenair_laws::Parameters;
-use evenair_laws::marking::QueueRole;
-use evenair_laws::rate::gateway::{Direction, GatewayRole};
+use evenair_laws::rate::gateway::Direction;
 use evenair_units::{Bytes, Instant, Rate};
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ impl Within {
     pub(in crate::core) fn build(
         spec: &NetworkSpec,
         seed: u64,
-        full: QueueRole,
+        place: &DisciplineRole,
         queues: &mut Vec<TransmitQueue>,
         buffers: &mut Vec<Buffer>,
     ) -> Self {
@@ -43,14 +44,14 @@ impl Within {
                 node,
                 next_hop: node,
                 buffer: buffers.len() as u32,
-                ..bare_queue(&QueueSpec::fifo(u32::MAX), &full.into(), seed, name)
+                ..bare_queue(&QueueSpec::fifo(u32::MAX), place, seed, name)
             });
             buffers.push(Buffer { waiting: 0, limit: u32::MAX });
             hosts.push(ShaperHost::new(queue, control));
             queue
         };
         let gateway = spec.gateway.as_ref().map(|gateway| {
-            let shaper = gateway_shaper(gateway, ways, full);
+            let shaper = gateway_shaper(gateway, ways, place);
             let control = match &gateway.control {
                 GatewayControl::Plan(plan) => Control::Plan(plan.iter().cloned().collect()),
                 GatewayControl::Law(law) => Control::Law(Box::new(law.begin(&gateway.role()))),
@@ -58,7 +59,7 @@ impl Within {
             add(gateway.node, "gateway", shaper, control)
         });
         let limit = |limit: &SourceLimit| {
-            let shaper = source_shaper(limit, ways, full);
+            let shaper = source_shaper(limit, ways, place);
             let shares = |&(from, rate): &(Instant, Rate)| (from, Shares::of_each(vec![rate]));
             let plan = Control::Plan(limit.plan.iter().map(shares).collect());
             let flow = &spec.flows[limit.flow as usize];
@@ -117,11 +118,6 @@ impl Within {
 }
 
 impl GatewaySpec {
-    /// What its law is told.
-    fn role(&self) -> GatewayRole {
-        GatewayRole { classes: self.classes.iter().map(|class| class.role).collect() }
-    }
-
     /// Whether what goes back of a flow takes tokens.
     fn shapes_answers_of(&self, flow: usize) -> bool {
         let class = self.of_flow[flow].map(|class| &self.classes[class as usize]);
@@ -131,20 +127,25 @@ impl GatewaySpec {
 }
 
 /// A gateway's lines and buckets.
-fn gateway_shaper(gateway: &GatewaySpec, ways: usize, full: QueueRole) -> Shaper {
+fn gateway_shaper(gateway: &GatewaySpec, ways: usize, place: &DisciplineRole) -> Shaper {
     let mut class_of = vec![NO_CLASS; ways];
     for (flow, &class) in gateway.of_flow.iter().enumerate() {
         class_of[Way::forward(flow as u32).0 as usize] = class.unwrap_or(NO_CLASS);
         let back = gateway.of_replies[flow].or(class.filter(|_| gateway.shapes_answers_of(flow)));
         class_of[Way::backward(flow as u32).0 as usize] = back.unwrap_or(NO_CLASS);
     }
+    // In a line that all share a class is as one flow.
+    let shared = gateway.shaper == Shaping::Aggregate;
+    let flows = if shared { place.flows.grouped(&class_of) } else { place.flows.clone() };
+    let place = DisciplineRole { flows, ..place.clone() };
+    let full_packet = f64::from(place.queue.full_packet.count());
     let bucket = || Some(TokenBucket::new(Rate::default(), gateway.burst));
     let least = gateway.classes.iter().map(|class| class.role.weight).fold(f64::INFINITY, f64::min);
     let line = |weight: f64, bucket: Option<TokenBucket>| {
         // Each can send a full packet in each turn.
-        let quantum = Bytes::new((f64::from(full.full_packet.count()) * weight / least).ceil() as u32);
+        let quantum = Bytes::new((full_packet * weight / least).ceil() as u32);
         let QueueSpec { discipline, limit_packets, .. } = &gateway.queue;
-        Line::new(discipline.begin(&full), *limit_packets, bucket, quantum)
+        Line::new(discipline.begin_at(&place), *limit_packets, bucket, quantum)
     };
     let of_each = |with_bucket: bool| {
         let lines = gateway.classes.iter();
@@ -159,11 +160,12 @@ fn gateway_shaper(gateway: &GatewaySpec, ways: usize, full: QueueRole) -> Shaper
 }
 
 /// One line, one bucket.
-fn source_shaper(limit: &SourceLimit, ways: usize, full: QueueRole) -> Shaper {
+fn source_shaper(limit: &SourceLimit, ways: usize, place: &DisciplineRole) -> Shaper {
     let mut class_of = vec![NO_CLASS; ways];
     class_of[Way::forward(limit.flow).0 as usize] = 0;
     let bucket = TokenBucket::new(Rate::default(), limit.burst);
     let QueueSpec { discipline, limit_packets, .. } = &limit.queue;
-    let line = Line::new(discipline.begin(&full), *limit_packets, Some(bucket), full.full_packet);
+    let full_packet = place.queue.full_packet;
+    let line = Line::new(discipline.begin_at(place), *limit_packets, Some(bucket), full_packet);
     Shaper::new(class_of, 1, vec![line], None)
 }

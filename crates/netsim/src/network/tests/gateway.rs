@@ -151,3 +151,68 @@ fn a_gateway_is_past_by_whoever_has_no_class() {
     }
     assert!(came >= 10, "{came} of 20 packets in 2 s, which are 12 s at 10 kb/s");
 }
+
+#[test]
+fn in_a_line_that_all_share_classes_have_turns_and_with_cake_flows_too() {
+    // Two flows to node 1, which is a class, and one to node 2: 300 kb/s, 0.8 kb/s, 300 kb/s through 200 kb/s.
+    let through = |discipline: DisciplineParams| {
+        let mut spec = shaped(Shaping::Aggregate, plan([50, 50, 100]));
+        let every = |ms: u64, bytes: u32| {
+            let pattern = Pattern::Constant { interval: Duration::from_millis(ms), jitter: 0.0 };
+            Traffic::Datagrams { size: Bytes::new(bytes), pattern }
+        };
+        let (paths, weights) = ([vec![0, 1], vec![0, 1], vec![0, 1, 2]], [1.0, 1.0, 3.0]);
+        let traffic = [every(40, 1500), every(1_000, 100), every(40, 1500)];
+        for (flow, ((path, traffic), weight)) in
+            spec.flows.iter_mut().zip(paths.into_iter().zip(traffic).zip(weights))
+        {
+            (flow.path, flow.traffic, flow.weight) = (path, traffic, weight);
+        }
+        let gateway = spec.gateway.as_mut().expect("it has one");
+        gateway.classes.truncate(2);
+        (gateway.classes[0].role.weight, gateway.classes[1].role.weight) = (1.0, 3.0);
+        (gateway.classes[0].role.direction, gateway.classes[1].role.direction) =
+            (Direction::Down, Direction::Down);
+        (gateway.of_flow, gateway.queue) =
+            (vec![Some(0), Some(0), Some(1)], QueueSpec { discipline, ..QueueSpec::fifo(100) });
+        gateway.control = plan([50, 150, 0]);
+        if let GatewayControl::Plan(plan) = &mut gateway.control {
+            plan[0].1.each.truncate(2);
+        }
+        let result = Network::run(&spec, RunSpec { timeline: None, ..seconds(1, 20, 60) });
+        assert_conserved(&result);
+        let classes = result.gateway.expect("it has one").classes;
+        (classes[1].served_bps / classes[0].served_bps, result.flows[1].queueing_delay_s.unwrap())
+    };
+    let (turns, behind) = through(DisciplineParams::Fair(FairParams::round_robin()));
+    let (weighted, _) = through(DisciplineParams::Weighted(WeightedParams::default()));
+    let (hosts, sparse) =
+        through(DisciplineParams::Fair(FairParams { marking: None, ..FairParams::cake(Hosts::Destination) }));
+    assert!((turns - 1.0).abs() < 0.02 && (weighted - 3.0).abs() < 0.1, "{turns} {weighted}");
+    // What sends little waits for a packet at most: 60 ms; behind its class's other flow it waits for all of that.
+    assert!((hosts - 1.0).abs() < 0.1 && sparse < 0.07 && behind > 1.0, "{hosts}: {sparse} s, {behind} s");
+}
+
+#[test]
+fn a_subscriber_is_the_far_end_as_seen_from_the_gateway() {
+    // Node 0 behind a wire from node 1; nodes 1 to 4 on the air.
+    let mut spec = wired(1_000, 1, 50, datagrams(Pattern::Saturated));
+    let of = |spec: &NetworkSpec, node: u32, path: &[u32]| spec.subscriber_at(node, path);
+    // Wherever it waits: what comes over the wire is its destination's, what goes there its source's.
+    for node in 0..5 {
+        assert_eq!(of(&spec, node, &[0, 1, 2, 3]), 3);
+        assert_eq!(of(&spec, node, &[3, 2, 1, 0]), 3);
+    }
+    // Peers are told apart by the source; a node that knows of no gateway takes itself for it.
+    assert_eq!([2, 3, 4].map(|node| of(&spec, node, &[2, 3, 4])), [4, 2, 2]);
+    assert_eq!(of(&spec, 0, &[0, 1]), 1, "wires alone have no mesh behind them");
+    assert_eq!(of(&spec, 1, &[1, BROADCAST]), BROADCAST);
+    // A gateway that is known is one for all queues.
+    spec.gateway = Some(GatewaySpec { node: 1, ..shaped(Shaping::PerClass, plan([1; 3])).gateway.unwrap() });
+    for node in 0..5 {
+        assert_eq!(of(&spec, node, &[1, 2, 3]), 3);
+        assert_eq!(of(&spec, node, &[3, 2, 1]), 3);
+        assert_eq!(of(&spec, node, &[4, 1, 2]), 4, "through the gateway, to a peer");
+    }
+    assert_eq!(of(&spec, 3, &[2, 3, 4]), 2, "past it");
+}

@@ -18,7 +18,8 @@ pub(super) fn any_queue(discipline: usize, marking: usize, limit_packets: u32) -
         5 => Some(MarkingParams::Pie(PieParams::rfc8033())),
         _ => Some(MarkingParams::Fred(FredParams { weight: 0.1, ..FredParams::default() })),
     };
-    QueueSpec { discipline: every_discipline()[discipline].clone(), marking, limit_packets }
+    let per = if limit_packets.is_multiple_of(2) { Per::Flow } else { Per::Subscriber };
+    QueueSpec { discipline: every_discipline()[discipline].clone(), marking, limit_packets, per }
 }
 
 /// Flows over one wire of 10 Mb/s and 10 ms each way.
@@ -181,6 +182,73 @@ fn weights_are_shares() {
     for (flow, weight) in result.flows.iter().zip([5.0, 3.0, 2.0]) {
         assert!((flow.goodput_bps / (weight * 1e6) - 1.0).abs() < 0.01, "{weight}: {}", flow.goodput_bps);
     }
+}
+
+/// Nodes a and b send to d over r: a has three flows, b one; 10 Mb/s from r to d.
+fn two_subscribers(queue: QueueSpec, traffic: &Traffic) -> NetworkSpec {
+    let mut spec = wired(100_000, 1, 1_000, traffic.clone());
+    spec.nodes = ["a", "b", "r", "d"].map(String::from).to_vec();
+    spec.medium = Medium::from_signals(4, &[], Dbm::new(0.0), Dbm::new(0.0));
+    let (fast, flow) = (spec.wires[0].clone(), spec.flows[0].clone());
+    let wire = |(from, to)| Wire { from, to, ..fast.clone() };
+    spec.wires = [(0, 2), (2, 0), (1, 2), (2, 1), (3, 2)].map(wire).to_vec();
+    spec.wires.push(Wire { rate: Rate::from_kbps(10_000), queue, ..wire((2, 3)) });
+    let flow =
+        |(name, from): (&str, u32)| FlowSpec { name: name.into(), path: vec![from, 2, 3], ..flow.clone() };
+    spec.flows = [("a1", 0), ("a2", 0), ("a3", 0), ("b", 1)].map(flow).to_vec();
+    spec
+}
+
+#[test]
+fn subscribers_share_a_bottleneck_alike_or_flows_do() {
+    // What a's flows have together over what b has.
+    let ratio = |queue: &QueueSpec, traffic: &Traffic| {
+        let result = Network::run(&two_subscribers(queue.clone(), traffic), seconds(1, 5, 20));
+        assert_conserved(&result);
+        let all: Vec<f64> = result.flows.iter().map(|flow| flow.goodput_bps).collect();
+        assert!(all.iter().sum::<f64>() > 9e6, "{all:?}");
+        all[..3].iter().sum::<f64>() / all[3]
+    };
+    let weighted = DisciplineParams::Weighted(WeightedParams { line_limit: Some(200) });
+    let fred = QueueSpec { marking: Some(FredParams::default().into()), ..QueueSpec::fifo(50) };
+    for (queue, traffic, tolerance) in [
+        (fair(FairParams::round_robin()), every_ms(1, 1500), 0.01),
+        (fair(FairParams::fq_codel()), greedy(), 0.05),
+        (QueueSpec { discipline: weighted, ..QueueSpec::fifo(1_000) }, every_ms(1, 1500), 0.01),
+        // As many packets for each are not quite as much for each.
+        (
+            fred,
+            Traffic::Datagrams {
+                size: Bytes::new(1500),
+                pattern: Pattern::Constant { interval: Duration::from_millis(1), jitter: 0.9 },
+            },
+            0.2,
+        ),
+    ] {
+        let (flows, subscribers) =
+            (ratio(&queue, &traffic), ratio(&QueueSpec { per: Per::Subscriber, ..queue.clone() }, &traffic));
+        assert!((flows / 3.0 - 1.0).abs() < tolerance, "{queue:?}: {flows}");
+        assert!((subscribers - 1.0).abs() < tolerance, "{queue:?}: {subscribers}");
+    }
+}
+
+#[test]
+fn a_gateways_own_queue_tells_apart_for_whom_packets_are() {
+    // Two flows from node 1 to node 0, one to node 2; no table says that node 1 is the gateway.
+    let shares = |per: Per| {
+        let mut spec = chain(every_ms(2, 1000));
+        let flow = spec.flows[0].clone();
+        let paths = [vec![1, 0], vec![1, 0], vec![1, 2]];
+        let flow = |(path, name): (Vec<u32>, &str)| FlowSpec { name: name.into(), path, ..flow.clone() };
+        spec.flows = paths.into_iter().zip(["one", "one, too", "another"]).map(flow).collect();
+        spec.queue = QueueSpec { per, ..fair(FairParams::round_robin()) };
+        let result = Network::run(&spec, seconds(1, 5, 30));
+        let one = result.flows[0].goodput_bps + result.flows[1].goodput_bps;
+        (one / result.flows[2].goodput_bps, result)
+    };
+    let ((flows, _), (subscribers, result)) = (shares(Per::Flow), shares(Per::Subscriber));
+    assert_conserved(&result);
+    assert!((flows - 2.0).abs() < 0.02 && (subscribers - 1.0).abs() < 0.02, "{flows} {subscribers}");
 }
 
 #[test]

@@ -109,3 +109,37 @@ fn dummies_begin_with_the_first_packet_and_count_as_service() {
     assert!(served > 4.0, "{attempts}");
     assert!((aggressiveness / (0.01 * 500.0 / served) - 1.0).abs() < 0.02, "{aggressiveness} {served}");
 }
+
+#[test]
+fn a_buffer_holds_no_more_than_its_limit_while_a_dummy_is_sent_or_packets_are_kept_back() {
+    // The most that waits in the queues of node 0.
+    let most = |spec: &NetworkSpec| {
+        let mut network = Network::new(spec, seconds(1, 0, 5));
+        let mut most = 0;
+        while network.next_at() < network.end() {
+            assert!(network.advance(network.next_at()).is_none());
+            let own = network.core.queues.iter().filter(|queue| queue.node == 0);
+            most = most.max(own.map(|queue| queue.discipline.packets()).sum());
+        }
+        assert_conserved(&network.finish());
+        most
+    };
+    let law = VirtualQueueParams {
+        links: Links::All,
+        dummies: true,
+        intensity: hardware(),
+        ..VirtualQueueParams::lee12()
+    };
+    // Bursts of hundreds of packets, most of which begin while a dummy is sent.
+    let bursts = Pattern::OnOff {
+        interval: Duration::from_micros(10),
+        on: Duration::from_millis(3),
+        off: Duration::from_millis(100),
+    };
+    let mut dummies = room(law, &[(&[0, 1], bursts), (&[0, 2], bursts)]);
+    dummies.queue = QueueSpec::fifo(4);
+    assert_eq!(most(&dummies), 4);
+    let mut kept_back = wired(10_000, 1, 4, datagrams(bursts));
+    kept_back.wires[0].queue.discipline = queue::tests::every_discipline().pop().unwrap();
+    assert_eq!(most(&kept_back), 4);
+}

@@ -202,3 +202,43 @@ fn hosts_share_alike_and_flows_share_what_their_host_has() {
         assert!(served(hosts).iter().all(|&flow| (flow - 200).abs() < 4), "{hosts:?}");
     }
 }
+
+#[test]
+fn a_subscriber_counts_once_however_many_flows_it_has() {
+    // Three flows of node 8, one of node 7; a weight each, of which a subscriber has its flows' greatest.
+    let facts = |weight: f64| FlowFacts { weight, from: 1, to: 1 };
+    let apart = Flows::new(&[2.0, 1.0, 1.0, 2.0].map(facts));
+    let grouped = apart.grouped(&[8, 8, 8, 7]);
+    let served = |discipline: DisciplineParams, flows: &Flows| {
+        let role = DisciplineRole { flows: flows.clone(), ..WIRE.into() };
+        let mut discipline = discipline.begin_at(&role);
+        for id in 0..4_000 {
+            discipline.enqueue(us(0), Queued { next_hop: 0, ..packet(id, id % 4, 1_500, us(0)) });
+        }
+        let mut served = [0i64; 4];
+        for _ in 0..600 {
+            served[discipline.dequeue(us(0), &mut Vec::new()).unwrap().flow as usize] += 1;
+        }
+        served
+    };
+    let fq_codel = FairParams { marking: None, ..FairParams::fq_codel() };
+    let airtime = AirtimeParams { flows: fq_codel.clone(), ..AirtimeParams::mac80211() };
+    let by_turns = [FairParams::round_robin(), fq_codel].map(DisciplineParams::Fair);
+    let weighted = DisciplineParams::Weighted(WeightedParams::default());
+    let all = by_turns.into_iter().chain([DisciplineParams::Airtime(airtime)]).map(|fair| (fair, [150; 4]));
+    // By weight 2 : 1 : 1 : 2, and 2 : 2.
+    for (discipline, alone) in all.chain([(weighted, [200, 100, 100, 200])]) {
+        let near = |served: [i64; 4], shares: [i64; 4]| {
+            served.iter().zip(shares).all(|(s, share)| (s - share).abs() < 6)
+        };
+        let (flows, subscribers) = (served(discipline.clone(), &apart), served(discipline.clone(), &grouped));
+        assert!(near(flows, alone), "{discipline:?}: {flows:?}");
+        assert!(near(subscribers, [100, 100, 100, 300]), "{discipline:?}: {subscribers:?}");
+    }
+    // CAKE's lines are flows, and its hosts say what these share.
+    let cake = FairParams { marking: None, ..FairParams::cake(Hosts::Destination) };
+    assert_eq!(
+        served(DisciplineParams::Fair(cake.clone()), &grouped),
+        served(DisciplineParams::Fair(cake), &apart)
+    );
+}
