@@ -127,8 +127,7 @@ fn where_there_is_nothing_nothing_happens() {
         assert_eq!(step(&mut open, &[served(5_000); 2]).total, None);
         let capacity_high = Some(Rate::from_kbps(600));
         let configured = PfrcParams { form, capacity_high, ..PfrcParams::corrected() }.begin(&unknown);
-        // Half way from 200 to 600, or a third of 600.
-        let first = if form == Form::Thesis { 400 } else { 200 };
-        assert_eq!(configured.at_start().each, [Rate::from_kbps(first / 2); 2]);
+        // A third of 600.
+        assert_eq!(configured.at_start().each, [Rate::from_kbps(100); 2]);
     }
 }

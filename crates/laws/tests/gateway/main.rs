@@ -4,3 +4,4 @@ mod bounds;
 mod loops;
 mod mesh;
 mod replay;
+mod silence;

@@ -18,11 +18,12 @@
 //! The thesis's form, where the thesis is silent or says two things:
 //! - Alg. 1 asks for all i, j, which never holds (i = j): "any", as the text says.
 //! - Alg. 1 overwrites `rmax_i` before each increase, its text means the greatest so far ([`ArcParams::history`]).
-//! - No first `C_est`: half way between the bounds, or at the lower one ([`ArcParams::first`]). Before anything is seen all classes count as active. No least rate: a full
-//!   packet per epoch. What a change of the active classes does to the bounds: [`ArcParams::on_change`].
+//! - No first `C_est`: the lower bound, or half way between the bounds ([`ArcParams::first`]). Before anything is seen all
+//!   classes count as active. No least rate: a full packet per epoch. What a change of the active classes does to the bounds:
+//!   [`ArcParams::on_change`]. The defaults are as in [`pfrc`](super::pfrc).
 //! - Section 7.7 has the rates from the end hosts; here they are what the gateway's queue served, as in section 8.3.
 //!
-//! The corrected form (search and judgement: `feedback.rs`):
+//! The corrected form (search: `feedback.rs`, judgement: `judgement.rs`):
 //! - Rates are compared per weight.
 //! - A class is limited, not starved, if its own queue overflowed or is not empty. That packets had to wait for tokens says
 //!   nothing where one bucket is for all: near classes empty it, and a far one's few packets wait, too.
@@ -35,19 +36,19 @@
 //! use evenair_units::Rate;
 //! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
 //! let law = ArcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
-//! // Half way between W/3 and W.
-//! assert_eq!(law.at_start().total, Some(Rate::from_kbps(600)));
+//! // W/3.
+//! assert_eq!(law.at_start().total, Some(Rate::from_kbps(300)));
 //! ```
 
 use super::controller::{AnySearch, Controller, Verdict, allocation};
-use super::feedback::Epoch;
+use super::judgement::Epoch;
 use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    OnChange, Reason, SearchMethod, Step, Tuning, check_bounds, rate,
+    OnChange, Reason, SearchMethod, Step, Tuning, rate,
 };
-use crate::{BadParameter, Parameters, check};
+use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
 use evenair_units::{Duration, Rate};
 
@@ -117,7 +118,7 @@ impl ArcParams {
         Self {
             form: Form::Corrected,
             search: SearchMethod::Binary,
-            first: FirstEstimate::Middle,
+            first: FirstEstimate::Low,
             gamma: 0.9,
             theta: None,
             alpha: 1.1,
@@ -129,26 +130,43 @@ impl ArcParams {
             patience: None,
             settle: 1,
             reopen: Duration::from_secs(300),
-            on_change: OnChange::Restart,
+            on_change: OnChange::Step,
             history: RateHistory::Maximum,
         }
     }
 
     fn tuning(&self) -> Tuning {
-        let theta = self.theta();
-        let Self { search, first, gamma, alpha, beta, epoch, settle, reopen, .. } = *self;
-        let reopen_epochs = u32::try_from(reopen.whole(epoch)).unwrap_or(u32::MAX);
-        Tuning { search, first, gamma, theta, alpha, beta, epoch, settle, reopen_epochs }
-    }
-
-    fn theta(&self) -> f64 {
-        let usual = if self.form == Form::Thesis { 0.95 } else { 0.9 };
-        self.theta.unwrap_or(usual)
-    }
-
-    fn patience(&self) -> u32 {
-        let usual = if self.form == Form::Thesis { 1 } else { 3 };
-        self.patience.unwrap_or(usual)
+        let Self {
+            form,
+            search,
+            first,
+            gamma,
+            alpha,
+            beta,
+            epoch,
+            capacity_low,
+            capacity_high,
+            floor,
+            settle,
+            reopen,
+            ..
+        } = *self;
+        Tuning {
+            theta: Tuning::theta(form, self.theta),
+            patience: Tuning::patience(form, self.patience),
+            form,
+            search,
+            first,
+            gamma,
+            alpha,
+            beta,
+            epoch,
+            capacity_low,
+            capacity_high,
+            floor,
+            settle,
+            reopen,
+        }
     }
 }
 
@@ -165,16 +183,11 @@ impl Parameters for ArcParams {
 
     fn validated(self) -> Result<Self, BadParameter> {
         self.tuning().check()?;
-        check("floor", self.floor, self.floor > 0.0 && self.floor <= 1.0, "above 0, at most 1")?;
-        let patience = self.patience();
-        check("patience", f64::from(patience), (1..=1000).contains(&patience), "from 1 to 1000")?;
-        check_bounds(self.capacity_low, self.capacity_high)?;
         Ok(self)
     }
 
     fn begin(&self, role: &GatewayRole) -> Arc {
-        let bounds = (self.capacity_low, self.capacity_high, self.floor);
-        let controller = Controller::new(self.form, self.tuning(), self.patience(), bounds, role);
+        let controller = Controller::new(self.tuning(), role);
         Arc { params: *self, controller, greatest: alloc::vec![0.0; role.classes.len()] }
     }
 }
@@ -223,7 +236,7 @@ fn thesis(
     let best = members.sharing().map(|class| view.rate(class)).fold(0.0, f64::max);
     let is_starved = |&class: &usize| {
         let rate = view.rate(class);
-        rate < params.gamma * best && rate < params.theta() * greatest[class]
+        rate < params.gamma * best && rate < Tuning::theta(params.form, params.theta) * greatest[class]
     };
     let starved = members.sharing().find(is_starved);
     for class in members.sharing() {
@@ -264,7 +277,8 @@ impl GatewayLaw for Arc {
             AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, greatest),
             AnySearch::Corrected(search) => {
                 let due = due(members, view);
-                search.on_epoch(&Epoch { view, members, change, due: &due, limited }, bounds)
+                search
+                    .on_epoch(&Epoch { view, members, change, due: &due, limited, one_bucket: true }, bounds)
             }
         });
         allocation(self.total(), &[], verdict)
@@ -298,7 +312,11 @@ mod tests {
     /// W = 900 kb/s: bounds 300 and 900.
     #[test]
     fn unequal_rates_alone_are_no_unfairness() {
-        let mut law = law(&ArcParams::jam10());
+        let mut law = law(&ArcParams {
+            first: FirstEstimate::Middle,
+            on_change: OnChange::Restart,
+            ..ArcParams::jam10()
+        });
         assert_eq!(epoch(&mut law, &[100, 100]), (Step::Start, 6_000));
         // Unequal, and no history: C_low = 500, C = (500 + 900)/2.
         assert_eq!(epoch(&mut law, &[300, 200]), (Step::Increase, 7_000));

@@ -17,10 +17,7 @@ pub(super) type Verdict = (Step, Reason, Option<u32>);
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Controller {
     pub(super) members: Members,
-    low: Option<Rate>,
-    high: Option<Rate>,
-    /// Of `C_low`, the floor.
-    share: f64,
+    tuning: Tuning,
     /// None without bounds.
     pub(super) search: Option<AnySearch>,
 }
@@ -43,20 +40,13 @@ impl AnySearch {
 }
 
 impl Controller {
-    pub(super) fn new(
-        form: Form,
-        tuning: Tuning,
-        patience: u32,
-        (low, high, floor): (Option<Rate>, Option<Rate>, f64),
-        role: &GatewayRole,
-    ) -> Self {
-        let members = Members::new(role, patience);
-        let share = if form == Form::Thesis { 1.0 } else { floor };
-        let search = members.bounds(low, high, share).map(|bounds| match form {
+    pub(super) fn new(tuning: Tuning, role: &GatewayRole) -> Self {
+        let members = Members::new(role, tuning.patience);
+        let search = members.bounds(&tuning).map(|bounds| match tuning.form {
             Form::Thesis => AnySearch::Thesis(Search::new(&tuning, bounds)),
             Form::Corrected => AnySearch::Corrected(Feedback::new(tuning, bounds, &members)),
         });
-        Self { members, low, high, share, search }
+        Self { members, tuning, search }
     }
 
     pub(super) fn at_start(&self) -> Verdict {
@@ -74,7 +64,7 @@ impl Controller {
             return (Step::Hold, Reason::Idle, None);
         }
         let change = self.members.observe(view);
-        match self.members.bounds(self.low, self.high, self.share) {
+        match self.members.bounds(&self.tuning) {
             Some(bounds) if self.members.any_active() => judge(search, &self.members, change, bounds),
             _ => (Step::Hold, Reason::Idle, None),
         }

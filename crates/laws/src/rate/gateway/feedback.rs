@@ -1,16 +1,16 @@
 //! How the corrected form looks for the capacity.
 //!
 //! # Law
-//! The search is on what is allowed, `C`, between `C_low` and `C_up`, and moves at most once in `settle + 1` epochs. Per class it
-//! remembers what it was seen to get. A class is *limited* if the gateway itself is its bottleneck, or if it got γ of its due; it is
-//! *starved* if it is not limited and gets less than θ of what it was seen to get, or has not been seen; else it is *content*,
-//! whatever it gets.
+//! The search is on what is allowed, `C`, between `C_low` and `C_up`, and moves at most once in `settle + 1` epochs. How a class
+//! fares is judged in `judgement.rs`.
 //! - Limited, and none starved: more, half way to the upper bound, at most a quarter.
 //! - Starved after an increase: that was too much; back half way towards what was good.
-//! - Starved without an increase, or by a class that is not known: all go to `C_low` for a test. If the class gets more there
-//!   than before (or is limited there), it was starved, and the search goes on between `C_low` and where it came from. If not, it
-//!   wants no more than it has: what it gets is remembered, it is not heard for a while (twice as long at each such time), and
-//!   all return to where they were.
+//! - Starved for once, at rest: all rest at the edge; a little less, at most a tenth.
+//! - Starved for longer without an increase, or by a class that is not known: all go to `C_low` for a test. If the class gets
+//!   more there than before (or is limited there), it was starved, and the search goes on between `C_low` and where it came from.
+//!   If not, it wants no more than it has: what it gets is remembered, it is not heard for a while (twice as long at each such
+//!   time), and all return to where they were.
+//! - Only who is unresponsive wants more: all stay where they are.
 //!
 //! When the interval is closed it opens upwards every `reopen`, and to both sides when the weight of who is active has changed by a fifth.
 //!
@@ -27,8 +27,9 @@
 //! It is one: see [`pfrc`](super::pfrc) and [`arc`](super::arc).
 
 use super::controller::Verdict;
-use super::members::{Change, Members};
-use super::{CapacityBounds, ClassView, GatewayView, Reason, SearchMethod, Step, Tuning};
+use super::judgement::{Epoch, Finding, Memory};
+use super::members::Members;
+use super::{CapacityBounds, Reason, SearchMethod, Step, Tuning};
 use alloc::vec::Vec;
 
 /// The interval is closed when it is narrower than this, of the estimate.
@@ -37,66 +38,12 @@ const CLOSED: f64 = 0.05;
 const LEAP: f64 = 1.25;
 /// Who gets so many times as much from less for all was starved.
 const RELIEF: f64 = 1.1;
-/// What an epoch counts may differ by so much by chance \[bits\]: two full packets.
-const SLACK_BITS: f64 = 24_000.0;
 /// For so many epochs a test lasts.
 const TEST: u32 = 3;
 /// The active weight has changed when it differs by more.
 const SET_CHANGE: f64 = 0.2;
-/// Who offers so many times what it gets does not respond.
-const UNRESPONSIVE: u64 = 3;
-/// For so many epochs a class is not heard after its second false alarm in a row; the first only teaches what it wants.
-const DEAF: u32 = 6;
-/// In that time less than this share of what it was seen to get is heard.
-const DEEP: f64 = 0.5;
-/// So often the time is doubled at most.
-const DOUBTS: u32 = 3;
-
-/// What is known of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Memory {
-    /// What it was seen to get \[bit/s\].
-    known: Option<f64>,
-    /// What it got when it was found starved, until that is resolved \[bit/s\].
-    alarm: Option<f64>,
-    /// Epochs in a row in which it was found starved.
-    doubt: u32,
-    /// False alarms in a row.
-    false_alarms: u32,
-    /// Epochs for which it is not heard.
-    deaf: u32,
-    /// Whether less for all has shown that it wants no more than what is known.
-    is_content: bool,
-    /// Whether it was there for the whole of the last epoch.
-    is_settled: bool,
-}
-
-/// How a class fares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finding {
-    /// It is not there, or not for a whole epoch.
-    Absent,
-    /// The gateway is its bottleneck.
-    Limited,
-    /// The gateway is its bottleneck, and it does not care.
-    Unresponsive,
-    /// It wants no more, or its bottleneck is its own.
-    Content,
-    /// Others take what it could have.
-    Starved,
-}
-
-/// What a law tells of its classes in an epoch.
-pub(super) struct Epoch<'a> {
-    pub(super) view: &'a GatewayView<'a>,
-    pub(super) members: &'a Members,
-    pub(super) change: Change,
-    /// What each is due \[bit/s\].
-    pub(super) due: &'a [f64],
-    /// Whether the gateway itself was a class's bottleneck whenever it had something to send.
-    pub(super) limited: fn(&ClassView) -> bool,
-}
+/// What is left of the estimate at least when a class seems starved for once.
+const NUDGE: f64 = 0.9;
 
 /// The search.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,13 +92,16 @@ impl Feedback {
 
     /// What a class wants; none, if it is not known to want less than it is given \[bit/s\].
     pub(super) fn demand(&self, class: usize) -> Option<f64> {
-        self.classes[class].known.filter(|_| self.classes[class].is_content)
+        self.classes[class].demand()
     }
 
     pub(super) fn on_epoch(&mut self, epoch: &Epoch<'_>, bounds: CapacityBounds) -> Verdict {
         self.since = self.since.saturating_add(1);
         self.set_bounds(bounds);
-        let findings: Vec<_> = (0..epoch.members.len()).map(|class| self.find(epoch, class)).collect();
+        let is_settling = self.settling > 0;
+        let judge =
+            |(class, memory): (usize, &mut Memory)| memory.judge(&self.tuning, epoch, class, is_settling);
+        let findings: Vec<_> = self.classes.iter_mut().enumerate().map(judge).collect();
         if !epoch.members.any_active() {
             return (Step::Hold, Reason::Idle, None);
         }
@@ -162,16 +112,13 @@ impl Feedback {
             self.settling -= 1;
             return (Step::Hold, Reason::Settling, None);
         }
-        for (memory, &finding) in self.classes.iter_mut().zip(&findings) {
-            memory.doubt = if finding == Finding::Starved { memory.doubt.saturating_add(1) } else { 0 };
-        }
+        self.classes.iter_mut().zip(&findings).for_each(|(memory, &finding)| memory.count(finding));
         let before = self.estimate;
         let verdict = self.decide(epoch, &findings);
         debug_assert!((self.bounds.low..=self.bounds.high).contains(&self.estimate), "{self:?}");
-        if (self.estimate - before).abs() > 0.0 {
+        if (self.estimate - before).abs() > 0.0 && verdict.1 != Reason::Doubted {
             self.settling = self.tuning.settle;
-            let known = self.classes.iter_mut().filter(|memory| memory.known.is_some());
-            known.for_each(|memory| memory.doubt = 0);
+            self.classes.iter_mut().for_each(Memory::forget_doubt);
         }
         verdict
     }
@@ -201,53 +148,14 @@ impl Feedback {
         Some((if first { Step::Start } else { Step::Hold }, reason, Some(class)))
     }
 
-    /// How a class fares; what is known of it is brought up to date.
-    fn find(&mut self, epoch: &Epoch<'_>, class: usize) -> Finding {
-        let (rate, due) = (epoch.view.rate(class), epoch.due[class]);
-        let is_settling = self.settling > 0;
-        let memory = &mut self.classes[class];
-        let seen = epoch.view.classes.get(class).copied().unwrap_or_default();
-        memory.deaf = memory.deaf.saturating_sub(1);
-        if !epoch.members.is_active(class) {
-            *memory = Memory { alarm: None, doubt: 0, is_settled: false, ..*memory };
-            return Finding::Absent;
-        }
-        // Of a silent epoch nothing follows.
-        if !core::mem::replace(&mut memory.is_settled, true) || !seen.is_seen() {
-            return Finding::Absent;
-        }
-        let (enough, limited) = (rate >= self.tuning.gamma * due, (epoch.limited)(&seen));
-        let slack = SLACK_BITS / epoch.view.interval.as_secs_f64();
-        if enough || limited {
-            memory.is_content &= !enough;
-            if enough && !is_settling {
-                memory.known = Some(memory.known.map_or(rate, |known| f64::midpoint(known, rate)));
-            }
-            let unresponsive = seen.arrived.packets / UNRESPONSIVE >= seen.served.packets.max(1);
-            return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
-        }
-        match memory.known {
-            // A trickle says nothing: the requests of a web client.
-            None if rate <= slack => Finding::Content,
-            // A packet more or less is no less.
-            Some(known) if rate + slack >= self.tuning.theta * known => {
-                memory.known = Some(known.max(f64::midpoint(known, rate)));
-                Finding::Content
-            }
-            // Who cried in vain is heard again when it loses half, and not at once.
-            Some(known) if memory.deaf > 0 && rate < DEEP * known => Finding::Starved,
-            _ if memory.deaf > 0 => Finding::Content,
-            _ => Finding::Starved,
-        }
-    }
-
     fn decide(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
         let has = |wanted: Finding| findings.iter().position(|&found| found == wanted);
         if self.classes.iter().any(|class| class.alarm.is_some()) {
             if self.estimate <= self.bounds.low {
                 return self.test(epoch, findings);
             }
-            let alarmed = |of: usize| self.classes[of].alarm.is_some() && findings[of] == Finding::Starved;
+            let not_better = |of: usize| matches!(findings[of], Finding::Starved | Finding::Silent);
+            let alarmed = |of: usize| self.classes[of].alarm.is_some() && not_better(of);
             if !(0..findings.len()).any(alarmed) {
                 // Less has helped, or chance: in doubt it has helped.
                 let class = self.classes.iter().position(|class| class.alarm.is_some());
@@ -259,7 +167,7 @@ impl Feedback {
         // What follows an increase is taken for its effect at once, anything else when it lasts.
         let lasting = |&class: &usize| {
             let memory = &self.classes[class];
-            (self.raised && memory.deaf == 0 && memory.known.is_some()) || memory.doubt >= 2
+            (self.raised && memory.is_trusted()) || memory.is_lasting(epoch, class)
         };
         let mut starved = (0..findings.len()).filter(|&class| findings[class] == Finding::Starved);
         if let Some(class) = starved.clone().find(lasting) {
@@ -267,16 +175,13 @@ impl Feedback {
         }
         // Who has only come does not hold up the others.
         if let Some(class) = starved.find(|&class| self.classes[class].known.is_some()) {
+            self.nudge(self.carried(epoch, findings));
             return (Step::Hold, Reason::Doubted, Some(class as u32));
         }
         if has(Finding::Limited).is_some() {
             return self.increase();
         }
         match has(Finding::Unresponsive) {
-            Some(class) if self.estimate > self.bounds.low => {
-                self.estimate = self.bounds.low;
-                (Step::Decrease, Reason::Unresponsive, Some(class as u32))
-            }
             Some(class) => (Step::Hold, Reason::Unresponsive, Some(class as u32)),
             None => (Step::Hold, Reason::Satisfied, None),
         }
@@ -293,22 +198,21 @@ impl Feedback {
         if self.estimate <= self.bounds.low {
             return (Step::Hold, Reason::Tested, Some(class as u32));
         }
-        let measured = epoch.members.measured(epoch.view);
+        let carried = self.carried(epoch, findings);
         let is_known = self.classes[class].known.is_some();
         if !self.raised || !is_known {
             // What was good is not, or is not known to be for this class.
-            let carried = self.estimate.min(measured).max(self.bounds.low);
             self.before.get_or_insert((carried, self.high.max(carried)));
             self.low = self.bounds.low;
             if was_alarmed || !is_known {
-                self.high = self.estimate.min(measured).max(self.low);
+                self.high = carried.max(self.low);
                 self.estimate = self.bounds.low;
                 self.raised = false;
                 return (Step::Decrease, Reason::Tested, Some(class as u32));
             }
         }
         // What passes a mesh with too much in it is more than what would pass it fairly.
-        self.high = self.estimate.min(measured).max(self.low);
+        self.high = carried.max(self.low);
         self.estimate = match self.tuning.search {
             SearchMethod::Binary => f64::midpoint(self.low, self.high),
             SearchMethod::Exponential => (self.tuning.beta * self.estimate).max(self.bounds.low),
@@ -318,6 +222,27 @@ impl Feedback {
             self.raised = false;
         }
         (Step::Decrease, Reason::Starved, Some(class as u32))
+    }
+
+    /// What the mesh carries of the estimate: what was measured, and what lay unused in the buckets of those who wanted less.
+    fn carried(&self, epoch: &Epoch<'_>, findings: &[Finding]) -> f64 {
+        let of = |class: usize| {
+            let (rate, due) = (epoch.view.rate(class), epoch.due[class]);
+            let wanted_less = !epoch.one_bucket
+                && rate < self.tuning.gamma * due
+                && matches!(findings[class], Finding::Limited | Finding::Content);
+            if wanted_less { due } else { rate }
+        };
+        let carried: f64 = epoch.members.sharing().map(of).sum();
+        self.estimate.min(carried).max(self.bounds.low)
+    }
+
+    /// A little less: who starves now and then does so because all rest at the edge.
+    fn nudge(&mut self, carried: f64) {
+        let less = carried.max(NUDGE * self.estimate);
+        self.estimate = self.estimate.min(less);
+        self.high = self.high.min(self.estimate);
+        self.low = self.low.min(self.estimate);
     }
 
     /// No alarm is open.
@@ -333,18 +258,14 @@ impl Feedback {
         for (class, memory) in self.classes.iter_mut().enumerate() {
             let Some(alarm) = memory.alarm else { continue };
             let rate = epoch.view.rate(class);
-            let limited = epoch.view.classes.get(class).is_some_and(epoch.limited);
             let recovered =
                 memory.known.is_some_and(|known| rate > alarm && rate >= self.tuning.theta * known);
             let more = findings[class] == Finding::Limited && rate >= RELIEF * alarm;
-            if limited || recovered || more {
-                (memory.alarm, memory.false_alarms) = (None, 0);
+            if epoch.is_limited(class) || recovered || more {
+                memory.was_starved();
                 self.relieved = self.relieved.or(Some(class as u32));
             } else if is_over {
-                let again = memory.false_alarms.checked_sub(1);
-                memory.deaf = again.map_or(0, |times| DEAF << times.min(DOUBTS));
-                memory.false_alarms = memory.false_alarms.saturating_add(1);
-                (memory.is_content, memory.known, memory.doubt) = (true, Some(rate), 0);
+                memory.is_found_content(rate);
             }
         }
         if !is_over && self.classes.iter().any(|memory| memory.alarm.is_some()) {
@@ -371,7 +292,7 @@ impl Feedback {
             self.raised = true;
             return (Step::Increase, Reason::Satisfied, None);
         }
-        if narrow && self.since < self.tuning.reopen_epochs {
+        if narrow && self.since < self.tuning.reopen_epochs() {
             self.raised = false;
             return (Step::Hold, Reason::Converged, None);
         }

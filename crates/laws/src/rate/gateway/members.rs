@@ -1,6 +1,6 @@
 //! The classes of a gateway, and which of them are active.
 
-use super::{CapacityBounds, ClassView, GatewayRole, GatewayView};
+use super::{CapacityBounds, ClassView, Form, GatewayRole, GatewayView, Tuning};
 use alloc::vec::Vec;
 use evenair_units::Rate;
 
@@ -72,12 +72,15 @@ impl Members {
         self.sharing().map(|class| view.rate(class)).sum()
     }
 
-    /// The bounds for them: as configured, else from their links, the lower one times `share`; none, where neither is known.
-    pub(super) fn bounds(&self, low: Option<Rate>, high: Option<Rate>, share: f64) -> Option<CapacityBounds> {
+    /// The bounds for them: as configured, else from their links, in the corrected form only a share of the lower one; none,
+    /// where neither is known.
+    pub(super) fn bounds(&self, tuning: &Tuning) -> Option<CapacityBounds> {
         let link = |class: usize| Rate::from_bps(self.links[class]);
         // Where none of those that share has a known link, those of the others are the best guess.
         let links = CapacityBounds::of_links(self.sharing().map(link))
             .or_else(|| CapacityBounds::of_links((0..self.len()).map(link)));
+        let (low, high) = (tuning.capacity_low, tuning.capacity_high);
+        let share = if tuning.form == Form::Thesis { 1.0 } else { tuning.floor };
         let bps = |rate: Rate| rate.as_bps() as f64;
         let high = high.map(bps).or(links.map(|links| links.high)).or(low.map(bps))?;
         let low = low

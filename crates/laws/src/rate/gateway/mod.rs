@@ -9,6 +9,7 @@ pub mod bounds;
 mod controller;
 mod feedback;
 pub mod fixed;
+mod judgement;
 mod members;
 pub mod pfrc;
 mod search;
@@ -270,10 +271,22 @@ pub enum Form {
     Thesis,
 }
 
-/// What both laws' searches depend on.
+impl Form {
+    /// What is given, or what is usual in the thesis's form, or in ours.
+    const fn usual_share(self, given: Option<f64>, thesis: f64, corrected: f64) -> f64 {
+        match (given, self) {
+            (Some(given), _) => given,
+            (None, Self::Thesis) => thesis,
+            (None, Self::Corrected) => corrected,
+        }
+    }
+}
+
+/// What both laws' searches depend on, with nothing left open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Tuning {
+    form: Form,
     search: SearchMethod,
     first: FirstEstimate,
     gamma: f64,
@@ -281,9 +294,13 @@ struct Tuning {
     alpha: f64,
     beta: f64,
     epoch: Duration,
+    capacity_low: Option<Rate>,
+    capacity_high: Option<Rate>,
+    floor: f64,
+    /// After so many epochs without a packet a class is not active.
+    patience: u32,
     settle: u32,
-    /// Epochs after which a closed interval opens.
-    reopen_epochs: u32,
+    reopen: Duration,
 }
 
 impl Tuning {
@@ -293,20 +310,38 @@ impl Tuning {
         check("theta", self.theta, share(self.theta), "above 0, at most 1")?;
         check("alpha", self.alpha, self.alpha > 1.0 && self.alpha <= 10.0, "above 1, at most 10")?;
         check("beta", self.beta, self.beta > 0.0 && self.beta < 1.0, "between 0 and 1")?;
+        check("floor", self.floor, share(self.floor), "above 0, at most 1")?;
+        let patience = (1..=1000).contains(&self.patience);
+        check("patience", f64::from(self.patience), patience, "from 1 to 1000")?;
         check("settle", f64::from(self.settle), self.settle <= 100, "at most 100")?;
-        check_time("epoch", self.epoch)
-    }
-}
-
-/// A lower bound below an upper one, where both are given.
-fn check_bounds(low: Option<Rate>, high: Option<Rate>) -> Result<(), BadParameter> {
-    let zero = low.into_iter().chain(high).any(|rate| rate.as_bps() == 0);
-    check("capacity_high", 0.0, !zero, "above 0")?;
-    match (low, high) {
-        (Some(low), Some(high)) => {
-            check("capacity_low", low.as_bps() as f64, low < high, "below capacity_high")
+        check_time("epoch", self.epoch)?;
+        let mut rates = self.capacity_low.into_iter().chain(self.capacity_high);
+        check("capacity_high", 0.0, rates.all(|rate| rate.as_bps() > 0), "above 0")?;
+        match (self.capacity_low, self.capacity_high) {
+            (Some(low), Some(high)) => {
+                check("capacity_low", low.as_bps() as f64, low < high, "below capacity_high")
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()),
+    }
+
+    /// θ, if none is given.
+    const fn theta(form: Form, given: Option<f64>) -> f64 {
+        form.usual_share(given, 0.95, 0.9)
+    }
+
+    /// Epochs without a packet, if no number is given.
+    const fn patience(form: Form, given: Option<u32>) -> u32 {
+        match (given, form) {
+            (Some(given), _) => given,
+            (None, Form::Thesis) => 1,
+            (None, Form::Corrected) => 3,
+        }
+    }
+
+    /// Epochs after which a closed interval opens.
+    fn reopen_epochs(&self) -> u32 {
+        u32::try_from(self.reopen.whole(self.epoch)).unwrap_or(u32::MAX)
     }
 }
 

@@ -23,9 +23,9 @@ pub enum SearchMethod {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum OnChange {
     /// The bounds are those of the classes that are active now, and the search begins anew.
-    #[default]
     Restart,
     /// The bounds stay; PFRC decreases for a class that comes and increases for one that goes, ARC forgets the greatest rates.
+    #[default]
     Step,
 }
 
@@ -35,9 +35,9 @@ pub enum OnChange {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum FirstEstimate {
     /// Half way between the bounds.
-    #[default]
     Middle,
     /// At the lower bound, where no class starves yet.
+    #[default]
     Low,
 }
 

@@ -1,0 +1,190 @@
+//! How the corrected form judges a class by what its queue counted, and what it remembers of it.
+//!
+//! # Law
+//! A class is *limited* if the gateway itself is its bottleneck, or if it got γ of its due; *unresponsive* if it is limited and
+//! loses half as much as it gets all the same; *starved* if it is not limited and gets less than θ of what it was seen to get, or
+//! was never seen to get anything; else *content*, whatever it gets. An epoch without a packet says nothing: who starves may
+//! wait for a time-out longer than that, and who has gone has gone after `patience` epochs.
+//!
+//! # Source
+//! Ours, after [Jam10] Alg. 1 and Alg. 4 (J11, J13).
+//!
+//! # Symbols
+//! γ, θ → `gamma`, `theta` of the laws' parameters.
+//!
+//! # Signals
+//! All of [`ClassView`].
+//!
+//! # Deviations
+//! It is one: see [`pfrc`](super::pfrc) and [`arc`](super::arc).
+
+use super::members::{Change, Members};
+use super::{ClassView, GatewayView, Tuning};
+
+/// What an epoch counts may differ by so much by chance \[bits\]: two full packets.
+const SLACK_BITS: f64 = 24_000.0;
+/// Who loses so much of what it gets at its own bucket does not respond; TCP and pages lose a tenth of theirs there.
+const UNRESPONSIVE: f64 = 0.5;
+/// For so many epochs a class is not heard after its second false alarm in a row; the first only teaches what it wants.
+const DEAF: u32 = 6;
+/// So often that time is doubled at most.
+const DOUBLINGS: u32 = 3;
+/// Meanwhile less than this share of what it was seen to get is heard.
+const DEEP: f64 = 0.5;
+/// Who is starved in so many epochs in a row is taken for it.
+const LASTING: u32 = 2;
+/// So many, if it was never seen to get more than a trickle: that may be all that it wants, such as a web client's requests.
+const LASTING_TRICKLE: u32 = 4;
+
+/// What a law tells of its classes in an epoch.
+pub(super) struct Epoch<'a> {
+    pub(super) view: &'a GatewayView<'a>,
+    pub(super) members: &'a Members,
+    pub(super) change: Change,
+    /// What each is due \[bit/s\].
+    pub(super) due: &'a [f64],
+    /// Whether the gateway itself was a class's bottleneck whenever it had something to send.
+    pub(super) limited: fn(&ClassView) -> bool,
+    /// Whether one bucket is for all, so that what one leaves another takes.
+    pub(super) one_bucket: bool,
+}
+
+impl Epoch<'_> {
+    pub(super) fn is_limited(&self, class: usize) -> bool {
+        self.view.classes.get(class).is_some_and(self.limited)
+    }
+
+    /// What a rate may differ by by chance \[bit/s\].
+    fn slack(&self) -> f64 {
+        SLACK_BITS / self.view.interval.as_secs_f64()
+    }
+}
+
+/// How a class fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// It is not there, or not for a whole epoch.
+    Absent,
+    /// It is there, but there was nothing of it.
+    Silent,
+    /// The gateway is its bottleneck.
+    Limited,
+    /// The gateway is its bottleneck, and it does not care.
+    Unresponsive,
+    /// It wants no more, or its bottleneck is its own.
+    Content,
+    /// Others take what it could have.
+    Starved,
+}
+
+/// What is known of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Memory {
+    /// What it was seen to get \[bit/s\].
+    pub(super) known: Option<f64>,
+    /// What it got when it was found starved, until that is resolved \[bit/s\].
+    pub(super) alarm: Option<f64>,
+    /// Epochs in a row in which it was found starved.
+    doubt: u32,
+    /// False alarms in a row.
+    false_alarms: u32,
+    /// Epochs for which it is not heard.
+    deaf: u32,
+    /// Whether less for all has shown that it wants no more than what is known.
+    is_content: bool,
+    /// Whether it was there for the whole of the last epoch.
+    is_settled: bool,
+}
+
+impl Memory {
+    /// How the class fares. What is known of it is brought up to date, unless what the last move does is not to be seen yet.
+    pub(super) fn judge(
+        &mut self,
+        tuning: &Tuning,
+        epoch: &Epoch<'_>,
+        class: usize,
+        settling: bool,
+    ) -> Finding {
+        self.deaf = self.deaf.saturating_sub(1);
+        if !epoch.members.is_active(class) {
+            *self = Self { alarm: None, doubt: 0, is_settled: false, ..*self };
+            return Finding::Absent;
+        }
+        if !core::mem::replace(&mut self.is_settled, true) {
+            return Finding::Absent;
+        }
+        let seen = epoch.view.classes.get(class).copied().unwrap_or_default();
+        if !seen.is_seen() {
+            return Finding::Silent;
+        }
+        let rate = epoch.view.rate(class);
+        let enough = rate >= tuning.gamma * epoch.due[class];
+        if enough {
+            self.is_content = false;
+            if !settling {
+                self.known = Some(self.known.map_or(rate, |known| f64::midpoint(known, rate)));
+            }
+        }
+        if enough || (epoch.limited)(&seen) {
+            let unresponsive = seen.dropped.packets as f64 > UNRESPONSIVE * seen.served.packets as f64;
+            return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
+        }
+        match self.known {
+            // A packet more or less is no less.
+            Some(known) if rate + epoch.slack() >= tuning.theta * known => {
+                self.known = Some(known.max(f64::midpoint(known, rate)));
+                Finding::Content
+            }
+            // Who cried in vain is heard again when it loses half, and not at once.
+            Some(known) if self.deaf > 0 && rate < DEEP * known => Finding::Starved,
+            _ if self.deaf > 0 => Finding::Content,
+            _ => Finding::Starved,
+        }
+    }
+
+    /// One more epoch in which the class was found so.
+    pub(super) fn count(&mut self, finding: Finding) {
+        self.doubt = match finding {
+            Finding::Starved => self.doubt.saturating_add(1),
+            Finding::Silent => self.doubt,
+            _ => 0,
+        };
+    }
+
+    /// Whether the class has been starved for long enough to believe it.
+    pub(super) fn is_lasting(&self, epoch: &Epoch<'_>, class: usize) -> bool {
+        let trickle = self.known.is_none() && epoch.view.rate(class) <= epoch.slack();
+        self.doubt >= if trickle { LASTING_TRICKLE } else { LASTING }
+    }
+
+    /// Whether what follows an increase is taken for its effect at once.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.deaf == 0 && self.known.is_some()
+    }
+
+    /// Something else is given to all: of who is known, what was seen before says nothing any more.
+    pub(super) fn forget_doubt(&mut self) {
+        if self.known.is_some() {
+            self.doubt = 0;
+        }
+    }
+
+    /// It was starved indeed.
+    pub(super) fn was_starved(&mut self) {
+        (self.alarm, self.false_alarms) = (None, 0);
+    }
+
+    /// It wants no more than it gets \[bit/s\].
+    pub(super) fn is_found_content(&mut self, rate: f64) {
+        let again = self.false_alarms.checked_sub(1);
+        self.deaf = again.map_or(0, |times| DEAF << times.min(DOUBLINGS));
+        self.false_alarms = self.false_alarms.saturating_add(1);
+        (self.is_content, self.known, self.doubt) = (true, Some(rate), 0);
+    }
+
+    /// What it wants; none, if it is not known to want less than it is given \[bit/s\].
+    pub(super) fn demand(&self) -> Option<f64> {
+        self.known.filter(|_| self.is_content)
+    }
+}

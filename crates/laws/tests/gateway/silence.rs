@@ -1,0 +1,64 @@
+//! Who starves may have nothing to show for whole epochs: it waits for a time-out. Silence is no relief, and a trickle is no proof.
+
+use crate::bounds::{role, served, step};
+use evenair_laws::Parameters;
+use evenair_laws::rate::gateway::{Allocation, ClassView, Pfrc, PfrcParams, Reason, Step};
+
+/// An epoch in which each class was served at a share of what it is given, and waited for its tokens if that was all of it.
+fn epoch(law: &mut Pfrc, before: &Allocation, shares: &[f64]) -> Allocation {
+    let view = |(rate, &share): (&evenair_units::Rate, &f64)| {
+        let seen = served((rate.as_bps() as f64 * share) as u64);
+        ClassView { held: if share >= 1.0 { seen.served.packets } else { 0 }, ..seen }
+    };
+    let classes: Vec<_> = before.each.iter().zip(shares).map(view).collect();
+    step(law, &classes)
+}
+
+fn begin(classes: usize) -> (Pfrc, Allocation) {
+    use evenair_laws::rate::gateway::GatewayLaw;
+    let law = PfrcParams::corrected().begin(&role(classes));
+    let allocation = law.at_start();
+    (law, allocation)
+}
+
+#[test]
+fn silence_after_an_alarm_is_no_relief() {
+    let (mut law, mut allocation) = begin(3);
+    for _ in 0..6 {
+        allocation = epoch(&mut law, &allocation, &[1.0; 3]);
+    }
+    // The third starves after an increase.
+    for _ in 0..3 {
+        allocation = epoch(&mut law, &allocation, &[1.0, 1.0, 0.3]);
+        if allocation.decision.reason == Reason::Starved {
+            break;
+        }
+    }
+    assert_eq!((allocation.decision.step, allocation.decision.reason), (Step::Decrease, Reason::Starved));
+    let total = |allocation: &Allocation| allocation.each.iter().map(|rate| rate.as_bps()).sum::<u64>();
+    let held = total(&allocation);
+    // It is in a time-out: there is nothing of it for two epochs, and it is still taken to be there.
+    for _ in 0..2 {
+        allocation = epoch(&mut law, &allocation, &[1.0, 1.0, 0.0]);
+        assert_ne!(allocation.decision.reason, Reason::Relieved);
+        assert!(total(&allocation) <= held, "nobody is given more meanwhile: {allocation:?}");
+    }
+}
+
+/// One of three never gets more than a packet an epoch, as it may be by the mesh's doing: it is not left to that unasked.
+#[test]
+fn who_never_got_more_than_a_trickle_is_asked() {
+    let (mut law, mut allocation) = begin(3);
+    let trickle = |allocation: &Allocation| 1_200.0 / allocation.each[2].as_bps() as f64;
+    let mut decisions = Vec::new();
+    while decisions.last() != Some(&Reason::Tested) {
+        assert!(decisions.len() < 12, "{decisions:?}");
+        let share = trickle(&allocation);
+        allocation = epoch(&mut law, &allocation, &[1.0, 1.0, share]);
+        decisions.push(allocation.decision.reason);
+    }
+    // Less for all brings it more: the others had what it wanted.
+    allocation = epoch(&mut law, &allocation, &[1.0; 3]);
+    allocation = epoch(&mut law, &allocation, &[1.0; 3]);
+    assert_eq!(allocation.decision.reason, Reason::Relieved, "{decisions:?}");
+}
