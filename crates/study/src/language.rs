@@ -225,7 +225,7 @@ pub struct Value {
     pub metric: Metric,
     /// Of which variant.
     pub variant: String,
-    /// Of which flow; the mean of several, "1..8"; of all together, if none.
+    /// Of which flow; the mean of several, "1..8" or "web-*"; of all together, if none.
     pub flow: Option<String>,
     /// What is made of its course over time.
     #[serde(default)]

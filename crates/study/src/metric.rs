@@ -370,20 +370,26 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The quantity of one flow, of the mean of several ("1..8"), or of all; none where it has no meaning.
+    /// The quantity of one flow, of the mean of several ("1..8", "web-*"), or of all; none where it has no meaning.
     pub(crate) fn take(&self, quantity: Quantity, flow: Option<&str>) -> Option<f64> {
         let Some(flow) = flow else { return self.of_all(quantity) };
-        let place = |name: &str| self.run.flows.iter().position(|f| f.flow == name);
-        let one = |index: usize| self.of_one(quantity, index);
+        let flows = self.named(flow);
+        let sum = flows.iter().map(|&index| self.of_one(quantity, index)).sum::<Option<f64>>()?;
+        (!flows.is_empty()).then(|| sum / flows.len() as f64)
+    }
+
+    /// The flow of this name; "1..8": these and those between them; "web-*": all whose names begin so.
+    fn named(&self, flow: &str) -> Vec<usize> {
+        let flows = &self.run.flows;
+        let place = |name: &str| flows.iter().position(|f| f.flow == name);
         if let Some(index) = place(flow) {
-            return one(index);
+            return vec![index];
         }
-        // "1..8": the mean over these and those between them.
-        let (first, last) = flow.split_once("..")?;
-        let flows = place(first)?..=place(last)?;
-        let count = flows.clone().count();
-        let sum = flows.map(one).sum::<Option<f64>>()?;
-        (count > 0).then(|| sum / count as f64)
+        if let Some(begins) = flow.strip_suffix('*') {
+            return (0..flows.len()).filter(|&index| flows[index].flow.starts_with(begins)).collect();
+        }
+        let ends = flow.split_once("..").and_then(|(first, last)| Some(place(first)?..=place(last)?));
+        ends.map(Iterator::collect).unwrap_or_default()
     }
 
     fn of_one(&self, quantity: Quantity, index: usize) -> Option<f64> {

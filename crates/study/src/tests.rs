@@ -62,6 +62,21 @@ fn mistakes_in_a_study_are_named() {
     assert!(Study::builtin("nothing").unwrap_err().to_string().contains("chen10/fig-4-2, chen10/fig-4-3"));
 }
 
+/// A value of several flows is their mean, whether they are named by their ends or by how their names begin.
+#[test]
+fn several_flows_are_named_at_once() {
+    let with = |flow: &str| SMALL.replace("variant = \"one\", flow = \"1\"", &format!("variant = \"one\", flow = \"{flow}\""));
+    let measured = |flow: &str| {
+        let study = Study::parse("small", &with(flow)).unwrap();
+        let sweep = Sweep::new(&study, false).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+        Outcome::new(study, &sweep, runs).claims[0].value
+    };
+    assert_eq!(measured("1*"), measured("1"));
+    assert_ne!(measured("*"), measured("1"));
+}
+
 #[test]
 fn a_sweep_checks_its_claims_honestly_and_draws_a_page() {
     let study = Study::parse("small", SMALL).unwrap();
