@@ -202,6 +202,7 @@ fn queues(nodes: usize) -> impl Strategy<Value = String> {
     };
     (queue(), queue(), 0..nodes).prop_map(|(all, own, node)| {
         let all = all.map_or_else(String::new, |queue| format!("{queue}\n"));
+        let own = own.map(|queue| queue.replace(" }", ", limit = \"40 packets\" }"));
         let own = own.map(|queue| format!("queues = [{{ nodes = [\"n{node}\"], {queue} }}]\n"));
         all + &own.unwrap_or_default()
     })
