@@ -318,7 +318,7 @@ impl<T: Copy> Core<T> {
         {
             return self.pass_by(id);
         }
-        let next_hop = self.hops.get(packet.hop).to;
+        let &Hop { to: next_hop, watched, .. } = self.hops.get(packet.hop);
         let (flow, size) = (packet.way.0, packet.size);
         let arrival = Queued { packet: id, flow, size, next_hop, enqueued: self.now };
         let queue = &mut self.queues[by as usize];
@@ -347,7 +347,14 @@ impl<T: Copy> Core<T> {
             };
             queue.given_up.add(evicted.size.into());
             queue.accept(self.now, arrival);
-            return self.give_up(evicted.packet); // its place in the buffer is the arrival's
+            // Its place in the buffer is the arrival's. A source that is never without packets has just filled the gap: were the
+            // gap that it made told of, it or another such source would make the next one, at this instant and for ever.
+            if watched {
+                self.lose(evicted.packet);
+            } else {
+                self.give_up(evicted.packet);
+            }
+            return;
         }
         queue.accept(self.now, arrival);
         buffer.waiting += 1;

@@ -14,8 +14,8 @@ use std::sync::LazyLock;
 fn scenario() -> impl Strategy<Value = String> {
     (2usize..7).prop_flat_map(|nodes| {
         let flows = prop::collection::vec((0..nodes, 1..nodes, flow()), 1..6);
-        (places(nodes), radio(), mac(), laws(), tcp(), flows, (extras(nodes), gateway(nodes))).prop_map(
-            |(places, radio, mac, laws, tcp, flows, (extras, gateway))| {
+        (places(nodes), radio(), mac(), laws(), tcp(), flows, (extras(nodes), queues(nodes), gateway(nodes))).prop_map(
+            |(places, radio, mac, laws, tcp, flows, (extras, queues, gateway))| {
                 let mut text = format!("duration = \"600 ms\"\nwarmup = \"200 ms\"\n{radio}\n{mac}\n{laws}\n{tcp}\n");
                 let nodes = places.len();
                 let list: Vec<String> = places
@@ -26,7 +26,7 @@ fn scenario() -> impl Strategy<Value = String> {
                 writeln!(text, "nodes = [{}, {{ id = \"server\" }}]", list.join(", ")).expect("a string");
                 writeln!(text, "wires = [{{ from = \"server\", to = \"n0\", rate = \"3 Mbps\", delay = \"3 ms\", queue = \"5 packets\" }}]")
                     .expect("a string");
-                text.push_str(&extras);
+                text.push_str(&(extras + &queues));
                 text.push_str(&gateway);
                 for (i, (from, step, (kind, broadcast, via_wire))) in flows.iter().enumerate() {
                     let to = (from + step) % nodes;
@@ -190,6 +190,24 @@ fn flow() -> impl Strategy<Value = (String, bool, bool)> {
     )
 }
 
+/// Any discipline at all nodes, and at one; first in, first out where there is none.
+fn queues(nodes: usize) -> impl Strategy<Value = String> {
+    let queue = || {
+        let of_flows = ["drr", "fq-codel", "wfq", "airtime-fair"].into_iter().flat_map(|discipline| {
+            ["", ", per = \"subscriber\""]
+                .map(|per| format!("queue = {{ discipline = \"{discipline}\"{per} }}"))
+        });
+        let of_hosts = ["queue = { discipline = \"cake\", hosts = \"both\" }"].map(String::from);
+        prop::option::of(prop::sample::select(of_flows.chain(of_hosts).collect::<Vec<_>>()))
+    };
+    (queue(), queue(), 0..nodes).prop_map(|(all, own, node)| {
+        let all = all.map_or_else(String::new, |queue| format!("{queue}\n"));
+        let own = own.map(|queue| queue.replace(" }", ", limit = \"40 packets\" }"));
+        let own = own.map(|queue| format!("queues = [{{ nodes = [\"n{node}\"], {queue} }}]\n"));
+        all + &own.unwrap_or_default()
+    })
+}
+
 /// Links that lose.
 fn extras(nodes: usize) -> impl Strategy<Value = String> {
     let loss = prop::sample::select(vec![
@@ -239,6 +257,8 @@ fn gateway(nodes: usize) -> impl Strategy<Value = String> {
         "queue = { limit = \"1 packets\" }, ",
         "queue = { discipline = \"drr\", limit = \"9 packets\" }, ",
         "queue = { discipline = \"fq-codel\", target = \"1 ms\", limit = \"40 packets\" }, ",
+        "queue = { discipline = \"cake\", hosts = \"source\", limit = \"40 packets\" }, ",
+        "queue = { discipline = \"wfq\", line = \"3 packets\" }, ",
     ]);
     let rest = word(&[
         "",

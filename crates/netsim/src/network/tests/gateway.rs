@@ -194,6 +194,26 @@ fn in_a_line_that_all_share_classes_have_turns_and_with_cake_flows_too() {
 }
 
 #[test]
+fn saturated_sources_do_not_evict_each_other_without_end() {
+    // Nothing leaves for seconds; all wait in one line that gives up a packet for each that comes.
+    let mut spec = shaped(Shaping::Aggregate, plan([1, 1, 1]));
+    for (flow, bytes) in spec.flows.iter_mut().zip([500, 900, 500]) {
+        flow.traffic = Traffic::Datagrams { size: Bytes::new(bytes), pattern: Pattern::Saturated };
+    }
+    let discipline = DisciplineParams::Fair(FairParams::round_robin());
+    for limit in 1..=6 {
+        let queue = QueueSpec { discipline: discipline.clone(), ..QueueSpec::fifo(limit) };
+        spec.gateway.as_mut().expect("it has one").queue = queue;
+        let result = Network::run(&spec, RunSpec { timeline: None, ..seconds(1, 1, 40) });
+        assert_conserved(&result);
+        // 3 kb/s, used whole: 40 s of it, and what the bucket held.
+        let served: f64 =
+            result.gateway.expect("it has one").classes.iter().map(|class| class.served_bps).sum();
+        assert!((served - 3e3).abs() < 500.0, "{served} bit/s with room for {limit}");
+    }
+}
+
+#[test]
 fn a_subscriber_is_the_far_end_as_seen_from_the_gateway() {
     // Node 0 behind a wire from node 1; nodes 1 to 4 on the air.
     let mut spec = wired(1_000, 1, 50, datagrams(Pattern::Saturated));
