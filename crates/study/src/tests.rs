@@ -65,13 +65,15 @@ fn mistakes_in_a_study_are_named() {
 /// A value of several flows is their mean, whether they are named by their ends or by how their names begin.
 #[test]
 fn several_flows_are_named_at_once() {
-    let with = |flow: &str| SMALL.replace("variant = \"one\", flow = \"1\"", &format!("variant = \"one\", flow = \"{flow}\""));
+    let with = |flow: &str| {
+        SMALL.replace("variant = \"one\", flow = \"1\"", &format!("variant = \"one\", flow = \"{flow}\""))
+    };
     let measured = |flow: &str| {
         let study = Study::parse("small", &with(flow)).unwrap();
         let sweep = Sweep::new(&study, false).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
-        Outcome::new(study, &sweep, runs).claims[0].value
+        Outcome::new(study, &sweep, runs).claims[0].measured
     };
     assert_eq!(measured("1*"), measured("1"));
     assert_ne!(measured("*"), measured("1"));
