@@ -126,8 +126,8 @@ impl Attached {
         None
     }
 
-    /// A packet has left a queue that is watched.
-    pub(crate) fn on_left(&mut self, core: &mut Core<Due>, flow: u32) {
+    /// A packet of a flow that is watched has left its node, or was dropped there, and there is room for the next.
+    pub(crate) fn on_room(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &self.flows[flow as usize];
         debug_assert!(matches!(state.traffic, Traffic::Datagrams { pattern: Pattern::Saturated, .. }));
         if state.is_active {

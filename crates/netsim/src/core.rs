@@ -14,6 +14,7 @@ mod backoff;
 mod build;
 mod forwarding;
 mod pool;
+mod room;
 mod shaping;
 mod trace;
 mod wires;
@@ -23,7 +24,7 @@ pub(crate) use forwarding::{Forwarding, Hop, Passed};
 pub(crate) use trace::Traced;
 
 use crate::packet::{Body, Packet, Way};
-use crate::queue::{Buffer, Discipline, Outlet, Queued, Service, TransmitQueue};
+use crate::queue::{Buffer, Outlet, Queued, TransmitQueue};
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_laws::backoff::Volume;
@@ -73,8 +74,8 @@ pub(crate) enum News<T> {
         at: u32,
         packet: Packet,
     },
-    /// A packet has left the first queue of a way that is watched.
-    Left(Way),
+    /// A packet of a way that is watched has left its first node, or was dropped there, and there is room for the next.
+    Room(Way),
     /// An instant that was asked for has come.
     Due(T),
     /// Frames have ended, if they are recorded: [`Core::take_frames`].
@@ -242,20 +243,6 @@ impl<T: Copy> Core<T> {
         self.send_down(id);
     }
 
-    /// Has whoever is attached told when packets that enter at this hop leave its node, or are dropped before: a shaper that holds
-    /// nothing back lets through at once whatever comes, and that is no departure.
-    pub(crate) fn watch(&mut self, first: u32) {
-        let mut hop = first;
-        loop {
-            self.hops.get_mut(hop).watched = true;
-            let queue = &self.queues[self.hops.get(hop).queue as usize];
-            if !matches!(queue.outlet, Outlet::Within { .. }) || self.hops.get(hop).next() == END {
-                break;
-            }
-            hop = self.hops.get(hop).next();
-        }
-    }
-
     /// Events handled.
     pub(crate) fn handled(&self) -> u64 {
         self.events.inserted() - self.events.len() as u64
@@ -325,40 +312,23 @@ impl<T: Copy> Core<T> {
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
             queue.dropped.by_law += 1;
-            queue.refuse(self.now, &arrival);
-            self.lose(id);
-            return;
+            return self.turn_away(by, arrival);
         }
-        let buffer = &mut self.buffers[queue.buffer as usize];
-        let is_full = match queue.outlet {
-            Outlet::Within { .. } => queue.discipline.is_full(&arrival),
-            // What goes into service at once takes no place: nothing is there, a dummy neither, and nothing waits.
-            Outlet::Air | Outlet::Wire(_) => {
-                buffer.waiting >= buffer.limit
-                    && (queue.service != Service::Nothing || queue.discipline.packets() > 0)
-            }
-        };
-        if is_full {
+        if self.is_full(by, &arrival) {
+            let queue = &mut self.queues[by as usize];
             queue.dropped.queue_full += 1;
-            let Some(evicted) = queue.evict(self.now, &arrival) else {
-                queue.refuse(self.now, &arrival);
-                self.lose(id);
-                return;
-            };
-            queue.given_up.add(evicted.size.into());
+            let Some(evicted) = queue.evict(self.now, &arrival) else { return self.turn_away(by, arrival) };
+            // Its place in the buffer is the arrival's.
             queue.accept(self.now, arrival);
-            // Its place in the buffer is the arrival's. A source that is never without packets has just filled the gap: were the
-            // gap that it made told of, it or another such source would make the next one, at this instant and for ever.
-            if watched {
-                self.lose(evicted.packet);
-            } else {
-                self.give_up(evicted.packet);
-            }
-            return;
+            return self.give_up(by, evicted);
         }
+        let queue = &mut self.queues[by as usize];
         queue.accept(self.now, arrival);
-        buffer.waiting += 1;
+        self.buffers[queue.buffer as usize].waiting += 1;
         self.serve(by);
+        if watched {
+            self.came_in(by);
+        }
     }
 
     /// A packet is dropped on its way; its queue has counted why.

@@ -173,8 +173,8 @@ impl Network {
             News::Heard { at, packet } => {
                 self.attached.deliver(&mut self.core, packet).map(|foreign| (*at, foreign))
             }
-            News::Left(way) => {
-                self.attached.on_left(&mut self.core, way.flow());
+            News::Room(way) => {
+                self.attached.on_room(&mut self.core, way.flow());
                 None
             }
             News::Due(Due::Warm) => {

@@ -94,6 +94,8 @@ pub(crate) struct TransmitQueue {
     pub(crate) dropped: Dropped,
     /// The instant at which it is asked again for a packet that it keeps back; never, if it is not.
     pub(crate) ready_at: Instant,
+    /// Packets of sources that are never without, which have left or were dropped and are not made up for: the first is next.
+    pub(crate) without_room: VecDeque<Queued>,
     pub(crate) stream: Stream,
     /// None on a wire.
     pub(crate) law: Option<Box<BackoffHost>>,

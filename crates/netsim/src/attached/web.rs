@@ -50,7 +50,7 @@ struct Message {
 pub(crate) struct Half {
     /// It carries replies: its data go from the flow's destination to its source.
     pub(crate) replies: bool,
-    /// The half that carries the replies to what this one carries, of a connection that persists.
+    /// The half that carries the replies to what this one carries, of a connection that persists; none once all are answered.
     partner: Option<u32>,
     /// What it carries, from the oldest on that is not acknowledged.
     messages: VecDeque<Message>,
@@ -164,11 +164,15 @@ impl Attached {
         self.pump(core, requests);
     }
 
-    /// The replies of a connection that persists end with that to its last request.
+    /// The replies of a connection that persists end with that to its last request: once, because a request that is repeated after
+    /// that finds another connection in the place of the half for replies.
     fn end_replies(&mut self, core: &mut Core<Due>, requests: u32) {
         let half = self.half(requests);
-        let answered = half.last && half.delivered == half.messages.len();
-        if let Some(replies) = half.partner.filter(|_| answered) {
+        if !half.last || half.delivered < half.messages.len() {
+            return;
+        }
+        if let Some(replies) = half.partner.take() {
+            debug_assert!(self.half(replies).replies, "its place has been given away");
             self.half(replies).last = true;
             self.pump(core, replies);
         }

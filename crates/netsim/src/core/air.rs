@@ -43,14 +43,14 @@ impl<T: Copy> Core<T> {
             if outcome != Outcome::Dropped {
                 self.queues[by as usize].note_dummy();
             }
-            return self.serve(by);
+            self.serve(by);
+            return self.make_room(by, None);
         };
         debug_assert_eq!(served.packet, id, "another packet is done than was in service");
         if let Some(trace) = &mut self.trace {
             trace.heads[by as usize] = None;
         }
         let &super::Hop { to, watched, .. } = self.hops.get(hop);
-        let way = served.flow;
         if outcome == Outcome::Dropped {
             let queue = &mut self.queues[by as usize];
             queue.dropped.retries += 1;
@@ -62,9 +62,7 @@ impl<T: Copy> Core<T> {
             self.passage(packet.way).delivered.add(packet.size.into());
         }
         self.serve(by);
-        if watched {
-            self.news.push_back(News::Left(crate::packet::Way(way)));
-        }
+        self.make_room(by, watched.then_some(served));
     }
 
     /// What was in service has left; gives it and the hop that it made, if it was a packet.
@@ -129,19 +127,11 @@ impl<T: Copy> Core<T> {
         for dropped in culled.drain(..) {
             let queue = &mut self.queues[by as usize];
             queue.dropped.by_law += 1;
-            queue.given_up.add(dropped.size.into());
             self.buffers[queue.buffer as usize].waiting -= 1;
-            self.give_up(dropped.packet);
+            self.give_up(by, dropped);
         }
         self.culled = culled;
-    }
-
-    /// A packet that had been accepted is dropped: its source may fill the gap.
-    pub(super) fn give_up(&mut self, id: PacketId) {
-        let packet = self.lose(id);
-        if self.hops.get(packet.hop).watched {
-            self.news.push_back(News::Left(packet.way));
-        }
+        self.ask_later(by);
     }
 
     /// There is no packet to be sent now: perhaps a dummy, perhaps one later.
@@ -162,12 +152,13 @@ impl<T: Copy> Core<T> {
         }
     }
 
-    /// A queue that kept its packets back has one to send now, unless it has been asked again since.
+    /// A queue that kept its packets back has one to send now, or has room for one, unless it has been asked again since.
     pub(super) fn on_ready(&mut self, by: u32) {
         let queue = &mut self.queues[by as usize];
         if queue.ready_at == self.now {
             queue.ready_at = evenair_units::Instant::NEVER;
             self.serve(by);
+            self.make_room(by, None);
         }
     }
 }

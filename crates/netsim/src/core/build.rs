@@ -268,6 +268,7 @@ pub(super) fn bare_queue(
         given_up: Volume::default(),
         dropped: Dropped::default(),
         ready_at: Instant::NEVER,
+        without_room: VecDeque::new(),
         stream: Stream::named(seed, &name, "drop"),
         law: None,
         name,

@@ -16,7 +16,7 @@ pub(crate) struct Hop {
     pub(crate) mode: Mode,
     /// The hop after it, or [`END`].
     next: u32,
-    /// Whoever is attached wants to know when a packet has left its queue.
+    /// Whoever is attached wants to know when a packet has left its queue, and there is room.
     pub(crate) watched: bool,
     pub(crate) passed: Passed,
 }

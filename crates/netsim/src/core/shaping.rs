@@ -126,7 +126,9 @@ impl<T: Copy> Core<T> {
 
     /// What may leave the queue of a shaper is at the network layer at once.
     pub(super) fn let_through(&mut self, by: u32) {
+        let mut any = false;
         while let Some(next) = self.dequeue(by) {
+            any = true;
             let packet = self.pool.get_mut(next.packet);
             let hop = self.hops.get_mut(packet.hop);
             debug_assert_eq!(hop.queue, by, "a packet waited in the wrong queue");
@@ -138,6 +140,9 @@ impl<T: Copy> Core<T> {
             self.arrive(next.packet);
         }
         self.serve_nothing(by);
+        if any {
+            self.make_room(by, None);
+        }
     }
 
     /// A packet goes past a shaper that is not for its kind.

@@ -1,7 +1,6 @@
 //! Wired links: one packet at a time at the link's rate, then its delay.
 
-use super::{Core, Event, News};
-use crate::packet::Way;
+use super::{Core, Event};
 use crate::queue::Outlet;
 use evenair_units::Bytes;
 
@@ -30,9 +29,7 @@ impl<T: Copy> Core<T> {
             self.call(arrives, Event::WireArrival(by));
         }
         self.serve(by);
-        if self.hops.get(hop).watched {
-            self.news.push_back(News::Left(Way(served.flow)));
-        }
+        self.make_room(by, self.hops.get(hop).watched.then_some(served));
     }
 
     /// The oldest packet on a wire has arrived.

@@ -6,6 +6,7 @@ mod queues;
 mod rated;
 mod relay;
 mod round_trips;
+mod saturated;
 mod stepping;
 mod tfrc;
 mod traffic;

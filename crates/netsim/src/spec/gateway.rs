@@ -66,7 +66,7 @@ pub struct GatewaySpec {
 impl GatewaySpec {
     /// What its law is told.
     pub(crate) fn role(&self) -> GatewayRole {
-        GatewayRole { classes: self.classes.iter().map(|class| class.role).collect() }
+        role(&self.classes)
     }
 
     /// The rates with which it begins.
@@ -76,6 +76,11 @@ impl GatewaySpec {
             GatewayControl::Law(law) => Shares::of(law.begin(&self.role()).at_start(), &self.classes),
         }
     }
+}
+
+/// What a gateway's law is told of its classes.
+fn role(classes: &[GatewayClass]) -> GatewayRole {
+    GatewayRole { classes: classes.iter().map(|class| class.role).collect() }
 }
 
 /// What sets a gateway's rates.
@@ -135,13 +140,9 @@ impl Shares {
         Self { total: total.unwrap_or(shares.total), ..shares }
     }
 
-    /// All have this together, and each its part by weight, to the nearest bit: at least one, if all have any.
+    /// All have this together, and each [its part by weight](GatewayRole::split).
     pub fn by_weight(total: Rate, classes: &[GatewayClass]) -> Self {
-        let sum: f64 = classes.iter().map(|class| class.role.weight).sum();
-        let part = |class: &GatewayClass| (total.as_bps() as f64 * class.role.weight / sum).round() as u64;
-        let least = total.as_bps().min(1);
-        let each = classes.iter().map(|class| Rate::from_bps(part(class).max(least))).collect();
-        Self { total, each }
+        Self { total, each: role(classes).split(total) }
     }
 }
 

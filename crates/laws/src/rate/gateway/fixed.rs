@@ -27,7 +27,7 @@
 //! assert_eq!(law.at_start().each, [Rate::from_kbps(100), Rate::from_kbps(300)]);
 //! ```
 
-use super::{Allocation, Decision, GatewayLaw, GatewayRole, GatewayView, Reason, Step, rate};
+use super::{Allocation, Decision, GatewayLaw, GatewayRole, GatewayView, Reason, Step};
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
 use evenair_units::{Duration, Rate};
@@ -65,12 +65,20 @@ impl Parameters for FixedRateParams {
     fn begin(&self, role: &GatewayRole) -> FixedRate {
         let (mut total, mut each) = (self.rate, self.rates.clone());
         if let Some(capacity) = self.rate.filter(|_| self.shared) {
-            let weights: f64 = role.classes.iter().map(|class| class.weight).sum();
-            let share = |weight: f64| rate(capacity.as_bps() as f64 * weight / weights);
-            each = role.classes.iter().map(|class| share(class.weight)).collect();
-            total = None;
+            (total, each) = (None, role.split(capacity));
         }
         FixedRate { total, each }
+    }
+}
+
+impl GatewayRole {
+    /// Each class's part of a total by weight, to the nearest bit: at least one, if there is any.
+    pub fn split(&self, total: Rate) -> Vec<Rate> {
+        let sum: f64 = self.classes.iter().map(|class| class.weight).sum();
+        debug_assert!(self.classes.iter().all(|class| class.weight > 0.0), "a weight is above zero");
+        let part = |weight: f64| libm::round(total.as_bps() as f64 * weight / sum) as u64;
+        let least = total.as_bps().min(1);
+        self.classes.iter().map(|class| Rate::from_bps(part(class.weight).max(least))).collect()
     }
 }
 
@@ -116,5 +124,17 @@ mod tests {
         assert_eq!((law.on_epoch(&view).total, law.on_epoch(&view).each.len()), (capacity, 0));
         let none = FixedRateParams { rate: capacity, shared: true, ..FixedRateParams::default() };
         assert_eq!(none.begin(&GatewayRole::default()).at_start().each.len(), 0);
+    }
+
+    #[test]
+    fn a_total_is_split_to_the_nearest_bit_and_closes_nobody() {
+        let split = |total: u64, weights: &[f64]| -> Vec<u64> {
+            let class = |&weight: &f64| ClassRole { weight, ..ClassRole::default() };
+            let role = GatewayRole { classes: weights.iter().map(class).collect() };
+            role.split(Rate::from_bps(total)).iter().map(|rate| rate.as_bps()).collect()
+        };
+        assert_eq!(split(1_000_000, &[1.0, 2.0]), [333_333, 666_667]);
+        assert_eq!(split(10, &[1.0, 99.0]), [1, 10]);
+        assert_eq!(split(0, &[1.0, 1.0]), [0, 0]);
     }
 }

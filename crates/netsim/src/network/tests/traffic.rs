@@ -174,3 +174,28 @@ fn requests_and_replies_survive_a_lossy_wire() {
         }
     }
 }
+
+#[test]
+fn a_request_repeated_after_the_end_leaves_other_connections_alone() {
+    // The first acknowledgement, of a request that is answered, is lost: it has been sent after 2.72 + 5 + 0.32 ms, the reply 0.4 ms later.
+    // The flow stops, the half for replies is over, and the next flow's connection has its place when the request is repeated.
+    let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let first = web(1000, 10, WebConnection::Persistent, false);
+    for traffic in [Traffic::Tcp(tcp(None)), first.flows[0].traffic.clone()] {
+        let mut spec = first.clone();
+        let then = ms(8) + Duration::from_micros(200);
+        let lost = [(Instant::ZERO, 1.0), (then, 0.0)];
+        let schedule = lost.map(|(from, p)| (from, LossModel::Frames(Probability::clamped(p)))).into();
+        spec.losses = vec![LinkLoss { from: 1, to: 0, schedule }];
+        spec.flows[0].active = vec![(ms(0), ms(100))];
+        let active = vec![(ms(150), ms(20_000))];
+        spec.flows.push(FlowSpec { name: "next".into(), active, traffic, ..spec.flows[0].clone() });
+        let (result, web) = results(&spec, seconds(1, 0, 30));
+        let [repeats, next] = &result.flows[..] else { panic!("two flows") };
+        assert_eq!((web.requests, web.completed, repeats.retransmitted), (1, 1, 1));
+        // A request each second; or data as the window allows, all along.
+        let complete = next.web.map_or(next.goodput_pps * 30.0 > 1000.0, |web| web.completed == 20);
+        assert!(complete && next.retransmitted == 0, "{next:?}");
+        assert_eq!(result.packets.under_way, 0, "all connections are closed");
+    }
+}

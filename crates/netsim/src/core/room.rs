@@ -1,0 +1,119 @@
+//! Room for sources that are never without packets: each keeps so many under way at its node, and is told when to hand down the
+//! next, because one has left the node or was dropped there.
+//!
+//! A packet that is refused or given up is not made up for at that instant: a source, or several that drive out each other's packets,
+//! would send without end while nothing leaves. The source waits, and is told when the queue has let a packet go and has room: the
+//! one that waits longest first, one at a time, the next when that one's packet has come in. So a queue that is full, or refuses much,
+//! is asked about once for each packet that leaves it. One that is empty and refuses all the same is asked again after as long
+//! as the packet would have taken.
+
+use super::{Core, END, Event, News};
+use crate::packet::Way;
+use crate::queue::{Discipline, Outlet, Queued, Service, TransmitQueue};
+use evenair_units::{Bytes, Duration};
+
+impl<T: Copy> Core<T> {
+    /// Has whoever is attached told when a packet that entered at this hop has left its node, or was dropped before, and there is
+    /// room for another. A shaper that holds nothing back lets through at once whatever comes, and that is no departure.
+    pub(crate) fn watch(&mut self, first: u32) {
+        let mut hop = first;
+        loop {
+            self.hops.get_mut(hop).watched = true;
+            let queue = &self.queues[self.hops.get(hop).queue as usize];
+            if !matches!(queue.outlet, Outlet::Within { .. }) || self.hops.get(hop).next() == END {
+                break;
+            }
+            hop = self.hops.get(hop).next();
+        }
+    }
+
+    /// Whether a queue has no room for a packet.
+    #[inline]
+    pub(super) fn is_full(&self, by: u32, arrival: &Queued) -> bool {
+        let queue = &self.queues[by as usize];
+        match queue.outlet {
+            Outlet::Within { .. } => queue.discipline.is_full(arrival),
+            // What goes into service at once takes no place: nothing is there, a dummy neither, and nothing waits.
+            Outlet::Air | Outlet::Wire(_) => {
+                let buffer = &self.buffers[queue.buffer as usize];
+                buffer.waiting >= buffer.limit && !is_idle(queue)
+            }
+        }
+    }
+
+    /// An arrival was refused.
+    #[inline]
+    pub(super) fn turn_away(&mut self, by: u32, arrival: Queued) {
+        self.queues[by as usize].refuse(self.now, &arrival);
+        let packet = self.lose(arrival.packet);
+        if self.hops.get(packet.hop).watched {
+            // It has had its turn, and keeps it until it comes in.
+            self.queues[by as usize].without_room.push_front(arrival);
+            self.ask_later(by);
+        }
+    }
+
+    /// A packet that had been accepted is dropped.
+    pub(super) fn give_up(&mut self, by: u32, gone: Queued) {
+        self.queues[by as usize].given_up.add(gone.size.into());
+        let packet = self.lose(gone.packet);
+        if self.hops.get(packet.hop).watched {
+            self.queues[by as usize].without_room.push_back(gone);
+        }
+    }
+
+    /// A packet has come in: the next may come, unless this one was given up at once.
+    #[inline]
+    pub(super) fn came_in(&mut self, by: u32) {
+        let queue = &self.queues[by as usize];
+        if !queue.without_room.is_empty() && !is_idle(queue) {
+            self.tell(by);
+        }
+    }
+
+    /// A packet has left its queue, as the one that is given here if its source is watched; the next may come.
+    #[inline]
+    pub(super) fn make_room(&mut self, by: u32, left: Option<Queued>) {
+        let waiting = &mut self.queues[by as usize].without_room;
+        waiting.extend(left);
+        if !waiting.is_empty() {
+            self.tell(by);
+        }
+    }
+
+    /// Tells the first for whose packet there is room; all of them, if the queue has nothing else to wait for.
+    fn tell(&mut self, by: u32) {
+        debug_assert!(!self.queues[by as usize].without_room.is_empty(), "nobody waits");
+        loop {
+            let waiting = &self.queues[by as usize].without_room;
+            let Some(next) = waiting.iter().position(|packet| !self.is_full(by, packet)) else { break };
+            let queue = &mut self.queues[by as usize];
+            let told = queue.without_room.remove(next).expect("just found");
+            let goes_on = is_idle(queue);
+            self.news.push_back(News::Room(Way(told.flow)));
+            if !goes_on {
+                return;
+            }
+        }
+        self.ask_later(by);
+    }
+
+    /// Sees to it that a queue is asked for room again from which nothing will leave.
+    pub(super) fn ask_later(&mut self, by: u32) {
+        let queue = &mut self.queues[by as usize];
+        let Some(first) = queue.without_room.front().filter(|_| is_idle(queue)) else { return };
+        let takes = queue.rate.time_for(Bytes::new(first.size)).max(Duration::from_nanos(1));
+        let at = self.now + takes;
+        if at < queue.ready_at {
+            queue.ready_at = at;
+            self.call(at, Event::Ready(by));
+        }
+        debug_assert!(!self.queues[by as usize].ready_at.is_never(), "a source waits for ever");
+    }
+}
+
+/// Whether a queue has nothing to send, and sends nothing.
+#[inline]
+fn is_idle(queue: &TransmitQueue) -> bool {
+    queue.service == Service::Nothing && queue.discipline.packets() == 0
+}
