@@ -131,7 +131,7 @@ pub enum Per {
     /// Each flow in each direction.
     #[default]
     Flow,
-    /// Each subscriber, with all its flows and what acknowledges them ([`NetworkSpec::subscriber_at`]). CAKE's hosts, next hops
+    /// Each subscriber, with all its flows and what acknowledges them (`NetworkSpec::subscriber_at`). CAKE's hosts, next hops
     /// and a discipline of a user's own are told apart as ever.
     Subscriber,
 }

@@ -23,7 +23,7 @@ pub struct QueueTable {
     pub limit: Option<PacketCount>,
     /// What has a turn or a share of its own, of drr, fq-codel, wfq and airtime-fair, or a count, where fred drops: "flow", if it is
     /// not given; or "subscriber", the node of the mesh that a flow goes to where it comes through the gateway, or comes from. The
-    /// gateway is [gateway]'s node; without one, the node at which a flow goes from a wire to the air, or back. A flow that meets
+    /// gateway is `[gateway]`'s node; without one, the node at which a flow goes from a wire to the air, or back. A flow that meets
     /// neither is its source's; at its source it is its destination's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per: Option<Per>,

@@ -21,7 +21,7 @@
 //! `C` → `estimate`; `C_low`, `C_up` → `bounds`; what is known to be good and to be too much → `low`, `high` \[bit/s\].
 //!
 //! # Signals
-//! All of [`ClassView`].
+//! All of [`ClassView`](super::ClassView).
 //!
 //! # Deviations
 //! It is one: see [`pfrc`](super::pfrc) and [`arc`](super::arc).
