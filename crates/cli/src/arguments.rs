@@ -233,12 +233,34 @@ pub(crate) enum RegionName {
     A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
     On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\
     Runs that are finished are kept: running again does only what is missing.\n\
-    The exit code says whether the studies ran, not whether their claims hold."
+    The exit code says whether the studies ran, not whether their claims hold.\n\n\
+    Examples:\n  \
+    evenair study chen10/fig-4-2 --quick\n  \
+    evenair study 'jam10/fig-8-*'\n  \
+    evenair study jam10/fig-8-2 --variant pfrc --seeds 3 --set duration='60 s'\n  \
+    evenair study jam10/fig-8-2 --export mine\n  \
+    evenair study mine/fig-8-2.toml"
 )]
 pub(crate) struct StudyOptions {
-    /// Ids such as chen10/fig-4-2; none lists what there is, as `evenair list studies` does
-    #[arg(value_name = "ID", conflicts_with = "all")]
+    /// Ids such as chen10/fig-4-2, patterns such as 'jam10/*', or files of your own; none lists what there is, as
+    /// `evenair list studies` does
+    #[arg(value_name = "ID|FILE", conflicts_with = "all")]
     pub(crate) ids: Vec<String>,
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        help = "Override a key of every variant's scenario, e.g. --set duration='60 s'"
+    )]
+    pub(crate) set: Vec<String>,
+    /// How many seeds, instead of the study's own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Only this variant, or all points of this sweep; may be given several times
+    #[arg(long, value_name = "VARIANT")]
+    pub(crate) variant: Vec<String>,
+    /// Instead of running it: write the study and its scenarios there, to edit and to run as a file
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "json"])]
+    pub(crate) export: Option<PathBuf>,
     /// Every study
     #[arg(long)]
     pub(crate) all: bool,

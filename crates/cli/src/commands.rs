@@ -1,15 +1,15 @@
 //! What each command does.
 
-use crate::arguments::{DemoOptions, ListOptions, Listed, RunOptions, ShowOptions, StudyOptions};
+use crate::arguments::{DemoOptions, RunOptions, ShowOptions};
 use crate::gateway;
-use crate::list;
 use crate::progress::Bar;
+use crate::study::conduct;
 use crate::text;
 use anyhow::{Context, Result, bail};
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{MacSpec, Network};
 use evenair_scenario::{Objective, Resolved};
-use evenair_study::{Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, Sweep, Tally, html, tables};
+use evenair_study::{Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, Sweep, tables};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
 }
 
-fn write_file(path: &Path, contents: &str) -> Result<()> {
+pub(crate) fn write_file(path: &Path, contents: &str) -> Result<()> {
     std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     let study = Study::builtin("demo")?;
     let sweep = Sweep::new(&study, options.quick)?;
     let command = if options.quick { "evenair demo --quick" } else { "evenair demo" };
-    let outcome = conduct("demo", &sweep, study, &options.out, command, false)?;
+    let outcome = conduct(&sweep, study, &options.out, command, false)?;
     if options.json {
         return print(&format!("{}\n", outcome.to_json()));
     }
@@ -79,96 +79,6 @@ fn starvation_story(outcome: &Outcome) -> String {
     }
     lines.push_str(&text::columns(&rows));
     lines
-}
-
-/// Runs a study, and on until its claims are decided if that is asked for.
-fn simulate(id: &str, sweep: &Sweep, study: Study, folder: &Path, decide: bool) -> Result<Outcome> {
-    let bar = Bar::new(id);
-    let runs = sweep.run(folder, &STOP, &bar).inspect_err(|_| bar.clear())?;
-    let mut outcome = Outcome::new(study, sweep, runs);
-    while let Some(wanted) = outcome.seeds_to_decide().filter(|_| decide) {
-        bar.tell(format!("{id}: {} undecided", outcome.tally().undecided));
-        let more = sweep.run_more(&outcome.runs_of_each(), &wanted, folder, &STOP, &bar);
-        outcome.add(more.inspect_err(|_| bar.clear())?);
-    }
-    bar.clear();
-    Ok(outcome)
-}
-
-/// Conducts one study in a folder and writes its report, result and tables.
-fn conduct(
-    id: &str,
-    sweep: &Sweep,
-    study: Study,
-    folder: &Path,
-    command: &str,
-    decide: bool,
-) -> Result<Outcome> {
-    let outcome = simulate(id, sweep, study, &folder.join("runs"), decide)?;
-    write_file(&folder.join("report.html"), &html::report(&outcome, command))?;
-    write_file(&folder.join("result.json"), &format!("{:#}\n", outcome.to_json()))?;
-    write_file(&folder.join("table.csv"), &outcome.to_csv())?;
-    write_file(&folder.join("manifest.json"), &format!("{:#}\n", outcome.manifest(command)))?;
-    write_file(&folder.join("study.toml"), evenair_study::study_text(id).unwrap_or_default())?;
-    let scenarios = folder.join("scenarios");
-    std::fs::create_dir_all(&scenarios).with_context(|| format!("cannot make {}", scenarios.display()))?;
-    for (variant, scenario) in outcome.scenarios() {
-        write_file(&scenarios.join(format!("{variant}.toml")), &resolved(scenario)?)?;
-    }
-    tables::write(folder, &outcome.groups())
-        .and_then(|()| tables::write_claims(folder, &outcome.claims))
-        .context("cannot write the tables")?;
-    Ok(outcome)
-}
-
-pub(crate) fn study(options: &StudyOptions) -> Result<()> {
-    let ids: Vec<String> =
-        if options.all { evenair_study::study_ids().map(Into::into).collect() } else { options.ids.clone() };
-    if ids.is_empty() {
-        return list::list(&ListOptions { what: Listed::Studies, name: None, json: options.json });
-    }
-    // A misspelt id must not cost the studies before it.
-    for id in &ids {
-        Study::builtin(id)?;
-    }
-    watch_for_interrupt();
-    let mut tally = Tally::default();
-    for id in &ids {
-        let folder = options.out.join(id);
-        let mut study = Study::builtin(id)?;
-        study.seeds_max = options.seeds_max.unwrap_or(study.seeds_max);
-        let mut sweep = Sweep::new(&study, options.quick)?;
-        let mut command = format!("evenair study {id}{}", if options.quick { " --quick" } else { "" });
-        if let Some(shard) = options.shard {
-            let bar = Bar::new(id);
-            let done = sweep.run_shard(shard, &folder.join("runs"), &STOP, &bar);
-            bar.clear();
-            print(&format!("{id}: part {}/{} is done, {} runs\n", shard.index, shard.of, done?))?;
-            continue;
-        }
-        if let Some(precision) = options.precision {
-            sweep.set_precision(precision, study.seeds_max);
-            command += &format!(" --precision {precision}");
-        }
-        if options.decide {
-            command += " --decide";
-        }
-        if let Some(most) = options.seeds_max {
-            command += &format!(" --seeds-max {most}");
-        }
-        let outcome = conduct(id, &sweep, study, &folder, &command, options.decide)?;
-        tally.add(outcome.tally());
-        if options.json {
-            print(&format!("{}\n", outcome.to_json()))?;
-        } else {
-            print(&text::outcome(&outcome))?;
-            print(&format!("report: {}\n", folder.join("report.html").display()))?;
-        }
-    }
-    if options.json || options.shard.is_some() {
-        return Ok(());
-    }
-    print(&format!("\n{} studies, {} claims: {tally}\n", ids.len(), tally.all()))
 }
 
 /// To the terminal, not into what is read by programs.
@@ -259,7 +169,7 @@ fn frames_csv(runs: &[RunRecord]) -> String {
     text
 }
 
-fn resolved(scenario: &Resolved) -> Result<String> {
+pub(crate) fn resolved(scenario: &Resolved) -> Result<String> {
     scenario.to_toml().context("the scenario cannot be written as TOML")
 }
 

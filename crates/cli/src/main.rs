@@ -7,6 +7,7 @@ mod commands;
 mod gateway;
 mod list;
 mod progress;
+mod study;
 mod text;
 mod theory;
 
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         Command::Solve(options) => theory::solve(options),
         Command::Fluid(options) => theory::fluid(options),
         Command::Compare(options) => theory::compare(options),
-        Command::Study(options) => commands::study(options),
+        Command::Study(options) => study::study(options),
         Command::Show(options) => commands::show(options),
         Command::List(options) => list::list(options),
         Command::Schema => commands::schema(),

@@ -1,29 +1,33 @@
 //! Study files.
 
-use crate::each;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
 use crate::world::World;
 use evenair_scenario::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::PathBuf;
 
 /// A study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// Its id, `<paper tag>/<fig|table>-<number>`; it is the file's name too.
+    /// Its id, `<paper tag>/<fig|table>-<number>`, which is the built-in file's name too; the name of a user's file, if none is given.
+    #[serde(default)]
     pub id: String,
     /// A headline.
     pub title: String,
-    /// Which figure or table of which paper.
+    /// Which figure or table of which paper; whose it is.
+    #[serde(default)]
     pub source: String,
     /// What it shows, in a few sentences.
+    #[serde(default)]
     pub about: String,
     /// Where it departs from the paper, and what the paper does not say.
     #[serde(default)]
     pub deviations: Vec<String>,
     /// How many seeds; the fewest, if a precision is asked for.
+    #[serde(default = "five")]
     pub seeds: u32,
     /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the variant's
     /// largest goodput.
@@ -39,15 +43,18 @@ pub struct Study {
     #[serde(default)]
     pub set: Vec<String>,
     /// What `--quick` changes.
+    #[serde(default)]
     pub quick: Quick,
     /// What is compared.
     pub variants: Vec<Variant>,
     /// What should hold.
+    #[serde(default)]
     pub claims: Vec<Claim>,
     /// The paper's own numbers, and others with their origin.
     #[serde(default)]
     pub published: Vec<Published>,
     /// What is drawn.
+    #[serde(default)]
     pub figures: Vec<Figure>,
     /// Tables with a row per variant and a column per metric.
     #[serde(default)]
@@ -55,10 +62,24 @@ pub struct Study {
     /// The unit of rates in the utility gap [packets/s]; see the metric.
     #[serde(default = "one")]
     pub utility_unit: f64,
+    /// The text that it was read from, and the folder in which its scenarios are looked for before the built-in ones.
+    #[serde(skip)]
+    pub(crate) origin: Origin,
+}
+
+/// Where a study comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) text: String,
+    pub(crate) folder: Option<PathBuf>,
 }
 
 const fn one() -> f64 {
     1.0
+}
+
+const fn five() -> u32 {
+    5
 }
 
 const fn two_hundred() -> u32 {
@@ -74,6 +95,12 @@ pub struct Quick {
     /// More overrides.
     #[serde(default)]
     pub set: Vec<String>,
+}
+
+impl Default for Quick {
+    fn default() -> Self {
+        Self { seeds: 1, set: Vec::new() }
+    }
 }
 
 /// One of the systems that are compared, on one scenario or on a pool of them.
@@ -146,7 +173,7 @@ impl Variant {
     }
 
     /// The variants that a sweep makes of this one; itself, without a sweep.
-    fn expand(self) -> Vec<Self> {
+    pub(crate) fn expand(self) -> Vec<Self> {
         let Some(sweep) = &self.sweep else { return vec![self] };
         let at = |&x: &f64| {
             let fill =
@@ -394,132 +421,4 @@ pub enum FigureKind {
     Spread,
     /// A phase portrait: the metric over time of one flow against that of another, or against another metric of the same.
     Phase,
-}
-
-/// What is wrong with a study file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StudyError {
-    /// The study.
-    pub id: String,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl fmt::Display for StudyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "study {}: {}", self.id, self.message)
-    }
-}
-
-impl std::error::Error for StudyError {}
-
-impl Study {
-    /// Reads a study from its text.
-    ///
-    /// # Errors
-    /// Names the line, or the variant that a claim or figure refers to and that is not there.
-    pub fn parse(id: &str, text: &str) -> Result<Self, StudyError> {
-        let fail = |message: String| StudyError { id: id.into(), message };
-        let mut study = Self::read(text).map_err(fail)?;
-        study.variants = study.variants.into_iter().flat_map(Variant::expand).collect();
-        // Figures and the baseline may name all points of a sweep by its id.
-        let curve = |v: &Variant, id: &str| v.point.as_ref().is_some_and(|p| p.curve == id);
-        let known = |variant: &str| study.variants.iter().any(|v| v.id == variant || curve(v, variant));
-        let named = study
-            .values()
-            .map(|v| &v.variant)
-            .chain(study.published.iter().map(|p| &p.variant))
-            .chain(study.figures.iter().flat_map(|f| &f.variants))
-            .chain(study.tables.iter().flat_map(|t| &t.variants))
-            .chain(&study.baseline);
-        for variant in named {
-            if !known(variant) {
-                return Err(fail(format!("there is no variant \"{variant}\"")));
-            }
-        }
-        let of_values = study.values().map(|v| (v.quantity(), v.flow.as_deref()));
-        let of_published = study.published.iter().map(|p| (p.quantity(), p.flow.as_deref()));
-        let of_figures = study.figures.iter().map(|f| (f.quantity(), Some("")));
-        if let Some(mistake) = of_values
-            .chain(of_published)
-            .chain(of_figures)
-            .find_map(|(quantity, flow)| quantity.mistake(flow))
-        {
-            return Err(fail(mistake));
-        }
-        study.check_pools().map_err(fail)?;
-        if study.id != id {
-            return Err(fail(format!("the file calls itself {}", study.id)));
-        }
-        if study.seeds == 0 || study.quick.seeds == 0 || study.variants.is_empty() {
-            return Err(fail("needs at least one seed and one variant".into()));
-        }
-        Ok(study)
-    }
-
-    fn check_pools(&self) -> Result<(), String> {
-        let pooled = |id: &str| self.variants.iter().any(|v| v.id == id && v.is_pooled());
-        if let Some(variant) = self.variants.iter().find(|v| v.scenario.is_empty() != v.is_pooled()) {
-            return Err(format!("variant {}: give one of scenario and scenarios", variant.id));
-        }
-        let of_values = self.values().filter(|v| v.flow.is_some()).map(|v| &v.variant);
-        let of_published = self.published.iter().filter(|p| p.flow.is_some()).map(|p| &p.variant);
-        if let Some(id) = of_values.chain(of_published).find(|id| pooled(id)) {
-            return Err(format!("variant {id} has a pool of scenarios, and no flow is in all of them"));
-        }
-        if self.precision.is_some() && self.variants.iter().any(Variant::is_pooled) {
-            return Err("a precision is one of flows, and pools of scenarios have none in common".into());
-        }
-        Ok(())
-    }
-
-    fn read(text: &str) -> Result<Self, String> {
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-        if !each::repeats(&table) {
-            // Read once more from the text, because then a mistake's line is known.
-            return toml::from_str(text).map_err(|e| e.to_string());
-        }
-        Self::deserialize(each::written_out(table)?).map_err(|e| e.to_string())
-    }
-
-    /// Every value that a claim measures.
-    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
-        self.claims.iter().flat_map(Claim::values)
-    }
-
-    /// Whether anything that the study tells of a variant is taken from time series.
-    pub(crate) fn needs_series(&self, variant: &Variant) -> bool {
-        let named = |id: &String| *id == variant.id || variant.point.as_ref().is_some_and(|p| p.curve == *id);
-        let of_values = self.values().filter(|v| named(&v.variant)).map(Value::quantity);
-        let of_published = self.published.iter().filter(|p| named(&p.variant)).map(Published::quantity);
-        let of_figures =
-            self.figures.iter().filter(|f| f.variants.is_empty() || f.variants.iter().any(named));
-        let of_tables = self.tables.iter().filter(|t| t.variants.is_empty() || t.variants.iter().any(named));
-        of_values
-            .chain(of_published)
-            .chain(of_figures.map(Figure::quantity))
-            .chain(of_tables.flat_map(|t| t.metrics.iter().map(|&m| m.into())))
-            .any(|q: Quantity| q.needs_series())
-    }
-
-    /// The label of a variant or of a sweep.
-    pub(crate) fn label_of(&self, id: &str) -> String {
-        let names = |v: &&Variant| v.id == id || v.point.as_ref().is_some_and(|p| p.curve == id);
-        self.variants.iter().find(names).map_or_else(|| id.into(), |v| v.label.clone())
-    }
-
-    /// A study that comes with evenair.
-    ///
-    /// # Errors
-    /// If there is none with this id; the message lists those that there are.
-    pub fn builtin(id: &str) -> Result<Self, StudyError> {
-        let Some(text) = crate::study_text(id) else {
-            let known = crate::study_ids().collect::<Vec<_>>().join(", ");
-            return Err(StudyError {
-                id: id.into(),
-                message: format!("there is no such study; there are {known}"),
-            });
-        };
-        Self::parse(id, text)
-    }
 }

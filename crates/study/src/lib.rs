@@ -16,6 +16,7 @@ mod measure;
 mod metric;
 mod outcome;
 mod quantity;
+mod read;
 mod record;
 mod statistics;
 mod sweep;
@@ -28,12 +29,13 @@ pub use claim::{ClaimResult, Tally, Verdict};
 pub use experiment::{FairShare, ModelError};
 pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
-    StudyError, Summary, Value, Variant,
+    Summary, Value, Variant,
 };
 pub use library::{builtin_scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use quantity::{Of, Quantity, Statistic};
+pub use read::StudyError;
 pub use record::{
     AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,

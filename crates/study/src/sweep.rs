@@ -128,10 +128,8 @@ impl Sweep {
                 changes.extend(study.quick.set.iter().cloned());
             }
             let read = |id: &str| {
-                let text = crate::builtin_scenario(id)
-                    .ok_or_else(|| SweepError::Scenario(format!("there is no scenario \"{id}\"")))?;
-                Resolved::parse(&format!("{id}.toml"), text, &changes)
-                    .map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))
+                let scenario = study.scenario(id, &changes);
+                scenario.map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))
             };
             let scenarios = variant.scenario_ids().into_iter().map(read).collect::<Result<_, _>>()?;
             let every_series = study.needs_series(variant);

@@ -59,7 +59,8 @@ fn mistakes_in_a_study_are_named() {
     );
     assert!(refused("metric = \"goodput\" }]", "metric = \"speed\" }]").contains("unknown variant `speed`"));
     assert!(refused("seeds = 3", "seeds = 0").contains("at least one seed"));
-    assert!(Study::builtin("nothing").unwrap_err().to_string().contains("chen10/fig-4-2, chen10/fig-4-3"));
+    let meant = Study::builtin("chen10/fig-42").unwrap_err().to_string();
+    assert!(meant.contains("did you mean chen10/fig-4-2"), "{meant}");
 }
 
 /// A value of several flows is their mean, whether they are named by their ends or by how their names begin.

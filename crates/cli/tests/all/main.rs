@@ -3,6 +3,7 @@
 mod claims;
 mod command;
 mod documents;
+mod studies;
 
 use std::process::{Command, Output};
 

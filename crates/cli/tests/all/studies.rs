@@ -1,0 +1,112 @@
+//! End to end: studies of one's own, and what the options change of a study.
+
+use crate::{evenair, json, stderr, stdout};
+use std::path::Path;
+
+const MINE: &str = r#"
+title = "Mine"
+seeds = 2
+set = ["duration=2 s", "warmup=1 s"]
+variants = [
+    { id = "dcf", label = "802.11", scenario = "links" },
+    { id = "built-in", label = "one that is built in", scenario = "jam10/chain" },
+]
+
+[[claims]]
+text = "Links carry something"
+value = { metric = "goodput", variant = "dcf" }
+holds = { above = 0.0 }
+"#;
+
+/// A study in a folder, beside its scenario.
+fn mine(folder: &Path, text: &str) -> String {
+    let scenario = evenair_study::builtin_scenario("chen10/a").unwrap();
+    std::fs::write(folder.join("links.toml"), scenario).unwrap();
+    let path = folder.join("my-study.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().into()
+}
+
+fn out(folder: &Path) -> String {
+    folder.join("results").to_str().unwrap().into()
+}
+
+#[test]
+fn a_file_of_ones_own_is_a_study() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, out) = (mine(folder.path(), MINE), out(folder.path()));
+    let output = evenair(&["study", &file, "--out", &out]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("holds      Links carry something"), "{}", stdout(&output));
+    let results = Path::new(&out).join("my-study");
+    assert!(results.join("report.html").is_file());
+    assert_eq!(std::fs::read_to_string(results.join("study.toml")).unwrap(), MINE);
+}
+
+#[test]
+fn options_change_a_study() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, out) = (mine(folder.path(), MINE), out(folder.path()));
+    let result = json(&evenair(&[
+        "study",
+        &file,
+        "--out",
+        &out,
+        "--json",
+        "--variant",
+        "built-in",
+        "--seeds",
+        "3",
+        "--set",
+        "duration=1 s",
+    ]));
+    let manifest = std::fs::read_to_string(Path::new(&out).join("my-study/manifest.json")).unwrap();
+    for part in ["--variant built-in", "--seeds 3", "--set 'duration=1 s'"] {
+        assert!(manifest.contains(part), "{part}: {manifest}");
+    }
+    assert_eq!(result["claims"].as_array().unwrap().len(), 0, "the claim is of the other variant");
+    let scenario = std::fs::read_to_string(Path::new(&out).join("my-study/scenarios/built-in.toml")).unwrap();
+    assert!(scenario.contains("duration = \"1 s\""), "{scenario}");
+}
+
+/// What is exported, edited and run is a study like the built-in one.
+#[test]
+fn a_built_in_study_is_exported_edited_and_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mine, out) = (folder.path().join("mine"), out(folder.path()));
+    let output = evenair(&["study", "jam10/fig-7-1", "--export", mine.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let file = mine.join("fig-7-1.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("title = \"", "title = \"Edited: ")).unwrap();
+    let output = evenair(&["study", file.to_str().unwrap(), "--quick", "--out", &out]);
+    assert!(stdout(&output).contains("Edited: "), "{}{}", stdout(&output), stderr(&output));
+    // Its scenarios are the copies beside it.
+    let scenario = mine.join("jam10");
+    assert!(scenario.is_dir(), "scenarios keep their ids");
+    let again = evenair(&["study", "jam10/fig-7-1", "--export", mine.to_str().unwrap()]);
+    assert!(stderr(&again).contains("is there already"), "{}", stderr(&again));
+}
+
+#[test]
+fn mistakes_name_what_is_meant() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = mine(folder.path(), &MINE.replace("scenario = \"links\"", "scenario = \"jam10/chian\""));
+    let unknown = folder.path().join("unknown.toml");
+    std::fs::write(&unknown, MINE.replace("title", "titel")).unwrap();
+    for (arguments, words) in [
+        (vec!["study", "jam10/fig-82"], "did you mean jam10/fig-8-2"),
+        (vec!["study", "mine/nothing.toml"], "there is no file mine/nothing.toml"),
+        (vec!["study", "jam11*"], "no built-in study is called \"jam11*\""),
+        (
+            vec!["study", &broken],
+            "there is no scenario \"jam10/chian\" beside the study, and none that is built in; did you mean jam10/chain",
+        ),
+        (vec!["study", unknown.to_str().unwrap()], "unknown field `titel`"),
+        (vec!["study", "jam10/fig-8-2", "--variant", "nobody"], "there is no variant \"nobody\"; there are"),
+    ] {
+        let output = evenair(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
+}
