@@ -29,8 +29,8 @@ pub fn study_ids() -> impl Iterator<Item = &'static str> {
 /// Ids that a misspelt one may be meant to be, the likeliest first; at most three.
 pub(crate) fn alike(id: &str, ids: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let mut near: Vec<(f64, &str)> = ids
-        .map(|known| (strsim::jaro_winkler(id, known), known))
-        .filter(|&(likeness, _)| likeness > 0.85)
+        .map(|known| (strsim::normalized_damerau_levenshtein(id, known), known))
+        .filter(|&(likeness, _)| likeness > 0.75)
         .collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
     near.into_iter().take(3).map(|(_, known)| known).collect()

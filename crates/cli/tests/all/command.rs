@@ -101,7 +101,7 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
     }
     let output = evenair(&["study", "chen10/fig-4-2", "chen10/no-such"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
-    assert!(stderr(&output).contains("chen10/fig-4-2, chen10/fig-4-3"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`evenair list studies` names all"), "{}", stderr(&output));
 }
 
 #[test]
