@@ -123,18 +123,18 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
 }
 
 pub(crate) fn study(options: &StudyOptions) -> Result<()> {
-    let all = asked(options)?;
+    let mut all = asked(options)?;
     if all.is_empty() {
         return list::list(&ListOptions { what: Listed::Studies, name: None, json: options.json });
     }
     if let Some(folder) = &options.export {
         return export(&all, folder);
     }
+    // Nor must a variant that one of them does not have.
+    let commands = all.iter_mut().map(|one| changed(one, options)).collect::<Result<Vec<_>>>()?;
     watch_for_interrupt();
     let (count, mut tally) = (all.len(), Tally::default());
-    for mut one in all {
-        let mut command = changed(&mut one, options)?;
-        let Asked { folder, study, .. } = one;
+    for (Asked { folder, study, .. }, mut command) in all.into_iter().zip(commands) {
         let folder = options.out.join(folder);
         let mut sweep = Sweep::new(&study, options.quick)?;
         if let Some(shard) = options.shard {

@@ -172,6 +172,11 @@ impl Variant {
         !self.scenarios.is_empty()
     }
 
+    /// Whether an id is this variant's, or that of the sweep that made it.
+    pub(crate) fn is_named(&self, id: &str) -> bool {
+        self.id == id || self.point.as_ref().is_some_and(|point| point.curve == id)
+    }
+
     /// The variants that a sweep makes of this one; itself, without a sweep.
     pub(crate) fn expand(self) -> Vec<Self> {
         let Some(sweep) = &self.sweep else { return vec![self] };

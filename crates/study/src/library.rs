@@ -26,12 +26,13 @@ pub fn study_ids() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|(id, _)| *id)
 }
 
-/// Ids that a misspelt one may be meant to be, the likeliest first; at most three.
-pub(crate) fn alike(id: &str, ids: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+/// Asks whether a misspelt id is meant to be one of these: the likeliest first, at most three; none, if it is like none.
+pub(crate) fn did_you_mean(id: &str, ids: impl Iterator<Item = &'static str>) -> Option<String> {
     let mut near: Vec<(f64, &str)> = ids
         .map(|known| (strsim::normalized_damerau_levenshtein(id, known), known))
         .filter(|&(likeness, _)| likeness > 0.75)
         .collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    near.into_iter().take(3).map(|(_, known)| known).collect()
+    let meant: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();
+    (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
 }

@@ -2,6 +2,7 @@
 
 use crate::each;
 use crate::language::{Claim, Figure, Published, Study, Value, Variant};
+use crate::library::did_you_mean;
 use crate::quantity::Quantity;
 use evenair_scenario::Resolved;
 use serde::Deserialize;
@@ -62,8 +63,7 @@ impl Study {
         study.origin.text = text.into();
         study.variants = study.variants.into_iter().flat_map(Variant::expand).collect();
         // Figures and the baseline may name all points of a sweep by its id.
-        let curve = |v: &Variant, id: &str| v.point.as_ref().is_some_and(|p| p.curve == id);
-        let known = |variant: &str| study.variants.iter().any(|v| v.id == variant || curve(v, variant));
+        let known = |id: &str| study.variants.iter().any(|variant| variant.is_named(id));
         let named = study
             .values()
             .map(|v| &v.variant)
@@ -125,7 +125,7 @@ impl Study {
 
     /// Whether anything that the study tells of a variant is taken from time series.
     pub(crate) fn needs_series(&self, variant: &Variant) -> bool {
-        let named = |id: &String| *id == variant.id || variant.point.as_ref().is_some_and(|p| p.curve == *id);
+        let named = |id: &String| variant.is_named(id);
         let of_values = self.values().filter(|v| named(&v.variant)).map(Value::quantity);
         let of_published = self.published.iter().filter(|p| named(&p.variant)).map(Published::quantity);
         let of_figures =
@@ -140,8 +140,10 @@ impl Study {
 
     /// The label of a variant or of a sweep.
     pub(crate) fn label_of(&self, id: &str) -> String {
-        let names = |v: &&Variant| v.id == id || v.point.as_ref().is_some_and(|p| p.curve == id);
-        self.variants.iter().find(names).map_or_else(|| id.into(), |v| v.label.clone())
+        self.variants
+            .iter()
+            .find(|variant| variant.is_named(id))
+            .map_or_else(|| id.into(), |v| v.label.clone())
     }
 
     /// A study that comes with evenair.
@@ -150,13 +152,9 @@ impl Study {
     /// If there is none with this id; the message names those that it may be meant to be.
     pub fn builtin(id: &str) -> Result<Self, StudyError> {
         let Some(text) = crate::study_text(id) else {
-            let meant = crate::library::alike(id, crate::study_ids());
-            let message = if meant.is_empty() {
-                "there is no such study, and no such file; `evenair list studies` names all that are built in"
-                    .into()
-            } else {
-                format!("there is no such study, and no such file; did you mean {}?", meant.join(" or "))
-            };
+            let meant = did_you_mean(id, crate::study_ids())
+                .unwrap_or_else(|| "`evenair list studies` names all that are built in".into());
+            let message = format!("there is no such study, and no such file; {meant}");
             return Err(StudyError { id: id.into(), message });
         };
         Self::parse(id, text)
@@ -178,13 +176,9 @@ impl Study {
             return Resolved::load(&path, changes).map_err(|e| e.to_string());
         }
         let Some(text) = crate::builtin_scenario(id) else {
-            let meant = crate::library::alike(id, crate::scenario_ids());
             let beside = if self.origin.folder.is_some() { " beside the study, and none" } else { "" };
-            let meant = if meant.is_empty() {
-                String::new()
-            } else {
-                format!("; did you mean {}?", meant.join(" or "))
-            };
+            let meant = did_you_mean(id, crate::scenario_ids()).map(|meant| format!("; {meant}"));
+            let meant = meant.unwrap_or_default();
             return Err(format!("there is no scenario \"{id}\"{beside} that is built in{meant}"));
         };
         Resolved::parse(&format!("{id}.toml"), text, changes).map_err(|e| e.to_string())
@@ -195,16 +189,13 @@ impl Study {
     /// # Errors
     /// If there is no variant of a name.
     pub fn keep(&mut self, names: &[String]) -> Result<(), StudyError> {
-        let is = |variant: &Variant, name: &str| {
-            variant.id == name || variant.point.as_ref().is_some_and(|point| point.curve == name)
-        };
-        if let Some(name) = names.iter().find(|name| !self.variants.iter().any(|v| is(v, name))) {
+        if let Some(name) = names.iter().find(|name| !self.variants.iter().any(|v| v.is_named(name))) {
             let ids: Vec<_> = self.variants.iter().map(|v| v.id.as_str()).collect();
             let message = format!("there is no variant \"{name}\"; there are {}", ids.join(", "));
             return Err(StudyError { id: self.id.clone(), message });
         }
-        self.variants.retain(|variant| names.iter().any(|name| is(variant, name)));
-        let kept = |id: &String| self.variants.iter().any(|variant| is(variant, id));
+        self.variants.retain(|variant| names.iter().any(|name| variant.is_named(name)));
+        let kept = |id: &String| self.variants.iter().any(|variant| variant.is_named(id));
         self.claims.retain(|claim| claim.values().all(|value| kept(&value.variant)));
         self.published.retain(|published| kept(&published.variant));
         // Who names none draws all that there are.

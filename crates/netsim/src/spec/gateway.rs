@@ -66,7 +66,7 @@ pub struct GatewaySpec {
 impl GatewaySpec {
     /// What its law is told.
     pub(crate) fn role(&self) -> GatewayRole {
-        role(&self.classes)
+        GatewayClass::roles(&self.classes)
     }
 
     /// The rates with which it begins.
@@ -76,11 +76,6 @@ impl GatewaySpec {
             GatewayControl::Law(law) => Shares::of(law.begin(&self.role()).at_start(), &self.classes),
         }
     }
-}
-
-/// What a gateway's law is told of its classes.
-fn role(classes: &[GatewayClass]) -> GatewayRole {
-    GatewayRole { classes: classes.iter().map(|class| class.role).collect() }
 }
 
 /// What sets a gateway's rates.
@@ -100,6 +95,13 @@ pub struct GatewayClass {
     pub name: String,
     /// Which way, its weight, and the rate of the gateway's link towards it.
     pub role: ClassRole,
+}
+
+impl GatewayClass {
+    /// What a gateway's law is told of its classes.
+    pub fn roles(classes: &[Self]) -> GatewayRole {
+        GatewayRole { classes: classes.iter().map(|class| class.role).collect() }
+    }
 }
 
 /// A shaper's lines and buckets ([Jam10] Fig 6.1).
@@ -142,7 +144,7 @@ impl Shares {
 
     /// All have this together, and each [its part by weight](GatewayRole::split).
     pub fn by_weight(total: Rate, classes: &[GatewayClass]) -> Self {
-        Self { total, each: role(classes).split(total) }
+        Self { total, each: GatewayClass::roles(classes).split(total) }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::language::{Directions, LimitRate, Per, ShaperName};
 use crate::resolved::{Resolved, ResolvedGateway, ResolvedQueue, ResolvedSourceLimit};
 use crate::theory::Theory;
 use evenair_laws::Parameters;
-use evenair_laws::rate::gateway::{ClassRole, Direction, GatewayLaw, GatewayRole};
+use evenair_laws::rate::gateway::{ClassRole, Direction, GatewayLaw};
 use evenair_netsim::{
     FlowSpec, GatewayClass, GatewayControl, GatewaySpec, QueueSpec, Shaping, Shares, SourceLimit, WebSpec,
 };
@@ -41,8 +41,7 @@ impl Resolved {
         }
         let control = match (&gateway.law, gateway.rate) {
             (Some(law), _) => {
-                let role = GatewayRole { classes: classes.list.iter().map(|class| class.role).collect() };
-                let given = law.begin(&role).at_start().each.len();
+                let given = law.begin(&GatewayClass::roles(&classes.list)).at_start().each.len();
                 if given > 0 && given != classes.list.len() {
                     let why = format!(
                         "gives {given} rates, and there are {} subscribers and directions",

@@ -273,12 +273,11 @@ pub enum Form {
 
 impl Form {
     /// What is given, or what is usual in the thesis's form, or in ours.
-    const fn usual_share(self, given: Option<f64>, thesis: f64, corrected: f64) -> f64 {
-        match (given, self) {
-            (Some(given), _) => given,
-            (None, Self::Thesis) => thesis,
-            (None, Self::Corrected) => corrected,
-        }
+    fn usual<T>(self, given: Option<T>, thesis: T, corrected: T) -> T {
+        given.unwrap_or(match self {
+            Self::Thesis => thesis,
+            Self::Corrected => corrected,
+        })
     }
 }
 
@@ -326,17 +325,13 @@ impl Tuning {
     }
 
     /// θ, if none is given.
-    const fn theta(form: Form, given: Option<f64>) -> f64 {
-        form.usual_share(given, 0.95, 0.9)
+    fn theta(form: Form, given: Option<f64>) -> f64 {
+        form.usual(given, 0.95, 0.9)
     }
 
     /// Epochs without a packet, if no number is given.
-    const fn patience(form: Form, given: Option<u32>) -> u32 {
-        match (given, form) {
-            (Some(given), _) => given,
-            (None, Form::Thesis) => 1,
-            (None, Form::Corrected) => 3,
-        }
+    fn patience(form: Form, given: Option<u32>) -> u32 {
+        form.usual(given, 1, 3)
     }
 
     /// Epochs after which a closed interval opens.

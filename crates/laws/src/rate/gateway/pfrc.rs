@@ -135,8 +135,8 @@ impl PfrcParams {
     }
 
     /// γ; [Jam10] section 8.2 has 0.7 in simulations, section 8.3 has 0.85 on a testbed.
-    pub const fn gamma(&self) -> f64 {
-        self.form.usual_share(self.gamma, 0.7, 0.85)
+    pub fn gamma(&self) -> f64 {
+        self.form.usual(self.gamma, 0.7, 0.85)
     }
 
     fn tuning(&self) -> Tuning {
