@@ -3,16 +3,16 @@
 #![allow(clippy::print_stdout, reason = "this is where printing lives")]
 
 mod arguments;
-mod commands;
+mod command;
 mod gateway;
-mod list;
+mod interrupt;
+mod output;
 mod progress;
-mod study;
 mod text;
-mod theory;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use command::{compare, demo, fluid, list, run, show, solve, study};
 use std::process::ExitCode;
 
 /// Exit codes: input that is not right; a study whose sweep was stopped (128 + SIGINT).
@@ -22,15 +22,15 @@ const STOPPED: u8 = 130;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.command {
-        Command::Demo(options) => commands::demo(options),
-        Command::Run(options) => commands::run(options),
-        Command::Solve(options) => theory::solve(options),
-        Command::Fluid(options) => theory::fluid(options),
-        Command::Compare(options) => theory::compare(options),
+        Command::Demo(options) => demo::demo(options),
+        Command::Run(options) => run::run(options),
+        Command::Solve(options) => solve::solve(options),
+        Command::Fluid(options) => fluid::fluid(options),
+        Command::Compare(options) => compare::compare(options),
         Command::Study(options) => study::study(options),
-        Command::Show(options) => commands::show(options),
+        Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
-        Command::Schema => commands::schema(),
+        Command::Schema => output::schema(),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     if is_broken_pipe(&error) {

@@ -296,7 +296,7 @@ fn ledger_table(run: &RunRecord) -> String {
     format!("\n{}", columns(&rows))
 }
 
-fn row(cells: &[&str]) -> Vec<String> {
+pub(crate) fn row(cells: &[&str]) -> Vec<String> {
     cells.iter().map(ToString::to_string).collect()
 }
 

@@ -31,7 +31,7 @@ pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
     Summary, Value, Variant,
 };
-pub use library::{builtin_scenario, scenario_ids, study_ids, study_text};
+pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use quantity::{Of, Quantity, Statistic};

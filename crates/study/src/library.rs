@@ -1,5 +1,8 @@
 //! The scenarios and studies that come with evenair.
 
+use evenair_scenario::{Resolved, ScenarioError};
+use std::path::Path;
+
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 fn find(list: &[(&'static str, &'static str)], id: &str) -> Option<&'static str> {
@@ -24,6 +27,27 @@ pub fn scenario_ids() -> impl Iterator<Item = &'static str> {
 /// Ids of all studies.
 pub fn study_ids() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|(id, _)| *id)
+}
+
+/// Reads a scenario with `changes` applied: a file, looked for in `folder` if there is one, or a built-in one by its id.
+///
+/// # Errors
+/// If there is none of that name, with those that it resembles; else as [`Resolved::parse`].
+pub fn scenario(name: &str, folder: Option<&Path>, changes: &[String]) -> Result<Resolved, ScenarioError> {
+    let beside =
+        folder.into_iter().flat_map(|folder| [folder.join(name), folder.join(format!("{name}.toml"))]);
+    if let Some(path) = beside.into_iter().find(|path| path.exists() && !path.is_dir()) {
+        return Resolved::load(&path, changes);
+    }
+    if let Some(text) = builtin_scenario(name) {
+        return Resolved::parse(&format!("{name}.toml"), text, changes);
+    }
+    let place =
+        if folder.is_some() { "no such file, and no built-in scenario" } else { "no built-in scenario" };
+    let meant =
+        did_you_mean(name, scenario_ids()).unwrap_or_else(|| "evenair list scenarios shows them".into());
+    let message = format!("there is {place} of that id; {meant}");
+    Err(ScenarioError { file: name.into(), at: None, key: None, message, overridden: false })
 }
 
 /// Asks whether a misspelt id is meant to be one of these: the likeliest first, at most three; none, if it is like none.

@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use evenair_scenario::Resolved;
 use serde::Deserialize;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What is wrong with a study file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,18 +170,7 @@ impl Study {
     /// # Errors
     /// If there is neither, or as [`Resolved::parse`].
     pub(crate) fn scenario(&self, id: &str, changes: &[String]) -> Result<Resolved, String> {
-        let beside = |folder: &PathBuf| [folder.join(id), folder.join(format!("{id}.toml"))];
-        let files = self.origin.folder.iter().flat_map(beside);
-        if let Some(path) = files.into_iter().find(|path| path.is_file()) {
-            return Resolved::load(&path, changes).map_err(|e| e.to_string());
-        }
-        let Some(text) = crate::builtin_scenario(id) else {
-            let beside = if self.origin.folder.is_some() { " beside the study, and none" } else { "" };
-            let meant = did_you_mean(id, crate::scenario_ids()).map(|meant| format!("; {meant}"));
-            let meant = meant.unwrap_or_default();
-            return Err(format!("there is no scenario \"{id}\"{beside} that is built in{meant}"));
-        };
-        Resolved::parse(&format!("{id}.toml"), text, changes).map_err(|e| e.to_string())
+        crate::scenario(id, self.origin.folder.as_deref(), changes).map_err(|e| e.to_string())
     }
 
     /// Keeps some variants, and what is told of them alone.

@@ -85,7 +85,7 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
             write("type.toml", b"seed = \"one\"\n"),
             "type.toml:1:8: invalid type: string \"one\", expected u64",
         ),
-        ("nowhere/at-all".into(), "built in are cell, chen10/a"),
+        ("nowhere/at-all".into(), "there is no such file, and no built-in scenario of that id"),
     ];
     for (scenario, expected) in cases {
         let output = evenair(&["run", &scenario]);

@@ -100,7 +100,7 @@ fn mistakes_name_what_is_meant() {
         (vec!["study", "jam11*"], "no built-in study is called \"jam11*\""),
         (
             vec!["study", &broken],
-            "there is no scenario \"jam10/chian\" beside the study, and none that is built in; did you mean jam10/chain",
+            "jam10/chian: there is no such file, and no built-in scenario of that id; did you mean jam10/chain",
         ),
         (vec!["study", unknown.to_str().unwrap()], "unknown field `titel`"),
         (vec!["study", "jam10/fig-8-2", "--variant", "nobody"], "there is no variant \"nobody\"; there are"),

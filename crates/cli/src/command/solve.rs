@@ -1,17 +1,105 @@
 //! `evenair solve`.
 
-use crate::arguments::{ObjectiveName, RegionName, SolveOptions, SolverName};
-use crate::commands::{print, scenario};
+use crate::arguments::ScenarioArguments;
+use crate::output::{print, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
-use crate::theory::row;
 use anyhow::Result;
+use clap::{Args, ValueEnum};
 use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
 use serde_json::{Value, json};
 
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair solve chen10/a\n  \
+    evenair solve jam10/grid --objective max-min --region collision-domains\n  \
+    evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10\n  \
+    evenair solve chen10/a --exponents 0.8,0.8,0.8,0.8\n  \
+    evenair solve chen10/a --wanted 250,130,150,150\n\n\
+    The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
+    802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
+    The exact region is solved exactly up to some hundreds of links, by generating independent sets as they are needed; \
+    beyond, the allocation is feasible and a certified bound says how much better any could be.")]
+pub(crate) struct SolveOptions {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArguments,
+    /// What is maximised
+    #[arg(long, value_enum, default_value_t = ObjectiveName::Fair)]
+    pub(crate) objective: ObjectiveName,
+    /// How much fairness counts, for alpha-fair: 1 is proportional, 2 is fair, large is close to max-min
+    #[arg(long, value_name = "ALPHA", default_value_t = 2.0, value_parser = alpha)]
+    pub(crate) alpha: f64,
+    /// Which rates are possible together
+    #[arg(long, value_enum, default_value_t = RegionName::Exact)]
+    pub(crate) region: RegionName,
+    /// Who solves
+    #[arg(long, value_enum, default_value_t = SolverName::Own)]
+    pub(crate) solver: SolverName,
+    /// Add the entropy with the weight 1/BETA, as CSMA of that β does; 1 is problem (2) of [QCSMA]
+    #[arg(long, value_name = "BETA", value_parser = positive_number)]
+    pub(crate) beta: Option<f64>,
+    /// Instead: how ideal CSMA shares the air at these exponents βr, one per link
+    #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "wanted"])]
+    pub(crate) exponents: Vec<f64>,
+    /// Instead: which exponents give the flows these rates [packets/s]
+    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with = "objective")]
+    pub(crate) wanted: Vec<f64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ObjectiveName {
+    /// Σ −1/x, no entropy: what n = kT connections of TCP Reno aim at
+    Fair,
+    /// Problem MP (EP, with wires) with the scenario's own k and β, entropy included
+    FixedPoint,
+    /// Σ log x, no entropy
+    Proportional,
+    /// Σ x^(1−α)/(1−α), no entropy
+    AlphaFair,
+    /// No flow can have more but at the cost of one that has less
+    MaxMin,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SolverName {
+    /// Newton's method on the dual, generated independent sets
+    Own,
+    /// A conic interior-point solver: a second opinion on small networks
+    Clarabel,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RegionName {
+    /// The convex hull of the conflict graph's independent sets
+    Exact,
+    /// Each clique of the conflict graph is busy at most all of the time
+    Cliques,
+    /// Each collision domain (links within transmission range of a link) is
+    CollisionDomains,
+}
+
+/// Reads a number above 0.
+fn positive_number(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
+        _ => Err("give a number above 0".into()),
+    }
+}
+
+/// Reads an α.
+fn alpha(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x <= 50.0 => Ok(x),
+        _ => Err("give a number above 0, 50 at most".into()),
+    }
+}
+
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
-    let scenario = scenario(&options.scenario, &options.set)?;
-    super::warn_of_shapers(&scenario);
+    let scenario = options.scenario.resolve()?;
+    warn_of_shapers(&scenario);
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
         return product_form(options, &scenario);
     }
@@ -39,7 +127,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let optimum = scenario.answer(Question { objective, region, solver, beta: options.beta })?;
     drop(waiting);
     if options.json {
-        return print(&format!("{:#}\n", as_json(&options.scenario, &optimum)));
+        return print(&format!("{:#}\n", as_json(&options.scenario.name, &optimum)));
     }
     let given_up = optimum.by_clarabel && solver == Solver::Own;
     let note =
@@ -58,10 +146,10 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     if options.json {
         let links = theory.links.iter().zip(&exponents).zip(&shares);
         let links = links.map(|((name, z), y)| json!({"link": name, "exponent": z, "airtime": y}));
-        let document = json!({"scenario": options.scenario, "links": links.collect::<Vec<_>>()});
+        let document = json!({"scenario": options.scenario.name, "links": links.collect::<Vec<_>>()});
         return print(&format!("{document:#}\n"));
     }
-    let mut rows = vec![row(&["link", "exponent βr", "airtime"])];
+    let mut rows = vec![text::row(&["link", "exponent βr", "airtime"])];
     for ((name, z), y) in theory.links.iter().zip(&exponents).zip(&shares) {
         rows.push(vec![name.clone(), text::number(*z), format!("{:.1} %", 100.0 * y)]);
     }
@@ -107,7 +195,7 @@ fn as_json(scenario: &str, optimum: &Optimum) -> Value {
 const ROWS_MAX: usize = 40;
 
 fn as_text(optimum: &Optimum) -> String {
-    let mut rows = vec![row(&["flow", "packets/s", "kb/s", "of capacity"])];
+    let mut rows = vec![text::row(&["flow", "packets/s", "kb/s", "of capacity"])];
     let mut total = (0.0, 0.0);
     for ((flow, rate), capacity) in
         optimum.theory.flows.iter().zip(&optimum.rates_pps).zip(&optimum.capacity_pps)
@@ -119,7 +207,7 @@ fn as_text(optimum: &Optimum) -> String {
     }
     rows.push(vec!["all".into(), text::number(total.0), text::number(total.1)]);
     let mut out = text::columns(&rows);
-    let mut rows = vec![row(&["link", "price", "load", "airtime"])];
+    let mut rows = vec![text::row(&["link", "price", "load", "airtime"])];
     for (l, name) in optimum.theory.links.iter().enumerate().take(ROWS_MAX) {
         let percent = |x: f64| format!("{:.1} %", 100.0 * x);
         let price = optimum.prices.get(l).map_or("–".into(), |p| text::number(*p));

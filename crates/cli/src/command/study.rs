@@ -1,15 +1,88 @@
 //! Studies, built in or of one's own: run, changed, exported.
 
-use crate::arguments::{ListOptions, Listed, StudyOptions};
-use crate::commands::{STOP, print, resolved, watch_for_interrupt, write_file};
-use crate::list;
+use super::list::{self, ListOptions, Listed};
+use crate::arguments::share;
+use crate::interrupt::{self, STOP};
+use crate::output::{print, resolved, write_file};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
-use evenair_study::{Outcome, Study, Sweep, Tally, Variant, html, tables};
+use clap::Args;
+use evenair_study::{Outcome, Shard, Study, Sweep, Tally, Variant, html, tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Writes into DIR/ID: report.html, result.json, table.csv, claims.csv, flows.csv, links.csv (and series.csv; the\n\
+    same as Parquet, if built with --features parquet), study.toml, scenarios/ with all defaults resolved, and manifest.json.\n\
+    A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
+    On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\
+    Runs that are finished are kept: running again does only what is missing.\n\
+    The exit code says whether the studies ran, not whether their claims hold.\n\n\
+    Examples:\n  \
+    evenair study chen10/fig-4-2 --quick\n  \
+    evenair study 'jam10/fig-8-*'\n  \
+    evenair study jam10/fig-8-2 --variant pfrc --seeds 3 --set duration='60 s'\n  \
+    evenair study jam10/fig-8-2 --export mine\n  \
+    evenair study mine/fig-8-2.toml"
+)]
+pub(crate) struct StudyOptions {
+    /// Ids such as chen10/fig-4-2, patterns such as 'jam10/*', or files of your own; none lists what there is, as
+    /// `evenair list studies` does
+    #[arg(value_name = "ID|FILE", conflicts_with = "all")]
+    pub(crate) ids: Vec<String>,
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        help = "Override a key of every variant's scenario, e.g. --set duration='60 s'"
+    )]
+    pub(crate) set: Vec<String>,
+    /// How many seeds, instead of the study's own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Only this variant, or all points of this sweep; may be given several times
+    #[arg(long, value_name = "VARIANT")]
+    pub(crate) variant: Vec<String>,
+    /// Instead of running it: write the study and its scenarios there, to edit and to run as a file
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "json"])]
+    pub(crate) export: Option<PathBuf>,
+    /// Every study
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Fewer seeds and shorter runs
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Do one part of the runs only, and no report
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(crate) shard: Option<Shard>,
+    /// Go on with more seeds until each flow's goodput is known this well, such as 2%
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) precision: Option<f64>,
+    /// Go on with more seeds until every claim is decided by its 95 % interval, or the study's most seeds are reached; only
+    /// variants of undecided claims get more
+    #[arg(long, conflicts_with = "shard")]
+    pub(crate) decide: bool,
+    /// The most seeds that --decide and --precision may take, instead of the study's own limit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds_max: Option<u32>,
+    /// Print the results as JSON, one document a line and study
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where results go
+    #[arg(long, value_name = "DIR", default_value = "evenair-results")]
+    pub(crate) out: PathBuf,
+}
+
+/// Reads "2/5".
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((index, of)) if index >= 1 && index <= of => Ok(Shard { index, of }),
+        _ => Err("write the part as I/N, from 1/N to N/N".into()),
+    }
+}
 
 /// Runs a study, and on until its claims are decided if that is asked for.
 fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool) -> Result<Outcome> {
@@ -132,7 +205,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     }
     // Nor must a variant that one of them does not have.
     let commands = all.iter_mut().map(|one| changed(one, options)).collect::<Result<Vec<_>>>()?;
-    watch_for_interrupt();
+    interrupt::watch();
     let (count, mut tally) = (all.len(), Tally::default());
     for (Asked { folder, study, .. }, mut command) in all.into_iter().zip(commands) {
         let folder = options.out.join(folder);

@@ -1,15 +1,34 @@
 //! `evenair compare`: one scenario, one idealisation after the other taken away.
 
-use crate::arguments::CompareOptions;
-use crate::commands::{STOP, print, scenario, watch_for_interrupt};
+use crate::arguments::ScenarioArguments;
+use crate::interrupt::{self, STOP};
+use crate::output::print;
 use crate::progress::Bar;
 use crate::text;
-use crate::theory::row;
 use anyhow::Result;
+use clap::Args;
 use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
 use evenair_scenario::{Objective, Resolved};
 use evenair_study::{RecordOptions, RunRecord, Sweep};
 use serde_json::json;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair compare chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
+    evenair compare jam10/chain --seeds 10\n\n\
+    Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid \
+    model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11. Steps that the scenario's laws do not have \
+    are left out. The gap of a step is what its idealisation hid.")]
+pub(crate) struct CompareOptions {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArguments,
+    /// How many seeds each simulation runs with
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// One world: what each flow gets, as a share of what it would get alone there.
 struct Stage {
@@ -38,8 +57,8 @@ struct Theoretical {
 }
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
-    let base = scenario(&options.scenario, &options.set)?;
-    watch_for_interrupt();
+    let base = options.scenario.resolve()?;
+    interrupt::watch();
     let names: Vec<String> = base.theory()?.flows.iter().map(|f| f.name.clone()).collect();
     let Theoretical { mut stages, capacity_pps, notes } = theory_stages(&base)?;
     let ledger = simulated_stages(options, &base, &mut stages)?;
@@ -53,7 +72,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
             let flows: Vec<_> = names.iter().enumerate().map(flow).collect();
             json!({"stage": stage.name, "gap": stage.gap, "flows": flows})
         });
-        let document = json!({"scenario": options.scenario, "stages": stages.collect::<Vec<_>>(), "senders_time": ledger, "notes": notes});
+        let document = json!({"scenario": options.scenario.name, "stages": stages.collect::<Vec<_>>(), "senders_time": ledger, "notes": notes});
         return print(&format!("{document:#}\n"));
     }
     let mut out = as_text(&names, &stages, &capacity_pps, &ledger);
@@ -172,9 +191,9 @@ fn senders_time(runs: &[RunRecord]) -> Vec<(&'static str, f64)> {
 }
 
 fn as_text(names: &[String], stages: &[Stage], capacity_pps: &[f64], ledger: &[(&str, f64)]) -> String {
-    let mut head = row(&["share of what a flow gets alone"]);
+    let mut head = text::row(&["share of what a flow gets alone"]);
     head.extend(names.iter().take(8).map(|name| format!("flow {name}")));
-    head.extend(row(&["all", "gap", "packets/s"]));
+    head.extend(text::row(&["all", "gap", "packets/s"]));
     let mut rows = vec![head];
     let mut before: Option<f64> = None;
     for stage in stages {

@@ -1,16 +1,37 @@
 //! `evenair fluid`.
 
-use crate::arguments::FluidOptions;
-use crate::commands::{print, scenario};
+use crate::arguments::ScenarioArguments;
+use crate::output::{print, warn_of_shapers};
 use crate::text;
-use crate::theory::row;
 use anyhow::{Context, Result};
+use clap::Args;
 use evenair_scenario::FluidRun;
 use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair fluid chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
+    evenair fluid chen10/a --set backoff.law=adaptive --set fluid.implicit=true\n  \
+    evenair fluid qcsma/mesh --set fluid.rho=1.0 --out result\n\n\
+    The model follows from the scenario's laws, or from fluid.model: reno-csma, e-multcp, e-multcp-reduced, quic-tcp, \
+    dual-descent, optimal-csma (evenair schema describes the keys of each). It is followed until it should have settled; \
+    then its rest is sought by Newton's method, with the eigenvalues of the linearisation there: all real parts below \
+    zero is a stable rest, and the one closest to zero says how fast it returns.")]
+pub(crate) struct FluidOptions {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArguments,
+    /// Print the result, trajectory included, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write trajectory.csv there: time, each component, each flow's rate
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
 
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
-    let scenario = scenario(&options.scenario, &options.set)?;
-    super::warn_of_shapers(&scenario);
+    let scenario = options.scenario.resolve()?;
+    warn_of_shapers(&scenario);
     let run = scenario.fluid()?;
     if let Some(folder) = &options.out {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -18,7 +39,7 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
         std::fs::write(&path, csv(&run)).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if options.json {
-        print(&format!("{:#}\n", as_json(&options.scenario, &run)))
+        print(&format!("{:#}\n", as_json(&options.scenario.name, &run)))
     } else {
         print(&as_text(&run))
     }
@@ -73,7 +94,8 @@ fn as_json(scenario: &str, run: &FluidRun) -> Value {
 
 fn as_text(run: &FluidRun) -> String {
     let (end, until) = (run.views.last().expect("a run has an end"), run.times.last().expect("and a time"));
-    let mut rows = vec![row(&["flow", "packets/s", "at rest", "connections", "window", "round trip [ms]"])];
+    let mut rows =
+        vec![text::row(&["flow", "packets/s", "at rest", "connections", "window", "round trip [ms]"])];
     for (s, flow) in run.theory.flows.iter().enumerate() {
         let rest = run.rest.as_ref().filter(|_| run.overloaded.is_empty());
         let rest = rest.map_or("–".into(), |(_, view)| text::number(view.rates[s]));
@@ -88,7 +110,7 @@ fn as_text(run: &FluidRun) -> String {
     }
     rows.push(vec!["all".into(), text::number(end.rates.iter().sum())]);
     let mut out = format!("after {} s\n{}", text::number(*until), text::columns(&rows));
-    let mut rows = vec![row(&["link", "price", "airtime"])];
+    let mut rows = vec![text::row(&["link", "price", "airtime"])];
     for (l, name) in run.theory.links.iter().enumerate() {
         let price = end.prices.get(l).map_or("–".into(), |p| text::number(*p));
         let airtime = end.airtime.get(l).map_or("–".into(), |y| format!("{:.1} %", 100.0 * y));

@@ -1,12 +1,40 @@
 //! Lists of what there is.
 
-use crate::arguments::{ListOptions, Listed};
-use crate::commands::print;
+use crate::output::print;
 use crate::text;
 use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
 use evenair_scenario::{ListedFamily, ListedLaw, Resolved};
 use evenair_study::Study;
 use serde_json::{Value, json};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair list laws\n  \
+    evenair list laws connections\n  \
+    evenair list laws cubic --json\n  \
+    evenair list studies chen10")]
+pub(crate) struct ListOptions {
+    /// What is listed
+    #[arg(value_enum)]
+    pub(crate) what: Listed,
+    /// A law or a family of laws; of studies and scenarios, a part of their ids
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Listed {
+    /// Every law of every family: its paper, its parameters, where it may be used
+    Laws,
+    /// Every study that is built in
+    Studies,
+    /// Every scenario that is built in
+    Scenarios,
+}
 
 /// As wide as terminals are.
 const WIDTH: usize = 100;

@@ -1,0 +1,71 @@
+//! `evenair show`.
+
+use crate::arguments::ScenarioArguments;
+use crate::gateway;
+use crate::output::{print, resolved, warn};
+use crate::text;
+use anyhow::Result;
+use clap::Args;
+use evenair_netsim::MacSpec;
+use evenair_scenario::Objective;
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArguments,
+    /// Print the resolved scenario, all defaults written out, as TOML
+    #[arg(long)]
+    pub(crate) resolved: bool,
+}
+
+pub(crate) fn show(options: &ShowOptions) -> Result<()> {
+    let scenario = options.scenario.resolve()?;
+    if options.resolved {
+        return print(&resolved(&scenario)?);
+    }
+    warn(&scenario);
+    let (settings, layout, network) = (scenario.settings(), scenario.layout(), scenario.network());
+    let names = &network.nodes;
+    let mut out =
+        format!("{}\n", if settings.name.is_empty() { &options.scenario.name } else { &settings.name });
+    if !settings.description.is_empty() {
+        out += &format!("{}\n", settings.description);
+    }
+    if let (Some(at), Some((transmission_m, sense_m))) = (&layout.positions, layout.ranges_m) {
+        out += &format!("\nmap\n{}", text::map(names, at));
+        out += &format!("  transmission range {transmission_m:.0} m, carrier-sense range {sense_m:.0} m\n");
+    }
+    out += "\nflows\n";
+    for flow in &network.flows {
+        let way: Vec<&str> = flow.path.iter().map(|&n| network.name(n)).collect();
+        out += &format!("  {}: {}\n", flow.name, way.join(" > "));
+    }
+    out += &gateway::described(&scenario);
+    out += "\nconflict graph: links that may not transmit at once\n";
+    for (l, (name, _)) in layout.links.iter().enumerate() {
+        let others: Vec<&str> =
+            layout.conflicts.neighbours(l).iter().map(|&m| layout.links[m as usize].0.as_str()).collect();
+        out += &format!("  {name}: {}\n", if others.is_empty() { "none".into() } else { others.join(", ") });
+    }
+    if let MacSpec::Dcf { timing, .. } = network.mac {
+        let rate = network.data_rate;
+        let mut rows = vec![vec!["airtime".to_string(), "DATA".into(), "exchange".into()]];
+        let (payload, headers) = (settings.tcp.payload.0, settings.tcp.headers.0);
+        for (what, size) in [("data packet", payload + headers), ("TCP acknowledgement", headers)] {
+            let (data, exchange) = (timing.data(size, rate), timing.exchange(size, rate));
+            rows.push(vec![
+                format!("{what}, {size}"),
+                text::microseconds(data),
+                text::microseconds(exchange),
+            ]);
+        }
+        out += &format!("\n{}", text::columns(&rows));
+    }
+    if let Some(optimum) = scenario.optimum_in_passing(Objective::Fair) {
+        out += "\nfair optimum\n";
+        for (flow, rate) in network.flows.iter().zip(&optimum.rates_pps) {
+            out += &format!("  {}: {} packets/s\n", flow.name, text::number(*rate));
+        }
+    }
+    print(&out)
+}
