@@ -47,8 +47,11 @@ pub(crate) struct ScenarioArguments {
     /// A scenario file, or the id of a built-in one such as chen10/a
     #[arg(value_name = "SCENARIO")]
     pub(crate) name: String,
-    #[doc = "Override a key, e.g. --set mac.data_rate='2 Mbps' --set nodes.s1.at='[0, 50]'"]
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        help = "Override a key, e.g. --set mac.data_rate='2 Mbps' --set nodes.s1.at='[0, 50]'"
+    )]
     pub(crate) set: Vec<String>,
 }
 
