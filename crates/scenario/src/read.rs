@@ -17,23 +17,33 @@ impl Resolved {
         let file = path.display().to_string();
         let text = std::fs::read(path).map_err(|e| error(&file, format!("cannot be read: {e}")))?;
         let text = String::from_utf8(text).map_err(|_| error(&file, "is not a text file in UTF-8".into()))?;
-        Self::parse(&file, &text, overrides)
+        Self::parse_beside(path.parent().unwrap_or(Path::new("")), &file, &text, overrides)
     }
 
-    /// Reads a scenario from its text and resolves it; `file` names it in errors.
+    /// Reads a scenario from its text and resolves it; `file` names it in errors. Files that it names are looked for in the working
+    /// directory.
     ///
     /// # Errors
     /// Names file, line, key and what is allowed.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
+        Self::parse_beside(Path::new(""), file, text, overrides)
+    }
+
+    fn parse_beside(
+        folder: &Path,
+        file: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<Self, ScenarioError> {
         if overrides.is_empty() {
-            return read(file, text);
+            return read(folder, file, text);
         }
         // Mistakes of the file itself are reported with its own lines.
-        let mut document: DocumentMut = text.parse().map_err(|_| read(file, text).unwrap_err())?;
+        let mut document: DocumentMut = text.parse().map_err(|_| read(folder, file, text).unwrap_err())?;
         for change in overrides {
             apply(&mut document, change).map_err(|message| error("--set", message))?;
         }
-        read(file, &document.to_string()).map_err(|e| ScenarioError { overridden: true, ..e })
+        read(folder, file, &document.to_string()).map_err(|e| ScenarioError { overridden: true, ..e })
     }
 
     /// Writes the scenario as TOML, all defaults spelt out.
@@ -102,13 +112,14 @@ impl Resolved {
 }
 
 impl Scenario {
-    /// Writes every default out, checks everything and builds the packet world.
+    /// Writes every default out, checks everything and builds the packet world; files that it names are looked for in the working
+    /// directory.
     ///
     /// # Errors
     /// Names the key and what is allowed, and the scenario in the place of a file.
     pub fn resolve(self) -> Result<Resolved, ScenarioError> {
         let name = self.name.clone();
-        self.complete()
+        self.complete(Path::new(""))
             .map_err(|mistake| ScenarioError { key: Some(mistake.key), ..error(&name, mistake.message) })
     }
 }
@@ -117,12 +128,12 @@ fn error(file: &str, message: String) -> ScenarioError {
     ScenarioError { file: file.into(), at: None, key: None, message, overridden: false }
 }
 
-fn read(file: &str, text: &str) -> Result<Resolved, ScenarioError> {
+fn read(folder: &Path, file: &str, text: &str) -> Result<Resolved, ScenarioError> {
     let scenario: Scenario = toml::from_str(text).map_err(|e| ScenarioError {
         at: e.span().map(|span| line_and_column(text, span.start)),
         ..error(file, e.message().trim().replace('\n', "; "))
     })?;
-    scenario.complete().map_err(|mistake| locate(file, text, mistake))
+    scenario.complete(folder).map_err(|mistake| locate(file, text, mistake))
 }
 
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {

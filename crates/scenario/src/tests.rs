@@ -3,8 +3,11 @@
 mod gateway;
 mod laws;
 mod limits;
+mod lists;
 mod shares;
 mod traffic;
+mod unused;
+mod utility;
 
 use super::*;
 use evenair_laws::backoff::BackoffParams;
@@ -248,7 +251,7 @@ fn what_a_flow_sends_is_checked_against_its_kind() {
     );
     assert!(
         refused(&["flows.1.traffic=cbr", "flows.1.interval=5 ms", "flows.1.jitter=2"])
-            .contains("between 0 and 1")
+            .contains("must lie between 0 and 1")
     );
     assert!(refused(&["flows.1.size=500 bytes"]).contains("is for datagrams"));
     assert!(refused(&["flows.1.traffic=on-off", "flows.1.rate=1 Mbps"]).contains("mean times"));
