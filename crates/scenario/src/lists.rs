@@ -101,7 +101,10 @@ fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|e| unread(&e))?;
-        let line = record.position().map_or(0, csv::Position::line);
+        // The reader counts from the end of the record before: blank lines and comments between them lie before this one.
+        let (start, line) = record.position().map_or((0, 0), |at| (at.byte() as usize, at.line()));
+        let between = |line: &&str| line.is_empty() || line.starts_with('#');
+        let line = line + text[start..].lines().take_while(between).count() as u64;
         // A separator at a line's end makes no cell.
         let mut cells: Vec<String> = record.iter().map(String::from).collect();
         cells.truncate(cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1));

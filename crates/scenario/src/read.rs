@@ -131,6 +131,7 @@ fn error(file: &str, message: String) -> ScenarioError {
 fn read(folder: &Path, file: &str, text: &str) -> Result<Resolved, ScenarioError> {
     let scenario: Scenario = toml::from_str(text).map_err(|e| ScenarioError {
         at: e.span().map(|span| line_and_column(text, span.start)),
+        key: e.span().and_then(|span| key_at(text, span.start)),
         ..error(file, e.message().trim().replace('\n', "; "))
     })?;
     scenario.complete(folder).map_err(|mistake| locate(file, text, mistake))
@@ -141,6 +142,39 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
     (line, column)
+}
+
+/// The way to the value that stands at a place of the text, if one does.
+fn key_at(text: &str, offset: usize) -> Option<KeyPath> {
+    fn find(item: &Item, offset: usize, path: &mut Vec<Step>) -> bool {
+        let mut within = |step: Step, item: &Item| {
+            path.push(step);
+            let found = find(item, offset, path);
+            if !found {
+                path.pop();
+            }
+            found
+        };
+        if let Some(table) = item.as_table_like()
+            && table.iter().any(|(key, item)| within(Step::Key(key.into()), item))
+        {
+            return true;
+        }
+        if let Some(tables) = item.as_array_of_tables()
+            && tables.iter().enumerate().any(|(i, table)| within(Step::Index(i), &Item::Table(table.clone())))
+        {
+            return true;
+        }
+        if let Some(list) = item.as_array()
+            && list.iter().enumerate().any(|(i, value)| within(Step::Index(i), &Item::Value(value.clone())))
+        {
+            return true;
+        }
+        // A table's span is its header, where a missing key is reported; that is the table's place, too.
+        !path.is_empty() && item.span().is_some_and(|span| span.contains(&offset))
+    }
+    let (document, mut path) = (Document::parse(text).ok()?, Vec::new());
+    find(document.as_item(), offset, &mut path).then_some(KeyPath(path))
 }
 
 /// Finds the line of a mistake's key; of the nearest table around it if the key is not written.

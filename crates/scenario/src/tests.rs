@@ -58,6 +58,10 @@ fn each_error_names_file_line_key_and_what_is_allowed() {
     let unknown = message(&TWO.replace("transmission_range =", "transmision_range ="));
     assert!(unknown.starts_with("x.toml:3:1: "), "{unknown}");
     assert!(
+        message(&format!("duration = 60\n{TWO}"))
+            .starts_with("x.toml:1:12: duration: invalid type: integer `60`")
+    );
+    assert!(
         unknown.contains("unknown field `transmision_range`, expected one of `transmission_range`"),
         "{unknown}"
     );

@@ -142,7 +142,7 @@ impl Resolved {
         let unused = settings.links.iter().filter(|link| !crossed(&link.from, &link.to));
         let unused: Vec<&str> = unused.map(|link| link.id.as_str()).collect();
         let mut found = Vec::new();
-        if !idle.is_empty() {
+        if !idle.is_empty() && !self.by_rule {
             found.push(format!("no flow begins, passes or ends at node {}", listed(&idle)));
         }
         if !unused.is_empty() {

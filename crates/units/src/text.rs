@@ -124,7 +124,7 @@ text!(
     "Time",
     "a time",
     "50 us",
-    ["ns" = 1e-9, "us" = 1e-6, "µs" = 1e-6, "μs" = 1e-6, "ms" = 1e-3, "s" = 1.0, "min" = 60.0, "h" = 3600.0],
+    ["ns" = 1e-9, "us" = 1e-6, "ms" = 1e-3, "s" = 1.0, "min" = 60.0, "h" = 3600.0, "µs" = 1e-6, "μs" = 1e-6],
     |s| {
         // Ten years: beyond it nanoseconds no longer fit.
         let s = at_least_zero(s)?;
