@@ -106,7 +106,7 @@ metrics! {
     /// Share of the processor time that goes into data and not into opening and closing connections, [Chen10] eq. (5.50),
     /// over the measured time, at whose ends there are none; of all flows, the mean.
     Efficiency: "efficiency of processor time", Mean;
-    /// Mean aggressiveness of the back-off law at the flow's source: the logarithm of the rate at which it asks for the air; of all
+    /// Mean aggressiveness of the back-off law at the flow's source, the logarithm of what divides its mean back-off; of all
     /// flows, the greatest over the least.
     Aggressiveness: "aggressiveness r", Spread;
     /// Mean round-trip time, from sending a segment to its acknowledgement.
@@ -123,7 +123,7 @@ metrics! {
     LossEventRate: "loss events per packet", Mean;
     /// Data segments or datagrams sent, repetitions included.
     Sent: "sent" ["packets/s"], Total;
-    /// Segments sent again.
+    /// Segments sent again, after a time-out or because later ones were acknowledged.
     Retransmissions: "sent again" ["segments/s"], Total;
     /// Retransmission time-outs.
     Timeouts: "time-outs" ["1/s"], Total;
