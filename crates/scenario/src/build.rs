@@ -71,7 +71,7 @@ impl Settings {
         let positions = places.iter().any(Option::is_some).then_some(places);
         let ranges_m = ranges_m.filter(|_| self.signals.is_empty());
         let layout = Layout { positions, ranges_m, links, conflicts };
-        let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new(), by_rule: false };
+        let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
         Ok(resolved)
     }

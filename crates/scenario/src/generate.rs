@@ -21,7 +21,7 @@ impl Scenario {
                 "places the nodes; give no [[nodes]] or [[links]] beside it",
             ));
         }
-        let (positions, flows, seed) = place(rule, radio)?;
+        let (positions, flows, seed) = place(&rule, radio)?;
         self.nodes = positions
             .iter()
             .enumerate()
@@ -38,7 +38,7 @@ impl Scenario {
 }
 
 fn place(
-    rule: Generate,
+    rule: &Generate,
     radio: Option<&ResolvedRadio>,
 ) -> Result<(Vec<Position>, Option<GeneratedFlows>, u64), Mistake> {
     let counted = |key: &str, count: u32| {
@@ -48,7 +48,7 @@ fn place(
             Err(Mistake::at(&format!("generate.{key}"), format!("must lie between 1 and {MOST}")))
         }
     };
-    Ok(match rule {
+    Ok(match *rule {
         Generate::Chain { nodes, spacing, flows } => {
             (generate::chain(counted("nodes", nodes)?, spacing.0), flows, 0)
         }

@@ -143,8 +143,11 @@ fn two_hundred_seconds() -> Time {
     Time(evenair_units::Duration::from_secs(200))
 }
 
+/// The warm-up, if none is given.
+pub(crate) const WARMUP: evenair_units::Duration = evenair_units::Duration::from_secs(20);
+
 fn twenty_seconds() -> Time {
-    Time(evenair_units::Duration::from_secs(20))
+    Time(WARMUP)
 }
 
 const fn one() -> u64 {

@@ -121,7 +121,7 @@ fn is_header(row: &Row, words: &[&str]) -> bool {
 }
 
 /// The rows after the header of a list of pairs, if it has one.
-fn pairs<'a>(rows: &'a [Row], is_name: impl Fn(&str) -> bool) -> &'a [Row] {
+fn pairs(rows: &[Row], is_name: impl Fn(&str) -> bool) -> &[Row] {
     match rows.split_first() {
         Some((first, rest)) if is_header(first, &PAIR) && !first.cells.iter().any(|cell| is_name(cell)) => {
             rest

@@ -49,8 +49,6 @@ pub struct Resolved {
     pub(crate) network: NetworkSpec,
     /// What was written that no flow looks at.
     pub(crate) unused: Vec<String>,
-    /// Whether a rule placed the nodes: some without a flow are to be expected.
-    pub(crate) by_rule: bool,
 }
 
 /// Every setting of a scenario.
@@ -140,7 +138,6 @@ impl Scenario {
     pub(crate) fn complete(mut self, folder: &Path) -> Result<Resolved, Mistake> {
         let preset = self.preset;
         self.read_lists(folder)?;
-        let by_rule = self.generate.is_some();
         let radio = self.radio.map(|radio| radio.resolve(preset)).transpose()?;
         self.generate(radio.as_ref())?;
         self.check()?;
@@ -206,7 +203,7 @@ impl Scenario {
             utility: self.utility.map(UtilityTable::resolve).transpose()?,
             flows,
         };
-        Ok(Resolved { unused, by_rule, ..settings.build()? })
+        Ok(Resolved { unused, ..settings.build()? })
     }
 }
 
