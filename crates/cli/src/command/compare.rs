@@ -8,7 +8,7 @@ use crate::text;
 use anyhow::Result;
 use clap::Args;
 use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
-use evenair_scenario::{Objective, Resolved};
+use evenair_scenario::{Failure, Objective, Optimum, Question, Resolved};
 use evenair_study::{RecordOptions, RunRecord, Sweep};
 use serde_json::json;
 
@@ -80,9 +80,13 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     print(&out)
 }
 
+fn optimum(scenario: &Resolved, objective: Objective) -> Result<Optimum, Failure> {
+    scenario.answer_unless(Question::new(objective), &STOP)
+}
+
 /// The stages that need no simulation.
 fn theory_stages(base: &Resolved) -> Result<Theoretical> {
-    let fair = base.optimum(Objective::Fair)?;
+    let fair = optimum(base, Objective::Fair)?;
     let capacity = fair.capacity_pps.clone();
     let stage = |name, gap, rates: Vec<f64>| {
         let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
@@ -90,13 +94,13 @@ fn theory_stages(base: &Resolved) -> Result<Theoretical> {
     };
     let mut notes = Vec::new();
     let mut stages = vec![stage("fair optimum", "", fair.rates_pps.clone())];
-    if let Ok(point) = base.optimum(Objective::FixedPoint) {
+    if let Ok(point) = optimum(base, Objective::FixedPoint) {
         stages.push(stage(
             "fixed point of the laws",
             "entropy: links are idle and wrong ones busy",
             point.rates_pps.clone(),
         ));
-        if let Ok(run) = base.fluid()
+        if let Ok(run) = base.fluid_unless(&STOP)
             && let warning = run.warning()
             && let Some((_, view)) = run.rest
         {
@@ -150,7 +154,7 @@ fn simulated_stages(
     }
     let mut ledger = Vec::new();
     for (name, gap, world) in worlds {
-        let capacity = world.optimum(Objective::Fair)?.capacity_pps;
+        let capacity = optimum(&world, Objective::Fair)?.capacity_pps;
         let keep = RecordOptions { ledger: true, ..RecordOptions::default() };
         let sweep = Sweep::of_scenario(world, options.seeds, keep);
         let bar = Bar::new(name);

@@ -1,6 +1,7 @@
 //! `evenair fluid`.
 
 use crate::arguments::ScenarioArguments;
+use crate::interrupt::{self, STOP};
 use crate::output::{print, warn_of_shapers};
 use crate::text;
 use anyhow::{Context, Result};
@@ -32,7 +33,8 @@ pub(crate) struct FluidOptions {
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn_of_shapers(&scenario);
-    let run = scenario.fluid()?;
+    interrupt::watch();
+    let run = scenario.fluid_unless(&STOP)?;
     if let Some(folder) = &options.out {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let path = folder.join("trajectory.csv");

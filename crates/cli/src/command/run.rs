@@ -9,12 +9,14 @@ use crate::text;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use evenair_netsim::pcap::PcapWriter;
-use evenair_netsim::{MacSpec, Network};
+use evenair_netsim::{MacSpec, Network, Watchers};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::{RecordOptions, RunRecord, SEEDS_MAX, Sweep, tables};
 use evenair_units::{Duration, Instant};
 use serde_json::json;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -127,7 +129,14 @@ fn capture(scenario: &Resolved, path: &Path) -> Result<()> {
     };
     let file = std::io::BufWriter::new(std::fs::File::create(path)?);
     let mut writer = PcapWriter::new(file, network.nodes.len(), timing)?;
-    Network::run_traced(network, scenario.run_spec(scenario.settings().seed), &mut writer);
+    let mut progress = |_| {
+        if STOP.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let watchers = Watchers { progress: Some(&mut progress), frames: Some(&mut writer) };
+    if Network::run_watched(network, scenario.run_spec(scenario.settings().seed), watchers).is_none() {
+        std::fs::remove_file(path)?;
+        bail!("stopped before the capture was whole; nothing is kept");
+    }
     writer.finish()?;
     Ok(())
 }
