@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+mod compare;
 mod each;
 mod experiment;
 mod figure;
@@ -15,6 +16,7 @@ mod library;
 mod measure;
 mod metric;
 mod outcome;
+mod output;
 mod quantity;
 mod read;
 mod record;
@@ -27,6 +29,7 @@ mod watch;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
+pub use compare::{Comparison, Stage};
 pub use experiment::{FairShare, ModelError};
 pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
@@ -35,6 +38,7 @@ pub use language::{
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
+pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
 pub use quantity::{Of, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
@@ -42,6 +46,6 @@ pub use record::{
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError};
+pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
 pub use watch::Progress;
 pub use world::World;
