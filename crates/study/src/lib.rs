@@ -23,6 +23,7 @@ mod sweep;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod vary;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
@@ -42,4 +43,5 @@ pub use record::{
 };
 pub use statistics::Estimate;
 pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError};
+pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError, metric};
 pub use world::World;

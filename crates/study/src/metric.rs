@@ -303,6 +303,16 @@ impl Metric {
         matches!(self, Self::Optimum | Self::FixedPoint | Self::FixedPointAggressiveness | Self::FairRate)
     }
 
+    /// Whether it is made of the fair optimum.
+    pub(crate) const fn is_of_optimum(self) -> bool {
+        matches!(self, Self::Optimum | Self::UtilityGap | Self::Fairness)
+    }
+
+    /// Whether it is made of the fixed point of the scenario's laws.
+    pub(crate) const fn is_of_fixed_point(self) -> bool {
+        matches!(self, Self::FixedPoint | Self::FixedPointAggressiveness)
+    }
+
     /// Whether it is made of the fair rates.
     pub(crate) const fn is_of_fair(self) -> bool {
         matches!(

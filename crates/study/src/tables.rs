@@ -18,7 +18,7 @@ use std::io;
 use std::path::Path;
 
 /// A column of a table.
-enum Column {
+pub(crate) enum Column {
     Text(Vec<String>),
     Number(Vec<f64>),
     /// Numbers of which some are missing.
@@ -26,7 +26,8 @@ enum Column {
     Count(Vec<i64>),
 }
 
-type Table = Vec<(&'static str, Column)>;
+/// Columns and their names.
+pub(crate) type Table<Name = &'static str> = Vec<(Name, Column)>;
 
 /// Runs of one variant of a study; its id and its point on a sweep.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +83,11 @@ pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), io::Err
 }
 
 /// Writes a table in every form that there is.
-fn write_table(folder: &Path, name: &str, table: &Table) -> io::Result<()> {
+pub(crate) fn write_table<Name: AsRef<str>>(
+    folder: &Path,
+    name: &str,
+    table: &Table<Name>,
+) -> io::Result<()> {
     put_in_place(&folder.join(format!("{name}.csv")), |draft| csv::write(draft, table))?;
     #[cfg(feature = "parquet")]
     put_in_place(&folder.join(format!("{name}.parquet")), |draft| {
