@@ -24,6 +24,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod vary;
+mod words;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
@@ -43,5 +44,5 @@ pub use record::{
 };
 pub use statistics::Estimate;
 pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError};
-pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError, metric};
+pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};
 pub use world::World;

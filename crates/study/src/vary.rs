@@ -8,7 +8,7 @@ mod plot;
 mod table;
 mod values;
 
-pub use plot::{Plot, metric};
+pub use plot::Plot;
 pub use table::{Measured, Swept, SweptRow};
 pub use values::{Axis, Level};
 
@@ -192,7 +192,9 @@ impl Vary {
             named.iter().map(|&i| format!("{}={}", chosen[i].0.key, chosen[i].1)).collect();
         // The lines are those of a text that nobody sees.
         let key = error.key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
-        VaryError::of(named.join(" with "), format!("{key}{}", error.message))
+        let what = named.join(" with ");
+        let key = if what.starts_with(key.trim_end_matches(": ")) { "" } else { &key };
+        VaryError::of(what, format!("{key}{}", error.message))
     }
 
     /// Two points that are one scenario would be two names of one result.
@@ -293,5 +295,93 @@ impl Plan {
     pub fn conclude(self, runs: Vec<Vec<RunRecord>>) -> Swept {
         let outcome = Outcome::new(self.study, &self.sweep, runs);
         Swept::new(self.axes, &self.points, outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vary(axes: &[&str]) -> Vary {
+        let axes = axes.iter().map(|axis| Axis::parse(axis).unwrap()).collect();
+        Vary { axes, ..Vary::new("chen10/a") }
+    }
+
+    fn ids(vary: &Vary) -> Vec<String> {
+        vary.plan(None).unwrap().study.variants.into_iter().map(|variant| variant.id).collect()
+    }
+
+    fn wrong(vary: &Vary) -> String {
+        vary.plan(None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn values_are_combined_or_paired() {
+        let mut vary = vary(&["connections.k=1,2", "tcp.window=reno,cubic"]);
+        let all = [
+            "connections.k=1, tcp.window=reno",
+            "connections.k=1, tcp.window=cubic",
+            "connections.k=2, tcp.window=reno",
+            "connections.k=2, tcp.window=cubic",
+        ];
+        assert_eq!(ids(&vary), all);
+        vary.paired = true;
+        assert_eq!(ids(&vary), [all[0], all[3]]);
+        vary.axes[0] = Axis::parse("connections.k=1..3").unwrap();
+        assert!(
+            wrong(&vary).contains("tcp.window: has 2 values and connections.k has 3"),
+            "{}",
+            wrong(&vary)
+        );
+    }
+
+    /// A law's name replaces its table: its parameters come after it, in whatever order they are varied.
+    #[test]
+    fn a_law_comes_before_its_parameters() {
+        let mut vary = vary(&["connections.max=20,30", "connections.law=rtt-proportional,iimd"]);
+        vary.set = vec!["connections.interval=2 s".into()];
+        let plan = vary.plan(None).unwrap();
+        let written = plan.sweep.cases[3].scenarios[0].to_toml().unwrap();
+        for words in ["law = \"iimd\"", "max = 30", "interval = \"2 s\""] {
+            assert!(written.contains(words), "{words}: {written}");
+        }
+    }
+
+    #[test]
+    fn every_point_is_right_before_anything_runs() {
+        let unknown = wrong(&vary(&["connections.k=1,2", "connections.kk=5..7"]));
+        assert!(
+            unknown.starts_with("connections.kk=5: unknown field `kk`, expected one of `k`"),
+            "{unknown}"
+        );
+        let value = wrong(&vary(&["connections.k=1,-1", "tcp.window=reno,cubic"]));
+        assert_eq!(value, "connections.k=-1: -1 is not allowed: above 0, and finite");
+        // Neither is wrong without the other.
+        let together = wrong(&vary(&["connections.law=rtt-proportional,iimd", "connections.k=1,2"]));
+        assert!(
+            together.starts_with("connections.law=iimd with connections.k=1: unknown field `k`"),
+            "{together}"
+        );
+        let same = wrong(&vary(&["duration='1 s','1000 ms'"]));
+        assert_eq!(same, "duration=1000 ms: is the same scenario as duration=1 s: leave one out");
+        let twice = Vary { set: vec!["connections.k = 3".into()], ..vary(&["connections.k=1,2"]) };
+        assert!(wrong(&twice).contains("connections.k: is set and varied"));
+        assert!(
+            wrong(&vary(&["tcp.window=reno", "tcp.window=cubic"])).contains("tcp.window: is varied twice")
+        );
+        assert!(
+            wrong(&vary(&["connections.k=1..1000", "connections.max=1..1000"])).contains("1000000 points")
+        );
+        assert!(wrong(&vary(&[])).contains("nothing is varied"));
+        let base = Vary { set: vec!["nonsense=1".into()], ..vary(&["connections.k=1,2"]) };
+        assert!(wrong(&base).contains("unknown field `nonsense`") && wrong(&base).contains("--set"));
+    }
+
+    #[test]
+    fn a_scenarios_text_may_be_given() {
+        let text = crate::builtin_scenario("chen10/a").unwrap().to_string();
+        let given = Vary { text: Some(text), scenario: "mine".into(), ..vary(&["connections.k=1,2"]) };
+        let plan = given.plan(None).unwrap();
+        assert_eq!((plan.count(), plan.study.title.as_str()), (2, "mine over connections.k"));
     }
 }

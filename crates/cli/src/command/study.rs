@@ -76,7 +76,7 @@ pub(crate) struct StudyOptions {
 }
 
 /// Reads "2/5".
-fn shard(text: &str) -> Result<Shard, String> {
+pub(crate) fn shard(text: &str) -> Result<Shard, String> {
     let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     match parts {
         Some((index, of)) if index >= 1 && index <= of => Ok(Shard { index, of }),

@@ -4,6 +4,7 @@ mod claims;
 mod command;
 mod documents;
 mod studies;
+mod sweeps;
 
 use std::process::{Command, Output};
 

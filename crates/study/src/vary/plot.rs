@@ -2,7 +2,6 @@
 
 use super::{Axis, Vary, VaryError};
 use crate::language::{Figure, FigureKind};
-use crate::library::did_you_mean;
 use crate::metric::{Metric, OverFlows};
 use crate::quantity::{Of, Statistic};
 
@@ -34,7 +33,7 @@ impl Plot {
             let what = what.trim();
             match channel.trim() {
                 "x" => plot.x = Some(what.into()),
-                "y" => plot.y = Some(metric(what)?),
+                "y" => plot.y = Some(what.parse().map_err(|why: String| VaryError::of(part, why))?),
                 "color" | "colour" => plot.color = Some(what.into()),
                 _ => return Err(form()),
             }
@@ -42,35 +41,27 @@ impl Plot {
         Ok(plot)
     }
 
-    /// Draws means over seeds: lines over numbers, bars over words.
+    /// Lines over numbers; over words bars of flows, or seeds and their mean of all flows together.
     pub(super) fn figure(&self, axes: &[Axis]) -> Figure {
         let metric = self.y.unwrap_or(Metric::Goodput);
         let x = self.x.as_deref().unwrap_or_default();
         let numeric = axes.iter().any(|axis| axis.key == x && axis.is_numeric());
+        let of_flows = self.color.as_deref() == Some(FLOW);
         Figure {
-            kind: if numeric { FigureKind::Lines } else { FigureKind::Bars },
+            kind: match (numeric, of_flows) {
+                (true, _) => FigureKind::Lines,
+                (false, true) => FigureKind::Bars,
+                (false, false) => FigureKind::Spread,
+            },
             title: format!("{} over {x}", metric.label()),
             variants: Vec::new(),
             metric: Some(metric),
             statistic: Statistic::Mean,
             of: Of::Data,
             against: None,
-            total: self.color.as_deref() != Some(FLOW),
+            total: !of_flows,
         }
     }
-}
-
-/// A metric by its word.
-///
-/// # Errors
-/// If there is none.
-pub fn metric(word: &str) -> Result<Metric, VaryError> {
-    let found = Metric::all().find(|metric| metric.name() == word);
-    found.ok_or_else(|| {
-        let meant = did_you_mean(word, Metric::all().map(Metric::name));
-        let meant = meant.unwrap_or_else(|| "`evenair list metrics` shows all".into());
-        VaryError::of(word, format!("there is no such metric; {meant}"))
-    })
 }
 
 impl Vary {
@@ -82,7 +73,13 @@ impl Vary {
         } else {
             self.plots.clone()
         };
-        asked.into_iter().map(|plot| self.complete(plot)).collect()
+        let plots = asked.into_iter().map(|plot| self.complete(plot)).collect::<Result<Vec<_>, _>>()?;
+        match plots.iter().find(|plot| plot.x != plots[0].x) {
+            Some(Plot { x: Some(x), .. }) => {
+                Err(VaryError::of(format!("x={x}"), "all figures of a sweep have one x"))
+            }
+            _ => Ok(plots),
+        }
     }
 
     fn complete(&self, plot: Plot) -> Result<Plot, VaryError> {
@@ -111,4 +108,51 @@ impl Vary {
 
 fn listed(keys: &[&str]) -> String {
     format!("{} {}", if keys.len() == 1 { "is" } else { "are" }, keys.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vary(axes: &[&str]) -> Vary {
+        let axes = axes.iter().map(|axis| Axis::parse(axis).unwrap()).collect();
+        Vary { axes, ..Vary::new("chen10/a") }
+    }
+
+    #[test]
+    fn what_is_not_said_is_the_longest_numeric_key_the_first_metric_and_flows() {
+        let vary = vary(&["backoff.law=dcf,adaptive,optimal", "connections.k=1,2"]);
+        let [goodput, jain] = &vary.figures().unwrap()[..] else { panic!("a figure of each metric") };
+        let x = || Some("connections.k".to_string());
+        assert_eq!(*goodput, Plot { x: x(), y: Some(Metric::Goodput), color: Some(FLOW.into()) });
+        assert_eq!(*jain, Plot { x: x(), y: Some(Metric::Jain), color: Some("backoff.law".into()) });
+        assert_eq!(
+            (goodput.figure(&vary.axes).kind, goodput.figure(&vary.axes).total),
+            (FigureKind::Lines, false)
+        );
+        assert!(jain.figure(&vary.axes).total);
+        let words = self::vary(&["backoff.law=dcf,adaptive"]);
+        let kinds: Vec<_> =
+            words.figures().unwrap().iter().map(|plot| plot.figure(&words.axes).kind).collect();
+        assert_eq!(kinds, [FigureKind::Bars, FigureKind::Spread]);
+    }
+
+    #[test]
+    fn mistakes_name_what_there_is() {
+        let wrong = |text: &str| {
+            let plots = vec![Plot::parse(text)?];
+            Vary { plots, ..vary(&["connections.k=1,2"]) }.figures().map(|_| String::new())
+        };
+        for (text, words) in [
+            ("connections.k", "a figure is written as x=KEY"),
+            ("z=connections.k", "a figure is written as x=KEY"),
+            ("x=conections.k", "conections.k: is not varied; there is connections.k"),
+            ("y=gooodput", "did you mean goodput"),
+            ("y=jain,color=flow", "color=flow: Jain's index of goodput is of all flows together"),
+            ("color=backoff.law", "backoff.law: is not varied; there is connections.k, and flow"),
+        ] {
+            let error = wrong(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
 }
