@@ -106,7 +106,7 @@ metrics! {
     /// Share of the processor time that goes into data and not into opening and closing connections, [Chen10] eq. (5.50),
     /// over the measured time, at whose ends there are none; of all flows, the mean.
     Efficiency: "efficiency of processor time", Mean;
-    /// Mean aggressiveness of the back-off law at the flow's source: the logarithm of the rate at which it asks for the air; of all
+    /// Mean aggressiveness of the back-off law at the flow's source, the logarithm of what divides its mean back-off; of all
     /// flows, the greatest over the least.
     Aggressiveness: "aggressiveness r", Spread;
     /// Mean round-trip time, from sending a segment to its acknowledgement.
@@ -123,7 +123,7 @@ metrics! {
     LossEventRate: "loss events per packet", Mean;
     /// Data segments or datagrams sent, repetitions included.
     Sent: "sent" ["packets/s"], Total;
-    /// Segments sent again.
+    /// Segments sent again, after a time-out or because later ones were acknowledged.
     Retransmissions: "sent again" ["segments/s"], Total;
     /// Retransmission time-outs.
     Timeouts: "time-outs" ["1/s"], Total;
@@ -158,9 +158,9 @@ metrics! {
     OverFair: "goodput/fair rate", Mean;
     /// Jain's index of all r/o ([Jam10] section 2.1.5, normalized).
     JainOverFair: "Jain's index of goodput/fair rate", Network;
-    /// The least r/o: [Jam10]'s min. flow rate/fair rate, each flow over its own fair rate.
+    /// The least goodput over fair rate of all flows: [Jam10] prints it as "min. flow rate/fair rate".
     MinOverFair: "least goodput/fair rate", Network;
-    /// The greatest r/o.
+    /// The greatest goodput over fair rate of all flows.
     MaxOverFair: "greatest goodput/fair rate", Network;
     /// [Jam10]'s `U/U_opt`: `Σ r·l / Σ o·l`, l the hops of a flow over the air.
     Utilisation: "network utilisation U/U_opt", Network;
