@@ -127,7 +127,9 @@ impl Swept {
         self.axes.iter().enumerate().map(column).collect()
     }
 
-    fn table(&self) -> Table<String> {
+    /// A row per point and flow: the varied keys, the flow, and of each metric the mean, the ends of its 95 % interval and the number
+    /// of seeds.
+    pub fn table(&self) -> Table<String> {
         let points: Vec<usize> = self.rows.iter().map(|row| row.point).collect();
         let mut table = self.keys(&points);
         let flow = |row: &SweptRow| row.flow.clone().unwrap_or_else(|| ALL.into());
@@ -146,7 +148,8 @@ impl Swept {
         table
     }
 
-    fn seeds(&self) -> Table<String> {
+    /// A row per point, seed and flow, with each metric's value.
+    pub fn seeds(&self) -> Table<String> {
         let (mut points, mut seeds, mut flows) = (Vec::new(), Vec::new(), Vec::new());
         let mut values: Vec<PerRun> = vec![Vec::new(); self.metrics.len()];
         for SweptRow { point, flow, .. } in &self.rows {
