@@ -16,6 +16,7 @@ mod library;
 mod measure;
 mod metric;
 mod outcome;
+mod papers;
 mod quantity;
 mod read;
 mod record;
@@ -38,6 +39,7 @@ pub use language::{
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
+pub use papers::Paper;
 pub use quantity::{Of, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{

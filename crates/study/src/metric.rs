@@ -230,6 +230,11 @@ impl Metric {
         self.over_flows().name()
     }
 
+    /// Whether each flow has its own.
+    pub fn is_of_flows(self) -> bool {
+        self.over_flows() != OverFlows::Network
+    }
+
     /// Whether runs keep its course over time.
     pub const fn has_series(self) -> bool {
         matches!(

@@ -198,7 +198,11 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
 pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let mut all = asked(options)?;
     if all.is_empty() {
-        return list::list(&ListOptions { what: Listed::Studies, name: None, json: options.json });
+        return list::list(&ListOptions {
+            what: Some(Listed::Studies),
+            names: Vec::new(),
+            json: options.json,
+        });
     }
     if let Some(folder) = &options.export {
         return export(&all, folder);

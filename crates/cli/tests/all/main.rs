@@ -3,6 +3,7 @@
 mod claims;
 mod command;
 mod documents;
+mod lists;
 mod studies;
 mod sweeps;
 

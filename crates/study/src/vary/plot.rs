@@ -2,7 +2,7 @@
 
 use super::{Axis, Vary, VaryError};
 use crate::language::{Figure, FigureKind};
-use crate::metric::{Metric, OverFlows};
+use crate::metric::Metric;
 use crate::quantity::{Of, Statistic};
 
 /// A figure: a metric over a key, a colour for each flow or each value of another key.
@@ -92,7 +92,7 @@ impl Vary {
         let x = plot.x.or_else(|| longest.map(|axis| axis.key.clone())).unwrap_or_default();
         known(&x, "")?;
         let y = plot.y.or(self.metrics.first().copied()).unwrap_or(Metric::Goodput);
-        let of_flows = y.over_flows() != OverFlows::Network;
+        let of_flows = y.is_of_flows();
         let color = match plot.color {
             Some(color) if color == FLOW && !of_flows => {
                 return Err(VaryError::of("color=flow", format!("{} is of all flows together", y.label())));

@@ -1,7 +1,7 @@
 //! What a sweep found, as tables: a row per point and flow, and one per point, seed and flow.
 
 use super::{Axis, Level};
-use crate::metric::{Metric, OverFlows};
+use crate::metric::Metric;
 use crate::outcome::Outcome;
 use crate::quantity::Quantity;
 use crate::statistics::Estimate;
@@ -96,7 +96,7 @@ impl Swept {
     fn row(&self, point: usize, flow: Option<String>) -> SweptRow {
         let measured = |&metric: &Metric| {
             // What is one of the network is none of its flows.
-            let of_flow = flow.is_none() || metric.over_flows() != OverFlows::Network;
+            let of_flow = flow.is_none() || metric.is_of_flows();
             let values = self.values(point, flow.as_deref(), metric).into_iter().flatten();
             let values: Vec<f64> = values.filter(|_| of_flow).collect();
             Measured::of(&values, Quantity::from(metric).bounds())
@@ -158,7 +158,7 @@ impl Swept {
             seeds.extend(runs.iter().map(|run| run.seed.cast_signed()));
             flows.extend(runs.iter().map(|_| flow.clone().unwrap_or_else(|| ALL.into())));
             for (column, &metric) in values.iter_mut().zip(&self.metrics) {
-                let of_flow = flow.is_none() || metric.over_flows() != OverFlows::Network;
+                let of_flow = flow.is_none() || metric.is_of_flows();
                 let of_runs = self.values(*point, flow.as_deref(), metric);
                 column.extend(of_runs.into_iter().map(|value| value.filter(|_| of_flow)));
             }
