@@ -108,7 +108,7 @@ impl Vary {
         };
         let scenarios = points.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
         self.different(&points, &scenarios)?;
-        let study = self.study(&points, self.figures()?);
+        let study = self.study(&points, &self.figures()?);
         let cases = study.variants.iter().zip(scenarios).map(|(variant, scenario)| Case {
             variant: variant.id.clone(),
             scenarios: vec![scenario],
@@ -216,7 +216,7 @@ impl Vary {
         chosen.iter().map(|(axis, level)| format!("{}={level}", axis.key)).collect::<Vec<_>>().join(", ")
     }
 
-    fn study(&self, points: &[Vec<usize>], plots: Vec<Plot>) -> Study {
+    fn study(&self, points: &[Vec<usize>], plots: &[Plot]) -> Study {
         // What is drawn is measured.
         let mut metrics = self.metrics.clone();
         metrics.extend(plots.iter().filter_map(|plot| plot.y).filter(|y| !self.metrics.contains(y)));

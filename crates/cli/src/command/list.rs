@@ -119,7 +119,7 @@ fn studies(options: &ListOptions) -> Result<()> {
     let builtin = |id: &str| Entry::new(id, Study::builtin(id).map(|study| study.title));
     let file = |path: &Path| Study::load(path).map(|study| study.title).map_err(|e| e.to_string());
     let all = evenair_study::study_ids();
-    entries("studies (evenair study ID, or --all)", chosen("study", all, builtin, file, options)?, options)
+    entries("studies (evenair study ID, or --all)", &chosen("study", all, builtin, file, options)?, options)
 }
 
 fn scenarios(options: &ListOptions) -> Result<()> {
@@ -130,7 +130,7 @@ fn scenarios(options: &ListOptions) -> Result<()> {
     };
     let file = |path: &Path| Resolved::load(path, &[]).map(name).map_err(|e| e.to_string());
     let all = chosen("scenario", evenair_study::scenario_ids(), builtin, file, options)?;
-    entries("scenarios (evenair run ID, evenair show ID)", all, options)
+    entries("scenarios (evenair run ID, evenair show ID)", &all, options)
 }
 
 /// What is built in and named, in order, and files that are named.
@@ -159,7 +159,7 @@ fn is_named(id: &str, name: &str) -> bool {
 }
 
 /// Ids and titles, those of a paper below it.
-fn entries(head: &str, all: Vec<Entry>, options: &ListOptions) -> Result<()> {
+fn entries(head: &str, all: &[Entry], options: &ListOptions) -> Result<()> {
     if options.json {
         let rows: Vec<Value> = all.iter().map(Entry::to_json).collect();
         return print(&format!("{:#}\n", Value::from(rows)));

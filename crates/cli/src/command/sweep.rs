@@ -116,7 +116,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let command = format!("evenair {}", command.collect::<Vec<_>>().join(" "));
     let document = json!({
         "scenario": options.scenario.name,
-        "vary": swept.axes.iter().map(|axis| axis.title()).collect::<Vec<_>>(),
+        "vary": swept.axes.iter().map(Axis::title).collect::<Vec<_>>(),
         "metrics": swept.metrics,
         "table": swept.to_json(),
     });

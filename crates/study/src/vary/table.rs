@@ -139,7 +139,10 @@ impl Swept {
             let column = |of: &dyn Fn(&Measured) -> Option<f64>| {
                 Column::Optional(self.rows.iter().map(|row| row.measured[m].as_ref().and_then(of)).collect())
             };
-            let n = self.rows.iter().map(|row| row.measured[m].map_or(0, |measured| measured.n as i64));
+            let n = self
+                .rows
+                .iter()
+                .map(|row| row.measured[m].map_or(0, |measured| (measured.n as u64).cast_signed()));
             table.push((name.clone(), column(&|x| Some(x.mean))));
             table.push((format!("{name}_low"), column(&|x| x.interval.map(|[low, _]| low))));
             table.push((format!("{name}_high"), column(&|x| x.interval.map(|[_, high]| high))));

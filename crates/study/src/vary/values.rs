@@ -127,7 +127,6 @@ fn items(text: &str) -> Vec<&str> {
     for (at, c) in text.char_indices() {
         match (quote, c) {
             (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => (),
             (None, '\'' | '"') => quote = Some(c),
             (None, '[' | '{') => depth += 1,
             (None, ']' | '}') => depth -= 1,
@@ -135,7 +134,7 @@ fn items(text: &str) -> Vec<&str> {
                 items.push(text[start..at].trim());
                 start = at + 1;
             }
-            (None, _) => (),
+            _ => (),
         }
     }
     items.push(text[start..].trim());
