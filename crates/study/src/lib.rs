@@ -16,6 +16,7 @@ mod library;
 mod measure;
 mod metric;
 mod outcome;
+mod output;
 mod papers;
 mod quantity;
 mod read;
@@ -39,6 +40,7 @@ pub use language::{
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
+pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
 pub use papers::Paper;
 pub use quantity::{Of, Quantity, Statistic};
 pub use read::StudyError;

@@ -3,12 +3,14 @@
 use super::study::shard;
 use crate::arguments::{ScenarioArguments, share};
 use crate::interrupt::{self, STOP};
-use crate::output::{print, resolved, write_file};
+use crate::output::{Force, command_line, finish, print, resolved};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
-use evenair_study::{Axis, Metric, Plan, Plot, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html};
+use evenair_study::{
+    Axis, Metric, Plan, Plot, SCHEMA_VERSION, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -65,6 +67,8 @@ pub(crate) struct SweepOptions {
     /// Where results go; evenair-results/sweep/SCENARIO, if it is not said
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: Force,
 }
 
 impl SweepOptions {
@@ -100,6 +104,7 @@ impl SweepOptions {
 pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let plan = options.plan()?;
     let folder = options.folder();
+    let output = options.force.prepare(&folder)?;
     let runs = folder.join("runs");
     interrupt::watch();
     let bar = Bar::new(&plan.study.title);
@@ -112,29 +117,23 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     bar.clear();
     let scenario = resolved(&plan.base)?;
     let swept = plan.conclude(records?);
-    let command = std::env::args().map(|word| quoted(&word)).skip(1);
-    let command = format!("evenair {}", command.collect::<Vec<_>>().join(" "));
+    let command = command_line();
     let document = json!({
+        "schema_version": SCHEMA_VERSION,
         "scenario": options.scenario.name,
         "vary": swept.axes.iter().map(Axis::title).collect::<Vec<_>>(),
         "metrics": swept.metrics,
         "table": swept.to_json(),
     });
-    write_file(&folder.join("report.html"), &html::report(&swept.outcome, &command))?;
-    write_file(&folder.join("result.json"), &format!("{document:#}\n"))?;
-    write_file(&folder.join("scenario.toml"), &scenario)?;
-    write_file(&folder.join("manifest.json"), &format!("{:#}\n", swept.outcome.manifest(&command)))?;
-    swept.write(&folder).context("cannot write the tables")?;
+    output.write("report.html", &html::report(&swept.outcome, &command))?;
+    output.write("result.json", &format!("{document:#}\n"))?;
+    output.write("scenario.toml", &scenario)?;
+    swept.write(output.drafts()).context("cannot write the tables")?;
+    finish(output, swept.outcome.manifest(&command))?;
     if options.json {
         return print(&format!("{document}\n"));
     }
     print(&format!("{}\nreport: {}\n", tables(&swept), folder.join("report.html").display()))
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
-    if word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// As wide as terminals are.

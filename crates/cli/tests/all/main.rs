@@ -3,7 +3,11 @@
 mod claims;
 mod command;
 mod documents;
+<<<<<<< HEAD
 mod lists;
+=======
+mod output;
+>>>>>>> main
 mod studies;
 mod sweeps;
 
