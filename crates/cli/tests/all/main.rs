@@ -3,11 +3,8 @@
 mod claims;
 mod command;
 mod documents;
-<<<<<<< HEAD
 mod lists;
-=======
 mod output;
->>>>>>> main
 mod studies;
 mod sweeps;
 
