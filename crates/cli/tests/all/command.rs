@@ -542,8 +542,7 @@ fn solve_writes_its_allocation_as_tables() {
     assert!((shares - 1.0).abs() < 1e-6, "{shares}");
     assert_eq!(rows("conflicts.csv"), ["s1>r1,s2>r2", "s2>r2,s3>r3", "s2>r2,s4>r4", "s3>r3,s4>r4"]);
     let file = format!("conflicts={{file='{}'}}", out.join("conflicts.csv").display());
-    let again: Value =
-        serde_json::from_str(&stdout(&["solve", "chen10/a-graph", "--json", "--set", &file])).unwrap();
+    let again = json(&evenair(&["solve", "chen10/a-graph", "--json", "--set", &file]));
     assert_eq!(again["flows"], printed["flows"]);
 }
 
@@ -556,10 +555,7 @@ fn solve_asks_for_the_scenarios_own_utilities() {
         json(&evenair(&arguments))
     };
     let (plain, own) = (solve(&[]), solve(&["utility.alpha=1", "flows.2.weight=3"]));
-    assert_eq!(
-        (&plain["flows"][1]["alpha"], &own["flows"][1]["alpha"]),
-        (&Value::from(2.0), &Value::from(1.0))
-    );
+    assert!(plain["flows"][1]["alpha"] == 2.0 && own["flows"][1]["alpha"] == 1.0, "{}", own["flows"]);
     // Link 2 alone, or 1 with 3 or 4: w₂/x₂ = (1 + 1 + 1)/(1 − x₂) with all of weight one beside.
     assert!((own["links"][1]["load"].as_f64().unwrap() - 0.5).abs() < 1e-6, "{}", own["links"][1]);
 }

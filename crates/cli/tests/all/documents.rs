@@ -1,4 +1,7 @@
-//! Every command that README and CONTRIBUTING show runs, with quick options, in a folder of its own.
+//! Every command that README, CONTRIBUTING and the pages of docs/ show runs, with quick options, each page in a folder of its own.
+//!
+//! A fenced block with a title is a file: ```` ```toml title="cafe.toml" ````. It is there before the page's commands run, which stand in
+//! blocks of `sh` and between backticks.
 
 use crate::stderr;
 use std::fs;
@@ -15,13 +18,15 @@ fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (number, part) in text.split("```").enumerate() {
         // A block of commands begins with one; the picture of the worlds does not.
-        let is_commands = ["\ncargo ", "\nevenair "].iter().any(|first| part.starts_with(first));
+        let is_commands = ["\ncargo ", "\nevenair ", "sh\n"].iter().any(|first| part.starts_with(first));
         if number % 2 == 1 {
             if !is_commands {
                 continue;
             }
             found.extend(
-                part.lines().map(|line| line.split(" # ").next().unwrap_or_default().trim().to_string()),
+                part.lines()
+                    .skip(1)
+                    .map(|line| line.split(" # ").next().unwrap_or_default().trim().to_string()),
             );
             continue;
         }
@@ -38,6 +43,34 @@ fn commands(text: &str) -> Vec<String> {
         }
     }
     found.retain(|c| ["evenair ", "cargo "].iter().any(|program| c.starts_with(program)));
+    found
+}
+
+/// Files of a page: blocks that have a title.
+fn files(text: &str) -> Vec<(&str, &str)> {
+    let block = |rest: &'_ str| -> Option<(usize, usize, usize)> {
+        let (info, _) = rest.split_once('\n')?;
+        let name = info.find("title=\"")? + "title=\"".len();
+        Some((name, name + info[name..].find('"')?, info.len() + 1))
+    };
+    let parts = text.split("```").skip(1).step_by(2);
+    parts.filter_map(|part| block(part).map(|(from, to, body)| (&part[from..to], &part[body..]))).collect()
+}
+
+/// All pages of the site.
+fn pages() -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![root().join("docs")]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
     found
 }
 
@@ -72,12 +105,13 @@ fn quick(command: &str) -> Vec<String> {
             "…" | "ID" => "chen10/a".into(),
             "2%" => "50%".into(),
             "1/8" => "1/1000".into(),
+            "20%" => "90%".into(),
             other => other.into(),
         };
     }
     let has = |word: &str| arguments.iter().any(|a| a == word);
     let more: &[&str] = match verb.as_str() {
-        "run" | "compare" => &["--set", "duration=1 s", "--set", "warmup=1 s"],
+        "run" | "compare" | "sweep" if !has("--world") => &["--set", "duration=1 s", "--set", "warmup=1 s"],
         "study" if has("--all") && !has("--shard") => &["--quick", "--shard", "1/1000"],
         "study" if has("--decide") => &["--quick", "--seeds-max", "3"],
         "study" | "demo" => &["--quick"],
@@ -85,6 +119,44 @@ fn quick(command: &str) -> Vec<String> {
     };
     arguments.extend(more.iter().map(ToString::to_string));
     arguments
+}
+
+/// Runs a command of ours in its quick form.
+fn runs(command: &str, folder: &Path) {
+    let arguments = quick(command);
+    let output = Command::new(env!("CARGO_BIN_EXE_evenair"))
+        .args(&arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the command runs");
+    assert!(output.status.success(), "{command}\n{arguments:?}\n{}", stderr(&output));
+    let silent = ["--shard", "--out"].iter().any(|option| command.contains(option));
+    assert!(!output.stdout.is_empty() || silent, "{command}");
+}
+
+#[test]
+fn every_command_of_the_site_runs() {
+    let mut count = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for (name, contents) in files(&text) {
+            fs::write(folder.path().join(name), contents).unwrap();
+        }
+        for command in commands(&text).iter().filter(|c| c.starts_with("evenair ")) {
+            // What a sentence says about a family of commands is none: `evenair study ID`, `evenair sweep … --vary`.
+            let is_whole = !["…", "COMMAND", " WORD", " ID"].iter().any(|place| command.contains(place));
+            let options_alone = command.split(' ').skip(2).all(|word| word.starts_with('-'));
+            let needs_more =
+                ["run", "solve", "show", "sweep"].iter().any(|verb| command.split(' ').nth(1) == Some(verb));
+            if is_whole && !(options_alone && needs_more) && command != "evenair help" {
+                println!("{}: {command}", page.display());
+                runs(command, folder.path());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 30, "{count} commands");
 }
 
 #[test]
@@ -102,19 +174,7 @@ fn every_command_of_the_documents_runs() {
     let (ours, others): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|c| c.starts_with("evenair ") || c.starts_with("cargo run --release -- "));
     assert!(ours.len() > 15, "{ours:?}");
-    for command in &ours {
-        let arguments = quick(command);
-        let output = Command::new(env!("CARGO_BIN_EXE_evenair"))
-            .args(&arguments)
-            .current_dir(folder.path())
-            .output()
-            .expect("the command runs");
-        assert!(output.status.success(), "{command}\n{arguments:?}\n{}", stderr(&output));
-        assert!(
-            !output.stdout.is_empty() || command.contains("--shard") || command.contains("--out"),
-            "{command}"
-        );
-    }
+    ours.iter().for_each(|command| runs(command, folder.path()));
     // What cannot run inside a test names at least what is there; `cargo xtask tidy` knows its own parts.
     for command in others {
         let words = words(&command);

@@ -59,7 +59,7 @@ fn conflicts(optimum: &Optimum) -> Table {
 fn sets(optimum: &Optimum) -> Table {
     let count = |of: fn(usize, usize) -> usize| {
         let sets = optimum.schedule.iter().enumerate();
-        Column::Count(sets.map(|(number, (set, _))| of(number, set.len()) as i64).collect())
+        Column::Count(sets.map(|(number, (set, _))| (of(number, set.len()) as u64).cast_signed()).collect())
     };
     vec![
         ("set", count(|number, _| number)),
@@ -70,7 +70,9 @@ fn sets(optimum: &Optimum) -> Table {
 
 fn set_links(optimum: &Optimum) -> Table {
     let of_set = |(number, (set, _)): (usize, &(Vec<u32>, f64))| {
-        set.iter().map(|&l| (number as i64, optimum.theory.links[l as usize].clone())).collect::<Vec<_>>()
+        set.iter()
+            .map(|&l| ((number as u64).cast_signed(), optimum.theory.links[l as usize].clone()))
+            .collect::<Vec<_>>()
     };
     let (set, link) = optimum.schedule.iter().enumerate().flat_map(of_set).unzip();
     vec![("set", Column::Count(set)), ("link", Column::Text(link))]
