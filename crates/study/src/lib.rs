@@ -7,6 +7,7 @@
 
 pub mod chart;
 mod claim;
+mod compare;
 mod each;
 mod experiment;
 pub mod figure;
@@ -27,6 +28,7 @@ mod tests;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
+pub use compare::{Comparison, Stage};
 pub use experiment::{FairShare, ModelError};
 pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
@@ -42,5 +44,5 @@ pub use record::{
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError};
+pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
 pub use world::World;
