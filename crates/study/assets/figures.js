@@ -17,15 +17,17 @@ function fitFigure(spec, width) {
 
 function drawFigure(id, spec) {
   const element = document.getElementById(id);
+  const frame = element.parentElement;
+  const menu = 40; // beside the figure, for its exports
   const options = { renderer: 'svg', actions: { export: true, source: false, compiled: false, editor: false } };
   let drawn = 0;
   const draw = () => {
-    const width = element.clientWidth;
+    const width = frame.clientWidth - menu;
     if (width < 1 || Math.abs(width - drawn) < 8) return;
     drawn = width;
     vegaEmbed(element, fitFigure(spec, width), options).catch(error => { element.textContent = error; });
   };
   draw();
   let waiting;
-  new ResizeObserver(() => { clearTimeout(waiting); waiting = setTimeout(draw, 150); }).observe(element);
+  new ResizeObserver(() => { clearTimeout(waiting); waiting = setTimeout(draw, 150); }).observe(frame);
 }

@@ -250,7 +250,8 @@ impl Chart {
 
     /// Whether a legend tells of lines rather than of areas.
     pub(crate) fn is_of_lines(&self) -> bool {
-        let line = |s: &Series| matches!(s.marks, Marks::Line { .. } | Marks::Segments { .. });
+        let is_line = |s: &Series| matches!(s.marks, Marks::Line { .. } | Marks::Segments { .. });
+        let line = |s: &Series| s.colour.is_some() && is_line(s);
         self.panels.iter().flat_map(|p| &p.series).any(line)
     }
 }

@@ -18,14 +18,14 @@ impl Span {
     }
 
     /// Ends for bars: from zero, to a round number.
-    pub(crate) fn from_zero(self) -> (f64, f64) {
+    pub(crate) fn with_zero(self) -> (f64, f64) {
         Self { low: self.low.min(0.0), high: self.high.max(0.0) }.rounded()
     }
 
     /// Ends for lines: from zero, unless all values lie far from it.
     pub(crate) fn near_zero(self) -> (f64, f64) {
         let far = self.low > 0.6 * self.high && self.low > 0.0;
-        if far { self.rounded() } else { self.from_zero() }
+        if far { self.rounded() } else { self.with_zero() }
     }
 
     /// Ends a little beyond the values.
@@ -101,12 +101,12 @@ mod tests {
 
     #[test]
     fn ends_are_round_and_hold_the_values() {
-        assert_eq!(Span::of([3.0, 97.0]).from_zero(), (0.0, 100.0));
+        assert_eq!(Span::of([3.0, 97.0]).with_zero(), (0.0, 100.0));
         assert_eq!(Span::of([0.93, 0.99]).near_zero(), (0.93, 0.99));
-        assert_eq!(Span::of([-12.0, 30.0]).from_zero(), (-20.0, 30.0));
+        assert_eq!(Span::of([-12.0, 30.0]).with_zero(), (-20.0, 30.0));
         assert_eq!(Span::of([3.0, 4000.0]).powers(), (1.0, 1e4));
-        assert_eq!(Span::of([]).from_zero(), (0.0, 1.0));
-        assert_eq!(Span::of([0.0, 0.0]).from_zero(), (0.0, 1.0));
+        assert_eq!(Span::of([]).with_zero(), (0.0, 1.0));
+        assert_eq!(Span::of([0.0, 0.0]).with_zero(), (0.0, 1.0));
     }
 
     #[test]

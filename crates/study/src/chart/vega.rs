@@ -45,6 +45,7 @@ fn config(legend_columns: u32) -> Value {
     }
     axis["gridOpacity"] = json!(0.12);
     axis["labelLimit"] = json!(320);
+    axis["labelSeparation"] = json!(6);
     let mut legend = text(12);
     legend["labelLimit"] = json!(600);
     legend["columns"] = json!(legend_columns);
@@ -137,7 +138,7 @@ impl Layers<'_> {
     }
 
     /// A layer, if it has any rows. `fields` are those of x, y and their other ends.
-    fn layer(&self, rows: Vec<Value>, mark: Value, fields: [&str; 4], coloured: bool) -> Option<Value> {
+    fn layer(&self, rows: &[Value], mark: &Value, fields: [&str; 4], coloured: bool) -> Option<Value> {
         if rows.is_empty() {
             return None;
         }
@@ -191,7 +192,7 @@ impl Layers<'_> {
         channel
     }
 
-    fn tooltip(&self, fields: &[(&str, &str)]) -> Value {
+    fn tooltip(fields: &[(&str, &str)]) -> Value {
         let field = |&(field, title): &(&str, &str)| match field {
             "s" | "of" | "by" => json!({"field": field, "type": "nominal", "title": title}),
             _ => json!({"field": field, "type": "quantitative", "title": title, "format": ".4g"}),
@@ -217,17 +218,17 @@ impl Layers<'_> {
         }
         let coloured = all.first().is_some_and(|s| s.colour.is_some());
         let (x, y) = (self.panel.x.title.as_str(), self.panel.y.title.as_str());
-        let tooltip = self.tooltip(&[("s", "line"), ("x", x), ("y", y), ("low", "low"), ("high", "high")]);
+        let tooltip = Self::tooltip(&[("s", "line"), ("x", x), ("y", y), ("low", "low"), ("high", "high")]);
         let apart = json!([{"field": "s", "type": "nominal"}]);
         let band =
-            self.layer(bands, json!({"type": "area", "opacity": 0.15}), ["x", "low", "", "high"], coloured);
+            self.layer(&bands, &json!({"type": "area", "opacity": 0.15}), ["x", "low", "", "high"], coloured);
         let line =
             |interpolate: &str| json!({"type": "line", "strokeWidth": 1.6, "interpolate": interpolate});
-        let plain = self.layer(plain, line("linear"), ["x", "y", "", ""], coloured);
-        let stepped = self.layer(stepped, line("step-after"), ["x", "y", "", ""], coloured);
+        let plain = self.layer(&plain, &line("linear"), ["x", "y", "", ""], coloured);
+        let stepped = self.layer(&stepped, &line("step-after"), ["x", "y", "", ""], coloured);
         let dots = self.layer(
-            dots,
-            json!({"type": "point", "filled": true, "size": 28, "opacity": 1}),
+            &dots,
+            &json!({"type": "point", "filled": true, "size": 28, "opacity": 1}),
             ["x", "y", "", ""],
             coloured,
         );
@@ -276,7 +277,7 @@ impl Layers<'_> {
             }
             let coloured = all.first().is_some_and(|s| s.colour.is_some());
             let value = if lies { &self.panel.x.title } else { &self.panel.y.title };
-            let tooltip = self.tooltip(&[
+            let tooltip = Self::tooltip(&[
                 ("s", "bar"),
                 ("of", "of"),
                 ("long", value),
@@ -284,12 +285,12 @@ impl Layers<'_> {
                 ("high", "high"),
             ]);
             let fields = if lies { ["from", "a", "to", "b"] } else { ["a", "from", "b", "to"] };
-            if let Some(mut layer) = self.layer(rows, json!({"type": "rect"}), fields, coloured) {
+            if let Some(mut layer) = self.layer(&rows, &json!({"type": "rect"}), fields, coloured) {
                 layer["encoding"]["tooltip"] = tooltip;
                 layers.push(layer);
             }
             let fields = if lies { ["low", "mid", "high", ""] } else { ["mid", "low", "", "high"] };
-            layers.extend(self.layer(rules, json!({"type": "rule", "strokeWidth": 1.2}), fields, false));
+            layers.extend(self.layer(&rules, &json!({"type": "rule", "strokeWidth": 1.2}), fields, false));
         }
     }
 
@@ -305,8 +306,8 @@ impl Layers<'_> {
             }
             let coloured = series.colour.is_some();
             layers.extend(self.layer(
-                segments.iter().map(row).collect(),
-                mark,
+                &segments.iter().map(row).collect::<Vec<_>>(),
+                &mark,
                 ["x", "y", "x2", "y2"],
                 coloured,
             ));
@@ -338,7 +339,7 @@ impl Layers<'_> {
                 }
             };
             let coloured = all.first().is_some_and(|s| s.colour.is_some());
-            if let Some(mut layer) = self.layer(rows, mark, ["x", "y", "", ""], coloured) {
+            if let Some(mut layer) = self.layer(&rows, &mark, ["x", "y", "", ""], coloured) {
                 let mut fields = vec![("s", "of")];
                 if !matches!(self.panel.x.ticks, Ticks::Words(_) | Ticks::Hidden) {
                     fields.push(("x", &self.panel.x.title));
@@ -346,7 +347,7 @@ impl Layers<'_> {
                 if !matches!(self.panel.y.ticks, Ticks::Words(_) | Ticks::Hidden) {
                     fields.push(("y", &self.panel.y.title));
                 }
-                layer["encoding"]["tooltip"] = self.tooltip(&fields);
+                layer["encoding"]["tooltip"] = Self::tooltip(&fields);
                 layers.push(layer);
             }
         }
@@ -368,7 +369,7 @@ impl Layers<'_> {
                     Side::Below => ("center", "top", 0, 6),
                 };
                 let mark = json!({"type": "text", "fontSize": 12, "align": align, "baseline": baseline, "dx": dx, "dy": dy});
-                let Some(mut layer) = self.layer(rows, mark, ["x", "y", "", ""], false) else { continue };
+                let Some(mut layer) = self.layer(&rows, &mark, ["x", "y", "", ""], false) else { continue };
                 layer["encoding"]["text"] = json!({"field": "t"});
                 if side == Side::Within {
                     layer["encoding"]["color"] = json!({"value": "white"});
@@ -387,9 +388,8 @@ fn scale(axis: &Axis) -> Value {
 /// What is written at an axis.
 fn labels(axis: &Axis) -> Value {
     match &axis.ticks {
-        Ticks::Numbers => json!({"labelOverlap": "greedy"}),
+        Ticks::Numbers | Ticks::Powers => json!({"labelOverlap": "greedy"}),
         Ticks::Whole => json!({"tickMinStep": 1, "labelOverlap": "greedy"}),
-        Ticks::Powers => json!({"labelOverlap": "greedy"}),
         Ticks::Shares => json!({"format": "%"}),
         Ticks::Hidden => Value::Null,
         Ticks::Words(words) => json!({

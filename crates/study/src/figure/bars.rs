@@ -29,7 +29,7 @@ pub(super) fn bars(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Qu
         let (low, high) = k.interval.unwrap_or((k.mean, k.mean));
         [Some(low), Some(high), k.optimum].into_iter().flatten()
     });
-    let scale = Axis::of(quantity.label(), Span::of(values).from_zero(), Ticks::Numbers);
+    let scale = Axis::of(quantity.label(), Span::of(values).with_zero(), Ticks::Numbers);
     let labels = distinct(variants.iter().map(|v| v.label.as_str()));
     let groups = distinct(known.iter().map(|k| k.group));
     // As wide as the panel with most bars needs.

@@ -34,7 +34,7 @@ fn chart(panels: Vec<Panel>) -> Chart {
         note: "Dots: links. Two that are joined may not transmit at once.".into(),
         colours: vec![Key { name: LINKS.into(), look: "#0072b2".into() }],
         panels,
-        width: (200.0, 320.0),
+        width: (170.0, 230.0),
         ..Chart::default()
     }
 }
