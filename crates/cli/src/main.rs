@@ -8,11 +8,14 @@ mod gateway;
 mod interrupt;
 mod output;
 mod progress;
+mod seeds;
+mod terminal;
 mod text;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
-use command::{compare, demo, fluid, list, run, show, solve, study};
+use clap::{CommandFactory, Parser};
+use clap_complete::CompleteEnv;
+use command::{compare, completions, demo, fluid, list, man, run, schema, show, solve, study};
 use std::process::ExitCode;
 
 /// Exit codes: input that is not right; a study whose sweep was stopped (128 + SIGINT).
@@ -20,7 +23,10 @@ const BAD_INPUT: u8 = 2;
 const STOPPED: u8 = 130;
 
 fn main() -> ExitCode {
+    // A shell that asks how to go on, by the variable COMPLETE, is answered and nothing else happens.
+    CompleteEnv::with_factory(Arguments::command).complete();
     let arguments = Arguments::parse();
+    arguments.terminal.heed();
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options),
         Command::Run(options) => run::run(options),
@@ -30,13 +36,15 @@ fn main() -> ExitCode {
         Command::Study(options) => study::study(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
-        Command::Schema => output::schema(),
+        Command::Schema(options) => schema::schema(options),
+        Command::Completions(options) => completions::completions(options),
+        Command::Man(options) => man::man(options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS; // whoever read our output has read enough
     }
-    eprintln!("evenair: {error:#}");
+    terminal::error(format_args!("{error:#}"));
     match error.downcast_ref() {
         Some(evenair_study::SweepError::Stopped { .. }) => ExitCode::from(STOPPED),
         _ => ExitCode::from(BAD_INPUT),

@@ -1,7 +1,14 @@
 //! Progress bars, on a terminal only.
 
+use crate::terminal;
 use evenair_study::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+fn hide_if_quiet(bar: &ProgressBar) {
+    if terminal::is_quiet() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+}
 
 /// A bar over the runs of a sweep.
 pub(crate) struct Bar(ProgressBar);
@@ -9,6 +16,7 @@ pub(crate) struct Bar(ProgressBar);
 impl Bar {
     pub(crate) fn new(label: &str) -> Self {
         let bar = ProgressBar::no_length();
+        hide_if_quiet(&bar);
         let style = "{msg:32} [{bar:32}] {pos}/{len} runs, {eta} left";
         bar.set_style(
             ProgressStyle::with_template(style).expect("the template is right").progress_chars("=> "),
@@ -33,6 +41,7 @@ pub(crate) struct Waiting(ProgressBar);
 impl Waiting {
     pub(crate) fn new(what: String) -> Self {
         let bar = ProgressBar::new_spinner();
+        hide_if_quiet(&bar);
         bar.set_style(
             ProgressStyle::with_template("{spinner} {msg}, {elapsed}").expect("the template is right"),
         );

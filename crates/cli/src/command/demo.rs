@@ -2,7 +2,7 @@
 
 use super::study::conduct;
 use crate::interrupt;
-use crate::output::{Force, print};
+use crate::output::{Force, document, print};
 use crate::text;
 use anyhow::Result;
 use clap::Args;
@@ -34,7 +34,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     let command = if options.quick { "evenair demo --quick" } else { "evenair demo" };
     let outcome = conduct(&sweep, study, output, command, false)?;
     if options.json {
-        return print(&format!("{}\n", outcome.to_json()));
+        return print(&format!("{}\n", document("demo", outcome.to_json())));
     }
     print(&text::outcome(&outcome))?;
     print(&starvation_story(&outcome))?;

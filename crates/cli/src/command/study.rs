@@ -1,13 +1,15 @@
 //! Studies, built in or of one's own: run, changed, exported.
 
+use super::completions;
 use super::list::{self, ListOptions, Listed};
 use crate::arguments::share;
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, finish, print, resolved, shell_word, write_file};
+use crate::output::{Force, counted, document, finish, print, resolved, shell_word, write_file};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 use evenair_study::{Outcome, OutputFolder, Shard, Study, Sweep, Tally, Variant, html, tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ use wildmatch::WildMatch;
 pub(crate) struct StudyOptions {
     /// Ids such as chen10/fig-4-2, patterns such as 'jam10/*', or files of your own; none lists what there is, as
     /// `evenair list studies` does
-    #[arg(value_name = "ID|FILE", conflicts_with = "all")]
+    #[arg(value_name = "ID|FILE", conflicts_with = "all", add = ArgValueCompleter::new(completions::studies))]
     pub(crate) ids: Vec<String>,
     #[arg(
         long,
@@ -46,7 +48,7 @@ pub(crate) struct StudyOptions {
     #[arg(long, value_name = "VARIANT")]
     pub(crate) variant: Vec<String>,
     /// Instead of running it: write the study and its scenarios there, to edit and to run as a file
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "json"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "seeds_max", "out", "force", "json"])]
     pub(crate) export: Option<PathBuf>,
     /// Every study
     #[arg(long)]
@@ -55,7 +57,7 @@ pub(crate) struct StudyOptions {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Do one part of the runs only, and no report
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json"])]
     pub(crate) shard: Option<Shard>,
     /// Go on with more seeds until each flow's goodput is known this well, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -75,6 +77,27 @@ pub(crate) struct StudyOptions {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) force: Force,
+}
+
+impl StudyOptions {
+    /// Whether nothing is said but what a list of studies takes.
+    fn is_for_a_list(&self) -> bool {
+        let lists = self.set.is_empty() && self.variant.is_empty() && self.export.is_none();
+        let runs = self.quick || self.decide || self.shard.is_some() || self.precision.is_some();
+        lists && !runs && self.seeds.or(self.seeds_max).is_none()
+    }
+
+    /// What would have no effect is not taken.
+    fn check(&self, all: &[Asked]) -> Result<()> {
+        let goes_on = self.decide
+            || self.precision.is_some()
+            || !self.quick && all.iter().any(|one| one.study.precision.is_some());
+        ensure!(
+            self.seeds_max.is_none() || goes_on,
+            "--seeds-max has no effect: it bounds what --decide and --precision take"
+        );
+        Ok(())
+    }
 }
 
 /// Reads "2/5".
@@ -112,7 +135,7 @@ pub(crate) fn conduct(
     let text = study.text().to_owned();
     let outcome = simulate(sweep, study, &output.folder().join("runs"), decide)?;
     output.write("report.html", &html::report(&outcome, command))?;
-    output.write("result.json", &format!("{:#}\n", outcome.to_json()))?;
+    output.write("result.json", &format!("{:#}\n", document("study", outcome.to_json())))?;
     output.write("table.csv", &outcome.to_csv())?;
     output.write("study.toml", &text)?;
     for (variant, scenario) in outcome.scenarios() {
@@ -198,6 +221,7 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
 pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let mut all = asked(options)?;
     if all.is_empty() {
+        ensure!(options.is_for_a_list(), "name the studies that are meant, or say --all");
         return list::list(&ListOptions { what: Listed::Studies, name: None, json: options.json });
     }
     if let Some(folder) = &options.export {
@@ -205,6 +229,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     }
     // Nor must a variant that one of them does not have.
     let commands = all.iter_mut().map(|one| changed(one, options)).collect::<Result<Vec<_>>>()?;
+    options.check(&all)?;
     // Nor a folder that cannot be written.
     let outputs = all.iter().map(|one| options.force.prepare(&options.out.join(&one.folder)));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
@@ -217,7 +242,13 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
             let bar = Bar::new(&study.id);
             let done = sweep.run_shard(shard, &folder.join("runs"), &STOP, &bar);
             bar.clear();
-            print(&format!("{}: part {}/{} is done, {} runs\n", study.id, shard.index, shard.of, done?))?;
+            print(&format!(
+                "{}: part {}/{} is done, {}\n",
+                study.id,
+                shard.index,
+                shard.of,
+                counted(done?, "run", "runs")
+            ))?;
             continue;
         }
         if let Some(precision) = options.precision {
@@ -230,7 +261,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         let outcome = conduct(&sweep, study, output, &command, options.decide)?;
         tally.add(outcome.tally());
         if options.json {
-            print(&format!("{}\n", outcome.to_json()))?;
+            print(&format!("{}\n", document("study", outcome.to_json())))?;
         } else {
             print(&text::outcome(&outcome))?;
             print(&format!("report: {}\n", folder.join("report.html").display()))?;
@@ -239,7 +270,8 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     if options.json || options.shard.is_some() {
         return Ok(());
     }
-    print(&format!("\n{count} studies, {} claims: {tally}\n", tally.all()))
+    let (studies, claims) = (counted(count, "study", "studies"), counted(tally.all(), "claim", "claims"));
+    print(&format!("\n{studies}, {claims}: {tally}\n"))
 }
 
 /// Writes a study and the scenarios that it names where they can be edited.

@@ -5,6 +5,7 @@ mod command;
 mod documents;
 mod output;
 mod studies;
+mod terminal;
 
 use std::process::{Command, Output};
 
