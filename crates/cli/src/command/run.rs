@@ -144,7 +144,8 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> Str
     } else {
         format!("means over {} seeds with their 95 % intervals", runs.len())
     };
-    let head = format!("{name}: {} after {} of warm-up, {seeds}\n\n", settings.duration, settings.warmup);
+    let head = format!("{name}: {} after {} of warm-up, {seeds}", settings.duration, settings.warmup);
+    let head = text::wrapped("", &head, terminal::width()) + "\n";
     head + &text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(runs)
 }
 

@@ -1,6 +1,7 @@
 //! End to end: the command as its users call it.
 
 use crate::{evenair, json, stderr, stdout};
+use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -131,6 +132,62 @@ fn show_draws_the_map_and_lists_conflicts() {
 #[test]
 fn the_schema_is_json() {
     assert_eq!(json(&evenair(&["schema"]))["title"], "Scenario");
+}
+
+/// Every document begins alike and has the keys that `evenair schema result` tells, no others.
+#[test]
+fn documents_are_as_their_schema_says() {
+    let schema = json(&evenair(&["schema", "result"]));
+    let is_of = |value: &Value, kind: &str| match kind {
+        "null" => value.is_null(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        _ => value.is_object(),
+    };
+    let check = |document: &Value, form: &str| {
+        let form = &schema["$defs"][form];
+        for (key, value) in document.as_object().unwrap() {
+            let told = &form["properties"][key];
+            assert!(told.is_object(), "{key} is not told of: {document}");
+            let told =
+                told["$ref"].as_str().map_or(told, |to| &schema["$defs"][to.rsplit('/').next().unwrap()]);
+            let kinds: Vec<&str> = match &told["type"] {
+                Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+                kind => kind.as_str().into_iter().collect(),
+            };
+            assert!(kinds.is_empty() || kinds.iter().any(|kind| is_of(value, kind)), "{key} is {value}");
+            assert!(told["const"].is_null() || told["const"] == *value, "{key} is {value}");
+            let items = told["items"]["required"].as_array().into_iter().flatten();
+            for needed in items {
+                let has = |item: &Value| item.get(needed.as_str().unwrap()).is_some();
+                assert!(value.as_array().unwrap().iter().all(has), "{key}: {needed} is missing in {value}");
+            }
+        }
+        for key in form["required"].as_array().unwrap() {
+            assert!(document.get(key.as_str().unwrap()).is_some(), "{key} is missing in {document}");
+        }
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let read = |path: String| serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap();
+    let all = ["--json", "--ledger", "--series", "--timeline", "5s..5.1s", "--out", &place("run")];
+    check(&json(&run_short(&all)), "run");
+    check(&read(place("run/result.json")), "run-result");
+    check(&read(place("run/manifest.json")), "manifest");
+    check(&json(&evenair(&["run", "gateway/community", "--json", "--set", "duration=1 s"])), "run");
+    check(&json(&evenair(&["solve", "chen10/a", "--json"])), "solve");
+    check(&json(&evenair(&["solve", "chen10/a", "--json", "--objective", "max-min"])), "solve");
+    check(&json(&evenair(&["solve", "chen10/a", "--json", "--exponents", "1,1,1,1"])), "solve");
+    check(&json(&evenair(&["fluid", "cz06/one", "--json"])), "fluid");
+    let compare = ["compare", "chen10/a", "--json", "--seeds", "1"];
+    check(&json(&evenair(&[&compare, &SHORT[..]].concat())), "compare");
+    let study = ["study", "jam10/fig-7-1", "--json", "--out", &place("studies")];
+    check(&json(&evenair(&study)), "study");
+    check(&read(place("studies/jam10/fig-7-1/result.json")), "study");
+    check(&read(place("studies/jam10/fig-7-1/manifest.json")), "manifest");
 }
 
 #[test]
