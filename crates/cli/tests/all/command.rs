@@ -33,7 +33,7 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
     let other = command.output().expect("the command runs");
     assert_eq!(one.stdout, other.stdout);
     let text = stdout(&one);
-    let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[0]["flows"][0]["goodput_bps"].as_f64().unwrap() > 1e6);
     assert_eq!((&lines[3]["seed"], &lines[3]["scenario"]), (&4.into(), &"chen10/a".into()));
@@ -198,7 +198,7 @@ fn a_study_goes_on_until_its_claims_are_decided_or_its_seeds_are_used_up() {
         let run = ["study", "jam10/fig-3-5", "--quick", "--json", "--out", out];
         json(&evenair(&[&run[..], more].concat()))
     };
-    let verdicts = |document: &serde_json::Value| {
+    let verdicts = |document: &Value| {
         let claims = document["claims"].as_array().unwrap().clone();
         claims
             .iter()

@@ -80,7 +80,7 @@ fn quick(command: &str) -> Vec<String> {
     let more: &[&str] = match verb.as_str() {
         "run" if has("--timeline") => &[], // whose window is of the whole run
         "run" | "compare" | "sweep" => &["--set", "duration=1 s", "--set", "warmup=1 s"],
-        "study" if has("--export") => &[],
+        "study" if has("--export") || has("--quick") => &[],
         "study" if has("--all") && !has("--shard") => &["--quick", "--shard", "1/1000"],
         "study" if has("--decide") => &["--quick", "--seeds-max", "3"],
         "study" | "demo" => &["--quick"],
