@@ -17,8 +17,9 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 use command::{compare, completions, demo, fluid, list, man, run, schema, show, solve, study};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
-/// Exit codes: input that is not right; a study whose sweep was stopped (128 + SIGINT).
+/// Exit codes: input that is not right; stopped by Ctrl-C (128 + SIGINT).
 const BAD_INPUT: u8 = 2;
 const STOPPED: u8 = 130;
 
@@ -45,10 +46,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS; // whoever read our output has read enough
     }
     terminal::error(format_args!("{error:#}"));
-    match error.downcast_ref() {
-        Some(evenair_study::SweepError::Stopped { .. }) => ExitCode::from(STOPPED),
-        _ => ExitCode::from(BAD_INPUT),
-    }
+    ExitCode::from(if interrupt::STOP.load(Ordering::Relaxed) { STOPPED } else { BAD_INPUT })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
