@@ -4,7 +4,7 @@ use crate::command::completions;
 use crate::command::{
     compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions, fluid::FluidOptions,
     list::ListOptions, man::ManOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions,
-    solve::SolveOptions, study::StudyOptions,
+    solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
 };
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Compare(CompareOptions),
     /// Reproduce a figure or table of a paper, claim by claim
     Study(StudyOptions),
+    /// Vary keys of a scenario: a table, a figure, and files for pandas
+    Sweep(SweepOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),
     /// List what there is: laws with their parameters and where they may be used, studies, scenarios

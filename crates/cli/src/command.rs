@@ -11,3 +11,4 @@ pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod solve;
 pub(crate) mod study;
+pub(crate) mod sweep;

@@ -42,6 +42,29 @@ pub enum World {
 with_the_words_of!(FairShare, World);
 
 impl World {
+    /// All there are.
+    pub const ALL: [Self; 13] = [
+        Self::Packets,
+        Self::Fluid,
+        Self::Fair,
+        Self::FixedPoint,
+        Self::Proportional,
+        Self::Entropic,
+        Self::MaxMin,
+        Self::MaxMinCliques,
+        Self::MaxMinCollisionDomains,
+        Self::FairShares,
+        Self::Sawtooth,
+        Self::Experiment(FairShare::RandomPlacement),
+        Self::Experiment(FairShare::OwnPlacement),
+    ];
+
+    /// Its word in study files.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).expect("a world has a name");
+        name.as_str().unwrap_or_default().into()
+    }
+
     /// Whether a run depends on its seed.
     pub const fn is_random(self) -> bool {
         matches!(self, Self::Packets | Self::Experiment(_))

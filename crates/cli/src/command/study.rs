@@ -101,7 +101,7 @@ impl StudyOptions {
 }
 
 /// Reads "2/5".
-fn shard(text: &str) -> Result<Shard, String> {
+pub(crate) fn shard(text: &str) -> Result<Shard, String> {
     let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     match parts {
         Some((index, of)) if index >= 1 && index <= of => Ok(Shard { index, of }),
@@ -222,7 +222,11 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let mut all = asked(options)?;
     if all.is_empty() {
         ensure!(options.is_for_a_list(), "name the studies that are meant, or say --all");
-        return list::list(&ListOptions { what: Listed::Studies, name: None, json: options.json });
+        return list::list(&ListOptions {
+            what: Some(Listed::Studies),
+            names: Vec::new(),
+            json: options.json,
+        });
     }
     if let Some(folder) = &options.export {
         return export(&all, folder);
