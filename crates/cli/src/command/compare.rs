@@ -32,9 +32,8 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = options.scenario.resolve()?;
     interrupt::watch();
     let bar = Bar::new(&base.settings().name);
-    let comparison = Comparison::new(&base, options.seeds, &STOP, &bar);
-    bar.clear();
-    let comparison = comparison?;
+    let comparison = Comparison::new(&base, options.seeds, &STOP, &bar)?;
+    drop(bar);
     if options.json {
         return print(&format!("{:#}\n", as_json(options.scenario.called(), &comparison)));
     }

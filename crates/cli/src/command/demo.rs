@@ -3,10 +3,11 @@
 use super::study::conduct;
 use crate::interrupt;
 use crate::output::{Force, document, print};
+use crate::progress::Bar;
 use crate::text;
 use anyhow::Result;
 use clap::Args;
-use evenair_study::{Outcome, Study, Sweep};
+use evenair_study::{Outcome, Progress as _, Study, Sweep};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -32,7 +33,10 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     let study = Study::builtin("demo")?;
     let sweep = Sweep::new(&study, options.quick)?;
     let command = if options.quick { "evenair demo --quick" } else { "evenair demo" };
-    let outcome = conduct(&sweep, study, output, command, false)?;
+    let bar = Bar::new(&study.id);
+    bar.expected(sweep.work());
+    let outcome = conduct(&sweep, study, output, command, false, &bar)?;
+    drop(bar);
     if options.json {
         return print(&format!("{}\n", document("demo", outcome.to_json())));
     }

@@ -3,6 +3,7 @@
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
 use crate::output::{Force, command_line, counted, document, finish, print, resolved, warn_of_shapers};
+use crate::progress::Waiting;
 use crate::text;
 use anyhow::Result;
 use clap::Args;
@@ -39,7 +40,9 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     warn_of_shapers(&scenario);
     let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     interrupt::watch();
+    let waiting = Waiting::new("following the fluid model");
     let run = scenario.fluid_unless(&STOP)?;
+    drop(waiting);
     let result = format!("{:#}\n", as_json(options.scenario.called(), &run));
     if let Some(output) = output {
         output.write("trajectory.csv", &csv(&run))?;

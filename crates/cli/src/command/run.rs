@@ -13,7 +13,9 @@ use clap::Args;
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{MacSpec, Network, Watchers};
 use evenair_scenario::{Resolved, Time};
-use evenair_study::{OutputFile, OutputFolder, RecordOptions, RunRecord, SEEDS_MAX, Sweep, manifest, tables};
+use evenair_study::{
+    OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, manifest, tables,
+};
 use evenair_units::{Duration, Instant};
 use serde_json::json;
 use std::io::BufWriter;
@@ -124,9 +126,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         sweep.set_precision(precision, SEEDS_MAX);
     }
     let bar = Bar::new(&scenario.settings().name);
-    let runs = sweep.run_in_memory(&STOP, &bar);
-    bar.clear();
-    let runs = runs?;
+    bar.expected(sweep.work());
+    let runs = sweep.run_in_memory(&STOP, &bar)?;
+    drop(bar);
     if let Some(capture) = capture {
         capture.record(&scenario)?;
     }

@@ -126,7 +126,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         SolverName::Clarabel => Solver::Clarabel,
     };
     interrupt::watch();
-    let waiting = Waiting::new(format!(
+    let waiting = Waiting::new(&format!(
         "solving for {} flows over {} links",
         scenario.network().flows.len(),
         scenario.layout().links.len()

@@ -10,7 +10,9 @@ use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
-use evenair_study::{Outcome, OutputFolder, Shard, Study, Sweep, Tally, Variant, html, tables};
+use evenair_study::{
+    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, html, tables,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
@@ -110,17 +112,15 @@ pub(crate) fn shard(text: &str) -> Result<Shard, String> {
 }
 
 /// Runs a study, and on until its claims are decided if that is asked for.
-fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool) -> Result<Outcome> {
+fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool, bar: &Bar) -> Result<Outcome> {
     let id = study.id.clone();
-    let bar = Bar::new(&id);
-    let runs = sweep.run(folder, &STOP, &bar).inspect_err(|_| bar.clear())?;
+    bar.stage(&id);
+    let runs = sweep.run(folder, &STOP, bar)?;
     let mut outcome = Outcome::new(study, sweep, runs);
     while let Some(wanted) = outcome.seeds_to_decide().filter(|_| decide) {
-        bar.tell(format!("{id}: {} undecided", outcome.tally().undecided));
-        let more = sweep.run_more(&outcome.runs_of_each(), &wanted, folder, &STOP, &bar);
-        outcome.add(more.inspect_err(|_| bar.clear())?);
+        bar.stage(&format!("{id}: {} undecided", outcome.tally().undecided));
+        outcome.add(sweep.run_more(&outcome.runs_of_each(), &wanted, folder, &STOP, bar)?);
     }
-    bar.clear();
     Ok(outcome)
 }
 
@@ -131,9 +131,10 @@ pub(crate) fn conduct(
     output: OutputFolder,
     command: &str,
     decide: bool,
+    bar: &Bar,
 ) -> Result<Outcome> {
     let text = study.text().to_owned();
-    let outcome = simulate(sweep, study, &output.folder().join("runs"), decide)?;
+    let outcome = simulate(sweep, study, &output.folder().join("runs"), decide, bar)?;
     output.write("report.html", &html::report(&outcome, command))?;
     output.write("result.json", &format!("{:#}\n", document("study", outcome.to_json())))?;
     output.write("table.csv", &outcome.to_csv())?;
@@ -215,6 +216,12 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
         command += &format!(" --seeds-max {most}");
         study.seeds_max = most;
     }
+    if let Some(precision) = options.precision {
+        command += &format!(" --precision {precision}");
+    }
+    if options.decide {
+        command += " --decide";
+    }
     Ok(command)
 }
 
@@ -237,45 +244,47 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     // Nor a folder that cannot be written.
     let outputs = all.iter().map(|one| options.force.prepare(&options.out.join(&one.folder)));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
+    let sweeps = all.iter().map(|one| planned(&one.study, options)).collect::<Result<Vec<_>>>()?;
     interrupt::watch();
+    let bar = Bar::new("");
+    let parts = options.shard.map_or(1.0, |shard| shard.of as f64);
+    sweeps.iter().for_each(|sweep| bar.expected(sweep.work() / parts));
     let (count, mut tally) = (all.len(), Tally::default());
-    for ((Asked { folder, study, .. }, mut command), output) in all.into_iter().zip(commands).zip(outputs) {
+    let planned = all.into_iter().zip(commands).zip(outputs).zip(sweeps);
+    for (((Asked { folder, study, .. }, command), output), sweep) in planned {
         let folder = options.out.join(folder);
-        let mut sweep = Sweep::new(&study, options.quick)?;
         if let Some(shard) = options.shard {
-            let bar = Bar::new(&study.id);
-            let done = sweep.run_shard(shard, &folder.join("runs"), &STOP, &bar);
-            bar.clear();
-            print(&format!(
-                "{}: part {}/{} is done, {}\n",
-                study.id,
-                shard.index,
-                shard.of,
-                counted(done?, "run", "runs")
-            ))?;
+            bar.stage(&study.id);
+            let done = sweep.run_shard(shard, &folder.join("runs"), &STOP, &bar)?;
+            let part = format!("part {}/{}", shard.index, shard.of);
+            let text = format!("{}: {part} is done, {}\n", study.id, counted(done, "run", "runs"));
+            bar.aside(|| print(&text))?;
             continue;
         }
-        if let Some(precision) = options.precision {
-            sweep.set_precision(precision, study.seeds_max);
-            command += &format!(" --precision {precision}");
-        }
-        if options.decide {
-            command += " --decide";
-        }
-        let outcome = conduct(&sweep, study, output, &command, options.decide)?;
+        let outcome = conduct(&sweep, study, output, &command, options.decide, &bar)?;
         tally.add(outcome.tally());
-        if options.json {
-            print(&format!("{}\n", document("study", outcome.to_json())))?;
+        let text = if options.json {
+            format!("{}\n", document("study", outcome.to_json()))
         } else {
-            print(&text::outcome(&outcome))?;
-            print(&format!("report: {}\n", folder.join("report.html").display()))?;
-        }
+            format!("{}report: {}\n", text::outcome(&outcome), folder.join("report.html").display())
+        };
+        bar.aside(|| print(&text))?;
     }
+    drop(bar);
     if options.json || options.shard.is_some() {
         return Ok(());
     }
     let (studies, claims) = (counted(count, "study", "studies"), counted(tally.all(), "claim", "claims"));
     print(&format!("\n{studies}, {claims}: {tally}\n"))
+}
+
+/// The runs of a study, as the options want them.
+fn planned(study: &Study, options: &StudyOptions) -> Result<Sweep> {
+    let mut sweep = Sweep::new(study, options.quick)?;
+    if let Some(precision) = options.precision {
+        sweep.set_precision(precision, study.seeds_max);
+    }
+    Ok(sweep)
 }
 
 /// Writes a study and the scenarios that it names where they can be edited.
