@@ -187,8 +187,17 @@ fn documents_are_as_their_schema_says() {
     for kind in [&["list", "--json"][..], &["list", "laws", "--json"], &["list", "metrics", "--json"]] {
         check(&json(&evenair(kind)), "list");
     }
-    let sweep =
-        ["sweep", "chen10/a", "--world", "fair", "--vary", "seed=1,2", "--json", "--out", &place("sweep")];
+    let sweep = [
+        "sweep",
+        "chen10/a",
+        "--world",
+        "fair",
+        "--vary",
+        "connections.k=5,10",
+        "--json",
+        "--out",
+        &place("sweep"),
+    ];
     check(&json(&evenair(&sweep)), "sweep");
     check(&read(place("sweep/manifest.json")), "manifest");
     let study = ["study", "jam10/fig-7-1", "--json", "--out", &place("studies")];
