@@ -70,8 +70,7 @@ fn quick(command: &str) -> Vec<String> {
         *word = match word.as_str() {
             "ID" if verb == "study" => "jam10/fig-3-3b".into(),
             "…" | "ID" => "chen10/a".into(),
-            "2%" => "50%".into(),
-            "5%" => "50%".into(),
+            "2%" | "5%" => "50%".into(),
             "1/8" => "1/1000".into(),
             other => other.trim_start_matches("~/").into(),
         };
