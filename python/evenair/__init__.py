@@ -1,0 +1,50 @@
+"""TCP over CSMA, from the optimum to the packet: scenarios, laws and studies from Python.
+
+>>> import evenair
+>>> fair = evenair.solve("chen10/a").flows["rate_pps"]
+>>> got = evenair.run("chen10/a", duration="10 s").flows["goodput_pps"]
+>>> [x < 0.25 * best for x, best in zip(got, fair)]  # plain 802.11 starves the flow that hears all others
+[False, True, False, False]
+"""
+
+from __future__ import annotations
+
+from . import _evenair, laws, testing
+from ._errors import ScenarioError, StudyError, TheoryError
+from ._evenair import Access, scenario_ids, schema, study_ids
+from ._results import Comparison, FluidRun, Result, Runs, Solution, Study
+from ._run import compare, fluid, run, solve, study
+from ._scenario import Builder, Scenario, ScenarioLike
+from ._table import Table
+
+_evenair.program_is(str(_evenair.__file__))
+
+__version__: str = _evenair.version()
+
+__all__ = [
+    "Access",
+    "Builder",
+    "Comparison",
+    "FluidRun",
+    "Result",
+    "Runs",
+    "Scenario",
+    "ScenarioError",
+    "ScenarioLike",
+    "Solution",
+    "Study",
+    "StudyError",
+    "Table",
+    "TheoryError",
+    "__version__",
+    "compare",
+    "fluid",
+    "laws",
+    "run",
+    "scenario_ids",
+    "schema",
+    "solve",
+    "study",
+    "study_ids",
+    "testing",
+]
