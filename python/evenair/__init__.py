@@ -15,6 +15,7 @@ from ._evenair import Access, scenario_ids, schema, study_ids
 from ._results import Comparison, FluidRun, Result, Runs, Solution, Study
 from ._run import compare, fluid, run, solve, study
 from ._scenario import Builder, Scenario, ScenarioLike
+from ._sweep import Swept, sweep
 from ._table import Table
 
 _evenair.program_is(str(_evenair.__file__))
@@ -34,6 +35,7 @@ __all__ = [
     "Solution",
     "Study",
     "StudyError",
+    "Swept",
     "Table",
     "TheoryError",
     "__version__",
@@ -46,5 +48,6 @@ __all__ = [
     "solve",
     "study",
     "study_ids",
+    "sweep",
     "testing",
 ]

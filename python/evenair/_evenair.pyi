@@ -73,7 +73,20 @@ def run(
     threads: int | None,
     progress: Callable[[int, int], object] | None,
 ) -> Records: ...
-def tables(groups: list[tuple[str, float | None, Records]]) -> dict[str, Table]: ...
+def sweep(
+    points: list[tuple[str, Scenario]],
+    seeds: int,
+    precision: float | None,
+    series: bool,
+    every_s: float,
+    ledger: bool,
+    folder: str,
+    threads: int | None,
+    progress: Callable[[int, int], object] | None,
+) -> list[Records]: ...
+def tables(
+    groups: list[tuple[str, float | None, Records]], keys: list[tuple[str, dict[str, tuple[str, float | None]]]]
+) -> dict[str, Table]: ...
 def study(
     name: str,
     folder: str,
@@ -474,3 +487,11 @@ class Delivery:
     @property
     def application_limited(self) -> bool:
         """The application may have been what limited the sender."""
+
+class Environment:
+    def __init__(self, scenario: Scenario, control: str, step_s: float, horizon_s: float, seed: int) -> None: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def now_s(self) -> float: ...
+    def step(self, actions: list[float]) -> tuple[list[float], bool]: ...

@@ -89,9 +89,14 @@ class Runs(Result):
     instant, object and metric.
     """
 
-    def __init__(self, groups: list[tuple[str, float | None, _evenair.Records]], name: str) -> None:
-        """Make the tables of some groups of runs."""
-        super().__init__(_evenair.tables(groups), {})
+    def __init__(
+        self,
+        groups: list[tuple[str, float | None, _evenair.Records]],
+        name: str,
+        keys: list[tuple[str, dict[str, tuple[str, float | None]]]] | None = None,
+    ) -> None:
+        """Make the tables of some groups of runs; ``keys`` become columns that say something of each variant."""
+        super().__init__(_evenair.tables(groups, keys or []), {})
         self._groups, self._name = groups, name
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _evenair
 from ._map import svg
-from .laws import Law
+from .laws import ConnectionLaw, Law
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,15 +43,29 @@ def toml_key(key: str) -> str:
     return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else json.dumps(key)
 
 
-_STAND_IN = {"rate_law": "utility-based"}
-"""What stands in a law's place until it is put there, where the language asks for one."""
+_STAND_INS = {
+    "backoff": ("backoff", "dcf"),
+    "window": ("window", "reno"),
+    "rate_law": ("rate", "utility-based"),
+    "drop": ("marking", "drop-tail"),
+    "connections": ("connections", "rtt-proportional"),
+}
+
+
+def _stand_in(key: str, law: Law) -> object:
+    """Give the built-in law that stands in a law's place until it is put there: the rest is resolved around it."""
+    family, name = _STAND_INS.get(key.rpartition(".")[2], ("", ""))
+    if family != law.family:
+        return None  # it is told where laws have their places
+    samples = {"samples": law.samples} if isinstance(law, ConnectionLaw) else {}
+    return {"law": name, **samples}
 
 
 def _without_laws(value: object, key: str, laws: dict[str, Law]) -> object:
     """Take the laws out of a value and keep them by their keys."""
     if isinstance(value, Law):
         laws[key] = value
-        return _STAND_IN.get(key.rpartition(".")[2])
+        return _stand_in(key, value)
     if isinstance(value, Mapping):
         return {name: _without_laws(entry, f"{key}.{name}", laws) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):

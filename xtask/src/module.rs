@@ -84,8 +84,8 @@ fn build(program: &Path) -> Result<PathBuf> {
             .arg(&folder)
             .args(["--config-settings=build-args=--profile=dev", "."]),
     )?;
-    let wheels = folder.read_dir().with_context(|| folder.display().to_string())?;
-    let wheel = wheels.filter_map(|entry| Some(entry.ok()?.path())).next();
+    let mut wheels = folder.read_dir().with_context(|| folder.display().to_string())?;
+    let wheel = wheels.find_map(|entry| Some(entry.ok()?.path()));
     wheel.context("pip built no wheel")
 }
 

@@ -22,7 +22,7 @@ pub use measure::{
     ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries, LinkResult, LinkSeries,
     Packets, ProbeResult, ResequencingResult, RunResult, Series, WebResult,
 };
-pub use network::{Emerged, Network, NoRoute};
+pub use network::{Emerged, FlowState, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
 pub use queue::{
     AirtimeFair, AirtimeParams, Airtimes, AnyDiscipline, Discipline, DisciplineParams, DisciplineRole, Fair,

@@ -1,8 +1,11 @@
 //! One run of one network: the core, what is attached to it, and the measurement.
 
+mod control;
 mod sample;
 #[cfg(test)]
 mod tests;
+
+pub use control::FlowState;
 
 use crate::attached::{Attached, Due};
 use crate::core::{Core, News, Passed, Traced};

@@ -4,6 +4,7 @@
 #![cfg(feature = "module")]
 #![allow(clippy::needless_pass_by_value, reason = "what Python hands over is owned")]
 
+mod environment;
 mod law;
 mod run;
 mod scenario;
@@ -16,13 +17,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _evenair {
     #[pymodule_export]
+    use crate::environment::Environment;
+    #[pymodule_export]
     use crate::law::views::{
         Acked, Delivery, FlowRole, FlowView, LinkRole, LinkView, Loss, QueueRole, QueueView, WindowStart,
     };
     #[pymodule_export]
     use crate::law::{Access, check_law};
     #[pymodule_export]
-    use crate::run::{Records, run, study, tables};
+    use crate::run::{Records, run, study, sweep, tables};
     #[pymodule_export]
     use crate::scenario::{Scenario, scenario_ids, scenario_text, schema, study_ids};
     #[pymodule_export]

@@ -4,7 +4,7 @@ use crate::scenario::Scenario;
 use crate::session::conduct;
 use crate::table::Table;
 use crate::theory::dictionary;
-use evenair_study::tables::Group;
+use evenair_study::tables::{Column, Group};
 use evenair_study::{
     Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, StudyError, Sweep, SweepError, html,
 };
@@ -81,49 +81,114 @@ pub(crate) fn run<'py>(
     threads: Option<usize>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Records> {
-    if seeds == 0 {
-        return Err(PyValueError::new_err("seeds = 0: give 1 at least"));
-    }
-    if !(every_s >= 1e-6 && every_s.is_finite()) {
-        return Err(PyValueError::new_err(format!("every = {every_s} s: sample at most once a microsecond")));
-    }
-    let at = |s: f64| Instant::ZERO + Duration::from_secs_f64(s);
-    let options = RecordOptions {
-        series,
-        every: Some(Duration::from_secs_f64(every_s)),
-        ledger,
-        timeline: timeline_s.map(|(from, to)| (at(from), at(to))),
-    };
+    let options = options(series, every_s, ledger, timeline_s)?;
     let mut resolved = scenario.resolved.clone();
     if let Some(seed) = seed {
         let mut other = resolved.written_out();
         other.seed = seed;
         resolved = other.resolve().map_err(|e| crate::scenario::raised(py, &e))?;
     }
-    let mut sweep = Sweep::of_scenario(resolved, seeds, options);
-    if let Some(precision) = precision {
-        if !(precision > 0.0 && precision < 1.0) {
-            return Err(PyValueError::new_err(format!("precision = {precision}: give a share below 1")));
-        }
-        sweep.set_precision(precision, SEEDS_MAX);
-    }
+    let sweep = prepared(Sweep::of_scenario(resolved, seeds, options), precision)?;
     let threads = threads.or(scenario.calls_python.then_some(1));
     conduct(py, threads, progress.as_ref(), move |session| {
         sweep.run_in_memory(&session.stop, session).map(Records).map_err(failed)
     })
 }
 
-/// The tables of groups of runs: id of the variant, its value of a parameter, its runs.
+/// What is kept of runs.
+fn options(
+    series: bool,
+    every_s: f64,
+    ledger: bool,
+    timeline_s: Option<(f64, f64)>,
+) -> PyResult<RecordOptions> {
+    if !(every_s >= 1e-6 && every_s.is_finite()) {
+        return Err(PyValueError::new_err(format!("every = {every_s} s: sample at most once a microsecond")));
+    }
+    let at = |s: f64| Instant::ZERO + Duration::from_secs_f64(s);
+    Ok(RecordOptions {
+        series,
+        every: Some(Duration::from_secs_f64(every_s)),
+        ledger,
+        timeline: timeline_s.map(|(from, to)| (at(from), at(to))),
+    })
+}
+
+/// The seeds and the precision that a sweep is asked for.
+fn prepared(mut sweep: Sweep, precision: Option<f64>) -> PyResult<Sweep> {
+    if sweep.seeds == 0 {
+        return Err(PyValueError::new_err("seeds = 0: give 1 at least"));
+    }
+    if let Some(precision) = precision {
+        if !(precision > 0.0 && precision < 1.0) {
+            return Err(PyValueError::new_err(format!("precision = {precision}: give a share below 1")));
+        }
+        sweep.set_precision(precision, SEEDS_MAX);
+    }
+    Ok(sweep)
+}
+
+/// Runs several scenarios, each with a name, with several seeds, and keeps finished runs in a folder.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the package names them for the user")]
+pub(crate) fn sweep<'py>(
+    py: Python<'py>,
+    points: Vec<(String, PyRef<'_, Scenario>)>,
+    seeds: u32,
+    precision: Option<f64>,
+    series: bool,
+    every_s: f64,
+    ledger: bool,
+    folder: PathBuf,
+    threads: Option<usize>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Vec<Records>> {
+    let threads = threads.or(points.iter().any(|(_, point)| point.calls_python).then_some(1));
+    let scenarios = points.iter().map(|(name, point)| (name.clone(), point.resolved.clone()));
+    let sweep = Sweep::of_scenarios(scenarios, seeds, options(series, every_s, ledger, None)?);
+    let sweep = prepared(sweep, precision)?;
+    conduct(py, threads, progress.as_ref(), move |session| {
+        let runs = sweep.run(&folder, &session.stop, session).map_err(failed)?;
+        Ok(runs.into_iter().map(Records).collect())
+    })
+}
+
+/// A column that says something of each variant: its name, and what it says by variant, in words and as a number.
+type Key = (String, HashMap<String, (String, Option<f64>)>);
+
+/// The tables of groups of runs: id of the variant, its value of a parameter, its runs; `keys` become columns after the variant.
 #[pyfunction]
 pub(crate) fn tables(
     groups: Vec<(String, Option<f64>, PyRef<'_, Records>)>,
+    keys: Vec<Key>,
 ) -> PyResult<HashMap<&'static str, Table>> {
     let groups: Vec<Group<'_>> =
         groups.iter().map(|(variant, x, records)| Group { variant, x: *x, runs: &records.0 }).collect();
-    evenair_study::tables::all(&groups)
-        .into_iter()
-        .map(|(name, table)| Ok((name, Table::new(table)?)))
-        .collect()
+    let tables = evenair_study::tables::all(&groups).into_iter();
+    tables.map(|(name, table)| Ok((name, Table::new(with_keys(table, &keys))?))).collect()
+}
+
+/// A table with a column for each key, numbers where all of it are.
+fn with_keys(table: evenair_study::tables::Table, keys: &[Key]) -> Vec<(String, Column)> {
+    let variants = match table.first() {
+        Some(("variant", Column::Text(variants))) => variants.clone(),
+        _ => Vec::new(),
+    };
+    let column = |(name, values): &Key| {
+        let of = |variant: &String| values.get(variant).cloned().unwrap_or_default();
+        let column = if values.values().all(|(_, number)| number.is_some()) {
+            Column::Optional(variants.iter().map(|variant| of(variant).1).collect())
+        } else {
+            Column::Text(variants.iter().map(|variant| of(variant).0).collect())
+        };
+        (name.clone(), column)
+    };
+    let mut columns: Vec<(String, Column)> =
+        table.into_iter().map(|(name, column)| (name.to_string(), column)).collect();
+    if !columns.is_empty() {
+        columns.splice(1..1, keys.iter().map(column));
+    }
+    columns
 }
 
 /// Conducts a study and keeps finished runs in a folder: tables, what it found, and its report.

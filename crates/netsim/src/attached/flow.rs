@@ -28,6 +28,15 @@ impl Samples {
         self.count += 1;
     }
 
+    /// All together [s].
+    pub(crate) const fn sum_s(&self) -> f64 {
+        self.sum_s
+    }
+
+    pub(crate) const fn count(&self) -> u32 {
+        self.count
+    }
+
     pub(crate) fn mean(&self) -> Option<Duration> {
         (self.count > 0).then(|| Duration::from_secs_f64(self.sum_s / f64::from(self.count)))
     }
