@@ -9,6 +9,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
+
 from . import _evenair, laws, testing
 from ._errors import ScenarioError, StudyError, TheoryError
 from ._evenair import Access, scenario_ids, schema, study_ids
@@ -21,6 +24,15 @@ from ._table import Table
 _evenair.program_is(str(_evenair.__file__))
 
 __version__: str = _evenair.version()
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load ``evenair.gym`` where it is used: it asks for gymnasium and NumPy."""
+    if name == "gym":
+        return import_module("evenair.gym")
+    message = f"module 'evenair' has no attribute {name!r}"
+    raise AttributeError(message)
+
 
 __all__ = [
     "Access",

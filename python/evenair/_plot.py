@@ -43,7 +43,7 @@ LABELS = {
 }
 
 
-def plot(result: Result, metric: str | None, ax: Axes | None, **more: object) -> Axes:
+def plot(result: Result, metric: str | None, ax: Axes | None, **more: Any) -> Axes:  # noqa: ANN401
     """Draw what a result is about: bars by flow, lines over a sweep or over time."""
     import matplotlib.pyplot as plt
 
@@ -89,7 +89,7 @@ def _of_study(result: Study, metric: str) -> tuple[pd.DataFrame, str]:
     return _grouped(rows, "variant", "flow", "mean").rename(columns=result.labels), metric
 
 
-def _flows(axes: Axes, frame: pd.DataFrame, metric: str | None, **more: object) -> None:
+def _flows(axes: Axes, frame: pd.DataFrame, metric: str | None, **more: Any) -> None:  # noqa: ANN401
     metric = metric or ("goodput_pps" if "goodput_pps" in frame else "rate_pps")
     if "x" in frame and frame["x"].notna().any():
         _lines(axes, frame, metric, **more)

@@ -95,10 +95,14 @@ class Scenario:
     evenair.ScenarioError: ...
     """
 
+    _file: str
+    _text: str
+    _changes: list[str]
+    _laws: dict[str, Law]
+    _core: _evenair.Scenario
+
     def __init__(self, source: ScenarioLike) -> None:
         """Read a scenario and check all of it."""
-        self._changes: list[str]
-        self._laws: dict[str, Law]
         if isinstance(source, Scenario):
             self._file, self._text = source._file, source._text
             self._changes, self._laws = list(source._changes), dict(source._laws)

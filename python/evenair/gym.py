@@ -104,7 +104,7 @@ class NetworkEnv(gymnasium.Env):  # type: ignore[type-arg]
         **changes: Changes of the scenario; ``duration`` and ``warmup`` together are an episode.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 -- as Gymnasium declares it
 
     def __init__(
         self,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import traceback
 from pathlib import Path
 
@@ -187,6 +189,23 @@ def test_an_identity_is_of_code_and_parameters() -> None:
     assert made(3).identity() != made(4).identity()
     assert Proportional(1.0).identity() != Proportional(2.0).identity()
     assert "k=1.0" in Proportional(1.0).identity()
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        evenair.Access.slots(31, 1023, when="after-transmission"),
+        evenair.Access.slots(7, burst_s=0.003),
+        evenair.Access.exponential_of_frame(2.0, slotted=True),
+        evenair.Access.exponential_of_packet(0.5, span_s=0.01),
+        evenair.Access.exponential(1e-4, when="after-transmission-and-before-frame"),
+        evenair.Access.uniform(1e-4),
+        evenair.Access.fixed(2e-4),
+    ],
+)
+def test_an_answer_crosses_to_another_process(access: evenair.Access) -> None:
+    assert pickle.loads(pickle.dumps(access)) == access
+    assert copy.deepcopy(access) is access
 
 
 def test_a_file_cannot_hold_a_law(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ const OLDEST: u32 = 10;
 /// The newest that is looked for.
 const NEWEST: u32 = 20;
 /// One version, so that a new check of mypy's does not break an old commit.
-const MYPY: &str = "mypy==1.19.0";
+const MYPY: &str = "mypy==2.4.1";
 
 pub(crate) fn run() -> Result<Outcome> {
     let found = interpreters();

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// How often the interpreter is asked for signals.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long work that was told to stop is waited for; what does not look at the flag goes on by itself to its end.
+/// How long work that was told to stop is waited for: runs, solvers and integrators look at the flag in their every step.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 thread_local! {
@@ -92,6 +92,11 @@ pub(crate) fn conduct<T: Send + 'static>(
     let pool = ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .start_handler(move |_| CURRENT.set(Some(Arc::clone(&for_pool))))
+        .spawn_handler(|thread| {
+            // The interpreter knows the thread from its beginning to its end: to be made known costs more than to call a law.
+            let known = || Python::attach(|py| py.detach(|| thread.run()));
+            std::thread::Builder::new().name("evenair".into()).spawn(known).map(|_| ())
+        })
         .build()
         .map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
     let (send, mut receive) = channel();

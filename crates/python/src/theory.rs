@@ -78,7 +78,9 @@ pub(crate) fn solve<'py>(
 ) -> PyResult<(Tables, Bound<'py, PyDict>)> {
     let question = question(objective, alpha, region, solver, beta)?;
     let resolved = scenario.resolved.clone();
-    let optimum = conduct(py, None, None, move |_| resolved.answer(question).map_err(failure))?;
+    let optimum = conduct(py, None, None, move |session| {
+        resolved.answer_unless(question, &session.stop).map_err(failure)
+    })?;
     let facts = PyDict::new(py);
     facts.set_item("objective", optimum.value.map(|(value, _)| value))?;
     facts.set_item("bound", optimum.value.map(|(_, bound)| bound))?;
@@ -118,7 +120,7 @@ fn of_optimum(optimum: &Optimum) -> PyResult<Tables> {
 #[pyfunction]
 pub(crate) fn fluid<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<(Tables, Bound<'py, PyDict>)> {
     let resolved = scenario.resolved.clone();
-    let run = conduct(py, None, None, move |_| resolved.fluid().map_err(failure))?;
+    let run = conduct(py, None, None, move |session| resolved.fluid_unless(&session.stop).map_err(failure))?;
     let facts = PyDict::new(py);
     facts.set_item("has_settled", run.has_settled)?;
     facts.set_item("warning", run.warning())?;

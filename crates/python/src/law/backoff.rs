@@ -141,6 +141,9 @@ impl BackoffLaw for PythonBackoff {
     }
 }
 
+/// An answer taken apart.
+type Parts = (&'static str, f64, bool, Option<u32>, &'static str, Option<f64>, Option<f64>);
+
 /// A back-off law's answer, as data: what is drawn, when, what a failure does, how long the medium is held.
 #[pyclass(frozen, module = "evenair")]
 pub(crate) struct Access(backoff::Access);
@@ -169,6 +172,34 @@ impl Access {
             (Some(_), Some(_)) => return Err(PyValueError::new_err("give one of burst_s and span_s")),
         };
         Ok(Self(backoff::Access { draw, on_failure, when, holding }))
+    }
+
+    /// What it was made of.
+    fn parts(&self) -> Parts {
+        let backoff::Access { draw, on_failure, when, holding } = self.0;
+        let (draw, value, slotted) = match draw {
+            Draw::Slots { window, .. } => ("slots", f64::from(window), true),
+            Draw::ExponentialOfFrame { factor, slotted } => ("frame", factor, slotted),
+            Draw::ExponentialOfPacket { factor, slotted } => ("packet", factor, slotted),
+            Draw::Exponential { mean, slotted } => ("exponential", mean.as_secs_f64(), slotted),
+            Draw::Uniform { mean } => ("uniform", mean.as_secs_f64(), false),
+            Draw::Fixed { mean } => ("fixed", mean.as_secs_f64(), false),
+        };
+        let window_max = match on_failure {
+            OnFailure::Double { window_max } => Some(window_max),
+            OnFailure::Redraw | OnFailure::Repeat => None,
+        };
+        let when = match when {
+            When::BeforeFrame => "before-frame",
+            When::AfterTransmission => "after-transmission",
+            When::AfterTransmissionAndBeforeFrame => "after-transmission-and-before-frame",
+        };
+        let (burst, span) = match holding {
+            Holding::Burst(time) => (Some(time.as_secs_f64()), None),
+            Holding::Span(time) => (None, Some(time.as_secs_f64())),
+            _ => (None, None),
+        };
+        (draw, value, slotted, window_max, when, burst, span)
     }
 
     /// A factor of a frame's airtime.
@@ -255,6 +286,37 @@ impl Access {
     #[pyo3(signature = (mean_s, *, when="before-frame", burst_s=None, span_s=None))]
     fn fixed(mean_s: f64, when: &str, burst_s: Option<f64>, span_s: Option<f64>) -> PyResult<Self> {
         Self::of(Draw::Fixed { mean: seconds(mean_s)? }, when, OnFailure::Redraw, burst_s, span_s)
+    }
+
+    /// What `__reduce__` took apart.
+    #[staticmethod]
+    fn _restored(
+        draw: &str,
+        value: f64,
+        slotted: bool,
+        window_max: Option<u32>,
+        when: &str,
+        burst_s: Option<f64>,
+        span_s: Option<f64>,
+    ) -> PyResult<Self> {
+        match draw {
+            "slots" => Self::slots(value as u32, window_max, when, burst_s, span_s),
+            "frame" => Self::exponential_of_frame(value, slotted, when, burst_s, span_s),
+            "packet" => Self::exponential_of_packet(value, slotted, when, burst_s, span_s),
+            "exponential" => Self::exponential(value, slotted, when, burst_s, span_s),
+            "uniform" => Self::uniform(value, when, burst_s, span_s),
+            _ => Self::fixed(value, when, burst_s, span_s),
+        }
+    }
+
+    /// Lets it cross to another process.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
+        Ok((slf.get_type().getattr("_restored")?, slf.get().parts()))
+    }
+
+    /// It never changes: a copy is itself.
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf.clone()
     }
 
     fn __repr__(&self) -> String {
