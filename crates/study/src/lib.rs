@@ -5,11 +5,12 @@
 //! claims and the figures, and [`html::report`] draws them into one file that works offline.
 #![forbid(unsafe_code)]
 
+pub mod chart;
 mod claim;
 mod compare;
 mod each;
 mod experiment;
-mod figure;
+pub mod figure;
 pub mod html;
 mod language;
 mod library;
@@ -17,6 +18,7 @@ mod measure;
 mod metric;
 mod outcome;
 mod output;
+mod papers;
 mod quantity;
 mod read;
 mod record;
@@ -25,7 +27,9 @@ mod sweep;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod vary;
 mod watch;
+mod words;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
@@ -39,6 +43,7 @@ pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_tex
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
+pub use papers::Paper;
 pub use quantity::{Of, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
@@ -47,5 +52,6 @@ pub use record::{
 };
 pub use statistics::Estimate;
 pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};
 pub use watch::Progress;
 pub use world::World;

@@ -3,8 +3,11 @@
 mod claims;
 mod command;
 mod documents;
+mod lists;
 mod output;
 mod studies;
+mod sweeps;
+mod terminal;
 
 use std::process::{Command, Output};
 
