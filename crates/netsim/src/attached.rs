@@ -1,6 +1,7 @@
 //! What is attached to the core: sources, TCP endpoints, sinks. They answer its news with packets and calls, and keep what they
 //! count themselves.
 
+mod delay;
 mod flow;
 mod probes;
 mod rated;

@@ -6,8 +6,9 @@ mod tests;
 
 use crate::attached::{Attached, Due};
 use crate::core::{Core, News, Passed, Traced};
-use crate::measure::{Counts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
+use crate::measure::{Counts, FlowCounts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
 use crate::packet::{Body, Foreign, Way};
+use crate::queue::Delays;
 use crate::spec::{NetworkSpec, RunSpec};
 use crate::trace::{FrameSink, Sent};
 use evenair_units::Instant;
@@ -94,7 +95,8 @@ impl Network {
             at_warmup: Counts::new(flows, queues),
             passed_at_warmup: vec![Passed::default(); core.hops.all().len()],
             classes_at_warmup: core.gateway().map(|(_, counts)| counts.to_vec()).unwrap_or_default(),
-            delivered_at_sample: vec![0; flows],
+            at_sample: vec![FlowCounts::default(); flows],
+            waiting_at_sample: vec![Delays::default(); core.hops.all().len()],
             means: Means::new(flows, queues),
             series: Series {
                 time_s: Vec::new(),

@@ -1,0 +1,107 @@
+//! One-way delays of a flow's data: from the hand-over by the sending application to that to the receiving one, in order
+//! (RFC 7679's metric, above the transport).
+//!
+//! When the sending application hands data over is known of datagrams, of an application of a rate of its own, and of the web's messages.
+//! One that is never without data, or has all of a transfer at once, is taken to hand each segment over when TCP takes it to send it
+//! for the first time: its delay is what network, repetitions and waiting for what is before it take, and not how long it would have
+//! waited in a sender's buffer without end.
+
+use super::Attached;
+use crate::queue::Delays;
+use crate::spec::Source;
+use crate::times::{Clockings, Times};
+use evenair_units::{Duration, Instant};
+
+/// The delays of one flow, and how they vary.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OneWay {
+    /// Since the warm-up.
+    measured: Clockings,
+    /// Since the last point of the time series.
+    pub(crate) sampled: Delays,
+    last: Option<Duration>,
+    /// RFC 3550's estimate.
+    jitter_s: f64,
+    /// Its sum since the warm-up, over as many arrivals.
+    jitters_s: f64,
+    arrivals: u64,
+}
+
+impl OneWay {
+    /// Data of this delay are handed to the application.
+    #[inline]
+    pub(crate) fn add(&mut self, delay: Duration) {
+        self.measured.add(delay);
+        self.sampled.add(delay);
+        if let Some(last) = self.last {
+            // RFC 3550 section 6.4.1 and A.8: J += (|D| − J)/16, D the difference of two successive transit times.
+            let difference = delay.as_nanos().abs_diff(last.as_nanos()) as f64 / 1e9;
+            self.jitter_s += (difference - self.jitter_s) / 16.0;
+            self.jitters_s += self.jitter_s;
+            self.arrivals += 1;
+        }
+        self.last = Some(delay);
+    }
+
+    /// What came before counts for nothing.
+    pub(crate) fn start_measuring(&mut self) {
+        self.measured = Clockings::default();
+        (self.jitters_s, self.arrivals) = (0.0, 0);
+    }
+
+    /// Delays since the warm-up.
+    pub(crate) fn result(&self) -> Option<Times> {
+        self.measured.result()
+    }
+
+    /// The mean of RFC 3550's estimate, over the arrivals since the warm-up \[s\].
+    pub(crate) fn jitter_s(&self) -> Option<f64> {
+        (self.arrivals > 0).then(|| self.jitters_s / self.arrivals as f64)
+    }
+}
+
+impl Attached {
+    /// A connection sends a segment for the first time: when was it handed over?
+    #[inline]
+    pub(super) fn handed_over(&self, now: Instant, connection: u32, number: u32) -> Instant {
+        let place = &self.connections[connection as usize];
+        if let Some(half) = &place.half {
+            return half.handed_over(number);
+        }
+        match self.flows[place.flow as usize].traffic.source() {
+            Some(Source::Paced(interval)) => produced(place.opened, interval, number),
+            _ => now,
+        }
+    }
+}
+
+/// When an application produces the segment of this number, of those for a connection that was opened then.
+pub(super) fn produced(opened: Instant, interval: Duration, number: u32) -> Instant {
+    opened + Duration::from_nanos(interval.as_nanos() * u64::from(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_is_that_of_rfc_3550() {
+        // Transit times 10, 14, 12, 12, 20 ms: |D| = 4, 2, 0, 8 ms, so that by hand
+        // J = 4/16 = 0.25; 0.25 + 1.75/16 = 0.359375; 0.359375·15/16 = 0.3369140625; 0.8158569336 ms.
+        let mut delays = OneWay::default();
+        assert_eq!(delays.jitter_s(), None);
+        for ms in [10, 14, 12, 12, 20] {
+            delays.add(Duration::from_millis(ms));
+        }
+        assert!((delays.jitter_s * 1e3 - 0.815_856_933_6).abs() < 1e-9, "{}", delays.jitter_s);
+        let mean = (0.25 + 0.359_375 + 0.336_914_062_5 + 0.815_856_933_6) / 4.0;
+        assert!((delays.jitter_s().unwrap() * 1e3 - mean).abs() < 1e-9);
+        let times = delays.result().unwrap();
+        assert!((times.mean_s - 0.0136).abs() < 1e-12 && times.count == 5, "{times:?}");
+        // The estimate goes on through the warm-up's end, its mean begins anew.
+        delays.start_measuring();
+        assert_eq!((delays.result(), delays.jitter_s()), (None, None));
+        delays.add(Duration::from_millis(20));
+        assert!((delays.jitter_s().unwrap() * 1e3 - 0.815_856_933_6 * 15.0 / 16.0).abs() < 1e-9);
+    }
+}
