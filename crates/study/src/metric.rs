@@ -158,9 +158,9 @@ metrics! {
     OverFair: "goodput/fair rate", Mean;
     /// Jain's index of all r/o ([Jam10] section 2.1.5, normalized).
     JainOverFair: "Jain's index of goodput/fair rate", Network;
-    /// The least r/o: [Jam10]'s min. flow rate/fair rate, each flow over its own fair rate.
+    /// The least goodput over fair rate of all flows: [Jam10] prints it as "min. flow rate/fair rate".
     MinOverFair: "least goodput/fair rate", Network;
-    /// The greatest r/o.
+    /// The greatest goodput over fair rate of all flows.
     MaxOverFair: "greatest goodput/fair rate", Network;
     /// [Jam10]'s `U/U_opt`: `Σ r·l / Σ o·l`, l the hops of a flow over the air.
     Utilisation: "network utilisation U/U_opt", Network;
