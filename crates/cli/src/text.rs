@@ -103,7 +103,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
 
 /// A row per variant, a column per metric: mean, standard deviation over seeds, the paper's mean.
 fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
-    let head = summary.metrics.iter().map(|metric| metric.label().to_string());
+    let head = summary.metrics.iter().map(Quantity::label);
     let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
     for (label, cells) in outcome.summary(summary) {
         let cells = cells.into_iter().map(|cell| {
@@ -124,7 +124,7 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
 /// A row per variant, a column per flow, and one for all of them that is called by what it holds.
 fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
     let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
-    let of_all = (None, quantity.metric.over_flows_name().to_string());
+    let of_all = (None, quantity.over_flows_name().to_string());
     // A metric of the network has no columns of flows, a statistic over time none of all flows.
     let has_any = |flow: Option<&str>| outcome.shape().any(|(v, _)| outcome.row(v, flow, quantity).is_some());
     let (columns_of, names): (Vec<Option<&str>>, Vec<String>) =
@@ -193,9 +193,9 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
         rows.push(vec![
             link.queue.clone(),
             number(mean(&|r| r.links[i].backlog)),
-            link.queueing_delay_s.map_or_else(
+            link.waiting.as_ref().map_or_else(
                 || "–".into(),
-                |_| number(mean(&|r| r.links[i].queueing_delay_s.unwrap_or(0.0)) * 1e3),
+                |_| number(mean(&|r| r.links[i].waiting.as_ref().map_or(0.0, |w| w.mean_s)) * 1e3),
             ),
             link.aggressiveness
                 .map_or_else(|| "–".into(), |_| number(mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0)))),
@@ -219,9 +219,10 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
 type Optional = (&'static str, fn(&FlowResult) -> Option<f64>, f64);
 
 /// Columns that are left out where no flow has them.
-const OPTIONAL: [Optional; 14] = [
+const OPTIONAL: [Optional; 15] = [
     ("offered/s", |f| f.offered_pps, 1.0),
-    ("delay [ms]", |f| f.delay_s, 1e3),
+    ("delay [ms]", |f| Some(f.delay.as_ref()?.mean_s), 1e3),
+    ("95 %", |f| Some(f.delay.as_ref()?.p95_s), 1e3),
     ("jitter [ms]", |f| f.jitter_s, 1e3),
     ("probes' RTT [ms]", |f| f.probes?.round_trip_s, 1e3),
     ("of bytes", |f| Some(f.probes?.share), 1.0),
@@ -229,11 +230,11 @@ const OPTIONAL: [Optional; 14] = [
     ("longest [ms]", |f| Some(f.resequencing?.delay_s_max), 1e3),
     ("buffer", |f| Some(f.resequencing?.buffer), 1.0),
     ("most", |f| Some(f.resequencing?.buffer_max as f64), 1.0),
-    ("requests", |f| Some(f.web?.requests as f64), 1.0),
-    ("completed", |f| Some(f.web?.completed as f64), 1.0),
-    ("took [s]", |f| f.web?.mean_s, 1.0),
-    ("median [s]", |f| f.web?.median_s, 1.0),
-    ("95 % [s]", |f| f.web?.late_s, 1.0),
+    ("requests", |f| Some(f.transfers.as_ref()?.requests as f64), 1.0),
+    ("completed", |f| Some(f.transfers.as_ref()?.completed as f64), 1.0),
+    ("took [s]", |f| Some(f.transfers.as_ref()?.took.as_ref()?.mean_s), 1.0),
+    ("median", |f| Some(f.transfers.as_ref()?.took.as_ref()?.p50_s), 1.0),
+    ("95 %", |f| Some(f.transfers.as_ref()?.took.as_ref()?.p95_s), 1.0),
 ];
 
 /// The table of flows, means over seeds, with its head.

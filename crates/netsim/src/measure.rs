@@ -115,6 +115,15 @@ pub struct FlowResult {
     pub transfers: Option<TransferResult>,
 }
 
+impl FlowResult {
+    /// Share of the packets with its data that were dropped, of those that were dropped or arrived (RFC 7680's loss ratio); none without
+    /// any.
+    pub fn loss(&self) -> Option<f64> {
+        let known = self.arrived + self.lost;
+        (known > 0).then(|| self.lost as f64 / known as f64)
+    }
+}
+
 /// What became of the requests that a web client made in the measured time; or of a flow's one transfer, whenever it was: a warm-up is
 /// for what goes on for ever.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -287,7 +296,7 @@ impl FlowCounts {
         (known > 0).then(|| self.lost as f64 / known as f64)
     }
 
-    pub(crate) const fn since(self, then: Self) -> Self {
+    pub(crate) fn since(self, then: Self) -> Self {
         Self {
             delivered: self.delivered - then.delivered,
             sent: self.sent - then.sent,

@@ -399,8 +399,8 @@ pub struct Summary {
     /// Which variants, in their order; all, if none are named.
     #[serde(default)]
     pub variants: Vec<String>,
-    /// Which metrics.
-    pub metrics: Vec<Metric>,
+    /// Which metrics, each in one word: "delay", "delay-p95", "ack-loss".
+    pub metrics: Vec<Quantity>,
     /// A row for each scenario of a pool, not one for all.
     #[serde(default)]
     pub by_scenario: bool,

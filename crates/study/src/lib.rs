@@ -34,7 +34,7 @@ pub use language::{
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
-pub use quantity::{Of, Quantity, Statistic};
+pub use quantity::{Of, Percent, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
     AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,

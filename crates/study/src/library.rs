@@ -51,7 +51,7 @@ pub fn scenario(name: &str, folder: Option<&Path>, changes: &[String]) -> Result
 }
 
 /// Asks whether a misspelt id is meant to be one of these: the likeliest first, at most three; none, if it is like none.
-pub(crate) fn did_you_mean(id: &str, ids: impl Iterator<Item = &'static str>) -> Option<String> {
+pub(crate) fn did_you_mean<'a>(id: &str, ids: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut near: Vec<(f64, &str)> = ids
         .map(|known| (strsim::normalized_damerau_levenshtein(id, known), known))
         .filter(|&(likeness, _)| likeness > 0.75)
