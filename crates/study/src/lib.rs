@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+mod compare;
 mod each;
 mod experiment;
 mod figure;
@@ -26,6 +27,7 @@ mod tests;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
+pub use compare::{Comparison, Stage};
 pub use experiment::{FairShare, ModelError};
 pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
@@ -41,5 +43,5 @@ pub use record::{
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError};
+pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
 pub use world::World;
