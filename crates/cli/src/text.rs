@@ -218,12 +218,27 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
 /// A column that only some flows have: its headline, what it holds, and what that is multiplied by.
 type Optional = (&'static str, fn(&FlowResult) -> Option<f64>, f64);
 
+/// Whether a flow has connections, with all that goes with them.
+const fn connects(flow: &FlowResult) -> bool {
+    flow.offered_pps.is_none()
+}
+
+/// A number of flows that have connections.
+fn of_tcp(flow: &FlowResult, number: f64) -> Option<f64> {
+    connects(flow).then_some(number)
+}
+
 /// Columns that are left out where no flow has them.
-const OPTIONAL: [Optional; 15] = [
+const OPTIONAL: [Optional; 20] = [
+    ("RTT [ms]", |f| f.round_trip_s, 1e3),
+    ("connections", |f| of_tcp(f, f.connections), 1.0),
+    ("cwnd", |f| of_tcp(f, f.congestion_window), 1.0),
+    ("repeated", |f| of_tcp(f, f.retransmitted as f64), 1.0),
+    ("time-outs", |f| of_tcp(f, f.timeouts as f64), 1.0),
     ("offered/s", |f| f.offered_pps, 1.0),
     ("delay [ms]", |f| Some(f.delay.as_ref()?.mean_s), 1e3),
     ("95 %", |f| Some(f.delay.as_ref()?.p95_s), 1e3),
-    ("jitter [ms]", |f| f.jitter_s, 1e3),
+    ("jitter [ms]", |f| f.jitter_s.filter(|_| !connects(f)), 1e3),
     ("probes' RTT [ms]", |f| f.probes?.round_trip_s, 1e3),
     ("of bytes", |f| Some(f.probes?.share), 1.0),
     ("resequencing [ms]", |f| Some(f.resequencing?.delay_s), 1e3),
@@ -241,8 +256,7 @@ const OPTIONAL: [Optional; 15] = [
 fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
     let first = &runs[0];
     let mean = |of: &dyn Fn(&RunRecord) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
-    let mut head =
-        vec!["flow", "packets/s", "kb/s", "RTT [ms]", "connections", "cwnd", "repeated", "time-outs"];
+    let mut head = vec!["flow", "packets/s", "kb/s"];
     let shown = |(_, of, _): &&Optional| first.flows.iter().any(|flow| of(flow).is_some());
     let optional: Vec<&Optional> = OPTIONAL.iter().filter(shown).collect();
     head.extend(optional.iter().map(|(headline, ..)| headline));
@@ -253,18 +267,10 @@ fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
         let some = |of: fn(&FlowResult) -> Option<f64>, scale: f64| {
             of(flow).map_or_else(dash, |_| number(mean(&|r| of(&r.flows[i]).unwrap_or(0.0)) * scale))
         };
-        let tcp = |of: &dyn Fn(&FlowResult) -> f64| {
-            if flow.offered_pps.is_some() { dash() } else { number(mean(&|r| of(&r.flows[i]))) }
-        };
         let mut cells = vec![
             flow.flow.clone(),
             number(mean(&|r| r.flows[i].goodput_pps)),
             number(mean(&|r| r.flows[i].goodput_bps / 1e3)),
-            some(|f| f.round_trip_s, 1e3),
-            tcp(&|f| f.connections),
-            tcp(&|f| f.congestion_window),
-            tcp(&|f| f.retransmitted as f64),
-            tcp(&|f| f.timeouts as f64),
         ];
         cells.extend(optional.iter().map(|(_, of, scale)| some(*of, *scale)));
         rows.push(cells);

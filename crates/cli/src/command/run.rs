@@ -81,6 +81,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         series: options.series,
         every: Some(options.every),
         ledger: options.ledger,
+        histograms: false,
         timeline: options.timeline,
     };
     let mut sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
