@@ -237,7 +237,7 @@ const OPTIONAL: [Optional; 20] = [
     ("time-outs", |f| of_tcp(f, f.timeouts as f64), 1.0),
     ("offered/s", |f| f.offered_pps, 1.0),
     ("delay [ms]", |f| Some(f.delay.as_ref()?.mean_s), 1e3),
-    ("95 %", |f| Some(f.delay.as_ref()?.p95_s), 1e3),
+    ("95 %", |f| f.delay.as_ref()?.p95_s, 1e3),
     ("jitter [ms]", |f| f.jitter_s.filter(|_| !connects(f)), 1e3),
     ("probes' RTT [ms]", |f| f.probes?.round_trip_s, 1e3),
     ("of bytes", |f| Some(f.probes?.share), 1.0),
@@ -248,8 +248,8 @@ const OPTIONAL: [Optional; 20] = [
     ("requests", |f| Some(f.transfers.as_ref()?.requests as f64), 1.0),
     ("completed", |f| Some(f.transfers.as_ref()?.completed as f64), 1.0),
     ("took [s]", |f| Some(f.transfers.as_ref()?.took.as_ref()?.mean_s), 1.0),
-    ("median", |f| Some(f.transfers.as_ref()?.took.as_ref()?.p50_s), 1.0),
-    ("95 %", |f| Some(f.transfers.as_ref()?.took.as_ref()?.p95_s), 1.0),
+    ("median", |f| f.transfers.as_ref()?.took.as_ref()?.p50_s, 1.0),
+    ("95 %", |f| f.transfers.as_ref()?.took.as_ref()?.p95_s, 1.0),
 ];
 
 /// The table of flows, means over seeds, with its head.

@@ -311,11 +311,7 @@ impl<T: Copy> Core<T> {
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
-            let has_room = !self.is_full(by, &arrival);
-            let dropped = &mut self.queues[by as usize].dropped;
-            // What a law refuses that had no room would have been lost without it.
-            *(if has_room { &mut dropped.by_law } else { &mut dropped.queue_full }) += 1;
-            return self.turn_away(by, arrival);
+            return self.refuse(by, arrival);
         }
         if self.is_full(by, &arrival) {
             let queue = &mut self.queues[by as usize];

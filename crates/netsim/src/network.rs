@@ -10,6 +10,7 @@ use crate::measure::{Counts, FlowCounts, FlowSeries, LinkSeries, Means, Meter, R
 use crate::packet::{Body, Foreign, Way};
 use crate::queue::Delays;
 use crate::spec::{NetworkSpec, RunSpec};
+use crate::times::Histogram;
 use crate::trace::{FrameSink, Sent};
 use evenair_units::Instant;
 use evenair_wifi::FrameRecord;
@@ -87,9 +88,11 @@ impl Network {
     }
 
     fn start(spec: &NetworkSpec, run: RunSpec, record: Option<(Instant, Instant)>) -> Self {
-        let (core, hops) = Core::new(spec, run.seed);
-        let warm_at = Instant::ZERO + run.warmup;
-        let attached = Attached::new(spec, run.seed, &hops, warm_at);
+        let (mut core, hops) = Core::new(spec, run.seed);
+        let attached = Attached::new(spec, &run, &hops);
+        if run.each_time {
+            core.queues.iter_mut().for_each(|queue| queue.waits = Some(Histogram::default()));
+        }
         let (flows, queues) = (hops.len(), core.queues.len());
         let meter = Meter {
             at_warmup: Counts::new(flows, queues),

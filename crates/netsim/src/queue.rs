@@ -93,8 +93,8 @@ pub(crate) struct TransmitQueue {
     pub(crate) arrived: Volume,
     pub(crate) given_up: Volume,
     pub(crate) dropped: Dropped,
-    /// How long packets waited since the warm-up.
-    pub(crate) waits: Histogram,
+    /// How long each packet waited since the warm-up, if that is kept.
+    pub(crate) waits: Option<Histogram>,
     /// The instant at which it is asked again for a packet that it keeps back; never, if it is not.
     pub(crate) ready_at: Instant,
     /// Packets of sources that are never without, which have left or were dropped and are not made up for: the first is next.

@@ -5,6 +5,7 @@
 //! every machine, those of several flows, queues or seeds add up, and it grows with the logarithm of the longest time, by 256 bytes
 //! for each doubling.
 
+use crate::queue::Delays;
 use evenair_units::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -42,6 +43,11 @@ impl Histogram {
         // To the end of its power of two.
         self.counts.resize((bin | ((1 << BIN_BITS) - 1)) + 1, 0);
         self.counts[bin] = count;
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        self.counts.fill(0);
     }
 
     /// Adds what another one counted.
@@ -123,50 +129,32 @@ pub struct Times {
     pub count: u64,
     /// The mean \[s\].
     pub mean_s: f64,
-    /// The median \[s\]; as all percentiles within 1 %.
-    pub p50_s: f64,
+    /// The median \[s\], where each time was kept; as all percentiles within 1 %.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub p50_s: Option<f64>,
     /// What 95 % did not exceed \[s\].
-    pub p95_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub p95_s: Option<f64>,
     /// What 99 % did not exceed \[s\].
-    pub p99_s: f64,
-    /// All of them.
-    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub p99_s: Option<f64>,
+    /// All of them, where each was kept.
+    #[serde(skip_serializing_if = "Histogram::is_empty", default)]
     pub histogram: Histogram,
 }
 
 impl Times {
-    /// Those of a histogram, with their exact mean; nothing without any.
-    pub(crate) fn of(histogram: &Histogram, mean_s: Option<f64>) -> Option<Self> {
-        let quantile = |share| histogram.quantile_s(share);
+    /// What so many took; nothing, if there are none.
+    pub(crate) fn of(delays: Delays, each: Option<&Histogram>) -> Option<Self> {
+        let quantile = |share| each?.quantile_s(share);
         Some(Self {
-            count: histogram.count(),
-            mean_s: mean_s?,
-            p50_s: quantile(0.5)?,
-            p95_s: quantile(0.95)?,
-            p99_s: quantile(0.99)?,
-            histogram: histogram.clone(),
+            count: delays.count,
+            mean_s: delays.mean_s()?,
+            p50_s: quantile(0.5),
+            p95_s: quantile(0.95),
+            p99_s: quantile(0.99),
+            histogram: each.cloned().unwrap_or_default(),
         })
-    }
-}
-
-/// Adds times up while a run goes on.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Clockings {
-    sum_ns: u64,
-    histogram: Histogram,
-}
-
-impl Clockings {
-    #[inline]
-    pub(crate) fn add(&mut self, time: Duration) {
-        self.sum_ns += time.as_nanos();
-        self.histogram.add(time);
-    }
-
-    /// What was measured; nothing, if it never happened.
-    pub(crate) fn result(&self) -> Option<Times> {
-        let count = self.histogram.count();
-        Times::of(&self.histogram, (count > 0).then(|| self.sum_ns as f64 / 1e9 / count as f64))
     }
 }
 
@@ -188,7 +176,7 @@ mod tests {
         }
         for nanos in 0..2_000 {
             let off = (middle_s(bin(nanos)) * 1e9 - nanos as f64).abs();
-            assert!(off <= 8.0, "{nanos} ns: {off}");
+            assert!(off < 8.001, "{nanos} ns: {off}");
         }
     }
 

@@ -16,6 +16,7 @@ mod library;
 mod measure;
 mod metric;
 mod outcome;
+mod output;
 mod quantity;
 mod read;
 mod record;
@@ -36,6 +37,7 @@ pub use language::{
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
+pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
 pub use quantity::{Of, Percent, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{

@@ -11,9 +11,10 @@ mod parquet;
 
 use crate::claim::ClaimResult;
 use crate::outcome::{Outcome, VariantOutcome};
+use crate::output::manifest;
 use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
 use evenair_netsim::{FlowResult, Times};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
 
@@ -138,21 +139,21 @@ impl Outcome {
         self.variants.iter().map(group).collect()
     }
 
-    /// What made the results: program, generator, and every run with the hash of its trajectory.
-    pub fn manifest(&self, command: &str) -> Value {
-        let run = |variant: &str, run: &RunRecord| json!({"variant": variant, "seed": run.seed, "fingerprint": run.fingerprint, "events": run.events});
-        let runs: Vec<Value> =
-            self.groups().iter().flat_map(|g| g.runs.iter().map(|r| run(g.variant, r))).collect();
-        json!({
-            "study": self.study.id,
-            "command": command,
-            "evenair": env!("CARGO_PKG_VERSION"),
-            "program_sha256": crate::sweep::program_hash(),
-            "generator": "xoshiro256++, one stream per (seed, entity, purpose)",
-            "machine": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            "files": ["study.toml", "scenarios/", "result.json", "table.csv", "claims.csv", "flows.csv", "links.csv"],
-            "runs": runs,
-        })
+    /// What made the results: command and program, and every run with the hash of its trajectory.
+    pub fn manifest(&self, command_line: &str) -> Map<String, Value> {
+        let mut manifest = manifest(command_line);
+        manifest.insert("study".into(), self.study.id.clone().into());
+        let of =
+            |group: &Group<'_>| group.runs.iter().map(|run| group.manifest_entry(run)).collect::<Vec<_>>();
+        manifest.insert("runs".into(), self.groups().iter().flat_map(of).collect());
+        manifest
+    }
+}
+
+impl Group<'_> {
+    /// What a manifest says of a run.
+    pub fn manifest_entry(&self, run: &RunRecord) -> Value {
+        json!({"variant": self.variant, "seed": run.seed, "fingerprint": run.fingerprint, "events": run.events})
     }
 }
 
@@ -201,15 +202,15 @@ fn rows<'a>(groups: &[Group<'a>], many: impl Fn(&RunRecord) -> usize) -> Vec<Row
 }
 
 /// The mean of some times.
-const MEAN: fn(&Times) -> f64 = |times| times.mean_s;
+const MEAN: fn(&Times) -> Option<f64> = |times| Some(times.mean_s);
 
 /// One number of a row's times.
 fn times(
     rows: &[Row<'_>],
     of: for<'a> fn(&Row<'a>) -> Option<&'a Times>,
-    number: fn(&Times) -> f64,
+    number: fn(&Times) -> Option<f64>,
 ) -> Column {
-    optional(rows, |row| of(row).map(number))
+    optional(rows, |row| of(row).and_then(number))
 }
 
 fn flows(groups: &[Group<'_>]) -> Table {

@@ -6,72 +6,65 @@
 //! for the first time: its delay is what network, repetitions and waiting for what is before it take, and not how long it would have
 //! waited in a sender's buffer without end.
 
-use super::Attached;
 use crate::queue::Delays;
-use crate::spec::Source;
-use crate::times::{Clockings, Times};
+use crate::times::{Histogram, Times};
 use evenair_units::{Duration, Instant};
 
 /// The delays of one flow, and how they vary.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OneWay {
-    /// Since the warm-up.
-    measured: Clockings,
-    /// Since the last point of the time series.
-    pub(crate) sampled: Delays,
-    last: Option<Duration>,
+    /// All so far; until the warm-up ended; until the last point of the time series.
+    all: Delays,
+    at_warmup: Delays,
+    at_sample: Delays,
+    /// Each since the warm-up, if they are kept.
+    pub(crate) each: Option<Histogram>,
+    last: Duration,
     /// RFC 3550's estimate.
     jitter_s: f64,
-    /// Its sum since the warm-up, over as many arrivals.
+    /// Its sum since the warm-up, over all arrivals but the first of the run.
     jitters_s: f64,
-    arrivals: u64,
 }
 
 impl OneWay {
     /// Data of this delay are handed to the application.
     #[inline]
     pub(crate) fn add(&mut self, delay: Duration) {
-        self.measured.add(delay);
-        self.sampled.add(delay);
-        if let Some(last) = self.last {
+        if self.all.count > 0 {
             // RFC 3550 section 6.4.1 and A.8: J += (|D| − J)/16, D the difference of two successive transit times.
-            let difference = delay.as_nanos().abs_diff(last.as_nanos()) as f64 / 1e9;
-            self.jitter_s += (difference - self.jitter_s) / 16.0;
+            let difference = delay.as_nanos().abs_diff(self.last.as_nanos()) as f64 * 1e-9;
+            self.jitter_s += (difference - self.jitter_s) * (1.0 / 16.0);
             self.jitters_s += self.jitter_s;
-            self.arrivals += 1;
         }
-        self.last = Some(delay);
+        self.last = delay;
+        self.all.add(delay);
+        if let Some(each) = &mut self.each {
+            each.add(delay);
+        }
     }
 
     /// What came before counts for nothing.
     pub(crate) fn start_measuring(&mut self) {
-        self.measured = Clockings::default();
-        (self.jitters_s, self.arrivals) = (0.0, 0);
+        self.at_warmup = self.all;
+        self.jitters_s = 0.0;
+        self.each.iter_mut().for_each(Histogram::clear);
+    }
+
+    /// The mean of those since this was last asked \[s\].
+    pub(crate) fn take_mean_s(&mut self) -> Option<f64> {
+        self.all.since(std::mem::replace(&mut self.at_sample, self.all)).mean_s()
     }
 
     /// Delays since the warm-up.
     pub(crate) fn result(&self) -> Option<Times> {
-        self.measured.result()
+        Times::of(self.all.since(self.at_warmup), self.each.as_ref())
     }
 
     /// The mean of RFC 3550's estimate, over the arrivals since the warm-up \[s\].
     pub(crate) fn jitter_s(&self) -> Option<f64> {
-        (self.arrivals > 0).then(|| self.jitters_s / self.arrivals as f64)
-    }
-}
-
-impl Attached {
-    /// A connection sends a segment for the first time: when was it handed over?
-    #[inline]
-    pub(super) fn handed_over(&self, now: Instant, connection: u32, number: u32) -> Instant {
-        let place = &self.connections[connection as usize];
-        if let Some(half) = &place.half {
-            return half.handed_over(number);
-        }
-        match self.flows[place.flow as usize].traffic.source() {
-            Some(Source::Paced(interval)) => produced(place.opened, interval, number),
-            _ => now,
-        }
+        let first = u64::from(self.at_warmup.count == 0);
+        let arrivals = self.all.since(self.at_warmup).count.saturating_sub(first);
+        (arrivals > 0).then(|| self.jitters_s / arrivals as f64)
     }
 }
 
@@ -88,7 +81,7 @@ mod tests {
     fn jitter_is_that_of_rfc_3550() {
         // Transit times 10, 14, 12, 12, 20 ms: |D| = 4, 2, 0, 8 ms, so that by hand
         // J = 4/16 = 0.25; 0.25 + 1.75/16 = 0.359375; 0.359375·15/16 = 0.3369140625; 0.8158569336 ms.
-        let mut delays = OneWay::default();
+        let mut delays = OneWay { each: Some(Histogram::default()), ..OneWay::default() };
         assert_eq!(delays.jitter_s(), None);
         for ms in [10, 14, 12, 12, 20] {
             delays.add(Duration::from_millis(ms));
@@ -98,6 +91,7 @@ mod tests {
         assert!((delays.jitter_s().unwrap() * 1e3 - mean).abs() < 1e-9);
         let times = delays.result().unwrap();
         assert!((times.mean_s - 0.0136).abs() < 1e-12 && times.count == 5, "{times:?}");
+        assert!((times.p99_s.unwrap() / 0.020 - 1.0).abs() < 0.01 && times.histogram.count() == 5);
         // The estimate goes on through the warm-up's end, its mean begins anew.
         delays.start_measuring();
         assert_eq!((delays.result(), delays.jitter_s()), (None, None));

@@ -6,8 +6,9 @@ use super::rated::Paced;
 use super::resequence::Resequencer;
 use super::web::{Half, Web};
 use crate::core::FlowHops;
+use crate::queue::Delays;
 use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
-use crate::times::Clockings;
+use crate::times::Histogram;
 use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Volume;
@@ -109,7 +110,9 @@ pub(crate) struct Flow {
     /// One-way delays of its data.
     pub(crate) delay: OneWay,
     /// How long what it was asked for took: replies of the web since the warm-up, or its one transfer.
-    pub(crate) took: Clockings,
+    pub(crate) took: (Delays, Histogram),
+    /// So many segments are all of its one transfer.
+    whole: u64,
     /// When it first began to send.
     pub(crate) began: Option<Instant>,
     /// Segments that its application has produced.
@@ -161,7 +164,11 @@ impl Flow {
             silence: Duration::ZERO,
             next_datagram: 0,
             delay: OneWay::default(),
-            took: Clockings::default(),
+            took: <(Delays, Histogram)>::default(),
+            whole: match &spec.traffic {
+                Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => (*count).into(),
+                _ => u64::MAX,
+            },
             began: None,
             produced: 0,
             remaining: match &spec.traffic {
@@ -207,13 +214,16 @@ impl Flow {
             self.delivered += u64::from(count);
             self.silence = self.silence_until(now);
             self.last_delivery = now;
-            if let Traffic::Tcp(TcpSpec { source: Source::Segments(all), .. }) = self.traffic
-                && self.delivered == u64::from(all)
-                && let Some(began) = self.began
-            {
-                self.took.add(now.since(began));
+            if self.delivered == self.whole {
+                self.complete(now.since(self.began.expect("what is delivered was sent")));
             }
         }
+    }
+
+    /// What it was asked for is whole, after so long.
+    pub(crate) fn complete(&mut self, took: Duration) {
+        self.took.0.add(took);
+        self.took.1.add(took);
     }
 
     /// The longest time without a delivery, if there is none until `now`.

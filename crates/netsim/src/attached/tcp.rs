@@ -1,5 +1,6 @@
 //! Connections in the network: opening, draining, timers, and the law that says how many there are.
 
+use super::delay::produced;
 use super::web::Half;
 use super::{Attached, Connection, Due, Flow};
 use crate::core::Core;
@@ -205,14 +206,17 @@ impl Attached {
         if let Some(prober) = &mut state.prober {
             prober.count_data();
         }
-        let place = &self.connections[connection as usize];
+        let place = &mut self.connections[connection as usize];
         if number != place.receiver.in_order() + place.handed.len() as u32 {
             return;
         }
-        let handed = self.handed_over(now, connection, number);
-        let place = &mut self.connections[connection as usize];
+        let handed = match (&place.half, state.traffic.source()) {
+            (Some(half), _) => half.handed_over(number),
+            (None, Some(Source::Paced(interval))) => produced(place.opened, interval, number),
+            _ => now,
+        };
         place.handed.push_back(handed);
-        if let Some(resequencer) = &mut self.flows[flow as usize].resequencer {
+        if let Some(resequencer) = &mut state.resequencer {
             place.carries.push_back(resequencer.take());
         }
     }
@@ -222,14 +226,16 @@ impl Attached {
     pub(super) fn hand_over(&mut self, now: Instant, connection: u32, delivered: u32) {
         let Connection { flow, ref mut handed, ref mut carries, .. } = self.connections[connection as usize];
         let state = &mut self.flows[flow as usize];
-        let mut handed = handed.drain(..delivered as usize);
-        let Some(resequencer) = &mut state.resequencer else {
-            handed.for_each(|handed| state.delay.add(now.since(handed)));
-            return state.hand_over(now, delivered);
-        };
-        let mut in_stream = 0;
-        for (number, handed) in carries.drain(..delivered as usize).zip(&mut handed) {
+        let mut in_stream = delivered;
+        for _ in 0..delivered {
+            let handed = handed.pop_front().expect("what is delivered was sent");
+            let Some(resequencer) = &mut state.resequencer else {
+                state.delay.add(now.since(handed));
+                continue;
+            };
+            let number = carries.pop_front().expect("what is delivered was sent");
             in_stream += resequencer.arrive(now, number, handed, &mut state.delay);
+            in_stream -= 1;
         }
         state.hand_over(now, in_stream);
     }

@@ -238,7 +238,7 @@ impl Attached {
         half.delivered += exchanges.len();
         if half.replies {
             let measured = exchanges.iter().filter(|exchange| exchange.made >= warm_at);
-            measured.for_each(|exchange| state.took.add(now.since(exchange.made)));
+            measured.for_each(|exchange| state.complete(now.since(exchange.made)));
             return self.hand_over(now, connection, in_order - before);
         }
         place.handed.drain(..(in_order - before) as usize); // the flow's data are the replies

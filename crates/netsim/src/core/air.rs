@@ -96,7 +96,9 @@ impl<T: Copy> Core<T> {
         hop.passed.waiting.add(waited);
         let (to, mode, size) = (hop.to, hop.mode, Bytes::new(next.size));
         let queue = &mut self.queues[by as usize];
-        queue.waits.add(waited);
+        if let Some(waits) = &mut queue.waits {
+            waits.add(waited);
+        }
         queue.service = Service::Packet(next, packet.hop);
         if matches!(queue.outlet, Outlet::Wire(_)) {
             self.call(self.now + mode.rate().time_for(size), Event::WireSent(by));

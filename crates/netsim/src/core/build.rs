@@ -6,7 +6,6 @@ use crate::queue::{
     Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
 };
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, WebSpec, Wire};
-use crate::times::Histogram;
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole, Volume};
@@ -268,7 +267,7 @@ pub(super) fn bare_queue(
         arrived: Volume::default(),
         given_up: Volume::default(),
         dropped: Dropped::default(),
-        waits: Histogram::default(),
+        waits: None,
         ready_at: Instant::NEVER,
         without_room: VecDeque::new(),
         stream: Stream::named(seed, &name, "drop"),

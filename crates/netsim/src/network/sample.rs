@@ -34,7 +34,7 @@ impl Network {
             }
         }
         for queue in &mut self.core.queues {
-            queue.waits = Histogram::default();
+            queue.waits.iter_mut().for_each(Histogram::clear);
         }
         if self.run.ledger {
             self.core.air.start_ledger(now);
@@ -126,13 +126,13 @@ impl Network {
             count += worth;
             window += packets;
         }
-        let delays = std::mem::take(&mut flow.delay.sampled);
+        let delay_s = flow.delay.take_mean_s();
         let round_trip = std::mem::take(&mut flow.sampled).mean();
         let counts = self.flow_counts(index);
         let since = counts.since(std::mem::replace(&mut self.meter.at_sample[index], counts));
         let series = &mut self.meter.series.flows[index];
         series.goodput_pps.push(since.delivered as f64 / every.as_secs_f64());
-        series.delay_s.push(delays.mean_s());
+        series.delay_s.push(delay_s);
         series.loss.push(since.loss());
         series.congestion_window.push(window);
         // A second without an acknowledgement tells nothing: the last point stands.
@@ -221,7 +221,7 @@ impl Network {
                 aggressiveness: queue.aggressiveness().map(|_| means.of(&means.aggressiveness, index)),
                 served_packets: passed.served().packets,
                 served_bytes: passed.served().bytes,
-                waiting: Times::of(&queue.waits, passed.waiting.mean_s()),
+                waiting: Times::of(passed.waiting, queue.waits.as_ref()),
                 sojourn_s: passed.sojourn.mean_s(),
                 dropped_queue_full: dropped.queue_full,
                 dropped_by_law: dropped.by_law,
@@ -341,7 +341,7 @@ fn transfer_result(flow: &Flow) -> Option<TransferResult> {
         Some(web) => web.requests(),
         None => flow.remaining.map(|_| u64::from(flow.began.is_some()))?,
     };
-    let took = flow.took.result();
+    let took = Times::of(flow.took.0, Some(&flow.took.1));
     let completed = took.as_ref().map_or(0, |took| took.count);
     debug_assert!(completed <= requests, "a reply to no request");
     Some(TransferResult { requests, completed, took })
