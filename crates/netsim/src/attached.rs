@@ -74,7 +74,8 @@ impl Attached {
         let flows = spec.flows.iter().zip(hops).map(|(flow, &hops)| {
             let mut begun = Flow::new(flow, run.seed, hops);
             begun.route_changes = route_changes(spec, &flow.path);
-            begun.delay.each = run.each_time.then(Histogram::default);
+            begun.delay.each = run.times.then(Histogram::default);
+            begun.follows_segments |= run.times;
             begun
         });
         let warm_at = Instant::ZERO + run.warmup;

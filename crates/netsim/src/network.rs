@@ -90,7 +90,7 @@ impl Network {
     fn start(spec: &NetworkSpec, run: RunSpec, record: Option<(Instant, Instant)>) -> Self {
         let (mut core, hops) = Core::new(spec, run.seed);
         let attached = Attached::new(spec, &run, &hops);
-        if run.each_time {
+        if run.times {
             core.queues.iter_mut().for_each(|queue| queue.waits = Some(Histogram::default()));
         }
         let (flows, queues) = (hops.len(), core.queues.len());

@@ -9,6 +9,7 @@ use crate::queue::Delays;
 use evenair_units::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 
 /// The least that is told apart: 2⁴ ns.
 const GRAIN_BITS: u32 = 4;
@@ -16,7 +17,7 @@ const GRAIN_BITS: u32 = 4;
 const BIN_BITS: u32 = 6;
 
 /// How often something took how long.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: Vec<u32>,
 }
@@ -47,7 +48,7 @@ impl Histogram {
 
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
-        self.counts.fill(0);
+        self.counts.clear();
     }
 
     /// Adds what another one counted.
@@ -69,13 +70,22 @@ impl Histogram {
 
     /// The least time that this share of them does not exceed (the nearest rank) \[s\], within 1 %; none without any.
     pub fn quantile_s(&self, share: f64) -> Option<f64> {
-        let rank = ((share * self.count() as f64).ceil() as u64).max(1);
-        let mut below = 0;
-        let reaches = |&count: &u32| {
-            below += u64::from(count);
-            below >= rank
-        };
-        self.counts.iter().position(reaches).map(middle_s)
+        self.quantiles_s([share])[0]
+    }
+
+    /// The same of several shares, the least first.
+    fn quantiles_s<const N: usize>(&self, shares: [f64; N]) -> [Option<f64>; N] {
+        let count = self.count() as f64;
+        let mut bins = self.counts.iter().enumerate();
+        let (mut last, mut below) = (None, 0);
+        shares.map(|share| {
+            let rank = ((share * count).ceil() as u64).max(1);
+            while below < rank {
+                let (bin, &more) = bins.next()?;
+                (last, below) = (Some(bin), below + u64::from(more));
+            }
+            last.map(middle_s)
+        })
     }
 
     /// The bins that are not empty: the middle of each \[s\], and how many it holds.
@@ -100,6 +110,13 @@ fn middle_s(bin: usize) -> f64 {
     let first = (bin - ((shift as usize) << BIN_BITS)) as f64;
     let grain_ns = f64::from(1u32 << GRAIN_BITS) * 2f64.powi(shift as i32);
     (first + 0.5) * grain_ns / 1e9
+}
+
+/// The bins that are not empty.
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.bins()).finish()
+    }
 }
 
 /// Written as pairs of a bin's middle \[s\] and its count, from which bins are found again.
@@ -146,13 +163,14 @@ pub struct Times {
 impl Times {
     /// What so many took; nothing, if there are none.
     pub(crate) fn of(delays: Delays, each: Option<&Histogram>) -> Option<Self> {
-        let quantile = |share| each?.quantile_s(share);
+        let mean_s = delays.mean_s()?;
+        let [p50_s, p95_s, p99_s] = each.map_or([None; 3], |each| each.quantiles_s([0.5, 0.95, 0.99]));
         Some(Self {
             count: delays.count,
-            mean_s: delays.mean_s()?,
-            p50_s: quantile(0.5),
-            p95_s: quantile(0.95),
-            p99_s: quantile(0.99),
+            mean_s,
+            p50_s,
+            p95_s,
+            p99_s,
             histogram: each.cloned().unwrap_or_default(),
         })
     }

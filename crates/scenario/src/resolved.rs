@@ -292,7 +292,7 @@ impl Resolved {
             warmup: self.settings.warmup.0,
             duration: self.settings.duration.0,
             sample_every: None,
-            each_time: false,
+            times: false,
             ledger: false,
             timeline: None,
         }

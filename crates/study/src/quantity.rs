@@ -66,6 +66,11 @@ impl Quantity {
         }
     }
 
+    /// Whether each segment or packet has to be followed for it.
+    pub(crate) fn needs_times(&self) -> bool {
+        self.percentile_of_times().is_some() || matches!(self.metric, Metric::Delay | Metric::Jitter)
+    }
+
     /// What the column for all flows together holds; its name stands in the place of a flow's.
     pub fn over_flows_name(&self) -> &'static str {
         if self.percentile_of_times().is_some() { "all" } else { self.metric.over_flows_name() }

@@ -125,14 +125,14 @@ impl Study {
         self.claims.iter().flat_map(Claim::values)
     }
 
-    /// Whether anything that the study tells is a percentile of times.
+    /// Whether anything that the study tells has to be measured segment by segment: delays, and percentiles of times.
     pub(crate) fn needs_times(&self) -> bool {
         let of_values = self.values().map(Value::quantity);
         let of_published = self.published.iter().map(Published::quantity);
         let of_figures = self.figures.iter().map(Figure::quantity);
         let of_tables = self.tables.iter().flat_map(|t| t.metrics.iter().copied());
         let mut told = of_values.chain(of_published).chain(of_figures).chain(of_tables);
-        told.any(|quantity| quantity.percentile_of_times().is_some())
+        told.any(|quantity| quantity.needs_times())
     }
 
     /// Whether anything that the study tells of a variant is taken from time series.

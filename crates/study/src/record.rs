@@ -20,9 +20,9 @@ pub struct Options {
     pub every: Option<Duration>,
     /// Keep the airtime ledger.
     pub ledger: bool,
-    /// Tell percentiles of delays and of other times, not their means alone.
-    pub percentiles: bool,
-    /// Keep how often what took how long, so that any percentile can be told, of several flows together, too; with `percentiles`.
+    /// Measure how long each datagram, segment and packet in a queue took: the delays of what goes over TCP, and percentiles.
+    pub times: bool,
+    /// Keep how often what took how long, so that any percentile can be told, of several flows together, too; with `times`.
     pub histograms: bool,
     /// Record the frames of this window.
     #[serde(serialize_with = "window_in_nanoseconds")]
@@ -214,7 +214,7 @@ impl RunRecord {
     pub fn run(scenario: &Resolved, seed: u64, options: Options) -> Self {
         let spec = RunSpec {
             sample_every: Some(options.every.unwrap_or(Duration::from_secs(1))),
-            each_time: options.percentiles,
+            times: options.times,
             ledger: options.ledger,
             timeline: options.timeline,
             ..scenario.run_spec(seed)

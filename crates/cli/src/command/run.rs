@@ -88,7 +88,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         series: options.series,
         every: Some(options.every),
         ledger: options.ledger,
-        percentiles: true,
+        times: true,
         histograms: false,
         timeline: options.timeline,
     };

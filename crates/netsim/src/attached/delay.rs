@@ -5,6 +5,9 @@
 //! One that is never without data, or has all of a transfer at once, is taken to hand each segment over when TCP takes it to send it
 //! for the first time: its delay is what network, repetitions and waiting for what is before it take, and not how long it would have
 //! waited in a sender's buffer without end.
+//!
+//! Those of datagrams cost next to nothing. Of segments it has to be known when each was handed over: that is kept only where it is asked for
+//! ([`RunSpec::times`](crate::RunSpec::times)).
 
 use crate::queue::Delays;
 use crate::times::{Histogram, Times};
@@ -32,8 +35,8 @@ impl OneWay {
     pub(crate) fn add(&mut self, delay: Duration) {
         if self.all.count > 0 {
             // RFC 3550 section 6.4.1 and A.8: J += (|D| − J)/16, D the difference of two successive transit times.
-            let difference = delay.as_nanos().abs_diff(self.last.as_nanos()) as f64 * 1e-9;
-            self.jitter_s += (difference - self.jitter_s) * (1.0 / 16.0);
+            let difference = delay.as_nanos().wrapping_sub(self.last.as_nanos()).cast_signed() as f64 * 1e-9;
+            self.jitter_s += (difference.abs() - self.jitter_s) * (1.0 / 16.0);
             self.jitters_s += self.jitter_s;
         }
         self.last = delay;

@@ -113,6 +113,8 @@ pub(crate) struct Flow {
     pub(crate) took: (Delays, Histogram),
     /// So many segments are all of its one transfer.
     whole: u64,
+    /// It is known of each segment of its connections when it was handed over, and which one of the stream it is.
+    pub(crate) follows_segments: bool,
     /// When it first began to send.
     pub(crate) began: Option<Instant>,
     /// Segments that its application has produced.
@@ -165,6 +167,7 @@ impl Flow {
             next_datagram: 0,
             delay: OneWay::default(),
             took: <(Delays, Histogram)>::default(),
+            follows_segments: matches!(&spec.traffic, Traffic::Tcp(TcpSpec { resequence: true, .. })),
             whole: match &spec.traffic {
                 Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => (*count).into(),
                 _ => u64::MAX,

@@ -206,6 +206,9 @@ impl Attached {
         if let Some(prober) = &mut state.prober {
             prober.count_data();
         }
+        if !state.follows_segments {
+            return;
+        }
         let place = &mut self.connections[connection as usize];
         if number != place.receiver.in_order() + place.handed.len() as u32 {
             return;
@@ -226,6 +229,9 @@ impl Attached {
     pub(super) fn hand_over(&mut self, now: Instant, connection: u32, delivered: u32) {
         let Connection { flow, ref mut handed, ref mut carries, .. } = self.connections[connection as usize];
         let state = &mut self.flows[flow as usize];
+        if !state.follows_segments {
+            return state.hand_over(now, delivered);
+        }
         let mut in_stream = delivered;
         for _ in 0..delivered {
             let handed = handed.pop_front().expect("what is delivered was sent");

@@ -241,7 +241,7 @@ impl Attached {
             measured.for_each(|exchange| state.complete(now.since(exchange.made)));
             return self.hand_over(now, connection, in_order - before);
         }
-        place.handed.drain(..(in_order - before) as usize); // the flow's data are the replies
+        place.handed.drain(..place.handed.len().min((in_order - before) as usize)); // the flow's data are the replies
         let partner = half.partner;
         for exchange in exchanges {
             let replies = partner.unwrap_or_else(|| self.open_half(now, flow, true));

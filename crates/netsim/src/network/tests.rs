@@ -137,7 +137,7 @@ fn seconds(seed: u64, warmup: u64, duration: u64) -> RunSpec {
         warmup: Duration::from_secs(warmup),
         duration: Duration::from_secs(duration),
         sample_every: Some(Duration::from_secs(1)),
-        each_time: true,
+        times: true,
         ledger: true,
         timeline: None,
     }

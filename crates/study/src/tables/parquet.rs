@@ -82,7 +82,7 @@ mod tests {
         let text = crate::builtin_scenario("chen10/a").unwrap();
         let short = ["duration=2 s".to_string(), "warmup=1 s".to_string()];
         let scenario = Resolved::parse("a.toml", text, &short).unwrap();
-        let options = Options { series: true, percentiles: true, ..Options::default() };
+        let options = Options { series: true, times: true, ..Options::default() };
         let runs = [RunRecord::run(&scenario, 1, options)];
         let folder = tempfile::tempdir().unwrap();
         for (name, table) in all(&[Group { variant: "a, \"b\"", x: None, runs: &runs }]) {
