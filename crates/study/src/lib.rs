@@ -17,6 +17,7 @@ mod measure;
 mod metric;
 mod outcome;
 mod output;
+mod papers;
 mod quantity;
 mod read;
 mod record;
@@ -25,6 +26,9 @@ mod sweep;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod vary;
+mod watch;
+mod words;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
@@ -38,6 +42,7 @@ pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_tex
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
+pub use papers::Paper;
 pub use quantity::{Of, Percent, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
@@ -45,5 +50,7 @@ pub use record::{
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};
+pub use watch::Progress;
 pub use world::World;

@@ -2,6 +2,7 @@
 
 use crate::experiment::{FairShare, sawtooth, with_the_words_of};
 use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord};
+use crate::watch::{NoRecord, Watched};
 use evenair_netsim::FlowResult;
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ pub enum World {
     FixedPoint,
     /// Proportional fairness.
     Proportional,
+    /// The greatest sum of the flows' own utilities, `[utility]` of the scenario.
+    Utility,
     /// Proportional fairness with CSMA's entropy beside it: problem (2) of [QCSMA], each flow of its weight.
     Entropic,
     /// Max-min fairness over the exact region.
@@ -41,6 +44,29 @@ pub enum World {
 with_the_words_of!(FairShare, World);
 
 impl World {
+    /// All there are.
+    pub const ALL: [Self; 13] = [
+        Self::Packets,
+        Self::Fluid,
+        Self::Fair,
+        Self::FixedPoint,
+        Self::Proportional,
+        Self::Entropic,
+        Self::MaxMin,
+        Self::MaxMinCliques,
+        Self::MaxMinCollisionDomains,
+        Self::FairShares,
+        Self::Sawtooth,
+        Self::Experiment(FairShare::RandomPlacement),
+        Self::Experiment(FairShare::OwnPlacement),
+    ];
+
+    /// Its word in study files.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).expect("a world has a name");
+        name.as_str().unwrap_or_default().into()
+    }
+
     /// Whether a run depends on its seed.
     pub const fn is_random(self) -> bool {
         matches!(self, Self::Packets | Self::Experiment(_))
@@ -52,6 +78,7 @@ impl World {
             Self::Fair => Question::new(Objective::Fair),
             Self::FixedPoint => Question::new(Objective::FixedPoint),
             Self::Proportional => Question::new(Objective::Proportional),
+            Self::Utility => Question::new(Objective::Utility),
             Self::Entropic => Question { beta: Some(1.0), ..Question::new(Objective::Proportional) },
             Self::MaxMin => over(Region::Exact),
             Self::MaxMinCliques => over(Region::Cliques),
@@ -65,18 +92,23 @@ impl World {
     /// One run of a scenario in this world.
     ///
     /// # Errors
-    /// If the scenario has no such world: the theory's message.
-    pub(crate) fn run(self, scenario: &Resolved, seed: u64, options: Options) -> Result<RunRecord, String> {
+    /// If the scenario has no such world: the theory's message; if it is told to stop.
+    pub(crate) fn run(
+        self,
+        scenario: &Resolved,
+        seed: u64,
+        options: Options,
+        watched: &mut Watched<'_>,
+    ) -> Result<RunRecord, NoRecord> {
         if let Some(question) = self.question() {
-            let optimum = scenario.answer(question).map_err(|e| e.to_string())?;
-            return Ok(of_optimum(scenario, &optimum));
+            return Ok(of_optimum(scenario, &scenario.answer_unless(question, watched.stop())?));
         }
         match self {
-            Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
-            Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares().map_err(|e| e.to_string())?)),
-            Self::Sawtooth => sawtooth::run(scenario, options),
-            Self::Experiment(experiment) => experiment.run(scenario, seed),
-            _ => Ok(RunRecord::run(scenario, seed, options)),
+            Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid_unless(watched.stop())?, options)),
+            Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares()?)),
+            Self::Sawtooth => Ok(sawtooth::run(scenario, options)?),
+            Self::Experiment(experiment) => experiment.run(scenario, seed, watched),
+            _ => RunRecord::watched(scenario, seed, options, watched).ok_or(NoRecord::Stopped),
         }
     }
 }

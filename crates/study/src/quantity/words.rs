@@ -1,7 +1,6 @@
 //! A quantity in one word: `delay-p95`, `ack-aggressiveness-deviation@100s..300s`.
 
 use super::{Of, Quantity, Statistic};
-use crate::library::did_you_mean;
 use crate::metric::Metric;
 use evenair_scenario::Time;
 use evenair_units::Duration;
@@ -32,7 +31,10 @@ impl FromStr for Quantity {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let (what, when) = word.split_once('@').map_or((word, None), |(what, when)| (what, Some(when)));
-        let mut quantity = of_any_packets(what).ok_or_else(|| unknown(what))?;
+        let mut quantity = match of_any_packets(what) {
+            Some(quantity) => quantity,
+            None => what.parse::<Metric>()?.into(), // says why
+        };
         if let Some(when) = when {
             let (from, to) = when
                 .split_once("..")
@@ -54,22 +56,11 @@ fn of_any_packets(word: &str) -> Option<Quantity> {
 }
 
 fn with_statistic(word: &str) -> Option<Quantity> {
-    if let Some(metric) = metric(word) {
+    if let Ok(metric) = word.parse::<Metric>() {
         return Some(metric.into());
     }
     let (name, statistic) = word.rsplit_once('-')?;
-    Some(Quantity { statistic: statistic.parse().ok()?, ..metric(name)?.into() })
-}
-
-fn metric(word: &str) -> Option<Metric> {
-    Metric::all().find(|metric| metric.name() == word)
-}
-
-fn unknown(word: &str) -> String {
-    let words: Vec<String> = Metric::all().map(Metric::name).collect();
-    let meant = did_you_mean(word, words.iter().map(String::as_str));
-    let meant = meant.unwrap_or_else(|| "evenair list metrics shows them".into());
-    format!("there is no metric \"{word}\"; {meant}")
+    Some(Quantity { statistic: statistic.parse().ok()?, ..name.parse::<Metric>().ok()?.into() })
 }
 
 impl Serialize for Quantity {
