@@ -495,7 +495,7 @@ fn percentiles_are_of_every_segment_of_all_flows_together() {
     let study = study(&DELAYS.replace(", from = \"1 s\", to = \"2 s\"", "")).unwrap();
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let runs = |stop| sweep.run(folder.path(), &AtomicBool::new(stop), &Silent).unwrap();
+    let runs = |stop| sweep.run(folder.path(), &AtomicBool::new(stop), &()).unwrap();
     let fresh = runs(false);
     assert_eq!(runs(true), fresh, "what is kept is read as it was written, histograms too");
     let outcome = Outcome::new(study, &sweep, fresh);
