@@ -6,6 +6,7 @@ pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as cl
 
 use crate::experiment::ModelError;
 use crate::watch::{Progress, Watched};
+use crate::world::World;
 use evenair_netsim::{FlowResult, Histogram, Network, RunResult, RunSpec, Times, Watchers};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
@@ -225,8 +226,10 @@ impl RunRecord {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Option<Self> {
+        let work = World::Packets.work(scenario);
         progress.started(1, 1);
-        let mut watched = Watched::new(stop, progress);
+        progress.started_work(work, work);
+        let mut watched = Watched::new(stop, progress, work);
         let record = Self::watched(scenario, seed, options, &mut watched)?;
         watched.finish();
         Some(record)
