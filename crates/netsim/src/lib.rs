@@ -16,11 +16,12 @@ mod packet;
 pub mod pcap;
 mod queue;
 mod spec;
+mod times;
 mod trace;
 
 pub use measure::{
     ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries, LinkResult, LinkSeries,
-    Packets, ProbeResult, ResequencingResult, RunResult, Series, WebResult,
+    Packets, ProbeResult, ResequencingResult, RunResult, Series, TransferResult,
 };
 pub use network::{Emerged, FlowState, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
@@ -34,4 +35,5 @@ pub use spec::{
     Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit,
     TcpSpec, TfrcSpec, Traffic, WebConnection, WebSpec, Wire,
 };
+pub use times::{Histogram, Times};
 pub use trace::{FrameSink, Sent, Watchers};

@@ -136,6 +136,8 @@ impl Sweep {
         let options = Options {
             series: draws(FigureKind::Series) || draws(FigureKind::Phase),
             ledger: draws(FigureKind::Ledger),
+            times: study.needs_times(),
+            histograms: study.needs_times(),
             every: study.sample_every.map(|time| time.0),
             ..Options::default()
         };

@@ -143,13 +143,14 @@ fn delays_in_a_queue_are_what_the_arithmetic_says() {
     let run = RunSpec { warmup: Duration::from_millis(1_040), ..seconds(1, 0, 10) };
     let result = Network::run(&spec, run);
     let link = &result.links[0];
-    assert!((link.queueing_delay_s.unwrap() - 0.005).abs() < 1e-12, "{:?}", link.queueing_delay_s);
+    let waiting = link.waiting.as_ref().unwrap();
+    assert!((waiting.mean_s - 0.005).abs() < 1e-12 && waiting.count == 400, "{waiting:?}");
     assert!((link.sojourn_s.unwrap() - 0.015).abs() < 1e-12, "{:?}", link.sojourn_s);
     assert_eq!((link.served_packets, link.served_bytes), (400, 400 * 1250));
     let waits: Vec<f64> = result.flows.iter().map(|flow| flow.queueing_delay_s.unwrap()).collect();
     assert!(waits[0].abs() < 1e-12 && (waits[1] - 0.010).abs() < 1e-12, "{waits:?}");
     assert_eq!(result.flows[0].ack_queueing_delay_s, None);
-    assert_eq!(result.links[1].queueing_delay_s, None, "nothing goes back");
+    assert_eq!(result.links[1].waiting, None, "nothing goes back");
 }
 
 #[test]
