@@ -68,18 +68,14 @@ def commands() -> str:
     return text
 
 
-def anchor(name: str) -> str:
-    return name.lower()
-
-
 def kind(key: dict[str, Any], tables: dict[str, Any]) -> str:
     """What is written for a key, with a link to a table of its own."""
     if "$ref" in key:
         name = key["$ref"].rsplit("/", 1)[1]
         table = tables[name]
         if is_table(table):
-            return f"[{name}](#{anchor(name)})"
-        return str(table.get("examples", [""])[0]) and f"`{json.dumps(table['examples'][0])}`" if "examples" in table else words(table)
+            return f"[{name}](#{name.lower()})"
+        return f"`{json.dumps(table['examples'][0])}`" if "examples" in table else words(table)
     if "anyOf" in key:
         kinds = [kind(one, tables) for one in key["anyOf"] if one.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
@@ -122,10 +118,11 @@ def scenario() -> str:
     schema = json.loads(told("schema"))
     tables = schema.get("$defs", {})
     text = (
-        f"# Scenario language\n\n{MADE}`evenair schema` prints the JSON Schema, for your editor. Quantities are texts with a unit: "
-        '`"60 s"`, `"11 Mbps"` or `"11 Mbit/s"`, `"250 m"`, `"-64 dBm"`, `"1000 bytes"`, `"50 packets"`; a probability is a '
-        'number or `"5%"`. Unknown keys are errors, and each error names its line.\n\nEvery key can be changed for one run: '
-        "`--set mac.data_rate='2 Mbps'`; entries of lists are named by their id or their number: `--set flows.1.stop='9 s'`.\n"
+        f"# Scenario language\n\n{MADE}`evenair schema` prints the JSON Schema, for your editor. Quantities are texts with "
+        'a unit: `"60 s"`, `"11 Mbps"` or `"11 Mbit/s"`, `"250 m"`, `"-64 dBm"`, `"1000 bytes"`, `"50 packets"`; a '
+        'probability is a number or `"5%"`. Unknown keys are errors, and each error names its line.\n\nEvery key can be '
+        "changed for one run: `--set mac.data_rate='2 Mbps'`; entries of lists are named by their id or their number: "
+        "`--set flows.1.stop='9 s'`.\n"
     )
     text += "\n## The file\n" + keys(schema, tables)
     for name, table in tables.items():
@@ -135,19 +132,21 @@ def scenario() -> str:
         text += keys(table, tables) if "properties" in table else ""
         for form in table.get("oneOf", []):
             if "properties" in form:
-                fixed = [f"`{key} = \"{value['const']}\"`" for key, value in form["properties"].items() if "const" in value]
-                text += f"\n### {name}: {', '.join(fixed)}\n\n{form.get('description', '')}\n" + keys(form, tables)
+                properties = form["properties"].items()
+                fixed = ", ".join(f'`{key} = "{value["const"]}"`' for key, value in properties if "const" in value)
+                text += f"\n### {name}: {fixed}\n\n{form.get('description', '')}\n" + keys(form, tables)
     return text
 
 
 def laws() -> str:
     """Every control law with its source and parameters."""
-    text = f"# Laws\n\n{MADE}`evenair list laws` says the same in the terminal. What the labels mean is in [citations](../citations.md).\n"
+    text = f"# Laws\n\n{MADE}`evenair list laws` says the same. What its labels mean is in [citations](../citations.md).\n"
     for family in listed("list", "laws"):
         text += f"\n## {family['family'].capitalize()}: {family['decides']}\n\nIn scenarios under `{family['key']}`.\n"
         for law in family["laws"]:
             text += f"\n### {law['name']} {{ #{family['family']}-{law['name']} }}\n\n{law['does']} Source: {law['source']}. "
-            text += f"Over {' and '.join(law['media'])}; traffic: {', '.join(law['traffic'])}.\n" if law.get("media") else "\n"
+            where = f"Over {' and '.join(law['media'])}; traffic: {', '.join(law['traffic'])}."
+            text += (where if law.get("media") else "") + "\n"
             if law["parameters"]:
                 text += header("parameter", "what is written", "default", "meaning")
             for key in law["parameters"]:
@@ -170,7 +169,7 @@ def glossary() -> str:
     """Words of the field and of the papers."""
     text = f"# Glossary\n\n{MADE}`evenair glossary WORD` says the same.\n"
     topic = ""
-    for entry in listed("glossary"):
+    for entry in listed("glossary") if "  glossary " in told("--help") else []:
         if entry["topic"] != topic:
             topic = entry["topic"]
             text += f"\n## {topic}\n" + header("word", "meaning")
@@ -180,12 +179,13 @@ def glossary() -> str:
 
 def python() -> str:
     """The public names of the Python module, with their docstrings."""
-    text = "# Python\n\nMade from the docstrings of `python/evenair`, whose examples the tests execute. `help(evenair.run)` says the same.\n"
+    text = "# Python\n\nMade from the docstrings of `python/evenair`, whose examples the tests execute.\n"
     for path in sorted((ROOT / "python/evenair").glob("*.py")):
         tree = ast.parse(path.read_text())
         module = "evenair" if path.stem.startswith("_") else f"evenair.{path.stem}"
-        found = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and is_public(node)]
-        for node in found:
+        for node in tree.body:
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef) or not is_public(node):
+                continue
             text += f"\n## {module}.{node.name}\n\n{signature(node)}{docstring(node)}"
             for method in node.body if isinstance(node, ast.ClassDef) else []:
                 if isinstance(method, ast.FunctionDef) and is_public(method):

@@ -37,7 +37,13 @@ fn site() -> Result<Outcome> {
     cargo(&["build", "--quiet", "--locked", "--package", "evenair-cli", "--all-features"])?;
     let program = root().join("target/debug/evenair");
     let build = ["-m", "mkdocs", "build", "--quiet", "--strict"];
-    succeed(Command::new(python).args(build).current_dir(root()).env("EVENAIR", program))?;
+    succeed(
+        Command::new(python)
+            .args(build)
+            .current_dir(root())
+            .env("EVENAIR", program)
+            .env("NO_MKDOCS_2_WARNING", "1"),
+    )?;
     Ok(Outcome::Passed)
 }
 

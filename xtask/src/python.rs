@@ -1,4 +1,4 @@
-//! The reference programs in Python: typed, linted and formatted (`ruff.toml` says how).
+//! All that is written in Python: typed, linted and formatted (`ruff.toml` says how).
 
 use crate::Outcome;
 use crate::run::{root, succeed, succeeds};
@@ -19,8 +19,8 @@ pub(crate) fn run() -> Result<Outcome> {
         command.current_dir(root()).args(["-m", "ruff"]);
         command
     };
-    succeed(ruff().args(["check", "--quiet", "validation", "docs"]))?;
-    succeed(ruff().args(["format", "--check", "--quiet", "validation", "docs"]))?;
+    succeed(ruff().args(["check", "--quiet", "validation", "python", "docs"]))?;
+    succeed(ruff().args(["format", "--check", "--quiet", "validation", "python", "docs"]))?;
     Ok(Outcome::Passed)
 }
 
