@@ -229,14 +229,14 @@ fn statistics() -> String {
         + &text::wrapped(
             "percentiles of every segment, request or packet: ",
             &format!("{times}, with -p95, -p99.9 or another behind the name"),
-            WIDTH,
+            terminal::width(),
         )
         + &text::wrapped(
             "of the course over time: ",
             &format!(
                 "{over_time}, with -deviation, -least or -greatest behind the name, and -p95 of the others"
             ),
-            WIDTH,
+            terminal::width(),
         )
         + &text::wrapped("of a flow's acknowledgements: ", "ack- before the name, such as ack-loss", WIDTH)
 }
