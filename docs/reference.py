@@ -118,10 +118,10 @@ def scenario() -> str:
     schema = json.loads(told("schema"))
     tables = schema.get("$defs", {})
     text = (
-        f"# Scenario language\n\n{MADE}`evenair schema` prints the JSON Schema, for your editor. Quantities are texts with "
-        'a unit: `"60 s"`, `"11 Mbps"` or `"11 Mbit/s"`, `"250 m"`, `"-64 dBm"`, `"1000 bytes"`, `"50 packets"`; a '
-        'probability is a number or `"5%"`. Unknown keys are errors, and each error names its line.\n\nEvery key can be '
-        "changed for one run: `--set mac.data_rate='2 Mbps'`; entries of lists are named by their id or their number: "
+        f"# Scenario language\n\n{MADE}`evenair schema` prints the JSON Schema, for your editor. Quantities are texts "
+        'with a unit: `"60 s"`, `"11 Mbps"` or `"11 Mbit/s"`, `"250 m"`, `"-64 dBm"`, `"1000 bytes"`, `"50 packets"`; '
+        'a probability is a number or `"5%"`. Unknown keys are errors, and each error names its line.\n\nEvery key can '
+        "be changed for one run: `--set mac.data_rate='2 Mbps'`; entries of lists are named by their id or number: "
         "`--set flows.1.stop='9 s'`.\n"
     )
     text += "\n## The file\n" + keys(schema, tables)
@@ -140,11 +140,12 @@ def scenario() -> str:
 
 def laws() -> str:
     """Every control law with its source and parameters."""
-    text = f"# Laws\n\n{MADE}`evenair list laws` says the same. What its labels mean is in [citations](../citations.md).\n"
+    text = f"# Laws\n\n{MADE}`evenair list laws` says the same. Labels are told in [citations](../citations.md).\n"
     for family in listed("list", "laws"):
         text += f"\n## {family['family'].capitalize()}: {family['decides']}\n\nIn scenarios under `{family['key']}`.\n"
         for law in family["laws"]:
-            text += f"\n### {law['name']} {{ #{family['family']}-{law['name']} }}\n\n{law['does']} Source: {law['source']}. "
+            text += f"\n### {law['name']} {{ #{family['family']}-{law['name']} }}\n\n"
+            text += f"{law['does']} Source: {law['source']}. "
             where = f"Over {' and '.join(law['media'])}; traffic: {', '.join(law['traffic'])}."
             text += (where if law.get("media") else "") + "\n"
             if law["parameters"]:
@@ -157,7 +158,7 @@ def laws() -> str:
 
 def metrics() -> str:
     """Every metric that studies and sweeps know."""
-    text = f"# Metrics\n\n{MADE}`evenair list metrics` says the same. Studies name them in `metric = …`, sweeps in `--metric`.\n"
+    text = f"# Metrics\n\n{MADE}`evenair list metrics` says the same. Sweeps name them in `--metric`, studies, too.\n"
     text += header("metric", "unit", "what it is", "of all flows", "over time")
     for one in listed("list", "metrics"):
         over_time = "yes" if one.get("over_time") else ""
