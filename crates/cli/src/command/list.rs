@@ -238,5 +238,9 @@ fn statistics() -> String {
             ),
             terminal::width(),
         )
-        + &text::wrapped("of a flow's acknowledgements: ", "ack- before the name, such as ack-loss", WIDTH)
+        + &text::wrapped(
+            "of a flow's acknowledgements: ",
+            "ack- before the name, such as ack-loss",
+            terminal::width(),
+        )
 }
