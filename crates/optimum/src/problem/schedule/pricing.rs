@@ -84,7 +84,11 @@ impl<'a> Pricing<'a> {
         let component = |places: Vec<u32>| {
             let graph = graph.restricted(&places);
             let parts = parts(&graph, stop)?;
-            Ok::<Component, Failure>(Component { links: places.iter().map(|&i| active[i as usize]).collect(), graph, parts })
+            Ok::<Component, Failure>(Component {
+                links: places.iter().map(|&i| active[i as usize]).collect(),
+                graph,
+                parts,
+            })
         };
         let components = graph.components().into_iter().map(component).collect::<Result<_, _>>()?;
         Ok(Self { problem, stop, components })
