@@ -55,7 +55,7 @@ pub(crate) fn number(x: f64) -> String {
     format!("{:.*}", digits as usize, if x.abs() < 5e-10 { 0.0 } else { x })
 }
 
-fn interval(mean: f64, half: Option<f64>) -> String {
+pub(crate) fn interval(mean: f64, half: Option<f64>) -> String {
     half.map_or_else(|| number(mean), |half| format!("{} ±{}", number(mean), number(half)))
 }
 

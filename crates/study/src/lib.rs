@@ -17,6 +17,7 @@ mod measure;
 mod metric;
 mod outcome;
 mod output;
+mod papers;
 mod quantity;
 mod read;
 mod record;
@@ -25,7 +26,9 @@ mod sweep;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod vary;
 mod watch;
+mod words;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
@@ -39,6 +42,7 @@ pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_tex
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
+pub use papers::Paper;
 pub use quantity::{Of, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
@@ -47,5 +51,6 @@ pub use record::{
 };
 pub use statistics::Estimate;
 pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};
 pub use watch::Progress;
 pub use world::World;

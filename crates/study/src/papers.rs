@@ -1,0 +1,110 @@
+//! The papers that scenarios and studies are from.
+
+use serde::Serialize;
+use std::fmt;
+
+/// A paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Paper {
+    /// The tag by which it is cited, without brackets.
+    pub tag: &'static str,
+    /// The folder of its scenarios and studies.
+    pub folder: &'static str,
+    /// Who wrote it; nothing where that is not known.
+    pub authors: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// What it appeared as, and where.
+    pub published: &'static str,
+    /// When, if that is known.
+    pub year: Option<u16>,
+}
+
+impl Paper {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self {
+            tag: "Chen10",
+            folder: "chen10",
+            authors: "Wei Chen",
+            title: "TCP Reno over Adaptive CSMA",
+            published: "M.Phil. thesis, The Chinese University of Hong Kong",
+            year: Some(2010),
+        },
+        Self {
+            tag: "Jam10",
+            folder: "jam10",
+            authors: "Kamran Jamshaid",
+            title: "Centralized Rate Allocation and Control in 802.11-based Wireless Mesh Networks",
+            published: "Ph.D. thesis, University of Waterloo",
+            year: Some(2010),
+        },
+        Self {
+            tag: "Lee12",
+            folder: "lee12",
+            authors: "Jinsung Lee, Hyang-Won Lee, Yung Yi and Song Chong",
+            title: "Improving TCP Performance over Optimal CSMA in Wireless Multi-Hop Networks",
+            published: "IEEE Communications Letters",
+            year: Some(2012),
+        },
+        Self {
+            tag: "CZ06",
+            folder: "cz06",
+            authors: "Minghua Chen and Avidah Zakhor",
+            title: "Flow Control over Wireless Network and Application Layer Implementation",
+            published: "IEEE INFOCOM",
+            year: Some(2006),
+        },
+        Self {
+            tag: "QCSMA",
+            folder: "qcsma",
+            authors: "",
+            title: "Joint TCP congestion control and CSMA scheduling without message passing",
+            published: "the title page of our copy is lost",
+            year: None,
+        },
+    ];
+
+    /// The paper that a scenario or study is from, by its id; none of evenair's own.
+    pub fn of(id: &str) -> Option<Self> {
+        let (folder, _) = id.split_once('/')?;
+        Self::ALL.into_iter().find(|paper| paper.folder == folder)
+    }
+}
+
+/// As it is cited: `[Lee12] Jinsung Lee, …: Improving …, IEEE Communications Letters, 2012`.
+impl fmt::Display for Paper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tag, authors, title, published, year, .. } = self;
+        write!(f, "[{tag}] ")?;
+        if !authors.is_empty() {
+            write!(f, "{authors}: ")?;
+        }
+        write!(f, "{title}, {published}")?;
+        year.map_or(Ok(()), |year| write!(f, ", {year}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_folder_of_studies_but_our_own_is_a_papers() {
+        let own = |id: &str| id == "demo" || id.starts_with("gateway/");
+        let strange: Vec<_> = crate::study_ids().filter(|id| Paper::of(id).is_some() == own(id)).collect();
+        assert!(strange.is_empty(), "{strange:?}");
+    }
+
+    #[test]
+    fn the_table_of_citations_has_the_same_papers() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/citations.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        for paper in Paper::ALL {
+            let row = text.lines().find(|line| line.contains(&format!("| [{}] |", paper.tag)));
+            let row = row.unwrap_or_else(|| panic!("docs/citations.md has no row of {paper}"));
+            assert!(row.contains(paper.title), "{row}");
+            assert!(paper.year.is_none_or(|year| row.contains(&year.to_string())), "{row}");
+        }
+    }
+}
