@@ -30,7 +30,7 @@ pub struct FrameRow {
     /// The rate of its body [Mb/s]. Missing for dummies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_mbps: Option<f64>,
-    /// The transmit queue whose exchange it belongs to: its name says the next hop.
+    /// The transmit queue whose exchange it belongs to; the next hop of what it carries is where DATA goes to.
     pub queue: String,
 }
 
