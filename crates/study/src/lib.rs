@@ -5,11 +5,12 @@
 //! claims and the figures, and [`html::report`] draws them into one file that works offline.
 #![forbid(unsafe_code)]
 
+pub mod chart;
 mod claim;
 mod compare;
 mod each;
 mod experiment;
-mod figure;
+pub mod figure;
 pub mod html;
 mod language;
 mod library;

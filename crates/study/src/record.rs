@@ -8,6 +8,7 @@ pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as cl
 
 use crate::experiment::ModelError;
 use crate::watch::{Progress, Watched};
+use crate::world::World;
 use evenair_netsim::{FlowResult, MacSpec, Network, RunResult, RunSpec, Watchers};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
@@ -199,8 +200,10 @@ impl RunRecord {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Option<Self> {
+        let work = World::Packets.work(scenario);
         progress.started(1, 1);
-        let mut watched = Watched::new(stop, progress);
+        progress.started_work(work, work);
+        let mut watched = Watched::new(stop, progress, work);
         let record = Self::watched(scenario, seed, options, &mut watched)?;
         watched.finish();
         Some(record)

@@ -1,6 +1,6 @@
 //! Tables of runs for pandas, polars and the rest; and the manifest that says what made them.
 //!
-//! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `series`, in long form, one per instant,
+//! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `seeds` one per variant and seed; `series`, in long form, one per instant,
 //! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `frames` one per frame of a window that was asked for; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
 //! `parquet`, as Parquet with the same columns.
 
@@ -15,6 +15,7 @@ use crate::outcome::{Outcome, VariantOutcome};
 use crate::output::manifest;
 use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
 use evenair_netsim::FlowResult;
+use evenair_topology::jain_index;
 use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
@@ -46,9 +47,9 @@ pub struct Group<'a> {
     pub runs: &'a [RunRecord],
 }
 
-/// The tables by name: `flows`, `links` and, where any run has them, `series`, `classes` and `gateway`.
+/// The tables by name: `flows`, `links`, `seeds` and, where any run has them, `series`, `classes` and `gateway`.
 pub fn all(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
-    let mut tables = vec![("flows", flows(groups)), ("links", links(groups))];
+    let mut tables = vec![("flows", flows(groups)), ("links", links(groups)), ("seeds", seeds(groups))];
     if groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some()) {
         tables.push(("series", series(groups)));
     }
@@ -282,6 +283,24 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("airtime_interframe", share(|a| a.interframe)),
         ("airtime_empty", share(|a| a.empty)),
         ("airtime_blocked", share(|a| a.blocked_by.iter().map(|(_, share)| share).sum())),
+    ]
+}
+
+fn seeds(groups: &[Group<'_>]) -> Table {
+    let rows = rows(groups, |_| 1);
+    let sum = |of: fn(&FlowResult) -> f64| number(&rows, move |r| r.run.flows.iter().map(of).sum());
+    let jain = |run: &RunRecord| {
+        jain_index(&run.flows.iter().map(|flow| flow.goodput_pps).collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    vec![
+        ("variant", text(&rows, |r| r.group.variant.into())),
+        ("x", optional(&rows, |r| r.group.x)),
+        ("seed", count(&rows, |r| r.run.seed)),
+        ("goodput_pps", sum(|f| f.goodput_pps)),
+        ("goodput_bps", sum(|f| f.goodput_bps)),
+        ("jain", number(&rows, |r| jain(r.run))),
+        ("measured_s", number(&rows, |r| r.run.measured_s)),
+        ("fingerprint", text(&rows, |r| r.run.fingerprint.clone())),
     ]
 }
 

@@ -72,6 +72,18 @@ impl World {
         matches!(self, Self::Packets | Self::Experiment(_))
     }
 
+    /// What a run costs beside others: simulated seconds times flows. What is not simulated is quick.
+    pub(crate) fn work(self, scenario: &Resolved) -> f64 {
+        let settings = scenario.settings();
+        let seconds = (settings.warmup.0 + settings.duration.0).as_secs_f64();
+        let simulated = seconds * scenario.network().flows.len() as f64;
+        match self {
+            Self::Packets => simulated,
+            Self::Experiment(_) => simulated * FairShare::RUNS as f64,
+            _ => 1.0,
+        }
+    }
+
     fn question(self) -> Option<Question> {
         let over = |region| Question { region, ..Question::new(Objective::MaxMin) };
         Some(match self {

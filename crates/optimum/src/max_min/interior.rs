@@ -75,13 +75,11 @@ fn together(problem: &Problem, demands: &[Demand], rates: &[Option<f64>], until:
     Problem { air: problem.air.clone(), wires, flows: vec![all], beta: None, background }
 }
 
-/// Prices and shares of time at the highest level.
-fn raised(
-    together: &Problem,
-    level: f64,
-    sets: &mut Sets,
-    stop: &AtomicBool,
-) -> Result<(Vec<f64>, Vec<(Vec<u32>, f64)>), Failure> {
+/// Prices, and independent sets with their shares of time.
+type Raised = (Vec<f64>, Vec<(Vec<u32>, f64)>);
+
+/// Both at the highest level.
+fn raised(together: &Problem, level: f64, sets: &mut Sets, stop: &AtomicBool) -> Result<Raised, Failure> {
     let flow = &together.flows[0];
     let mut from = vec![0.0; together.links()];
     // Low prices to begin with: what the growing flows load is as dear.
