@@ -127,7 +127,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
 
 /// A row per variant, a column per metric: mean, standard deviation over seeds, the paper's mean.
 fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
-    let head = summary.metrics.iter().map(|metric| metric.label().to_string());
+    let head = summary.metrics.iter().map(Quantity::label);
     let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
     for (label, cells) in outcome.summary(summary) {
         let cells = cells.into_iter().map(|cell| {
@@ -148,7 +148,7 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
 /// A row per variant, a column per flow, and one for all of them that is called by what it holds.
 fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
     let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
-    let of_all = (None, quantity.metric.over_flows_name().to_string());
+    let of_all = (None, quantity.over_flows_name().to_string());
     // A metric of the network has no columns of flows, a statistic over time none of all flows.
     let has_any = |flow: Option<&str>| outcome.shape().any(|(v, _)| outcome.row(v, flow, quantity).is_some());
     let (columns_of, names): (Vec<Option<&str>>, Vec<String>) =
@@ -191,7 +191,12 @@ fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> Stri
 
 /// The mean over seeds, with half of its 95 % interval where there are several.
 fn over_seeds(runs: &[RunRecord], of: &dyn Fn(&RunRecord) -> f64) -> String {
-    let Estimate { mean, half_width } = Estimate::from_samples(&runs.iter().map(of).collect::<Vec<_>>());
+    estimated(&runs.iter().map(of).collect::<Vec<_>>())
+}
+
+/// The mean of some values, with half of its 95 % interval where there are several.
+fn estimated(values: &[f64]) -> String {
+    let Estimate { mean, half_width } = Estimate::from_samples(values);
     interval(mean, half_width)
 }
 
@@ -222,8 +227,10 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
         rows.push(vec![
             link.queue.clone(),
             mean(&|r| r.links[i].backlog),
-            link.queueing_delay_s
-                .map_or_else(|| "–".into(), |_| mean(&|r| r.links[i].queueing_delay_s.unwrap_or(0.0) * 1e3)),
+            link.waiting.as_ref().map_or_else(
+                || "–".into(),
+                |_| mean(&|r| r.links[i].waiting.as_ref().map_or(0.0, |w| w.mean_s) * 1e3),
+            ),
             link.aggressiveness
                 .map_or_else(|| "–".into(), |_| mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0))),
             count(&|r| r.links[i].attempts),
@@ -245,31 +252,46 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
 /// A column that only some flows have: its headline, what it holds, and what that is multiplied by.
 type Optional = (&'static str, fn(&FlowResult) -> Option<f64>, f64);
 
+/// Whether a flow has connections, with all that goes with them.
+const fn connects(flow: &FlowResult) -> bool {
+    flow.offered_pps.is_none()
+}
+
+/// A number of flows that have connections.
+fn of_tcp(flow: &FlowResult, number: f64) -> Option<f64> {
+    connects(flow).then_some(number)
+}
+
 /// Columns that are left out where no flow has them.
-const OPTIONAL: [Optional; 14] = [
+const OPTIONAL: [Optional; 20] = [
+    ("RTT [ms]", |f| f.round_trip_s, 1e3),
+    ("connections", |f| of_tcp(f, f.connections), 1.0),
+    ("cwnd", |f| of_tcp(f, f.congestion_window), 1.0),
+    ("repeated", |f| of_tcp(f, f.retransmitted as f64), 1.0),
+    ("time-outs", |f| of_tcp(f, f.timeouts as f64), 1.0),
     ("offered/s", |f| f.offered_pps, 1.0),
-    ("delay [ms]", |f| f.delay_s, 1e3),
-    ("jitter [ms]", |f| f.jitter_s, 1e3),
+    ("delay [ms]", |f| Some(f.delay.as_ref()?.mean_s), 1e3),
+    ("95 %", |f| f.delay.as_ref()?.p95_s, 1e3),
+    ("jitter [ms]", |f| f.jitter_s.filter(|_| !connects(f)), 1e3),
     ("probes' RTT [ms]", |f| f.probes?.round_trip_s, 1e3),
     ("of bytes", |f| Some(f.probes?.share), 1.0),
     ("resequencing [ms]", |f| Some(f.resequencing?.delay_s), 1e3),
     ("longest [ms]", |f| Some(f.resequencing?.delay_s_max), 1e3),
     ("buffer", |f| Some(f.resequencing?.buffer), 1.0),
     ("most", |f| Some(f.resequencing?.buffer_max as f64), 1.0),
-    ("requests", |f| Some(f.web?.requests as f64), 1.0),
-    ("completed", |f| Some(f.web?.completed as f64), 1.0),
-    ("took [s]", |f| f.web?.mean_s, 1.0),
-    ("median [s]", |f| f.web?.median_s, 1.0),
-    ("95 % [s]", |f| f.web?.late_s, 1.0),
+    ("requests", |f| Some(f.transfers.as_ref()?.requests as f64), 1.0),
+    ("completed", |f| Some(f.transfers.as_ref()?.completed as f64), 1.0),
+    ("took [s]", |f| Some(f.transfers.as_ref()?.took.as_ref()?.mean_s), 1.0),
+    ("median", |f| f.transfers.as_ref()?.took.as_ref()?.p50_s, 1.0),
+    ("95 %", |f| f.transfers.as_ref()?.took.as_ref()?.p95_s, 1.0),
 ];
 
 /// The table of flows, means over seeds, with its head.
 fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
     let first = &runs[0];
     let mean = |of: &dyn Fn(&RunRecord) -> f64| over_seeds(runs, of);
-    let mut head =
-        vec!["flow", "packets/s", "kb/s", "RTT [ms]", "connections", "cwnd", "repeated", "time-outs"];
-    let shown = |(_, of, _): &&Optional| first.flows.iter().any(|flow| of(flow).is_some());
+    let mut head = vec!["flow", "packets/s", "kb/s"];
+    let shown = |(_, of, _): &&Optional| runs.iter().flat_map(|r| &r.flows).any(|flow| of(flow).is_some());
     let optional: Vec<&Optional> = OPTIONAL.iter().filter(shown).collect();
     head.extend(optional.iter().map(|(headline, ..)| headline));
     let mut rows = vec![row(&head)];
@@ -277,20 +299,14 @@ fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
         let dash = || "–".to_string();
         // A value that not every flow has: of TCP, or of datagrams.
         let some = |of: fn(&FlowResult) -> Option<f64>, scale: f64| {
-            of(flow).map_or_else(dash, |_| mean(&|r| of(&r.flows[i]).unwrap_or(0.0) * scale))
-        };
-        let tcp = |of: &dyn Fn(&FlowResult) -> f64| {
-            if flow.offered_pps.is_some() { dash() } else { mean(&|r| of(&r.flows[i])) }
+            let values = runs.iter().filter_map(|r| of(&r.flows[i])).map(|value| value * scale);
+            let values: Vec<f64> = values.collect();
+            if values.is_empty() { dash() } else { estimated(&values) }
         };
         let mut cells = vec![
             flow.flow.clone(),
             mean(&|r| r.flows[i].goodput_pps),
             mean(&|r| r.flows[i].goodput_bps / 1e3),
-            some(|f| f.round_trip_s, 1e3),
-            tcp(&|f| f.connections),
-            tcp(&|f| f.congestion_window),
-            tcp(&|f| f.retransmitted as f64),
-            tcp(&|f| f.timeouts as f64),
         ];
         cells.extend(optional.iter().map(|(_, of, scale)| some(*of, *scale)));
         rows.push(cells);

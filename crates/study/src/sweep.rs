@@ -136,6 +136,8 @@ impl Sweep {
         let options = Options {
             series: draws(FigureKind::Series) || draws(FigureKind::Phase),
             ledger: draws(FigureKind::Ledger),
+            times: study.needs_times(),
+            histograms: study.needs_times(),
             every: study.sample_every.map(|time| time.0),
             ..Options::default()
         };
@@ -147,12 +149,22 @@ impl Sweep {
 
     /// Runs of one scenario with several seeds.
     pub fn of_scenario(scenario: Resolved, seeds: u32, options: Options) -> Self {
-        let cases = vec![Case {
-            variant: "run".into(),
+        Self::of_scenarios([("run".into(), scenario)], seeds, options)
+    }
+
+    /// Runs of several scenarios, each with a name, with several seeds each.
+    pub fn of_scenarios(
+        scenarios: impl IntoIterator<Item = (String, Resolved)>,
+        seeds: u32,
+        options: Options,
+    ) -> Self {
+        let case = |(variant, scenario)| Case {
+            variant,
             scenarios: vec![scenario],
             world: World::Packets,
-            every_series: false,
-        }];
+            every_series: options.series,
+        };
+        let cases = scenarios.into_iter().map(case).collect();
         Self { cases, seeds, precision: None, options, timeline: false }
     }
 

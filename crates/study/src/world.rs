@@ -141,12 +141,13 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         connections: 1.0,
         congestion_window: 0.0,
         offered_pps: None,
-        delay_s: None,
+        delay: None,
         jitter_s: None,
         sent: 0,
         retransmitted: 0,
         timeouts: 0,
         lost: 0,
+        arrived: 0,
         acks_lost: 0,
         acks: 0,
         queueing_delay_s: None,
@@ -155,7 +156,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         loss_event_rate: None,
         probes: None,
         resequencing: None,
-        web: None,
+        transfers: None,
     });
     RunRecord {
         scenario: scenario.settings().name.clone(),
@@ -231,11 +232,13 @@ fn series(run: &FluidRun) -> SeriesRecord {
         congestion_window: run.views.iter().map(|v| v.windows[s]).collect(),
         round_trip_s: run.views.iter().map(|v| v.round_trips_s[s]).collect(),
         connections: run.views.iter().map(|v| v.connections[s]).collect(),
+        ..FlowColumns::default()
     };
     let link = |l: usize| LinkColumns {
         queue: run.theory.links[l].clone(),
         backlog: Vec::new(),
         aggressiveness: run.views.iter().map(|v| v.prices.get(l).copied().unwrap_or(0.0)).collect(),
+        ..LinkColumns::default()
     };
     SeriesRecord {
         time_s: run.times.clone(),

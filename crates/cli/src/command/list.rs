@@ -194,6 +194,7 @@ fn metrics(options: &ListOptions) -> Result<()> {
             json!({
                 "metric": metric.name(), "unit": metric.unit(), "about": metric.about(),
                 "of_flows": metric.is_of_flows(), "of_all": metric.over_flows_name(), "over_time": metric.has_series(),
+                "percentiles": metric.has_times(),
             })
         };
         return print(&told("metrics", all.iter().map(row).collect()));
@@ -214,5 +215,28 @@ fn metrics(options: &ListOptions) -> Result<()> {
             terminal::width(),
         );
     }
-    print(&out)
+    print(&(out + &statistics()))
+}
+
+/// How words of metrics go on.
+fn statistics() -> String {
+    let of = |has: fn(Metric) -> bool| {
+        Metric::all().filter(|&metric| has(metric)).map(Metric::name).collect::<Vec<_>>().join(", ")
+    };
+    let times = of(Metric::has_times);
+    let over_time = of(Metric::has_series);
+    String::from("\n")
+        + &text::wrapped(
+            "percentiles of every segment, request or packet: ",
+            &format!("{times}, with -p95, -p99.9 or another behind the name"),
+            WIDTH,
+        )
+        + &text::wrapped(
+            "of the course over time: ",
+            &format!(
+                "{over_time}, with -deviation, -least or -greatest behind the name, and -p95 of the others"
+            ),
+            WIDTH,
+        )
+        + &text::wrapped("of a flow's acknowledgements: ", "ack- before the name, such as ack-loss", WIDTH)
 }

@@ -118,6 +118,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         series: options.series,
         every: Some(options.every),
         ledger: options.ledger,
+        times: true,
+        histograms: false,
         timeline: options.timeline,
     };
     let mut sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);

@@ -9,7 +9,7 @@ use crate::text;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use evenair_study::{
-    Axis, Metric, Plan, Plot, Progress as _, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
+    Axis, Plan, Plot, Progress as _, Quantity, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -41,9 +41,9 @@ pub(crate) struct SweepOptions {
     /// Pair the values of several --vary, instead of combining each with each
     #[arg(long)]
     pub(crate) zip: bool,
-    /// What is measured; `evenair list metrics` shows all
+    /// What is measured; `evenair list metrics` shows all, delay-p95 is a percentile, ack-loss of the acknowledgements
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "goodput,jain")]
-    pub(crate) metric: Vec<Metric>,
+    pub(crate) metric: Vec<Quantity>,
     /// Where the numbers come from: packets, fluid, or an optimum such as fair, proportional, max-min
     #[arg(long, value_name = "WORLD", default_value = "packets")]
     pub(crate) world: World,

@@ -21,6 +21,59 @@ fn run_prints_flows_and_queues() {
     }
 }
 
+/// A wire that a rate fills and a transfer crosses.
+const WIRE: &str = r#"
+duration = "10 s"
+warmup = "0 s"
+nodes = [{ id = "a" }, { id = "b" }]
+wires = [{ from = "a", to = "b", rate = "1 Mbps", delay = "20 ms" }, { from = "b", to = "a", rate = "1 Mbps", delay = "20 ms" }]
+flows = [
+  { id = "voice", from = "a", to = "b", traffic = "cbr", size = "1250 bytes", interval = "25 ms" },
+  { id = "file", from = "b", to = "a", transfer = "14 packets" },
+]
+"#;
+
+#[test]
+fn delays_and_completion_times_are_told_in_the_table_the_json_and_the_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wire.toml");
+    std::fs::write(&file, WIRE).unwrap();
+    let (file, out) = (file.to_str().unwrap(), folder.path().join("out"));
+    let text = stdout(&evenair(&["run", file]));
+    for word in ["delay [ms]", "95 %", "completed", "took [s]"] {
+        assert!(text.contains(word), "{word} is missing in\n{text}");
+    }
+    let run = json(&evenair(&["run", file, "--json", "--series", "--out", out.to_str().unwrap()]));
+    // 10 ms on the wire and 20 ms on the way, each of them.
+    let delay = &run["flows"][0]["delay"];
+    let near = |value: &serde_json::Value, s: f64| (value.as_f64().unwrap() / s - 1.0).abs() < 0.01;
+    assert!(near(&delay["mean_s"], 0.030) && near(&delay["p99_s"], 0.030), "{delay}");
+    assert_eq!(run["flows"][1]["transfers"]["completed"], 1);
+    let series = std::fs::read_to_string(out.join("series.csv")).unwrap();
+    for column in [
+        "flow voice,delay_s,0.03",
+        "flow voice,loss,0",
+        "flow voice,queueing_delay_s,",
+        "queue a-b,waiting_s,",
+    ] {
+        assert!(series.contains(column), "{column} is missing in\n{series}");
+    }
+    // The file is there within the first second, and has no delay after it.
+    assert_eq!(series.matches("flow file,delay_s,").count(), 1);
+    let flows = std::fs::read_to_string(out.join("flows.csv")).unwrap();
+    let head = flows.lines().next().unwrap();
+    for column in ["loss,delay_s,delay_s_50,delay_s_95,delay_s_99,jitter_s", "completion_s,completion_s_50"] {
+        assert!(head.contains(column), "{column} is missing in\n{head}");
+    }
+}
+
+#[test]
+fn the_table_of_flows_fits_a_hundred_columns() {
+    let text = stdout(&run_short(&[]));
+    let flows: Vec<&str> = text.lines().take_while(|line| !line.contains("backlog")).collect();
+    assert!(flows.iter().all(|line| line.chars().count() <= 100), "{text}");
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
     let one = run_short(&["--json", "--seeds", "4"]);
