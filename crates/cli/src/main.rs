@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "this is where printing lives")]
 
 mod arguments;
+mod capture;
 mod command;
 mod gateway;
 mod interrupt;
