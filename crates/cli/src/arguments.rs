@@ -1,8 +1,8 @@
 //! What can be said on the command line.
 
 use crate::command::{
-    compare::CompareOptions, demo::DemoOptions, fluid::FluidOptions, list::ListOptions, run::RunOptions,
-    show::ShowOptions, solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
+    compare::CompareOptions, demo::DemoOptions, fluid::FluidOptions, list::ListOptions, plot::PlotOptions,
+    run::RunOptions, show::ShowOptions, solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
 };
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Study(StudyOptions),
     /// Vary keys of a scenario: a table, a figure, and files for pandas
     Sweep(SweepOptions),
+    /// Draw the figures of a result as SVG or PNG, without a browser
+    Plot(PlotOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),
     /// List what there is: laws with their parameters and where they may be used, studies, scenarios

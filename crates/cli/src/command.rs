@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod fluid;
 pub(crate) mod list;
+pub(crate) mod plot;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod solve;

@@ -12,7 +12,7 @@ mod text;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use command::{compare, demo, fluid, list, run, show, solve, study, sweep};
+use command::{compare, demo, fluid, list, plot, run, show, solve, study, sweep};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Compare(options) => compare::compare(options),
         Command::Study(options) => study::study(options),
         Command::Sweep(options) => sweep::sweep(options),
+        Command::Plot(options) => plot::plot(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
         Command::Schema => output::schema(),

@@ -8,7 +8,8 @@ use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use evenair_study::{Outcome, OutputFolder, Shard, Study, Sweep, Tally, Variant, html, tables};
+use evenair_study::chart::{self, Figures};
+use evenair_study::{Outcome, OutputFolder, Shard, Study, Sweep, Tally, Variant, figure, html, tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
@@ -112,6 +113,8 @@ pub(crate) fn conduct(
     let text = study.text().to_owned();
     let outcome = simulate(sweep, study, &output.folder().join("runs"), decide)?;
     output.write("report.html", &html::report(&outcome, command))?;
+    let figures = Figures::new(&outcome.study.id, figure::charts(&outcome));
+    output.write(chart::FILE, &figures.to_json())?;
     output.write("result.json", &format!("{:#}\n", outcome.to_json()))?;
     output.write("table.csv", &outcome.to_csv())?;
     output.write("study.toml", &text)?;
