@@ -119,3 +119,64 @@ fn sample(x: f64, y: f64, pen: Pen, of_lines: bool) -> Item {
 fn text(at: [f64; 2], text: &str, anchor: Anchor) -> Item {
     Item::Text { at, text: text.into(), size: TEXT, anchor, upwards: false, colour: INK }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::chart::{At, Chart, Observation, Titles};
+    use std::collections::BTreeSet;
+
+    fn fifteen() -> Chart {
+        let rows: Vec<Observation> = (0..30)
+            .map(|k| Observation {
+                colour: format!("flow {}", k % 15),
+                x: At::Number(f64::from(k / 15)),
+                y: f64::from(k),
+                interval: Some((f64::from(k) - 1.0, f64::from(k) + 1.0)),
+                ..Observation::default()
+            })
+            .collect();
+        Chart::lines(&Titles { name: "fifteen".into(), ..Titles::default() }, &rows)
+    }
+
+    #[test]
+    fn fifteen_lines_are_told_apart_by_colour_and_dash() {
+        let chart = fifteen();
+        let looks: BTreeSet<_> =
+            chart.colours.iter().zip(&chart.dashes).map(|(c, d)| (&c.look, &d.look)).collect();
+        assert_eq!(looks.len(), 15);
+        assert_eq!(chart.panels[0].series.len(), 15);
+        // One legend says both.
+        assert_eq!(chart.svg(720.0).matches(">flow 3</text>").count(), 1);
+    }
+
+    #[test]
+    fn a_figure_fits_its_page_and_is_the_same_each_time() {
+        let (chart, again) = (fifteen(), fifteen());
+        for width in [240.0, 720.0] {
+            let scene = chart.scene(width);
+            let beyond = scene.items.iter().filter(|item| match item {
+                super::Item::Line { points, .. } | super::Item::Area { points, .. } => points
+                    .iter()
+                    .any(|[x, y]| !(0.0..=width).contains(x) || !(0.0..=scene.height).contains(y)),
+                _ => false,
+            });
+            assert_eq!(beyond.count(), 0, "{width}");
+        }
+        assert_eq!(chart.png(300.0, 2.0), again.png(300.0, 2.0));
+    }
+
+    #[test]
+    fn more_dashes_than_can_be_told_apart_become_colours() {
+        let rows: Vec<Observation> = (0..8)
+            .map(|k| Observation {
+                colour: "flow 1".into(),
+                dash: format!("law {k}"),
+                ..Observation::default()
+            })
+            .collect();
+        let chart = Chart::lines(&Titles::default(), &rows);
+        assert_eq!(chart.colours.len(), 8);
+        assert_eq!(chart.colours[7].name, "law 7");
+        assert!(chart.dashes.is_empty());
+    }
+}
