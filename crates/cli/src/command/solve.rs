@@ -2,12 +2,12 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
-use crate::output::{print, warn_of_shapers};
+use crate::output::{document, print, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
+use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver, TheoryFlow};
 use serde_json::{Value, json};
 
 #[derive(Debug, Args)]
@@ -15,8 +15,13 @@ use serde_json::{Value, json};
     evenair solve chen10/a\n  \
     evenair solve jam10/grid --objective max-min --region collision-domains\n  \
     evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10\n  \
+    evenair solve chen10/a --set flows.2.weight=3 --set flows.2.alpha=1 --set utility.unit=Mbps\n  \
     evenair solve chen10/a --exponents 0.8,0.8,0.8,0.8\n  \
     evenair solve chen10/a --wanted 250,130,150,150\n\n\
+    A flow's own utility is weight·x^(1−α)/(1−α) of its rate x, at α = 1 weight·log x. x counts packets a second; with \
+    [utility] unit = \"Mbps\" megabits of payload, which matters where flows differ in α or in packet size. The conflict graph is \
+    that of the positions, or one of your own: conflicts = { file = \"pairs.csv\" } beside [[links]], or [generate] with \
+    kind = \"conflict-graph\" and a file alone.\n\n\
     The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
     802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
     The exact region is solved exactly up to some hundreds of links, by generating independent sets as they are needed; \
@@ -24,12 +29,13 @@ use serde_json::{Value, json};
 pub(crate) struct SolveOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
-    /// What is maximised
-    #[arg(long, value_enum, default_value_t = ObjectiveName::Fair)]
-    pub(crate) objective: ObjectiveName,
-    /// How much fairness counts, for alpha-fair: 1 is proportional, 2 is fair, large is close to max-min
-    #[arg(long, value_name = "ALPHA", default_value_t = 2.0, value_parser = alpha)]
-    pub(crate) alpha: f64,
+    /// What is maximised; fair, if it is not given, or utility, where the scenario has [utility] or a flow's alpha
+    #[arg(long, value_enum)]
+    pub(crate) objective: Option<ObjectiveName>,
+    /// How much fairness counts, for --objective alpha-fair: 1 is proportional, 2 is fair and the default, large is close to
+    /// max-min
+    #[arg(long, value_name = "ALPHA", value_parser = alpha)]
+    pub(crate) alpha: Option<f64>,
     /// Which rates are possible together
     #[arg(long, value_enum, default_value_t = RegionName::Exact)]
     pub(crate) region: RegionName,
@@ -40,10 +46,10 @@ pub(crate) struct SolveOptions {
     #[arg(long, value_name = "BETA", value_parser = positive_number)]
     pub(crate) beta: Option<f64>,
     /// Instead: how ideal CSMA shares the air at these exponents βr, one per link
-    #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "wanted"])]
+    #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "wanted"])]
     pub(crate) exponents: Vec<f64>,
     /// Instead: which exponents give the flows these rates [packets/s]
-    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with = "objective")]
+    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with_all = ["objective", "alpha", "region", "solver", "beta"])]
     pub(crate) wanted: Vec<f64>,
     /// Print the result as JSON
     #[arg(long)]
@@ -60,6 +66,8 @@ pub(crate) enum ObjectiveName {
     Proportional,
     /// Σ x^(1−α)/(1−α), no entropy
     AlphaFair,
+    /// The flows' own utilities: `weight` and `alpha` of each, [utility] for all
+    Utility,
     /// No flow can have more but at the cost of one that has less
     MaxMin,
 }
@@ -105,12 +113,18 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         return product_form(options, &scenario);
     }
     let objective = match options.objective {
-        ObjectiveName::Fair => Objective::Fair,
-        ObjectiveName::FixedPoint => Objective::FixedPoint,
-        ObjectiveName::Proportional => Objective::Proportional,
-        ObjectiveName::AlphaFair => Objective::AlphaFair(options.alpha),
-        ObjectiveName::MaxMin => Objective::MaxMin,
+        None => scenario.objective(),
+        Some(ObjectiveName::Fair) => Objective::Fair,
+        Some(ObjectiveName::FixedPoint) => Objective::FixedPoint,
+        Some(ObjectiveName::Proportional) => Objective::Proportional,
+        Some(ObjectiveName::AlphaFair) => Objective::AlphaFair(options.alpha.unwrap_or(2.0)),
+        Some(ObjectiveName::Utility) => Objective::Utility,
+        Some(ObjectiveName::MaxMin) => Objective::MaxMin,
     };
+    ensure!(
+        options.alpha.is_none() || matches!(objective, Objective::AlphaFair(_)),
+        "--alpha has no effect: say --objective alpha-fair with it"
+    );
     let region = match options.region {
         RegionName::Exact => Region::Exact,
         RegionName::Cliques => Region::Cliques,
@@ -121,7 +135,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         SolverName::Clarabel => Solver::Clarabel,
     };
     interrupt::watch();
-    let waiting = Waiting::new(format!(
+    let waiting = Waiting::new(&format!(
         "solving for {} flows over {} links",
         scenario.network().flows.len(),
         scenario.layout().links.len()
@@ -130,7 +144,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         scenario.answer_unless(Question { objective, region, solver, beta: options.beta }, &STOP)?;
     drop(waiting);
     if options.json {
-        return print(&format!("{:#}\n", as_json(&options.scenario.name, &optimum)));
+        return print(&format!("{:#}\n", as_json(options.scenario.called(), &optimum)));
     }
     let given_up = optimum.by_clarabel && solver == Solver::Own;
     let note =
@@ -149,7 +163,8 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     if options.json {
         let links = theory.links.iter().zip(&exponents).zip(&shares);
         let links = links.map(|((name, z), y)| json!({"link": name, "exponent": z, "airtime": y}));
-        let document = json!({"scenario": options.scenario.name, "links": links.collect::<Vec<_>>()});
+        let content = json!({"scenario": options.scenario.called(), "links": links.collect::<Vec<_>>()});
+        let document = document("solve", content);
         return print(&format!("{document:#}\n"));
     }
     let mut rows = vec![text::row(&["link", "exponent βr", "airtime"])];
@@ -159,13 +174,24 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     print(&text::columns(&rows))
 }
 
+/// α of a flow's utility; none, where the objective is no sum of such.
+fn alpha_of(optimum: &Optimum, flow: &TheoryFlow) -> Option<f64> {
+    match optimum.objective {
+        Objective::Fair => Some(2.0),
+        Objective::Proportional => Some(1.0),
+        Objective::AlphaFair(alpha) => Some(alpha),
+        Objective::Utility => Some(flow.alpha),
+        Objective::FixedPoint | Objective::MaxMin => None,
+    }
+}
+
 /// What is not there is null.
 fn as_json(scenario: &str, optimum: &Optimum) -> Value {
     let flows = optimum.theory.flows.iter().zip(&optimum.rates_pps).zip(&optimum.capacity_pps);
     let flows = flows.map(|((flow, rate), capacity)| {
         let loads = flow.loads.iter().map(|&(l, a)| json!({"link": optimum.theory.links[l], "airtime_s": a}));
         json!({
-            "flow": flow.name, "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity,
+            "flow": flow.name, "weight": flow.weight, "alpha": alpha_of(optimum, flow), "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity,
             "loads": loads.collect::<Vec<_>>(),
         })
     });
@@ -178,7 +204,7 @@ fn as_json(scenario: &str, optimum: &Optimum) -> Value {
         let links: Vec<&String> = set.iter().map(|&l| &optimum.theory.links[l as usize]).collect();
         json!({"links": links, "share": share})
     });
-    json!({
+    let content = json!({
         "scenario": scenario,
         "flows": flows.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
@@ -191,7 +217,8 @@ fn as_json(scenario: &str, optimum: &Optimum) -> Value {
             "primal": r.primal, "dual": r.dual, "stationarity": r.stationarity,
             "complementarity": r.complementarity, "gap": r.gap,
         })),
-    })
+    });
+    document("solve", content)
 }
 
 /// The most links and sets that are printed.

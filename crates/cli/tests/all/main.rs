@@ -8,6 +8,7 @@ mod output;
 mod plots;
 mod studies;
 mod sweeps;
+mod terminal;
 
 use std::process::{Command, Output};
 
