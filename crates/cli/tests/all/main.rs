@@ -6,6 +6,7 @@ mod command;
 mod documents;
 mod lists;
 mod output;
+mod plots;
 mod studies;
 mod sweeps;
 mod terminal;
