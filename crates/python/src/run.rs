@@ -111,6 +111,8 @@ fn options(
         every: Some(Duration::from_secs_f64(every_s)),
         ledger,
         timeline: timeline_s.map(|(from, to)| (at(from), at(to))),
+        times: true,
+        ..RecordOptions::default()
     })
 }
 
