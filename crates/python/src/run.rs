@@ -110,9 +110,9 @@ fn options(
         series,
         every: Some(Duration::from_secs_f64(every_s)),
         ledger,
-        timeline: timeline_s.map(|(from, to)| (at(from), at(to))),
         times: true,
-        ..RecordOptions::default()
+        histograms: true,
+        timeline: timeline_s.map(|(from, to)| (at(from), at(to))),
     })
 }
 
