@@ -27,6 +27,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod vary;
+mod watch;
 mod words;
 mod world;
 
@@ -49,6 +50,7 @@ pub use record::{
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
 pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};
+pub use watch::Progress;
 pub use world::World;
