@@ -5,6 +5,7 @@
 //! claims and the figures, and [`html::report`] draws them into one file that works offline.
 #![forbid(unsafe_code)]
 
+mod check;
 mod claim;
 mod compare;
 mod each;
@@ -21,6 +22,7 @@ mod papers;
 mod quantity;
 mod read;
 mod record;
+mod schema;
 mod statistics;
 mod sweep;
 pub mod tables;
@@ -49,6 +51,7 @@ pub use record::{
     AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
+pub use schema::schema;
 pub use statistics::Estimate;
 pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
 pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};

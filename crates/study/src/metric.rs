@@ -2,7 +2,7 @@
 
 mod subject;
 
-pub(crate) use subject::Subject;
+pub(crate) use subject::{Subject, flows_named};
 
 use crate::experiment::{ModelError, with_the_words_of};
 use serde::{Deserialize, Serialize};

@@ -65,6 +65,29 @@ impl World {
         name.as_str().unwrap_or_default().into()
     }
 
+    /// What it is, in a sentence.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Packets => "The packet world, once per seed.",
+            Self::Fluid => "The scenario's fluid model.",
+            Self::Fair => "The fair optimum, Σ −1/x without entropy.",
+            Self::FixedPoint => "The fixed point of the scenario's laws, problems MP and EP of [Chen10].",
+            Self::Proportional => "Proportional fairness.",
+            Self::Entropic => "Proportional fairness with CSMA's entropy beside it, problem (2) of [QCSMA].",
+            Self::MaxMin => "Max-min fairness over the exact region.",
+            Self::MaxMinCliques => "Max-min fairness over the cliques of the conflict graph.",
+            Self::MaxMinCollisionDomains => "Max-min fairness over the collision domains.",
+            Self::FairShares => {
+                "The same with back-off counted: the rates that the measures of [Jam10] call fair."
+            }
+            Self::Sawtooth => "E-MULTCP on a path of its own in closed form ([CZ06] section IV-C).",
+            Self::Experiment(FairShare::RandomPlacement) => {
+                "The experiment of [Jam10] section 4.1.4 on a random placement of the scenario's nodes, drawn with the seed."
+            }
+            Self::Experiment(FairShare::OwnPlacement) => "The same on the scenario's own placement.",
+        }
+    }
+
     /// Whether a run depends on its seed.
     pub const fn is_random(self) -> bool {
         matches!(self, Self::Packets | Self::Experiment(_))
