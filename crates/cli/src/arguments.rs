@@ -5,7 +5,7 @@ use crate::command::{
     show::ShowOptions, solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
 };
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use evenair_scenario::Resolved;
 use std::path::Path;
 
@@ -39,8 +39,26 @@ pub(crate) enum Command {
     Show(ShowOptions),
     /// List what there is: laws with their parameters and where they may be used, studies, scenarios
     List(ListOptions),
-    /// Print the JSON Schema of the scenario language, for editors
-    Schema,
+    /// Print the JSON Schema of a language, for editors
+    Schema(SchemaOptions),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair schema > evenair.schema.json\n  \
+    evenair schema study > evenair-study.schema.json")]
+pub(crate) struct SchemaOptions {
+    /// Which language
+    #[arg(value_enum, default_value_t = Language::Scenario)]
+    pub(crate) language: Language,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Language {
+    /// That of scenario files
+    Scenario,
+    /// That of study files
+    Study,
 }
 
 /// A scenario, and what is changed of it.

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Command::Sweep(options) => sweep::sweep(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
-        Command::Schema => output::schema(),
+        Command::Schema(options) => output::schema(options.language),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     if is_broken_pipe(&error) {

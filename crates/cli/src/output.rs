@@ -1,5 +1,6 @@
 //! What is said and what is written.
 
+use crate::arguments::Language;
 use anyhow::{Context, Result};
 use clap::Args;
 use evenair_scenario::Resolved;
@@ -79,8 +80,12 @@ pub(crate) fn warn_of_shapers(scenario: &Resolved) {
     }
 }
 
-pub(crate) fn schema() -> Result<()> {
-    print(&format!("{:#}\n", evenair_scenario::schema()))
+pub(crate) fn schema(language: Language) -> Result<()> {
+    let schema = match language {
+        Language::Scenario => evenair_scenario::schema(),
+        Language::Study => evenair_study::schema(),
+    };
+    print(&format!("{schema:#}\n"))
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, Se
 use crate::watch::{NoRecord, Watched};
 use evenair_netsim::FlowResult;
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Where a variant's numbers come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum World {
     /// The packet world, once per seed.
@@ -39,7 +39,7 @@ pub enum World {
     Experiment(FairShare),
 }
 
-with_the_words_of!(FairShare, World);
+with_the_words_of!(World);
 
 impl World {
     /// All there are.
