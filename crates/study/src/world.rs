@@ -22,6 +22,8 @@ pub enum World {
     FixedPoint,
     /// Proportional fairness.
     Proportional,
+    /// The greatest sum of the flows' own utilities, `[utility]` of the scenario.
+    Utility,
     /// Proportional fairness with CSMA's entropy beside it: problem (2) of [QCSMA], each flow of its weight.
     Entropic,
     /// Max-min fairness over the exact region.
@@ -99,6 +101,7 @@ impl World {
             Self::Fair => Question::new(Objective::Fair),
             Self::FixedPoint => Question::new(Objective::FixedPoint),
             Self::Proportional => Question::new(Objective::Proportional),
+            Self::Utility => Question::new(Objective::Utility),
             Self::Entropic => Question { beta: Some(1.0), ..Question::new(Objective::Proportional) },
             Self::MaxMin => over(Region::Exact),
             Self::MaxMinCliques => over(Region::Cliques),
