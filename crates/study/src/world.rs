@@ -45,12 +45,13 @@ with_the_words_of!(World);
 
 impl World {
     /// All there are.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Packets,
         Self::Fluid,
         Self::Fair,
         Self::FixedPoint,
         Self::Proportional,
+        Self::Utility,
         Self::Entropic,
         Self::MaxMin,
         Self::MaxMinCliques,
@@ -75,6 +76,7 @@ impl World {
             Self::Fair => "The fair optimum, Σ −1/x without entropy.",
             Self::FixedPoint => "The fixed point of the scenario's laws, problems MP and EP of [Chen10].",
             Self::Proportional => "Proportional fairness.",
+            Self::Utility => "The greatest sum of the flows' own utilities, [utility] of the scenario.",
             Self::Entropic => "Proportional fairness with CSMA's entropy beside it, problem (2) of [QCSMA].",
             Self::MaxMin => "Max-min fairness over the exact region.",
             Self::MaxMinCliques => "Max-min fairness over the cliques of the conflict graph.",
