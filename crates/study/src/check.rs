@@ -89,12 +89,17 @@ impl Study {
     }
 
     fn unmeasurable(&self) -> Option<Mistake> {
-        let told = self.told().map(|(key, _, quantity, flow)| (key, quantity, flow));
+        let told = self.told().map(|(key, _, quantity, flow)| (key.then("metric"), quantity, flow));
         let drawn = self.figures.iter().enumerate();
-        let drawn = drawn.map(|(i, f)| (KeyPath::root().then("figures").at(i), f.quantity(), Some("")));
-        told.chain(drawn).find_map(|(key, quantity, flow)| {
-            quantity.mistake(flow).map(|message| Mistake { key: key.then("metric"), message })
-        })
+        let drawn = drawn.map(|(i, f)| (KeyPath::entry("figures", i, "metric"), f.quantity(), Some("")));
+        let tables = self.tables.iter().enumerate();
+        let tables = tables.flat_map(|(i, table)| {
+            let key = move |j| KeyPath::entry("tables", i, "metrics").at(j);
+            table.metrics.iter().enumerate().map(move |(j, &quantity)| (key(j), quantity, None))
+        });
+        told.chain(drawn)
+            .chain(tables)
+            .find_map(|(key, quantity, flow)| quantity.mistake(flow).map(|message| Mistake { key, message }))
     }
 
     fn empty_bounds(&self) -> Option<Mistake> {

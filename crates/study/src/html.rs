@@ -3,17 +3,17 @@
 use crate::claim::Verdict;
 use crate::figure;
 use crate::language::{Reference, Summary};
-use crate::metric::Metric;
 use crate::outcome::Outcome;
 use serde_json::Value;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("../assets/report.css");
-/// The figures' runtime, vendored: see assets/README.md.
-const RUNTIME: [&str; 3] = [
+/// The figures' runtime, vendored (see assets/README.md), and what lays them out.
+const RUNTIME: [&str; 4] = [
     include_str!("../assets/vega.min.js"),
     include_str!("../assets/vega-lite.min.js"),
     include_str!("../assets/vega-embed.min.js"),
+    include_str!("../assets/figures.js"),
 ];
 const LICENCES: [&str; 3] = [
     include_str!("../assets/LICENSE-vega"),
@@ -38,23 +38,12 @@ pub fn report(outcome: &Outcome, command: &str) -> String {
         escape(&study.about)
     );
     claims(&mut page, outcome);
-    for (index, figure) in study.figures.iter().enumerate() {
-        let note = match figure.metric {
-            Some(_) if matches!(figure.kind, crate::FigureKind::Lines) => {
-                "Lines: means over seeds, bands their 95 % intervals. Crosses: the paper's numbers; diamonds: numbers of another origin."
-            }
-            Some(_) if matches!(figure.kind, crate::FigureKind::Spread) => {
-                "Ticks: seeds. Dots: their means. Crosses: the paper's numbers; diamonds: numbers of another origin."
-            }
-            Some(Metric::Goodput) if matches!(figure.kind, crate::FigureKind::Bars) => {
-                "Bars: mean over seeds, with its 95 % interval. Black ticks: the fair optimum."
-            }
-            _ => "",
-        };
-        let title = escape(&figure.title);
+    let charts = figure::charts(outcome);
+    for (index, chart) in charts.iter().enumerate() {
+        let (title, note) = (escape(&chart.title), escape(&chart.note));
         let _ = writeln!(
             page,
-            "<figure><h2>{title}</h2><div id=\"figure-{index}\"></div><figcaption>{note}</figcaption></figure>"
+            "<figure><h2>{title}</h2><div id=\"figure-{index}\" class=\"chart\"></div><figcaption>{note}</figcaption></figure>"
         );
     }
     for summary in &study.tables {
@@ -68,12 +57,9 @@ pub fn report(outcome: &Outcome, command: &str) -> String {
         let _ = writeln!(page, "<script>{script}</script>");
     }
     put(&mut page, "<script>\n");
-    for (index, figure) in study.figures.iter().enumerate() {
-        let spec = for_script(&figure::spec(outcome, figure));
-        let _ = writeln!(
-            page,
-            "vegaEmbed('#figure-{index}', {spec}, {{renderer: 'svg', actions: {{export: true, source: false, compiled: false, editor: false}}}}).catch(e => {{ document.querySelector('#figure-{index}').textContent = e; }});"
-        );
+    for (index, chart) in charts.iter().enumerate() {
+        let file = format!("{}-{}", study.id.replace('/', "-"), chart.name);
+        let _ = writeln!(page, "drawFigure('figure-{index}', {});", for_script(&chart.vega(&file)));
     }
     put(&mut page, "</script>\n</html>\n");
     page

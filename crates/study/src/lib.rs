@@ -5,12 +5,13 @@
 //! claims and the figures, and [`html::report`] draws them into one file that works offline.
 #![forbid(unsafe_code)]
 
+pub mod chart;
 mod check;
 mod claim;
 mod compare;
 mod each;
 mod experiment;
-mod figure;
+pub mod figure;
 pub mod html;
 mod language;
 mod library;
@@ -45,7 +46,7 @@ pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
 pub use papers::Paper;
-pub use quantity::{Of, Quantity, Statistic};
+pub use quantity::{Of, Percent, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
     AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,

@@ -122,6 +122,16 @@ impl Study {
         self.claims.iter().flat_map(Claim::values)
     }
 
+    /// Whether anything that the study tells has to be measured segment by segment: delays, and percentiles of times.
+    pub(crate) fn needs_times(&self) -> bool {
+        let of_values = self.values().map(Value::quantity);
+        let of_published = self.published.iter().map(Published::quantity);
+        let of_figures = self.figures.iter().map(Figure::quantity);
+        let of_tables = self.tables.iter().flat_map(|t| t.metrics.iter().copied());
+        let mut told = of_values.chain(of_published).chain(of_figures).chain(of_tables);
+        told.any(|quantity| quantity.needs_times())
+    }
+
     /// Whether anything that the study tells of a variant is taken from time series.
     pub(crate) fn needs_series(&self, variant: &Variant) -> bool {
         let named = |id: &String| variant.is_named(id);
@@ -133,7 +143,7 @@ impl Study {
         of_values
             .chain(of_published)
             .chain(of_figures.map(Figure::quantity))
-            .chain(of_tables.flat_map(|t| t.metrics.iter().map(|&m| m.into())))
+            .chain(of_tables.flat_map(|t| t.metrics.iter().copied()))
             .any(|q: Quantity| q.needs_series())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::language::Study;
 use crate::metric::Metric;
+use crate::quantity::{Quantity, Statistic};
 use crate::world::World;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
@@ -93,6 +94,35 @@ impl JsonSchema for World {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         words(Self::ALL.into_iter().map(|world| (world.name(), world.about())))
+    }
+}
+
+impl JsonSchema for Statistic {
+    fn schema_name() -> Cow<'static, str> {
+        "Statistic".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "oneOf": [
+                { "const": "mean", "description": "Its mean." },
+                { "const": "deviation", "description": "Its standard deviation over time." },
+                { "const": "least", "description": "Its least sample." },
+                { "const": "greatest", "description": "Its greatest sample." },
+            ] },
+            { "type": "string", "pattern": r"^p[0-9]{1,2}(\.[0-9]{1,2})?$", "description": "What so many per cent do not exceed." },
+            { "type": "string", "pattern": WORD },
+        ] })
+    }
+}
+
+impl JsonSchema for Quantity {
+    fn schema_name() -> Cow<'static, str> {
+        "Quantity".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "A metric in one word: \"delay\", \"delay-p95\", \"ack-loss\"." })
     }
 }
 

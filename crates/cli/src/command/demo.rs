@@ -2,11 +2,12 @@
 
 use super::study::conduct;
 use crate::interrupt;
-use crate::output::{Force, print};
+use crate::output::{Force, document, print};
+use crate::progress::Bar;
 use crate::text;
 use anyhow::Result;
 use clap::Args;
-use evenair_study::{Outcome, Study, Sweep};
+use evenair_study::{Outcome, Progress as _, Study, Sweep};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -32,9 +33,12 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     let study = Study::builtin("demo")?;
     let sweep = Sweep::new(&study, options.quick)?;
     let command = if options.quick { "evenair demo --quick" } else { "evenair demo" };
-    let outcome = conduct(&sweep, study, output, command, false)?;
+    let bar = Bar::new(&study.id);
+    bar.expected(sweep.work());
+    let outcome = conduct(&sweep, study, output, command, false, &bar)?;
+    drop(bar);
     if options.json {
-        return print(&format!("{}\n", outcome.to_json()));
+        return print(&format!("{}\n", document("demo", outcome.to_json())));
     }
     print(&text::outcome(&outcome))?;
     print(&starvation_story(&outcome))?;
