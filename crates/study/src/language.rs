@@ -1,15 +1,17 @@
 //! Study files.
 
+use crate::each::Places;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
 use crate::world::World;
 use evenair_scenario::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
 /// A study.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// Its id, `<paper tag>/<fig|table>-<number>`, which is the built-in file's name too; the name of a user's file, if none is given.
@@ -102,8 +104,12 @@ impl Study {
 /// Where a study comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
+    /// The file, as it was named; a built-in one's id.
+    pub(crate) file: String,
     pub(crate) text: String,
     pub(crate) folder: Option<PathBuf>,
+    /// Which entry of its list in the text each entry comes from.
+    pub(crate) places: Places,
 }
 
 const fn one() -> f64 {
@@ -119,7 +125,7 @@ const fn two_hundred() -> u32 {
 }
 
 /// What `--quick` changes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
     /// How many seeds.
@@ -136,7 +142,7 @@ impl Default for Quick {
 }
 
 /// One of the systems that are compared, on one scenario or on a pool of them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     /// Its id, for claims and tables.
@@ -164,10 +170,13 @@ pub struct Variant {
     /// The parameter's value, of a variant that a sweep made.
     #[serde(skip)]
     pub point: Option<Point>,
+    /// Its number in the study; that of the swept one, if a sweep made it.
+    #[serde(skip)]
+    pub(crate) number: usize,
 }
 
 /// Values of a parameter, and what each overrides.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterSweep {
     /// What is swept, with its unit: the axis of figures.
@@ -228,7 +237,7 @@ impl Variant {
 }
 
 /// A checkable sentence.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The sentence.
@@ -254,7 +263,7 @@ pub struct Claim {
 }
 
 /// What a claim makes of the values of all seeds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverSeeds {
     /// Their mean.
@@ -272,7 +281,7 @@ impl Claim {
 }
 
 /// A number that is not the paper's.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// The number.
@@ -282,7 +291,7 @@ pub struct Reference {
 }
 
 /// A measured value.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// Which metric.
@@ -317,7 +326,7 @@ impl Value {
 }
 
 /// When a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Holds {
     /// Below this.
@@ -351,7 +360,7 @@ impl fmt::Display for Holds {
 }
 
 /// A number of the paper; one of another origin, if it names any.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// Which metric.
@@ -390,7 +399,7 @@ impl Published {
 }
 
 /// A figure of the report.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// What is drawn.
@@ -423,7 +432,7 @@ impl Figure {
 }
 
 /// A table of the whole of each variant: a row per variant, a column per metric, means and standard deviations over seeds.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
     /// Its headline.
@@ -439,7 +448,7 @@ pub struct Summary {
 }
 
 /// What is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
     /// A bar per flow and variant, with its interval, and the optimum.

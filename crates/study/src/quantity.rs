@@ -8,10 +8,11 @@ pub use statistic::{Percent, Statistic};
 use crate::metric::Metric;
 use crate::record::RunRecord;
 use evenair_units::Duration;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Which of a flow's packets, and so which of its queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Of {
     /// Its data: the queue at its source.

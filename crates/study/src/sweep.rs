@@ -5,7 +5,7 @@ use crate::record::{Options, RunRecord};
 use crate::statistics::Estimate;
 use crate::watch::{NoRecord, Progress, Watched};
 use crate::world::World;
-use evenair_scenario::Resolved;
+use evenair_scenario::{KeyPath, Resolved};
 use evenair_units::{Duration, Instant};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -110,7 +110,7 @@ impl Sweep {
     /// The runs that a study asks for.
     ///
     /// # Errors
-    /// If a variant's scenario is not there or not right.
+    /// If a variant's scenario is not there or not right, or has no flow of a name that a claim is about.
     pub fn new(study: &Study, quick: bool) -> Result<Self, SweepError> {
         let cases = study.variants.iter().map(|variant| {
             let mut changes = study.set.clone();
@@ -119,14 +119,20 @@ impl Sweep {
                 changes.extend(study.quick.set.iter().cloned());
             }
             let read = |id: &str| {
-                let scenario = study.scenario(id, &changes);
-                scenario.map_err(|e| SweepError::Scenario(format!("variant {}: {e}", variant.id)))
+                study.scenario(id, &changes).map_err(|e| {
+                    let key = if e.overridden || e.file == "--set" { "set" } else { "scenario" };
+                    let key = KeyPath::entry("variants", variant.number, key);
+                    let fault = study.fault(key, format!("variant {}: {e}", variant.id));
+                    SweepError::Scenario(fault.to_string())
+                })
             };
             let scenarios = variant.scenario_ids().into_iter().map(read).collect::<Result<_, _>>()?;
             let every_series = study.needs_series(variant);
             Ok(Case { variant: variant.id.clone(), scenarios, world: variant.world, every_series })
         });
-        Ok(Self::of_cases(study, cases.collect::<Result<_, _>>()?, quick))
+        let cases = cases.collect::<Result<Vec<_>, _>>()?;
+        study.find_flows(&cases).map_err(|e| SweepError::Scenario(e.to_string()))?;
+        Ok(Self::of_cases(study, cases, quick))
     }
 
     /// The same of scenarios that are resolved already, those of each variant.

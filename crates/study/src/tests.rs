@@ -50,8 +50,10 @@ fn mistakes_in_a_study_are_named() {
         refused("variant = \"one\", flow = \"1\"", "variant = \"two\", flow = \"1\"")
             .contains("no variant \"two\"")
     );
-    assert!(refused("metric = \"goodput\" }]", "metric = \"speed\" }]").contains("unknown variant `speed`"));
-    assert!(refused("seeds = 3", "seeds = 0").contains("at least one seed"));
+    assert!(
+        refused("metric = \"goodput\" }]", "metric = \"speed\" }]").contains("there is no metric \"speed\"")
+    );
+    assert!(refused("seeds = 3", "seeds = 0").contains("seeds: must be at least 1"));
     let meant = Study::builtin("chen10/fig-42").unwrap_err().to_string();
     assert!(meant.contains("did you mean chen10/fig-4-2"), "{meant}");
 }
