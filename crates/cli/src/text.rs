@@ -1,7 +1,7 @@
 //! Tables and maps as text.
 
 use evenair_netsim::FlowResult;
-use evenair_study::{Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict};
+use evenair_study::{Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict, digits};
 use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
@@ -55,10 +55,6 @@ pub(crate) fn number(x: f64) -> String {
     format!("{:.*}", digits as usize, if x.abs() < 5e-10 { 0.0 } else { x })
 }
 
-fn interval(mean: f64, half: Option<f64>) -> String {
-    half.map_or_else(|| number(mean), |half| format!("{} ±{}", number(mean), number(half)))
-}
-
 /// Goodput per variant and flow with the optimum, then the claims.
 pub(crate) fn outcome(outcome: &Outcome) -> String {
     let study = &outcome.study;
@@ -81,14 +77,16 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
         let _ = write!(text, "\n{}\n{}", summary.title, summary_table(outcome, summary));
     }
     let _ = write!(text, "\nclaims: {}\n", outcome.tally());
+    let mut told = Vec::new();
     for claim in &outcome.claims {
         let mark = match claim.verdict {
             Verdict::Holds => "holds    ",
             Verdict::Fails => "FAILS    ",
             Verdict::Undecided => "undecided",
         };
-        let measured = claim.measured.map_or_else(|| "nothing".into(), |m| interval(m, claim.half_width));
-        let paper = claim.paper.map(|p| format!(", paper {}", number(p))).unwrap_or_default();
+        let measured =
+            claim.measured.map_or_else(|| "nothing".into(), |m| digits::measured(m, claim.half_width));
+        let paper = claim.paper.map(|p| format!(", paper {}", digits::printed(p))).unwrap_or_default();
         let reference = claim.reference.as_ref();
         let reference =
             reference.map(|r| format!(", {} by {}", number(r.value), r.origin)).unwrap_or_default();
@@ -97,8 +95,20 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
             "  {mark}  {} (measured {measured}, needed {}{paper}{reference})",
             claim.claim, claim.required
         );
+        if let Some(why) = &claim.why {
+            text.push_str(&why_not(why, &mut told));
+        }
     }
     text
+}
+
+/// The reason beside a claim that does not hold, once.
+fn why_not<'a>(why: &'a str, told: &mut Vec<&'a str>) -> String {
+    if told.contains(&why) {
+        return String::new();
+    }
+    told.push(why);
+    wrapped("             why: ", why, 100)
 }
 
 /// A row per variant, a column per metric: mean, standard deviation over seeds, the paper's mean.
@@ -111,7 +121,8 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
                 || "–".into(),
                 |cell| {
                     let deviation = cell.deviation.map(|d| format!(" ({})", number(d))).unwrap_or_default();
-                    let paper = cell.paper.map(|p| format!(" [paper {}]", number(p))).unwrap_or_default();
+                    let paper =
+                        cell.paper.map(|p| format!(" [paper {}]", digits::printed(p))).unwrap_or_default();
                     format!("{}{deviation}{paper}", number(cell.mean))
                 },
             )
@@ -140,9 +151,10 @@ fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> Stri
             cells.push(found.map_or_else(
                 || "–".into(),
                 |r| {
-                    let paper = r.paper.map(|p| format!(" [paper {}]", number(p))).unwrap_or_default();
+                    let paper =
+                        r.paper.map(|p| format!(" [paper {}]", digits::printed(p))).unwrap_or_default();
                     let other = r.reference.as_ref().map(|o| format!(" [{} {}]", o.origin, number(o.value)));
-                    format!("{}{paper}{}", interval(r.mean, r.half_width), other.unwrap_or_default())
+                    format!("{}{paper}{}", digits::measured(r.mean, r.half_width), other.unwrap_or_default())
                 },
             ));
         }

@@ -26,6 +26,8 @@ pub struct Study {
     /// Where it departs from the paper, and what the paper does not say.
     #[serde(default)]
     pub deviations: Vec<String>,
+    /// Why claims do not hold, where that is known: told beside each that does not and has no `why` of its own.
+    pub why: Option<String>,
     /// How many seeds; the fewest, if a precision is asked for.
     #[serde(default = "five")]
     pub seeds: u32,
@@ -219,6 +221,8 @@ pub struct Claim {
     pub reference: Option<Reference>,
     /// When the sentence holds.
     pub holds: Holds,
+    /// Why it does not hold, where that is known: told beside it if it does not.
+    pub why: Option<String>,
 }
 
 /// What a claim makes of the values of all seeds.
@@ -305,6 +309,17 @@ impl Holds {
             Self::Within([least, most]) => (least <= low && high <= most, high < least || most < low),
         };
         (all || none).then_some(all)
+    }
+}
+
+impl Holds {
+    /// The bound that a value is nearest to.
+    pub(crate) fn nearest_bound(self, value: f64) -> f64 {
+        match self {
+            Self::Below(limit) | Self::Above(limit) => limit,
+            Self::Within([least, most]) if (value - least).abs() < (value - most).abs() => least,
+            Self::Within([_, most]) => most,
+        }
     }
 }
 

@@ -6,15 +6,18 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+pub mod digits;
 mod each;
 mod experiment;
 mod figure;
+pub mod glossary;
 pub mod html;
 mod language;
 mod library;
 mod measure;
 mod metric;
 mod outcome;
+pub mod papers;
 mod quantity;
 mod read;
 mod record;
