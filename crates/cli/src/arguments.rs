@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// Start with `evenair demo`: it shows within a minute how TCP starves over 802.11, why, and what cures it.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
+#[command(name = "evenair", version, propagate_version = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

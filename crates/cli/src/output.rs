@@ -1,9 +1,54 @@
 //! What is said and what is written.
 
 use anyhow::{Context, Result};
+use clap::Args;
 use evenair_scenario::Resolved;
+use evenair_study::OutputFolder;
+use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::Path;
+
+/// What goes with every `--out`.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Force {
+    /// Take a folder for --out that is not empty and holds no result of evenair's; what is in it is kept
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+}
+
+impl Force {
+    /// Tries a folder before anything is computed.
+    pub(crate) fn prepare(self, folder: &Path) -> Result<OutputFolder> {
+        Ok(OutputFolder::prepare(folder, self.force)?)
+    }
+}
+
+/// Puts a result in place, with its manifest, and says what was in its way.
+pub(crate) fn finish(output: OutputFolder, manifest: Map<String, Value>) -> Result<()> {
+    for kept in output.finish(manifest)? {
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "warning: what evenair had not written there is kept as {}",
+            kept.display()
+        );
+    }
+    Ok(())
+}
+
+/// How this process was called, as a shell would take it.
+pub(crate) fn command_line() -> String {
+    let words = std::env::args().skip(1).map(|word| shell_word(&word));
+    std::iter::once("evenair".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it, in quotes where it needs them.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
 
 pub(crate) fn print(text: &str) -> Result<()> {
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
@@ -36,4 +81,17 @@ pub(crate) fn warn_of_shapers(scenario: &Resolved) {
 
 pub(crate) fn schema() -> Result<()> {
     print(&format!("{:#}\n", evenair_scenario::schema()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_a_shell_needs_it() {
+        assert_eq!(shell_word("mac.data_rate=2"), "mac.data_rate=2");
+        assert_eq!(shell_word("duration=5 s"), "'duration=5 s'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
 }

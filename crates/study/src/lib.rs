@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+mod compare;
 pub mod digits;
 mod each;
 mod experiment;
@@ -17,6 +18,7 @@ mod library;
 mod measure;
 mod metric;
 mod outcome;
+mod output;
 pub mod papers;
 mod quantity;
 mod read;
@@ -29,6 +31,7 @@ mod tests;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
+pub use compare::{Comparison, Stage};
 pub use experiment::{FairShare, ModelError};
 pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
@@ -37,6 +40,7 @@ pub use language::{
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
+pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
 pub use quantity::{Of, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
@@ -44,5 +48,5 @@ pub use record::{
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError};
+pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
 pub use world::World;

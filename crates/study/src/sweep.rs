@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 /// Where a sweep reports how far it is.
 pub trait Progress: Sync {
@@ -355,11 +355,21 @@ fn is_precise(runs: &[RunRecord], precision: f64) -> bool {
     estimates.iter().all(|e| e.half_width.is_some_and(|half| half <= precision * largest))
 }
 
-/// A hash of the running program: another build may simulate something else.
+/// The file that holds this code, where it is not the running program.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the file that holds this code, where that is not the running program but a library that it has loaded; said before
+/// anything runs, and once.
+pub fn program_is(file: PathBuf) {
+    let _ = PROGRAM.set(file);
+}
+
+/// A hash of the program: another build may simulate something else.
 pub(crate) fn program_hash() -> &'static str {
     // Megabytes to read, and a reproduction of all studies asks for it at every one.
     static HASH: LazyLock<String> = LazyLock::new(|| {
-        let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
+        let file = PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
+        let program = file.and_then(std::fs::read).unwrap_or_default();
         format!("{:x}", Sha256::digest(program))
     });
     &HASH

@@ -11,22 +11,28 @@ mod parquet;
 
 use crate::claim::ClaimResult;
 use crate::outcome::{Outcome, VariantOutcome};
+use crate::output::manifest;
 use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
 use evenair_netsim::FlowResult;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
 
 /// A column of a table.
-enum Column {
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Words.
     Text(Vec<String>),
+    /// Numbers.
     Number(Vec<f64>),
     /// Numbers of which some are missing.
     Optional(Vec<Option<f64>>),
+    /// Whole numbers.
     Count(Vec<i64>),
 }
 
-type Table = Vec<(&'static str, Column)>;
+/// A table: columns of one length, by name.
+pub type Table = Vec<(&'static str, Column)>;
 
 /// Runs of one variant of a study; its id and its point on a sweep.
 #[derive(Clone, Copy, Debug)]
@@ -39,24 +45,28 @@ pub struct Group<'a> {
     pub runs: &'a [RunRecord],
 }
 
-/// Writes `flows`, `links` and, where any run has them, `series`, `classes` and `gateway` into a folder.
+/// The tables by name: `flows`, `links` and, where any run has them, `series`, `classes` and `gateway`.
+pub fn all(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
+    let mut tables = vec![("flows", flows(groups)), ("links", links(groups))];
+    if groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some()) {
+        tables.push(("series", series(groups)));
+    }
+    let mut gateways = groups.iter().flat_map(|g| g.runs).filter_map(|run| run.gateway.as_ref()).peekable();
+    if gateways.peek().is_some() {
+        tables.push(("classes", gateway::classes(groups)));
+    }
+    if gateways.any(|gateway| gateway.series.is_some()) {
+        tables.push(("gateway", gateway::looks(groups)));
+    }
+    tables
+}
+
+/// Writes [`all`] tables into a folder.
 ///
 /// # Errors
 /// If a file cannot be written.
 pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), io::Error> {
-    write_table(folder, "flows", &flows(groups))?;
-    write_table(folder, "links", &links(groups))?;
-    if groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some()) {
-        write_table(folder, "series", &series(groups))?;
-    }
-    let mut gateways = groups.iter().flat_map(|g| g.runs).filter_map(|run| run.gateway.as_ref()).peekable();
-    if gateways.peek().is_some() {
-        write_table(folder, "classes", &gateway::classes(groups))?;
-    }
-    if gateways.any(|gateway| gateway.series.is_some()) {
-        write_table(folder, "gateway", &gateway::looks(groups))?;
-    }
-    Ok(())
+    all(groups).iter().try_for_each(|(name, table)| write_table(folder, name, table))
 }
 
 /// Writes `claims` into a folder.
@@ -64,9 +74,14 @@ pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), io::Error> {
 /// # Errors
 /// If the file cannot be written.
 pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), io::Error> {
+    write_table(folder, "claims", &self::claims(claims))
+}
+
+/// A row per claim of a study.
+pub fn claims(claims: &[ClaimResult]) -> Table {
     let text = |of: fn(&ClaimResult) -> String| Column::Text(claims.iter().map(of).collect());
     let number = |of: fn(&ClaimResult) -> Option<f64>| Column::Optional(claims.iter().map(of).collect());
-    let table = vec![
+    vec![
         ("claim", text(|c| c.claim.clone())),
         ("where", text(|c| c.place.clone().unwrap_or_default())),
         ("measured", number(|c| c.measured)),
@@ -77,8 +92,26 @@ pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), io::Err
         ("reference", number(|c| c.reference.as_ref().map(|r| r.value))),
         ("reference_origin", text(|c| c.reference.as_ref().map_or_else(String::new, |r| r.origin.clone()))),
         ("verdict", text(|c| c.verdict.name().into())),
-    ];
-    write_table(folder, "claims", &table)
+    ]
+}
+
+/// A row per variant, flow and metric of a study: means over seeds beside the paper's numbers.
+pub fn summary(outcome: &Outcome) -> Table {
+    let rows = &outcome.table;
+    let text = |of: fn(&crate::Row) -> String| Column::Text(rows.iter().map(of).collect());
+    let number = |of: fn(&crate::Row) -> Option<f64>| Column::Optional(rows.iter().map(of).collect());
+    vec![
+        ("variant", text(|r| r.variant.clone())),
+        ("x", number(|r| r.x)),
+        ("flow", text(|r| r.flow.clone())),
+        ("metric", text(|r| r.quantity.to_string())),
+        ("mean", Column::Number(rows.iter().map(|r| r.mean).collect())),
+        ("half_width_95", number(|r| r.half_width)),
+        ("difference", number(|r| r.difference.map(|d| d.mean))),
+        ("difference_half_width_95", number(|r| r.difference.and_then(|d| d.half_width))),
+        ("paper", number(|r| r.paper)),
+        ("reference", number(|r| r.reference.as_ref().map(|reference| reference.value))),
+    ]
 }
 
 /// Writes a table in every form that there is.
@@ -106,21 +139,21 @@ impl Outcome {
         self.variants.iter().map(group).collect()
     }
 
-    /// What made the results: program, generator, and every run with the hash of its trajectory.
-    pub fn manifest(&self, command: &str) -> Value {
-        let run = |variant: &str, run: &RunRecord| json!({"variant": variant, "seed": run.seed, "fingerprint": run.fingerprint, "events": run.events});
-        let runs: Vec<Value> =
-            self.groups().iter().flat_map(|g| g.runs.iter().map(|r| run(g.variant, r))).collect();
-        json!({
-            "study": self.study.id,
-            "command": command,
-            "evenair": env!("CARGO_PKG_VERSION"),
-            "program_sha256": crate::sweep::program_hash(),
-            "generator": "xoshiro256++, one stream per (seed, entity, purpose)",
-            "machine": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            "files": ["study.toml", "scenarios/", "result.json", "table.csv", "claims.csv", "flows.csv", "links.csv"],
-            "runs": runs,
-        })
+    /// What made the results: command and program, and every run with the hash of its trajectory.
+    pub fn manifest(&self, command_line: &str) -> Map<String, Value> {
+        let mut manifest = manifest(command_line);
+        manifest.insert("study".into(), self.study.id.clone().into());
+        let of =
+            |group: &Group<'_>| group.runs.iter().map(|run| group.manifest_entry(run)).collect::<Vec<_>>();
+        manifest.insert("runs".into(), self.groups().iter().flat_map(of).collect());
+        manifest
+    }
+}
+
+impl Group<'_> {
+    /// What a manifest says of a run.
+    pub fn manifest_entry(&self, run: &RunRecord) -> Value {
+        json!({"variant": self.variant, "seed": run.seed, "fingerprint": run.fingerprint, "events": run.events})
     }
 }
 

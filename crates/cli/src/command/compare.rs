@@ -7,10 +7,8 @@ use crate::progress::Bar;
 use crate::text;
 use anyhow::Result;
 use clap::Args;
-use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
-use evenair_scenario::{Objective, Resolved};
-use evenair_study::{RecordOptions, RunRecord, Sweep};
-use serde_json::json;
+use evenair_study::Comparison;
+use serde_json::{Value, json};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -30,169 +28,43 @@ pub(crate) struct CompareOptions {
     pub(crate) json: bool,
 }
 
-/// One world: what each flow gets, as a share of what it would get alone there.
-struct Stage {
-    name: &'static str,
-    /// What the difference to the stage before is due to.
-    gap: &'static str,
-    shares: Vec<f64>,
-    /// Packets per second that were counted, in a world that was simulated. An exchange of ideal CSMA has neither preambles nor
-    /// spaces, so that a packet is less there: what is compared are the shares, and these in the scenario's own packets.
-    counted_pps: Option<Vec<f64>>,
-}
-
-impl Stage {
-    /// The shares in packets per second of the scenario's own air: one unit for all worlds.
-    fn rates_pps(&self, capacity_pps: &[f64]) -> Vec<f64> {
-        self.shares.iter().zip(capacity_pps).map(|(share, c)| share * c).collect()
-    }
-}
-
-/// What the theory has to say.
-struct Theoretical {
-    stages: Vec<Stage>,
-    capacity_pps: Vec<f64>,
-    /// Why a stage is missing.
-    notes: Vec<String>,
-}
-
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = options.scenario.resolve()?;
     interrupt::watch();
-    let names: Vec<String> = base.theory()?.flows.iter().map(|f| f.name.clone()).collect();
-    let Theoretical { mut stages, capacity_pps, notes } = theory_stages(&base)?;
-    let ledger = simulated_stages(options, &base, &mut stages)?;
+    let bar = Bar::new(&base.settings().name);
+    let comparison = Comparison::new(&base, options.seeds, &STOP, &bar);
+    bar.clear();
+    let comparison = comparison?;
     if options.json {
-        let stages = stages.iter().map(|stage| {
-            let rates = stage.rates_pps(&capacity_pps);
-            let counted = |s: usize| stage.counted_pps.as_ref().map(|counted| counted[s]);
-            let flow = |(s, name): (usize, &String)| {
-                json!({"flow": name, "rate_pps": rates[s], "share": stage.shares[s], "counted_pps": counted(s)})
-            };
-            let flows: Vec<_> = names.iter().enumerate().map(flow).collect();
-            json!({"stage": stage.name, "gap": stage.gap, "flows": flows})
-        });
-        let document = json!({"scenario": options.scenario.name, "stages": stages.collect::<Vec<_>>(), "senders_time": ledger, "notes": notes});
-        return print(&format!("{document:#}\n"));
+        return print(&format!("{:#}\n", as_json(&options.scenario.name, &comparison)));
     }
-    let mut out = as_text(&names, &stages, &capacity_pps, &ledger);
-    notes.iter().for_each(|note| out += &format!("\n{note}\n"));
+    let mut out = as_text(&comparison);
+    comparison.notes.iter().for_each(|note| out += &format!("\n{note}\n"));
     print(&out)
 }
 
-/// The stages that need no simulation.
-fn theory_stages(base: &Resolved) -> Result<Theoretical> {
-    let fair = base.optimum(Objective::Fair)?;
-    let capacity = fair.capacity_pps.clone();
-    let stage = |name, gap, rates: Vec<f64>| {
-        let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
-        Stage { name, gap, shares, counted_pps: None }
-    };
-    let mut notes = Vec::new();
-    let mut stages = vec![stage("fair optimum", "", fair.rates_pps.clone())];
-    if let Ok(point) = base.optimum(Objective::FixedPoint) {
-        stages.push(stage(
-            "fixed point of the laws",
-            "entropy: links are idle and wrong ones busy",
-            point.rates_pps.clone(),
-        ));
-        if let Ok(run) = base.fluid()
-            && let warning = run.warning()
-            && let Some((_, view)) = run.rest
-        {
-            if run.overloaded.is_empty() {
-                stages.push(stage("fluid model at rest", "the law, against the fixed point", view.rates));
-            } else {
-                notes.extend(warning.map(|w| format!("The fluid model at rest is left out. {w}")));
-            }
-        }
-        let delivered = point.theory.flows.iter().zip(&point.rates_pps).map(|(flow, x)| {
-            let lost: f64 = flow.loads.iter().map(|&(l, _)| point.prices[l]).sum();
-            x * (1.0 - lost).max(0.0)
-        });
-        stages.push(stage("… less what is dropped", "dropping by the AQM", delivered.collect()));
-    }
-    Ok(Theoretical { stages, capacity_pps: capacity, notes })
+fn as_json(scenario: &str, comparison: &Comparison) -> Value {
+    let stages = comparison.stages.iter().map(|stage| {
+        let rates = stage.rates_pps(&comparison.capacity_pps);
+        let counted = |s: usize| stage.counted_pps.as_ref().map(|counted| counted[s]);
+        let flow = |(s, name): (usize, &String)| {
+            json!({"flow": name, "rate_pps": rates[s], "share": stage.shares[s], "counted_pps": counted(s)})
+        };
+        let flows: Vec<_> = comparison.flows.iter().enumerate().map(flow).collect();
+        json!({"stage": stage.name, "gap": stage.gap, "flows": flows})
+    });
+    json!({
+        "scenario": scenario,
+        "stages": stages.collect::<Vec<_>>(),
+        "senders_time": comparison.senders_time,
+        "notes": comparison.notes,
+    })
 }
 
-/// The stages that are simulated; and where the senders' time goes in the last.
-fn simulated_stages(
-    options: &CompareOptions,
-    base: &Resolved,
-    stages: &mut Vec<Stage>,
-) -> Result<Vec<(&'static str, f64)>> {
-    let mut worlds: Vec<(&'static str, &'static str, Resolved)> = Vec::new();
-    // What the ideal MAC does not have, such as channel errors, leaves its stages out.
-    if let Ok(ideal) = base.over_ideal_csma() {
-        // Acknowledgements go first at r_max, which must then be a bound.
-        if let BackoffParams::Adaptive(law) = ideal.settings().backoff
-            && law.acks != AckPriority::High
-            && law.r_max.is_some_and(f64::is_finite)
-        {
-            let mut first = ideal.written_out();
-            first.backoff = AdaptiveParams { acks: AckPriority::High, ..law }.into();
-            worlds.push((
-                "ideal CSMA, ACKs first",
-                "TCP: windows, queues, whole connections",
-                first.resolve()?,
-            ));
-            worlds.push(("ideal CSMA", "ACK traffic that contends", ideal));
-        } else {
-            worlds.push(("ideal CSMA", "TCP: windows and queues", ideal));
-        }
-    }
-    if !base.settings().mac.is_ideal() {
-        worlds.push((
-            "802.11",
-            "collisions, spaces, back-offs that are short beside an exchange",
-            base.clone(),
-        ));
-    }
-    let mut ledger = Vec::new();
-    for (name, gap, world) in worlds {
-        let capacity = world.optimum(Objective::Fair)?.capacity_pps;
-        let keep = RecordOptions { ledger: true, ..RecordOptions::default() };
-        let sweep = Sweep::of_scenario(world, options.seeds, keep);
-        let bar = Bar::new(name);
-        let runs = sweep.run_in_memory(&STOP, &bar);
-        bar.clear();
-        let runs = runs?;
-        let mean = |s: usize| runs.iter().map(|r| r.flows[s].goodput_pps).sum::<f64>() / runs.len() as f64;
-        let rates: Vec<f64> = (0..capacity.len()).map(mean).collect();
-        let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
-        ledger = senders_time(&runs);
-        stages.push(Stage { name, gap, shares, counted_pps: Some(rates) });
-    }
-    Ok(ledger)
-}
-
-/// Mean shares of the time of the flows' sources.
-fn senders_time(runs: &[RunRecord]) -> Vec<(&'static str, f64)> {
-    let mut sums = [0.0; 5];
-    let mut count = 0.0;
-    for run in runs {
-        for flow in &run.flows {
-            let Some(time) =
-                run.links.iter().find(|l| l.queue == flow.queue).and_then(|l| l.airtime.as_ref())
-            else {
-                continue;
-            };
-            let parts = [time.own, time.collided, time.backoff, time.interframe, time.empty];
-            sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
-            count += 1.0;
-        }
-    }
-    let names = ["own exchanges", "failed exchanges", "back-off", "inter-frame spaces", "nothing to send"];
-    names
-        .into_iter()
-        .zip(sums)
-        .map(|(name, sum)| (name, if count > 0.0 { sum / count } else { 0.0 }))
-        .collect()
-}
-
-fn as_text(names: &[String], stages: &[Stage], capacity_pps: &[f64], ledger: &[(&str, f64)]) -> String {
+fn as_text(comparison: &Comparison) -> String {
+    let Comparison { flows, stages, capacity_pps, senders_time, .. } = comparison;
     let mut head = text::row(&["share of what a flow gets alone"]);
-    head.extend(names.iter().take(8).map(|name| format!("flow {name}")));
+    head.extend(flows.iter().take(8).map(|name| format!("flow {name}")));
     head.extend(text::row(&["all", "gap", "packets/s"]));
     let mut rows = vec![head];
     let mut before: Option<f64> = None;
@@ -213,9 +85,9 @@ fn as_text(names: &[String], stages: &[Stage], capacity_pps: &[f64], ledger: &[(
     for pair in stages.windows(2) {
         out += &format!("  {} → {}: {}\n", pair[0].name, pair[1].name, pair[1].gap);
     }
-    if !ledger.is_empty() {
+    if !senders_time.is_empty() {
         let parts: Vec<String> =
-            ledger.iter().map(|(name, share)| format!("{name} {:.1} %", 100.0 * share)).collect();
+            senders_time.iter().map(|(name, share)| format!("{name} {:.1} %", 100.0 * share)).collect();
         out += &format!(
             "\nthe senders' time in the last, in the mean: {}; else others' exchanges\n",
             parts.join(", ")

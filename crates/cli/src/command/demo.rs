@@ -2,7 +2,7 @@
 
 use super::study::conduct;
 use crate::interrupt;
-use crate::output::print;
+use crate::output::{Force, print};
 use crate::text;
 use anyhow::Result;
 use clap::Args;
@@ -16,6 +16,8 @@ pub(crate) struct DemoOptions {
     /// Where results go
     #[arg(long, value_name = "DIR", default_value = "evenair-results/demo")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) force: Force,
     /// Fewer seeds and shorter runs
     #[arg(long)]
     pub(crate) quick: bool,
@@ -25,11 +27,12 @@ pub(crate) struct DemoOptions {
 }
 
 pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
+    let output = options.force.prepare(&options.out)?;
     interrupt::watch();
     let study = Study::builtin("demo")?;
     let sweep = Sweep::new(&study, options.quick)?;
     let command = if options.quick { "evenair demo --quick" } else { "evenair demo" };
-    let outcome = conduct(&sweep, study, &options.out, command, false)?;
+    let outcome = conduct(&sweep, study, output, command, false)?;
     if options.json {
         return print(&format!("{}\n", outcome.to_json()));
     }

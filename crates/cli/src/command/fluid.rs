@@ -1,11 +1,12 @@
 //! `evenair fluid`.
 
 use crate::arguments::ScenarioArguments;
-use crate::output::{print, warn_of_shapers};
+use crate::output::{Force, command_line, finish, print, resolved, warn_of_shapers};
 use crate::text;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use evenair_scenario::FluidRun;
+use evenair_study::manifest;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -24,25 +25,27 @@ pub(crate) struct FluidOptions {
     /// Print the result, trajectory included, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write trajectory.csv there: time, each component, each flow's rate
+    /// Also write the result there: trajectory.csv (time, each component, each flow's rate), result.json and scenario.toml (all
+    /// defaults resolved); manifest.json says what made them. The result that DIR had before goes
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: Force,
 }
 
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn_of_shapers(&scenario);
+    let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     let run = scenario.fluid()?;
-    if let Some(folder) = &options.out {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let path = folder.join("trajectory.csv");
-        std::fs::write(&path, csv(&run)).with_context(|| format!("cannot write {}", path.display()))?;
+    let document = format!("{:#}\n", as_json(&options.scenario.name, &run));
+    if let Some(output) = output {
+        output.write("trajectory.csv", &csv(&run))?;
+        output.write("result.json", &document)?;
+        output.write("scenario.toml", &resolved(&scenario)?)?;
+        finish(output, manifest(&command_line()))?;
     }
-    if options.json {
-        print(&format!("{:#}\n", as_json(&options.scenario.name, &run)))
-    } else {
-        print(&as_text(&run))
-    }
+    if options.json { print(&document) } else { print(&as_text(&run)) }
 }
 
 fn csv(run: &FluidRun) -> String {

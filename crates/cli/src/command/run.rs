@@ -3,7 +3,7 @@
 use crate::arguments::{ScenarioArguments, share};
 use crate::gateway;
 use crate::interrupt::{self, STOP};
-use crate::output::{print, resolved, warn, write_file};
+use crate::output::{Force, command_line, finish, print, resolved, warn};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail};
@@ -11,9 +11,10 @@ use clap::Args;
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{MacSpec, Network};
 use evenair_scenario::{Resolved, Time};
-use evenair_study::{RecordOptions, RunRecord, SEEDS_MAX, Sweep, tables};
+use evenair_study::{OutputFile, OutputFolder, RecordOptions, RunRecord, SEEDS_MAX, Sweep, manifest, tables};
 use evenair_units::{Duration, Instant};
 use serde_json::json;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -53,10 +54,13 @@ pub(crate) struct RunOptions {
     /// Print the result as JSON, one document a line and seed
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write scenario.toml (all defaults resolved), runs.jsonl, and the tables flows.csv, links.csv and, with --series,
-    /// series.csv there; the same as Parquet, if evenair was built with --features parquet
+    /// Also write the result there: scenario.toml (all defaults resolved), runs.jsonl, and the tables flows.csv, links.csv and,
+    /// with --series, series.csv; the same as Parquet, if evenair was built with --features parquet; manifest.json says what
+    /// made them. The result that DIR had before goes
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: Force,
 }
 
 /// Reads "20s..20.1s".
@@ -76,6 +80,9 @@ fn positive(text: &str) -> Result<Duration, String> {
 pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn(&scenario);
+    // What has no place to go is not computed.
+    let capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
+    let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     interrupt::watch();
     let keep = RecordOptions {
         series: options.series,
@@ -91,23 +98,17 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let runs = sweep.run_in_memory(&STOP, &bar);
     bar.clear();
     let runs = runs?;
-    if let Some(path) = &options.pcap {
-        capture(&scenario, path).with_context(|| format!("cannot write {}", path.display()))?;
+    if let Some(capture) = capture {
+        capture.record(&scenario)?;
     }
     let lines = json_lines(&options.scenario.name, &runs);
-    if let Some(folder) = &options.out {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        write_file(&folder.join("scenario.toml"), &resolved(&scenario)?)?;
-        write_file(&folder.join("runs.jsonl"), &lines)?;
-        if options.timeline.is_some() {
-            write_file(&folder.join("frames.csv"), &frames_csv(&runs))?;
-        }
-        let group = tables::Group { variant: "run", x: None, runs: &runs };
-        tables::write(folder, &[group]).context("cannot write the tables")?;
-    }
-    if options.json {
-        return print(&lines);
-    }
+    // What was computed is told even where the disk is full.
+    let written = output.map_or(Ok(()), |output| write(output, &scenario, &runs, &lines));
+    let told = if options.json { print(&lines) } else { print(&as_text(options, &scenario, &runs)) };
+    written.and(told)
+}
+
+fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> String {
     let settings = scenario.settings();
     let name = if settings.name.is_empty() { &options.scenario.name } else { &settings.name };
     let seeds = if runs.len() == 1 {
@@ -116,20 +117,44 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         format!("means over {} seeds", runs.len())
     };
     let head = format!("{name}: {} after {} of warm-up, {seeds}\n\n", settings.duration, settings.warmup);
-    print(&(head + &text::runs(&runs, options.ledger) + &gateway::did(&runs)))
+    head + &text::runs(runs, options.ledger) + &gateway::did(runs)
 }
 
-/// Runs the first seed once more and writes its frames down.
-fn capture(scenario: &Resolved, path: &Path) -> Result<()> {
-    let network = scenario.network();
-    let MacSpec::Dcf { timing, .. } = network.mac else {
-        bail!("the ideal MAC has no frames; captures are of 802.11");
-    };
-    let file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    let mut writer = PcapWriter::new(file, network.nodes.len(), timing)?;
-    Network::run_traced(network, scenario.run_spec(scenario.settings().seed), &mut writer);
-    writer.finish()?;
-    Ok(())
+/// Writes the scenario, the runs and their tables.
+fn write(output: OutputFolder, scenario: &Resolved, runs: &[RunRecord], lines: &str) -> Result<()> {
+    output.write("scenario.toml", &resolved(scenario)?)?;
+    output.write("runs.jsonl", lines)?;
+    if runs.iter().any(|run| !run.frames.is_empty()) {
+        output.write("frames.csv", &frames_csv(runs))?;
+    }
+    let group = tables::Group { variant: "run", x: None, runs };
+    tables::write(output.drafts(), &[group]).context("cannot write the tables")?;
+    let mut manifest = manifest(&command_line());
+    manifest.insert("runs".into(), runs.iter().map(|run| group.manifest_entry(run)).collect());
+    finish(output, manifest)
+}
+
+/// A capture of the first seed's frames.
+struct Capture(PcapWriter<BufWriter<OutputFile>>);
+
+impl Capture {
+    fn create(scenario: &Resolved, path: &Path) -> Result<Self> {
+        let network = scenario.network();
+        let MacSpec::Dcf { timing, .. } = network.mac else {
+            bail!("ideal CSMA has no frames, so that --pcap has nothing to write; captures are of 802.11");
+        };
+        let file = BufWriter::new(OutputFile::create(path)?);
+        Ok(Self(PcapWriter::new(file, network.nodes.len(), timing)?))
+    }
+
+    /// Runs the first seed once more and writes its frames down.
+    fn record(mut self, scenario: &Resolved) -> Result<()> {
+        let spec = scenario.run_spec(scenario.settings().seed);
+        Network::run_traced(scenario.network(), spec, &mut self.0);
+        let file = self.0.finish().context("cannot write the capture")?;
+        let file = file.into_inner().context("cannot write the capture")?;
+        Ok(file.finish()?)
+    }
 }
 
 /// One document a line and seed.

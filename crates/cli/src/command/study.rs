@@ -3,12 +3,12 @@
 use super::list::{self, ListOptions, Listed};
 use crate::arguments::share;
 use crate::interrupt::{self, STOP};
-use crate::output::{print, resolved, write_file};
+use crate::output::{Force, finish, print, resolved, shell_word, write_file};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use evenair_study::{Outcome, Shard, Study, Sweep, Tally, Variant, html, tables};
+use evenair_study::{Outcome, OutputFolder, Shard, Study, Sweep, Tally, Variant, html, tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
@@ -73,6 +73,8 @@ pub(crate) struct StudyOptions {
     /// Where results go
     #[arg(long, value_name = "DIR", default_value = "evenair-results")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) force: Force,
 }
 
 /// Reads "2/5".
@@ -99,29 +101,27 @@ fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool) -> Result<
     Ok(outcome)
 }
 
-/// Conducts one study in a folder and writes its report, result and tables.
+/// Conducts one study in a folder and writes its report, result and tables; finished runs stay there for the next time.
 pub(crate) fn conduct(
     sweep: &Sweep,
     study: Study,
-    folder: &Path,
+    output: OutputFolder,
     command: &str,
     decide: bool,
 ) -> Result<Outcome> {
     let text = study.text().to_owned();
-    let outcome = simulate(sweep, study, &folder.join("runs"), decide)?;
-    write_file(&folder.join("report.html"), &html::report(&outcome, command))?;
-    write_file(&folder.join("result.json"), &format!("{:#}\n", outcome.to_json()))?;
-    write_file(&folder.join("table.csv"), &outcome.to_csv())?;
-    write_file(&folder.join("manifest.json"), &format!("{:#}\n", outcome.manifest(command)))?;
-    write_file(&folder.join("study.toml"), &text)?;
-    let scenarios = folder.join("scenarios");
-    std::fs::create_dir_all(&scenarios).with_context(|| format!("cannot make {}", scenarios.display()))?;
+    let outcome = simulate(sweep, study, &output.folder().join("runs"), decide)?;
+    output.write("report.html", &html::report(&outcome, command))?;
+    output.write("result.json", &format!("{:#}\n", outcome.to_json()))?;
+    output.write("table.csv", &outcome.to_csv())?;
+    output.write("study.toml", &text)?;
     for (variant, scenario) in outcome.scenarios() {
-        write_file(&scenarios.join(format!("{variant}.toml")), &resolved(scenario)?)?;
+        output.write(&format!("scenarios/{variant}.toml"), &resolved(scenario)?)?;
     }
-    tables::write(folder, &outcome.groups())
-        .and_then(|()| tables::write_claims(folder, &outcome.claims))
+    tables::write(output.drafts(), &outcome.groups())
+        .and_then(|()| tables::write_claims(output.drafts(), &outcome.claims))
         .context("cannot write the tables")?;
+    finish(output, outcome.manifest(command))?;
     Ok(outcome)
 }
 
@@ -170,12 +170,12 @@ fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
 /// What the options change of a study; gives the command that does the same.
 fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
     let Asked { name, study, .. } = asked;
-    let mut command = format!("evenair study {name}");
+    let mut command = format!("evenair study {}", shell_word(name));
     if options.quick {
         command += " --quick";
     }
     for change in &options.set {
-        command += &format!(" --set '{change}'");
+        command += &format!(" --set {}", shell_word(change));
         study.set.push(change.clone());
     }
     if let Some(seeds) = options.seeds {
@@ -183,7 +183,7 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
         (study.seeds, study.quick.seeds) = (seeds, seeds);
     }
     for variant in &options.variant {
-        command += &format!(" --variant {variant}");
+        command += &format!(" --variant {}", shell_word(variant));
     }
     if !options.variant.is_empty() {
         study.keep(&options.variant)?;
@@ -205,9 +205,12 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     }
     // Nor must a variant that one of them does not have.
     let commands = all.iter_mut().map(|one| changed(one, options)).collect::<Result<Vec<_>>>()?;
+    // Nor a folder that cannot be written.
+    let outputs = all.iter().map(|one| options.force.prepare(&options.out.join(&one.folder)));
+    let outputs = outputs.collect::<Result<Vec<_>>>()?;
     interrupt::watch();
     let (count, mut tally) = (all.len(), Tally::default());
-    for (Asked { folder, study, .. }, mut command) in all.into_iter().zip(commands) {
+    for ((Asked { folder, study, .. }, mut command), output) in all.into_iter().zip(commands).zip(outputs) {
         let folder = options.out.join(folder);
         let mut sweep = Sweep::new(&study, options.quick)?;
         if let Some(shard) = options.shard {
@@ -224,7 +227,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         if options.decide {
             command += " --decide";
         }
-        let outcome = conduct(&sweep, study, &folder, &command, options.decide)?;
+        let outcome = conduct(&sweep, study, output, &command, options.decide)?;
         tally.add(outcome.tally());
         if options.json {
             print(&format!("{}\n", outcome.to_json()))?;

@@ -233,6 +233,8 @@ fn help_teaches() {
         assert!(output.status.success() && stdout(&output).lines().count() > 8, "{command:?}");
     }
     assert!(stdout(&evenair(&["run", "--help"])).contains("evenair run chen10/a --set preset=ns2"));
+    let version = concat!("evenair ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(stdout(&evenair(&["--version"])), version);
 }
 
 #[test]
@@ -269,7 +271,7 @@ fn a_capture_is_a_pcap_file_with_radiotap_in_order_of_time() {
     assert_eq!(at, bytes.len(), "no half record");
     assert_eq!(Vec::from_iter(kinds), [0x08, 0xb4, 0xc4, 0xd4], "DATA, RTS, CTS, ACK");
     let ideal = evenair(&["run", "chen10/a-graph", "--set", "duration=1 s", "--pcap", path]);
-    assert!(stderr(&ideal).contains("the ideal MAC has no frames"), "{}", stderr(&ideal));
+    assert!(stderr(&ideal).contains("ideal CSMA has no frames"), "{}", stderr(&ideal));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod claims;
 mod command;
 mod documents;
+mod output;
 mod studies;
 
 use std::process::{Command, Output};

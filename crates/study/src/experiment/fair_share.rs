@@ -55,6 +55,21 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// All there are.
+    pub(crate) const ALL: [Self; 2] = [Self::CliqueError, Self::DomainError];
+
+    /// What it is.
+    pub(crate) const fn about(self) -> &'static str {
+        match self {
+            Self::CliqueError => {
+                "The clique model's share less the simulated fair-share point, over the point ([Jam10] section 4.1.4)."
+            }
+            Self::DomainError => {
+                "The collision-domain model's share less the simulated fair-share point, over the point ([Jam10] section 4.1.4)."
+            }
+        }
+    }
+
     /// A label.
     pub(crate) const fn label(self) -> &'static str {
         match self {

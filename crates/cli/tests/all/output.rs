@@ -1,0 +1,140 @@
+//! End to end: where results go, and what is there when something fails.
+
+use crate::{evenair, json, stderr, stdout};
+use std::path::Path;
+use std::process::Command;
+
+const SHORT: [&str; 6] = ["run", "chen10/a", "--set", "duration=2 s", "--set", "warmup=1 s"];
+/// A run that no test waits for the end of.
+const ENDLESS: [&str; 4] = ["run", "chen10/a", "--set", "duration=1000000 s"];
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn short(more: &[&str]) -> std::process::Output {
+    evenair(&[&SHORT[..], more].concat())
+}
+
+fn manifest(folder: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(folder.join("manifest.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_folder_holds_one_result_and_says_what_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("my result");
+    let out = place.to_str().unwrap();
+    let first = short(&["--series", "--timeline", "1s..1.1s", "--out", out]);
+    assert!(first.status.success(), "{}", stderr(&first));
+    let files = names(&place);
+    assert!(["frames.csv", "series.csv"].iter().all(|name| files.contains(&name.to_string())), "{files:?}");
+    std::fs::write(place.join("notes.txt"), "mine").unwrap();
+    assert!(short(&["--out", out]).status.success());
+    let mut expected =
+        ["flows.csv", "links.csv", "manifest.json", "notes.txt", "runs.jsonl", "scenario.toml"];
+    let with_parquet = names(&place);
+    let files: Vec<&String> = with_parquet.iter().filter(|name| !name.ends_with(".parquet")).collect();
+    expected.sort_unstable();
+    assert_eq!(files, expected.each_ref(), "what the first had and the second has not is gone");
+    let manifest = manifest(&place);
+    let line = format!("evenair run chen10/a --set 'duration=2 s' --set 'warmup=1 s' --out '{out}'");
+    assert_eq!(manifest["command_line"], line.as_str());
+    assert_eq!(manifest["schema_version"], 1);
+    assert_eq!(manifest["files"].as_object().unwrap().len(), with_parquet.len() - 2);
+    // The hash of the scenario is that of its file.
+    assert_eq!(manifest["files"]["scenario.toml"].as_str().map(str::len), Some(64));
+    let record: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(place.join("runs.jsonl")).unwrap()).unwrap();
+    assert_eq!(manifest["runs"][0]["fingerprint"], record["fingerprint"]);
+    // A result of another command takes its place, too.
+    assert!(evenair(&["fluid", "cz06/one", "--out", out]).status.success());
+    assert_eq!(
+        names(&place),
+        ["manifest.json", "notes.txt", "result.json", "scenario.toml", "trajectory.csv"]
+    );
+}
+
+#[test]
+fn what_has_no_place_to_go_is_not_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
+    let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("thesis.tex"));
+    let below = file.join("result");
+    let nowhere = folder.path().join("no/such/chain.pcap");
+    let cases: [(Vec<&str>, &str); 5] = [
+        ([&ENDLESS[..], &["--out", here]].concat(), "holds no result of evenair's"),
+        ([&ENDLESS[..], &["--out", below.to_str().unwrap()]].concat(), "cannot make"),
+        ([&ENDLESS[..], &["--pcap", nowhere.to_str().unwrap()]].concat(), "chain.pcap"),
+        (
+            vec!["run", "chen10/a-graph", "--set", "duration=1000000 s", "--pcap", "a.pcap"],
+            "ideal CSMA has no frames",
+        ),
+        (vec!["demo", "--out", here], "--force"),
+    ];
+    for (arguments, words) in cases {
+        let output = evenair(&arguments);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");
+        assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+    }
+    assert_eq!(names(folder.path()), ["thesis.tex"], "nothing is left behind");
+    assert!(short(&["--out", here, "--force"]).status.success());
+    assert!(names(folder.path()).contains(&"thesis.tex".to_string()));
+    assert!(stderr(&short(&["--force"])).contains("--out"), "--force alone has no effect");
+}
+
+/// A limit on the size of files stands for a full disk: it needs no rights.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_nothing_half_written_and_the_result_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("result");
+    let out = place.to_str().unwrap();
+    let before = short(&["--json", "--out", out]);
+    let kept = std::fs::read(place.join("runs.jsonl")).unwrap();
+    let limited = |more: &[&str]| {
+        let script = "trap '' XFSZ; ulimit -f 16; exec \"$@\"";
+        let program = env!("CARGO_BIN_EXE_evenair");
+        Command::new("sh").args(["-c", script, "sh", program]).args(SHORT).args(more).output().unwrap()
+    };
+    let full = limited(&["--series", "--every", "1 ms", "--out", out]);
+    assert_eq!(full.status.code(), Some(2), "{}", stdout(&full));
+    assert!(stderr(&full).contains("cannot write"), "{}", stderr(&full));
+    assert!(stdout(&full).contains("packets/s"), "what was computed is told");
+    assert_eq!(std::fs::read(place.join("runs.jsonl")).unwrap(), kept, "the result before is whole");
+    assert!(names(&place).iter().all(|name| !name.contains("series") && !name.starts_with('.')));
+    let capture = folder.path().join("a.pcap");
+    let full = limited(&["--pcap", capture.to_str().unwrap()]);
+    assert_eq!(full.status.code(), Some(2), "{}", stdout(&full));
+    assert_eq!(names(folder.path()), ["result"], "no half capture");
+    let new = folder.path().join("new");
+    limited(&["--series", "--every", "1 ms", "--out", new.to_str().unwrap()]);
+    assert_eq!(names(folder.path()), ["result"], "no folder without a result");
+    assert_eq!(json(&before)["seed"], 1);
+}
+
+/// The report of a study is replaced; its finished runs are found again.
+#[test]
+fn a_study_keeps_its_runs_when_its_result_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let study = |more: &[&str]| {
+        let arguments = [&["study", "chen10/fig-4-2", "--quick", "--out", out], more].concat();
+        let output = evenair(&arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    study(&[]);
+    let place = folder.path().join("chen10/fig-4-2");
+    let (all, runs) = (names(&place.join("scenarios")), names(&place.join("runs")));
+    assert!(all.len() > 1 && !runs.is_empty());
+    let first = all[0].trim_end_matches(".toml");
+    study(&["--variant", first]);
+    assert_eq!(names(&place.join("scenarios")), all[..1], "the scenarios of other variants are gone");
+    assert_eq!(names(&place.join("runs")), runs);
+    let line = manifest(&place)["command_line"].as_str().unwrap().to_string();
+    assert!(line.starts_with("evenair study chen10/fig-4-2 --quick --variant"), "{line}");
+}

@@ -1,0 +1,169 @@
+//! One scenario, one idealisation after the other taken away.
+
+use crate::record::{Options, RunRecord};
+use crate::sweep::{Progress, Sweep, SweepError};
+use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
+use evenair_scenario::{Objective, Resolved};
+use std::sync::atomic::AtomicBool;
+
+/// What each flow of a scenario gets in one world after the other, from the optimum to 802.11.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The flows' names.
+    pub flows: Vec<String>,
+    /// The worlds, each with one idealisation less than the one before.
+    pub stages: Vec<Stage>,
+    /// What each flow gets alone over the scenario's own air [packets/s].
+    pub capacity_pps: Vec<f64>,
+    /// Where the senders' time goes in the last world, as shares of it, in the mean over senders and seeds.
+    pub senders_time: Vec<(&'static str, f64)>,
+    /// Why a stage is missing.
+    pub notes: Vec<String>,
+}
+
+/// One world: what each flow gets, as a share of what it would get alone there.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// What it is called.
+    pub name: &'static str,
+    /// What the difference to the stage before is due to.
+    pub gap: &'static str,
+    /// Each flow's share of what it gets alone there.
+    pub shares: Vec<f64>,
+    /// Packets per second that were counted, in a world that was simulated. An exchange of ideal CSMA has neither preambles nor
+    /// spaces, so that a packet is less there: what is compared are the shares, and these in the scenario's own packets.
+    pub counted_pps: Option<Vec<f64>>,
+}
+
+impl Stage {
+    /// The shares in packets per second of the scenario's own air: one unit for all worlds.
+    pub fn rates_pps(&self, capacity_pps: &[f64]) -> Vec<f64> {
+        self.shares.iter().zip(capacity_pps).map(|(share, c)| share * c).collect()
+    }
+}
+
+impl Comparison {
+    /// Compares the worlds that the scenario's laws have; the simulated ones run with so many seeds each.
+    ///
+    /// # Errors
+    /// If the theory has no answer, or `stop` was set.
+    pub fn new(
+        base: &Resolved,
+        seeds: u32,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<Self, SweepError> {
+        let flows = base.theory().map_err(unanswered)?.flows.iter().map(|f| f.name.clone()).collect();
+        let mut comparison = theory_stages(base, flows)?;
+        for (name, gap, world) in simulated_worlds(base)? {
+            let capacity = world.optimum(Objective::Fair).map_err(unanswered)?.capacity_pps;
+            let keep = Options { ledger: true, ..Options::default() };
+            let runs = Sweep::of_scenario(world, seeds, keep).run_in_memory(stop, progress)?;
+            let mean =
+                |s: usize| runs.iter().map(|r| r.flows[s].goodput_pps).sum::<f64>() / runs.len() as f64;
+            let rates: Vec<f64> = (0..capacity.len()).map(mean).collect();
+            let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
+            comparison.senders_time = senders_time(&runs);
+            comparison.stages.push(Stage { name, gap, shares, counted_pps: Some(rates) });
+        }
+        Ok(comparison)
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "made to be given to map_err")]
+fn unanswered(error: impl ToString) -> SweepError {
+    SweepError::Scenario(error.to_string())
+}
+
+/// The stages that need no simulation.
+fn theory_stages(base: &Resolved, flows: Vec<String>) -> Result<Comparison, SweepError> {
+    let fair = base.optimum(Objective::Fair).map_err(unanswered)?;
+    let capacity = fair.capacity_pps.clone();
+    let stage = |name, gap, rates: Vec<f64>| {
+        let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
+        Stage { name, gap, shares, counted_pps: None }
+    };
+    let mut notes = Vec::new();
+    let mut stages = vec![stage("fair optimum", "", fair.rates_pps.clone())];
+    if let Ok(point) = base.optimum(Objective::FixedPoint) {
+        stages.push(stage(
+            "fixed point of the laws",
+            "entropy: links are idle and wrong ones busy",
+            point.rates_pps.clone(),
+        ));
+        if let Ok(run) = base.fluid()
+            && let warning = run.warning()
+            && let Some((_, view)) = run.rest
+        {
+            if run.overloaded.is_empty() {
+                stages.push(stage("fluid model at rest", "the law, against the fixed point", view.rates));
+            } else {
+                notes.extend(warning.map(|w| format!("The fluid model at rest is left out. {w}")));
+            }
+        }
+        let delivered = point.theory.flows.iter().zip(&point.rates_pps).map(|(flow, x)| {
+            let lost: f64 = flow.loads.iter().map(|&(l, _)| point.prices[l]).sum();
+            x * (1.0 - lost).max(0.0)
+        });
+        stages.push(stage("… less what is dropped", "dropping by the AQM", delivered.collect()));
+    }
+    Ok(Comparison { flows, stages, capacity_pps: capacity, senders_time: Vec::new(), notes })
+}
+
+/// A world to simulate: what it is called, what the gap before it is due to, and its scenario.
+type Simulated = (&'static str, &'static str, Resolved);
+
+fn simulated_worlds(base: &Resolved) -> Result<Vec<Simulated>, SweepError> {
+    let mut worlds: Vec<Simulated> = Vec::new();
+    // What the ideal MAC does not have, such as channel errors, leaves its stages out.
+    if let Ok(ideal) = base.over_ideal_csma() {
+        // Acknowledgements go first at r_max, which must then be a bound.
+        if let BackoffParams::Adaptive(law) = ideal.settings().backoff
+            && law.acks != AckPriority::High
+            && law.r_max.is_some_and(f64::is_finite)
+        {
+            let mut first = ideal.written_out();
+            first.backoff = AdaptiveParams { acks: AckPriority::High, ..law }.into();
+            worlds.push((
+                "ideal CSMA, ACKs first",
+                "TCP: windows, queues, whole connections",
+                first.resolve().map_err(unanswered)?,
+            ));
+            worlds.push(("ideal CSMA", "ACK traffic that contends", ideal));
+        } else {
+            worlds.push(("ideal CSMA", "TCP: windows and queues", ideal));
+        }
+    }
+    if !base.settings().mac.is_ideal() {
+        worlds.push((
+            "802.11",
+            "collisions, spaces, back-offs that are short beside an exchange",
+            base.clone(),
+        ));
+    }
+    Ok(worlds)
+}
+
+/// Mean shares of the time of the flows' sources.
+fn senders_time(runs: &[RunRecord]) -> Vec<(&'static str, f64)> {
+    let mut sums = [0.0; 5];
+    let mut count = 0.0;
+    for run in runs {
+        for flow in &run.flows {
+            let Some(time) =
+                run.links.iter().find(|l| l.queue == flow.queue).and_then(|l| l.airtime.as_ref())
+            else {
+                continue;
+            };
+            let parts = [time.own, time.collided, time.backoff, time.interframe, time.empty];
+            sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+            count += 1.0;
+        }
+    }
+    let names = ["own exchanges", "failed exchanges", "back-off", "inter-frame spaces", "nothing to send"];
+    names
+        .into_iter()
+        .zip(sums)
+        .map(|(name, sum)| (name, if count > 0.0 { sum / count } else { 0.0 }))
+        .collect()
+}

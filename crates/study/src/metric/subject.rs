@@ -1,0 +1,215 @@
+//! A metric of one run: of a flow, of several, of the network.
+
+use super::{Metric, OverFlows};
+use crate::measure::{self, Fair};
+use crate::quantity::{Of, Quantity};
+use crate::record::{LinkRecord, RunRecord};
+use evenair_laws::connections::HostCosts;
+use evenair_netsim::{FlowResult, WebResult};
+use evenair_scenario::{Optimum, Settings};
+
+/// A metric of a web client.
+fn of_web(metric: Metric, web: &WebResult) -> Option<f64> {
+    match metric {
+        Metric::Completed => Some(web.completed as f64 / (web.requests as f64).max(1.0)),
+        Metric::CompletionTime => web.mean_s,
+        _ => web.late_s,
+    }
+}
+
+/// The share of acknowledgements that did not come back; probes' answers come back, too.
+fn ack_loss(flow: &FlowResult) -> Option<f64> {
+    let all = (flow.acks + flow.acks_lost) as f64;
+    flow.probes.is_none().then_some(flow.acks_lost as f64 / all.max(1.0))
+}
+
+/// What a quantity is taken from: one run, and the optima of its scenario.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) run: &'a RunRecord,
+    pub(crate) optimum: Option<&'a Optimum>,
+    pub(crate) fixed_point: Option<&'a Optimum>,
+    pub(crate) fair: Option<&'a Fair>,
+    pub(crate) utility_unit: f64,
+    pub(crate) settings: &'a Settings,
+}
+
+impl Subject<'_> {
+    /// The quantity of one flow, of the mean of several ("1..8", "web-*"), or of all; none where it has no meaning.
+    pub(crate) fn take(&self, quantity: Quantity, flow: Option<&str>) -> Option<f64> {
+        let Some(flow) = flow else { return self.of_all(quantity) };
+        let flows = self.named(flow);
+        let sum = flows.iter().map(|&index| self.of_one(quantity, index)).sum::<Option<f64>>()?;
+        (!flows.is_empty()).then(|| sum / flows.len() as f64)
+    }
+
+    /// The flow of this name; "1..8": these and those between them; "web-*": all whose names begin so.
+    fn named(&self, flow: &str) -> Vec<usize> {
+        let flows = &self.run.flows;
+        let place = |name: &str| flows.iter().position(|f| f.flow == name);
+        if let Some(index) = place(flow) {
+            return vec![index];
+        }
+        if let Some(begins) = flow.strip_suffix('*') {
+            return (0..flows.len()).filter(|&index| flows[index].flow.starts_with(begins)).collect();
+        }
+        let ends = flow.split_once("..").and_then(|(first, last)| Some(place(first)?..=place(last)?));
+        ends.map(Iterator::collect).unwrap_or_default()
+    }
+
+    fn of_one(&self, quantity: Quantity, index: usize) -> Option<f64> {
+        let warmup = self.settings.warmup.0;
+        if quantity.metric.is_of_window() {
+            measure::over_window(quantity, self.run, index, warmup)
+        } else if quantity.is_over_time() {
+            quantity.over_time(self.run, index, warmup)
+        } else {
+            self.of_flow(quantity, index)
+        }
+    }
+
+    fn of_flow(&self, quantity: Quantity, index: usize) -> Option<f64> {
+        let flow = &self.run.flows[index];
+        let link = || self.link(quantity, index);
+        let per_second = |count: u64| Some(count as f64 / self.run.measured_s);
+        match quantity.metric {
+            Metric::Goodput => Some(flow.goodput_pps),
+            Metric::Share => {
+                let total: f64 = self.run.flows.iter().map(|f| f.goodput_pps).sum();
+                (total > 0.0).then_some(flow.goodput_pps / total)
+            }
+            Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
+            Metric::Offered => flow.offered_pps,
+            Metric::Loss if quantity.of == Of::Acks => ack_loss(flow),
+            Metric::Loss => match flow.offered_pps {
+                Some(offered) => Some(1.0 - flow.goodput_pps / offered.max(1e-12)),
+                None => Some(flow.retransmitted as f64 / (flow.sent as f64).max(1.0)),
+            },
+            Metric::Delay => flow.delay_s,
+            Metric::CongestionWindow => Some(flow.congestion_window),
+            Metric::Optimum => Some(self.optimum?.rates_pps[index]),
+            Metric::FixedPoint => Some(self.fixed_point?.rates_pps[index]),
+            Metric::FixedPointAggressiveness => self.fixed_point?.prices.get(index).copied(),
+            Metric::UtilityGap => {
+                Some(self.utility(flow.goodput_pps) - self.utility(self.optimum?.rates_pps[index]))
+            }
+            Metric::LogUtility => {
+                let weight = self.settings.flows.get(index)?.weight.unwrap_or(1.0);
+                Some(weight * (self.at_least_one(flow.goodput_pps) / self.utility_unit).ln())
+            }
+            Metric::Connections => Some(flow.connections),
+            Metric::ConnectionMemory => Some(HostCosts::chen10().memory_of(flow.connections)),
+            Metric::Efficiency => self.efficiency(index),
+            Metric::Aggressiveness => link()?.aggressiveness,
+            Metric::RoundTrip => flow.round_trip_s,
+            Metric::QueueingDelay if quantity.of == Of::Acks => flow.ack_queueing_delay_s,
+            Metric::QueueingDelay => flow.queueing_delay_s,
+            Metric::Backlog => Some(link()?.backlog),
+            Metric::Drops => {
+                let link = link()?;
+                per_second(link.dropped_queue_full + link.dropped_by_law + link.dropped_retries)
+            }
+            Metric::FrameLoss => {
+                let link = link()?;
+                let lost = link.collided + link.receiver_busy + link.ack_lost;
+                Some(lost as f64 / (link.attempts as f64).max(1.0))
+            }
+            Metric::Lost if quantity.of == Of::Acks => per_second(flow.acks_lost),
+            Metric::Lost => per_second(flow.lost),
+            Metric::Sent => per_second(flow.sent),
+            Metric::LossEventRate => flow.loss_event_rate,
+            Metric::ProbeRoundTrip => flow.probes?.round_trip_s,
+            Metric::ProbeShare => Some(flow.probes?.share),
+            Metric::ResequencingDelay => Some(flow.resequencing?.delay_s),
+            Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
+            Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
+            Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
+            Metric::Completed | Metric::CompletionTime | Metric::LateCompletion => {
+                of_web(quantity.metric, flow.web.as_ref()?)
+            }
+            Metric::Retransmissions => per_second(flow.retransmitted),
+            Metric::Timeouts => per_second(flow.timeouts),
+            Metric::Silence => Some(flow.silence_s),
+            Metric::FairRate | Metric::OverFair => {
+                self.fair?.of_flow(quantity.metric, &self.run.flows, index)
+            }
+            // Of the network, or of a window of time.
+            _ => None,
+        }
+    }
+
+    /// A metric of the network.
+    fn of_network(&self, metric: Metric) -> Option<f64> {
+        let flows = &self.run.flows;
+        match metric {
+            _ if metric.is_of_fair() => return self.fair?.of_network(metric, flows),
+            Metric::Jain => {
+                let goodputs: Vec<f64> = flows.iter().map(|f| f.goodput_pps).collect();
+                return evenair_topology::jain_index(&goodputs);
+            }
+            Metric::Fairness => {
+                let optimum = self.optimum?;
+                let shares = flows.iter().zip(&optimum.rates_pps).map(|(f, x)| f.goodput_pps / x);
+                return evenair_topology::jain_index(&shares.collect::<Vec<_>>());
+            }
+            Metric::Experiment(finding) => {
+                let found = self.run.findings.iter().find(|(of, _)| *of == finding);
+                return found.map(|(_, value)| *value);
+            }
+            _ => (),
+        }
+        let theory = self.run.theory?;
+        match metric {
+            Metric::Residual => theory.residual,
+            Metric::Eigenvalue => theory.eigenvalue_per_s,
+            Metric::LyapunovGrowth => theory.lyapunov_growth,
+            Metric::OffRest => theory.off_rest,
+            _ => None,
+        }
+    }
+
+    fn of_all(&self, quantity: Quantity) -> Option<f64> {
+        let over = quantity.metric.over_flows();
+        if over == OverFlows::Network {
+            return self.of_network(quantity.metric);
+        }
+        if quantity.is_over_time() && !quantity.metric.is_of_window() {
+            return None;
+        }
+        let flows = 0..self.run.flows.len();
+        let each: Vec<f64> = flows.map(|i| self.of_one(quantity, i)).collect::<Option<_>>()?;
+        let sum: f64 = each.iter().sum();
+        let greatest = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Some(match over {
+            OverFlows::Total => sum,
+            OverFlows::Mean => sum / each.len() as f64,
+            OverFlows::Greatest => greatest,
+            OverFlows::Spread => greatest / each.iter().copied().fold(f64::INFINITY, f64::min),
+            OverFlows::Network => return None,
+        })
+    }
+
+    /// [Chen10] eq. (5.50) of the course of a flow's connections through the measured time.
+    fn efficiency(&self, flow: usize) -> Option<f64> {
+        let series = self.run.series.as_ref()?;
+        let connections = &series.flows.get(flow)?.connections;
+        let from = self.settings.warmup.0.as_secs_f64();
+        let measured = series.time_s.iter().zip(connections).filter(|(at, _)| **at > from);
+        let packets = self.run.flows[flow].goodput_pps * self.run.measured_s;
+        Some(HostCosts::chen10().efficiency(measured.map(|(_, n)| *n), packets))
+    }
+
+    fn utility(&self, rate_pps: f64) -> f64 {
+        -self.utility_unit / self.at_least_one(rate_pps)
+    }
+
+    /// The rate, or that of one packet in all of the measured time.
+    fn at_least_one(&self, rate_pps: f64) -> f64 {
+        rate_pps.max(1.0 / self.run.measured_s)
+    }
+
+    fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkRecord> {
+        let queue = quantity.queue(self.run, flow)?;
+        self.run.links.iter().find(|l| l.queue == queue)
+    }
+}

@@ -1,0 +1,479 @@
+//! Where results go: a folder that holds one result, and a single file.
+//!
+//! Both are tried before anything is computed, take drafts while it is, and put them in place when all of it is there.
+//! A folder's manifest says what made the result and lists its files. The next result takes the place of them all; what
+//! evenair did not write, or did not write as it stands, is never lost.
+
+use crate::sweep::program_hash;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The version of the form of all JSON documents. It grows when a key goes or changes its meaning, not when one is added.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const MANIFEST: &str = "manifest.json";
+/// What the folders of drafts are called, before the number of the process that fills them.
+const DRAFTS: &str = ".evenair-drafts-";
+
+/// Why a result has no place to go.
+#[derive(Debug)]
+pub enum OutputError {
+    /// The folder holds what is not evenair's.
+    Foreign(PathBuf),
+    /// It cannot be made, read or written; with what was tried.
+    Io(&'static str, PathBuf, io::Error),
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign(folder) => write!(
+                f,
+                "{} is not empty and holds no result of evenair's (no {MANIFEST}); choose another folder, or say --force to \
+                 write there: no file that evenair did not write is lost",
+                folder.display()
+            ),
+            Self::Io(what, path, error) => write!(f, "cannot {what} {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for OutputError {}
+
+fn error_at(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {
+    let path = path.to_path_buf();
+    move |error| OutputError::Io(what, path, error)
+}
+
+/// What makes a result, as its manifest begins: the command line, the program, the machine.
+pub fn manifest(command_line: &str) -> Map<String, Value> {
+    let Value::Object(manifest) = json!({
+        "schema_version": SCHEMA_VERSION,
+        "command_line": command_line,
+        "evenair": env!("CARGO_PKG_VERSION"),
+        "program_sha256": program_hash(),
+        "generator": "xoshiro256++, one stream per (seed, entity, purpose)",
+        "machine": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+    }) else {
+        unreachable!("an object was written")
+    };
+    manifest
+}
+
+/// A folder that holds one result, and drafts of the next.
+#[derive(Debug)]
+pub struct OutputFolder {
+    folder: PathBuf,
+    drafts: PathBuf,
+    /// The folders that were made for it, the outermost first.
+    made: Vec<PathBuf>,
+    /// Whether it had no manifest: what is there now is a mark that it is ours.
+    is_new: bool,
+    finished: bool,
+}
+
+impl OutputFolder {
+    /// Makes a folder, or finds one with a result, and tries to write there. What it holds stays until [`Self::finish`];
+    /// without that nothing has happened. `force` takes a folder that holds other things, too.
+    ///
+    /// # Errors
+    /// If it cannot be written, or holds what is not evenair's.
+    pub fn prepare(folder: &Path, force: bool) -> Result<Self, OutputError> {
+        let made: Vec<PathBuf> = folder
+            .ancestors()
+            .take_while(|f| !f.as_os_str().is_empty() && !f.exists())
+            .map(Into::into)
+            .collect();
+        fs::create_dir_all(folder).map_err(error_at("make", folder))?;
+        let is_new = listed(folder).is_none();
+        if is_new && !force && entries(folder)?.iter().any(|name| !name.starts_with(DRAFTS)) {
+            return Err(OutputError::Foreign(folder.into()));
+        }
+        remove_forgotten_drafts(folder)?;
+        let drafts = folder.join(format!("{DRAFTS}{}", std::process::id()));
+        let made = made.into_iter().rev().collect();
+        let output = Self { folder: folder.into(), drafts, made, is_new, finished: false };
+        output.mark()?;
+        Ok(output)
+    }
+
+    /// Writes a first manifest, which owns nothing: a sweep that is stopped leaves a folder that it finds again.
+    fn mark(&self) -> Result<(), OutputError> {
+        fs::create_dir_all(&self.drafts).map_err(error_at("make", &self.drafts))?;
+        let draft = self.drafts.join(MANIFEST);
+        let mut mark = manifest("");
+        mark.insert("state".into(), "unfinished".into());
+        mark.insert("files".into(), json!({}));
+        fs::write(&draft, format!("{:#}\n", Value::Object(mark))).map_err(error_at("write", &self.folder))?;
+        // A part of the same sweep, on another machine, may just have put one there.
+        if self.is_new && listed(&self.folder).is_none() {
+            self.put(Path::new(MANIFEST), &BTreeMap::new())?;
+            return Ok(());
+        }
+        fs::remove_file(&draft).map_err(error_at("write", &draft))
+    }
+
+    /// The folder itself: for what outlives a result, such as finished runs of a sweep.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of drafts. Every file below it when the result is finished is part of it.
+    pub fn drafts(&self) -> &Path {
+        &self.drafts
+    }
+
+    /// Writes a draft; its name may have folders.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, contents: &str) -> Result<(), OutputError> {
+        let path = self.drafts.join(name);
+        let parent = path.parent().unwrap_or(&self.drafts);
+        fs::create_dir_all(parent).map_err(error_at("make", parent))?;
+        fs::write(&path, contents).map_err(error_at("write", &self.folder.join(name)))
+    }
+
+    /// Puts all drafts in place, removes what the result before had and this one has not, and gives the places of files
+    /// that were there and are no part of either: they are kept beside.
+    ///
+    /// # Errors
+    /// If a file cannot be put in place.
+    pub fn finish(mut self, mut manifest: Map<String, Value>) -> Result<Vec<PathBuf>, OutputError> {
+        let mut names = Vec::new();
+        files_below(&self.drafts, Path::new(""), &mut names)?;
+        names.sort();
+        let mut files = Map::new();
+        for name in &names {
+            files.insert(written(name), hash(&self.drafts.join(name))?.into());
+        }
+        manifest.insert("files".into(), files.into());
+        self.write(MANIFEST, &format!("{:#}\n", Value::Object(manifest)))?;
+        let mut old = listed(&self.folder).unwrap_or_default();
+        for (name, hash) in old.iter().filter(|(name, _)| !names.contains(name)) {
+            self.remove(name, hash.as_deref())?;
+        }
+        let mut kept = Vec::new();
+        for name in &names {
+            kept.extend(self.put(name, &old)?);
+        }
+        old.insert(MANIFEST.into(), None); // a manifest is evenair's wherever there is one
+        self.put(Path::new(MANIFEST), &old)?;
+        self.finished = true;
+        Ok(kept)
+    }
+
+    /// Removes a file of the result before, unless it has been edited since; and its folder, if that is empty then.
+    fn remove(&self, name: &Path, written: Option<&str>) -> Result<(), OutputError> {
+        let path = self.folder.join(name);
+        if !path.is_file() || written.is_some_and(|written| hash(&path).is_ok_and(|now| now != written)) {
+            return Ok(());
+        }
+        fs::remove_file(&path).map_err(error_at("remove", &path))?;
+        let folders = name.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        folders.for_each(|folder| drop(fs::remove_dir(self.folder.join(folder)))); // one that is not empty stays
+        Ok(())
+    }
+
+    /// Moves a draft to its place. What is there and not of the result before is moved aside, and its new place given.
+    fn put(
+        &self,
+        name: &Path,
+        old: &BTreeMap<PathBuf, Option<String>>,
+    ) -> Result<Option<PathBuf>, OutputError> {
+        let path = self.folder.join(name);
+        let parent = path.parent().unwrap_or(&self.folder);
+        fs::create_dir_all(parent).map_err(error_at("make", parent))?;
+        let is_ours = || match old.get(name) {
+            Some(Some(written)) => hash(&path).is_ok_and(|now| now == *written),
+            Some(None) => path.is_file(),
+            None => false,
+        };
+        let mut aside = None;
+        if path.symlink_metadata().is_ok() && !is_ours() {
+            let place = free_place(&path);
+            fs::rename(&path, &place).map_err(error_at("keep", &path))?;
+            aside = Some(place);
+        }
+        fs::rename(self.drafts.join(name), &path).map_err(error_at("write", &path))?;
+        Ok(aside)
+    }
+}
+
+impl Drop for OutputFolder {
+    /// What is not finished leaves nothing behind but what outlives it. Failing here costs only tidiness.
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.drafts);
+        let is_bare = || entries(&self.folder).is_ok_and(|names| names == [MANIFEST]);
+        if self.finished || !self.is_new || !is_bare() {
+            return;
+        }
+        let _ = fs::remove_file(self.folder.join(MANIFEST));
+        self.made.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}
+
+/// A single file, which takes its place when it is whole. What is no file, such as a pipe to Wireshark, is written as it is.
+#[derive(Debug)]
+pub struct OutputFile {
+    path: PathBuf,
+    draft: Option<PathBuf>,
+    file: File,
+}
+
+impl OutputFile {
+    /// Opens it for writing, in a folder that is there.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub fn create(path: &Path) -> Result<Self, OutputError> {
+        if path.is_dir() {
+            return Err(error_at("write", path)(io::ErrorKind::IsADirectory.into()));
+        }
+        let path = path.canonicalize().unwrap_or_else(|_| path.into()); // a link stays one
+        let draft = (!path.exists() || path.is_file()).then(|| {
+            let mut name = path.file_name().unwrap_or_default().to_os_string();
+            name.push(format!(".part-{}", std::process::id()));
+            path.with_file_name(name)
+        });
+        let file = match &draft {
+            Some(draft) => File::create(draft),
+            None => File::options().write(true).open(&path),
+        };
+        let file = file.map_err(error_at("write", &path))?;
+        Ok(Self { path, draft, file })
+    }
+
+    /// Puts it in place.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub fn finish(mut self) -> Result<(), OutputError> {
+        let Some(draft) = self.draft.take() else { return Ok(()) };
+        let done = self.file.sync_all().and_then(|()| fs::rename(&draft, &self.path));
+        done.inspect_err(|_| drop(fs::remove_file(&draft))).map_err(error_at("write", &self.path))
+    }
+}
+
+impl io::Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if let Some(draft) = &self.draft {
+            let _ = fs::remove_file(draft);
+        }
+    }
+}
+
+/// The files that a folder's manifest lists, with what they were written as; none without a manifest of evenair's.
+fn listed(folder: &Path) -> Option<BTreeMap<PathBuf, Option<String>>> {
+    let manifest: Value = serde_json::from_slice(&fs::read(folder.join(MANIFEST)).ok()?).ok()?;
+    manifest.get("evenair")?;
+    let files: Vec<(&str, Option<String>)> = match manifest.get("files")? {
+        Value::Object(files) => {
+            files.iter().map(|(name, hash)| (name.as_str(), hash.as_str().map(Into::into))).collect()
+        }
+        // Before schema_version 1 a manifest had names alone.
+        Value::Array(names) => names.iter().filter_map(|name| Some((name.as_str()?, None))).collect(),
+        _ => return None,
+    };
+    // A manifest from elsewhere must not reach outside of its folder.
+    let is_below =
+        |path: &Path| path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    let files = files.into_iter().map(|(name, hash)| (PathBuf::from(name), hash));
+    Some(files.filter(|(path, _)| is_below(path)).collect())
+}
+
+fn entries(folder: &Path) -> Result<Vec<String>, OutputError> {
+    let list = || fs::read_dir(folder)?.map(|e| Ok(e?.file_name().to_string_lossy().into())).collect();
+    let list: io::Result<Vec<String>> = list();
+    list.map_err(error_at("read", folder))
+}
+
+/// Names with `/` between folders, whatever the machine.
+fn written(name: &Path) -> String {
+    let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+fn files_below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), OutputError> {
+    for name in entries(&root.join(folder))? {
+        let name = folder.join(name);
+        if root.join(&name).is_dir() { files_below(root, &name, files)? } else { files.push(name) }
+    }
+    Ok(())
+}
+
+/// A file's SHA-256, as `sha256sum` prints it, of what truly is on the disk.
+fn hash(path: &Path) -> Result<String, OutputError> {
+    let read = || {
+        let mut file = File::open(path)?;
+        file.sync_all()?;
+        let mut hasher = Sha256::new();
+        io::copy(&mut file, &mut hasher)?;
+        Ok(format!("{:x}", hasher.finalize()))
+    };
+    read().map_err(error_at("read", path))
+}
+
+/// A name beside a file's that nothing has yet.
+fn free_place(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut place = path.with_file_name(format!("{name}.before"));
+    let mut number = 2;
+    while place.symlink_metadata().is_ok() {
+        place = path.with_file_name(format!("{name}.before-{number}"));
+        number += 1;
+    }
+    place
+}
+
+/// Removes drafts of processes that were killed. Where the machine does not say which processes there are, they stay.
+fn remove_forgotten_drafts(folder: &Path) -> Result<(), OutputError> {
+    let knows = Path::new("/proc/self").exists();
+    for name in entries(folder)?.iter().filter(|_| knows) {
+        let process = name.strip_prefix(DRAFTS).and_then(|process| process.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            let path = folder.join(name);
+            fs::remove_dir_all(&path).map_err(error_at("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names = entries(folder).unwrap();
+        names.sort();
+        names
+    }
+
+    /// A result of these files, whose text is their name and `version`.
+    fn result(folder: &Path, files: &[&str], version: &str) -> Vec<PathBuf> {
+        let output = OutputFolder::prepare(folder, false).unwrap();
+        files.iter().for_each(|name| output.write(name, &format!("{name} {version}")).unwrap());
+        output.finish(manifest("evenair run a")).unwrap()
+    }
+
+    #[test]
+    fn the_next_result_takes_the_place_of_all_files_of_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("deep/result");
+        result(&place, &["flows.csv", "series.csv", "scenarios/a.toml"], "1");
+        fs::write(place.join("notes.txt"), "the user's").unwrap();
+        result(&place, &["flows.csv", "trajectory.csv"], "2");
+        assert_eq!(names(&place), ["flows.csv", "manifest.json", "notes.txt", "trajectory.csv"]);
+        assert_eq!(fs::read_to_string(place.join("flows.csv")).unwrap(), "flows.csv 2");
+        let manifest: Value = serde_json::from_slice(&fs::read(place.join(MANIFEST)).unwrap()).unwrap();
+        assert_eq!(manifest["command_line"], "evenair run a");
+        let expected = format!("{:x}", Sha256::digest("flows.csv 2"));
+        assert_eq!(manifest["files"]["flows.csv"], expected.as_str());
+    }
+
+    #[test]
+    fn what_the_user_wrote_or_edited_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        result(folder.path(), &["a", "b", "c"], "1");
+        fs::write(folder.path().join("a"), "edited").unwrap();
+        fs::write(folder.path().join("c"), "edited").unwrap();
+        fs::write(folder.path().join("d"), "new").unwrap();
+        let kept = result(folder.path(), &["a", "b", "d"], "2");
+        assert_eq!(kept, ["a.before", "d.before"].map(|name| folder.path().join(name)));
+        assert_eq!(names(folder.path()), ["a", "a.before", "b", "c", "d", "d.before", "manifest.json"]);
+        assert_eq!(fs::read_to_string(folder.path().join("a.before")).unwrap(), "edited");
+        assert_eq!(fs::read_to_string(folder.path().join("a")).unwrap(), "a 2");
+    }
+
+    #[test]
+    fn a_folder_of_others_is_refused_and_forced() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("thesis.tex"), "years").unwrap();
+        fs::write(folder.path().join(MANIFEST), "{\"name\": \"an extension\"}").unwrap();
+        let refused = OutputFolder::prepare(folder.path(), false).unwrap_err().to_string();
+        assert!(refused.contains("holds no result of evenair's") && refused.contains("--force"), "{refused}");
+        assert_eq!(names(folder.path()), ["manifest.json", "thesis.tex"]);
+        OutputFolder::prepare(folder.path(), true).unwrap().finish(manifest("")).unwrap();
+        assert_eq!(names(folder.path()), ["manifest.json", "manifest.json.before", "thesis.tex"]);
+        let file = folder.path().join("thesis.tex");
+        assert!(OutputFolder::prepare(&file, false).unwrap_err().to_string().contains("cannot make"));
+    }
+
+    #[test]
+    fn what_is_not_finished_has_never_been() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("deep/result");
+        let output = OutputFolder::prepare(&place, false).unwrap();
+        output.write("flows.csv", "half").unwrap();
+        drop(output);
+        assert!(names(folder.path()).is_empty(), "folders that were made are gone");
+        result(&place, &["flows.csv"], "1");
+        let output = OutputFolder::prepare(&place, false).unwrap();
+        output.write("flows.csv", "half").unwrap();
+        drop(output);
+        assert_eq!(fs::read_to_string(place.join("flows.csv")).unwrap(), "flows.csv 1");
+        assert_eq!(names(&place), ["flows.csv", "manifest.json"]);
+    }
+
+    #[test]
+    fn what_outlives_a_result_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("study");
+        let output = OutputFolder::prepare(&place, false).unwrap();
+        fs::create_dir_all(output.folder().join("runs")).unwrap();
+        drop(output);
+        assert_eq!(names(&place), ["manifest.json", "runs"]);
+        result(&place, &["report.html"], "1");
+        assert_eq!(names(&place), ["manifest.json", "report.html", "runs"]);
+    }
+
+    #[test]
+    fn a_manifest_reaches_no_file_outside_and_names_without_hashes_are_files_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("result");
+        fs::create_dir(&place).unwrap();
+        fs::write(folder.path().join("precious"), "").unwrap();
+        fs::write(place.join("flows.csv"), "").unwrap();
+        let files =
+            r#"{"evenair": "0.1.0", "files": ["flows.csv", "../precious", "gone.csv", "scenarios/"]}"#;
+        fs::write(place.join(MANIFEST), files).unwrap();
+        result(&place, &["a"], "1");
+        assert_eq!(names(&place), ["a", "manifest.json"]);
+        assert_eq!(names(folder.path()), ["precious", "result"]);
+    }
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pcap");
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"half").unwrap();
+        drop(file);
+        assert!(names(folder.path()).is_empty());
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"whole").unwrap();
+        file.finish().unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), names(folder.path())),
+            (b"whole".to_vec(), vec!["a.pcap".into()])
+        );
+        assert!(OutputFile::create(folder.path()).unwrap_err().to_string().contains("directory"));
+        assert!(OutputFile::create(&folder.path().join("no/such.pcap")).is_err());
+    }
+}
