@@ -1,8 +1,8 @@
 //! What can be said on the command line.
 
 use crate::command::{
-    compare::CompareOptions, demo::DemoOptions, fluid::FluidOptions, list::ListOptions, run::RunOptions,
-    show::ShowOptions, solve::SolveOptions, study::StudyOptions,
+    compare::CompareOptions, demo::DemoOptions, fluid::FluidOptions, glossary::GlossaryOptions,
+    list::ListOptions, run::RunOptions, show::ShowOptions, solve::SolveOptions, study::StudyOptions,
 };
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Show(ShowOptions),
     /// List what there is: laws with their parameters and where they may be used, studies, scenarios
     List(ListOptions),
+    /// Say what words mean: of tables, of the field, of the papers
+    Glossary(GlossaryOptions),
     /// Print the JSON Schema of the scenario language, for editors
     Schema,
 }

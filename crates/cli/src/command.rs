@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod fluid;
+pub(crate) mod glossary;
 pub(crate) mod list;
 pub(crate) mod run;
 pub(crate) mod show;

@@ -12,7 +12,7 @@ mod text;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use command::{compare, demo, fluid, list, run, show, solve, study};
+use command::{compare, demo, fluid, glossary, list, run, show, solve, study};
 use std::process::ExitCode;
 
 /// Exit codes: input that is not right; a study whose sweep was stopped (128 + SIGINT).
@@ -20,7 +20,13 @@ const BAD_INPUT: u8 = 2;
 const STOPPED: u8 = 130;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    // What words mean is help, too: more than the options of the command that says it.
+    let asked: Vec<_> = std::env::args_os().skip(1).collect();
+    let arguments = if asked == ["help", "glossary"] {
+        Arguments::parse_from(["evenair", "glossary"])
+    } else {
+        Arguments::parse()
+    };
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options),
         Command::Run(options) => run::run(options),
@@ -30,6 +36,7 @@ fn main() -> ExitCode {
         Command::Study(options) => study::study(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
+        Command::Glossary(options) => glossary::glossary(options),
         Command::Schema => output::schema(),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };

@@ -9,9 +9,10 @@ pub fn measured(mean: f64, half_width: Option<f64>) -> String {
     if half == 0.0 {
         return format!("{} ± 0", exact(mean));
     }
-    let decimals = decimals(half, 2).min(decimals(mean, 4)).max(0) as usize;
+    let decimals = decimals(half, 2).min(decimals(mean, 4)).max(0);
     // Half of an interval so small that it would round to nothing is said with one digit of its own.
-    let own = if half < 0.5 * 10f64.powi(-(decimals as i32)) { decimals_of(half, 1) } else { decimals };
+    let own = if half < 0.5 * 10f64.powi(-decimals) { decimals_of(half, 1) } else { decimals as usize };
+    let decimals = decimals as usize;
     format!("{} ± {half:.own$}", without_sign_of_zero(format!("{mean:.decimals$}")))
 }
 
@@ -58,7 +59,7 @@ mod tests {
         assert_eq!(of(302.2, 75.96), "302 ± 76");
         assert_eq!(of(33.58, 75.96), "34 ± 76");
         assert_eq!(of(889.1, 149.7), "889 ± 150");
-        assert_eq!(of(0.02431, 0.003237), "0.0243 ± 0.0032");
+        assert_eq!(of(0.02431, 0.003_237), "0.0243 ± 0.0032");
         assert_eq!(of(0.0, 0.0), "0 ± 0");
         assert_eq!(of(1.0, 0.0), "1 ± 0");
         assert_eq!(of(-0.04, 1.2), "0.0 ± 1.2");

@@ -396,6 +396,8 @@ pub struct Figure {
     /// Draw the sum over flows instead of each, for lines.
     #[serde(default)]
     pub total: bool,
+    /// The flow that a window of the air shows being served, for timelines; a window after the warm-up, if none is named.
+    pub around: Option<String>,
 }
 
 impl Figure {

@@ -1,6 +1,7 @@
 //! What is kept of a run: the result as a serialisable table.
 
 mod gateway;
+pub(crate) mod window;
 
 pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as class_name};
 

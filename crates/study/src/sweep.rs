@@ -1,12 +1,13 @@
 //! Running what is missing, over all cores.
 
 use crate::language::Study;
-use crate::record::{Options, RunRecord};
+use crate::record::{Options, RunRecord, window};
 use crate::statistics::Estimate;
 use crate::world::World;
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
 use rayon::prelude::*;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -86,8 +87,17 @@ pub struct Sweep {
     /// Go on with more seeds until goodputs are known this well, up to so many seeds.
     precision: Option<(f64, u32)>,
     options: Options,
-    /// Record a window of frames after each scenario's warm-up.
-    timeline: bool,
+    /// Record a window of frames of each variant's first seed.
+    timeline: Option<Window>,
+}
+
+/// Which frames of a run are recorded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+enum Window {
+    /// The first ones after the warm-up.
+    First,
+    /// Those around a frame of a flow that arrived; of the flow that has the fewest, if none is named.
+    Around(Option<String>),
 }
 
 /// One part of a sweep that is shared among machines: the runs whose number leaves this remainder.
@@ -106,6 +116,8 @@ type Job = (usize, u64);
 pub const SEEDS_MAX: u32 = 1_000;
 /// The length of the window that studies draw.
 const WINDOW: Duration = Duration::from_millis(60);
+/// In so much time after the warm-up a frame of the flow is looked for that the window shows.
+const SEARCHED: Duration = Duration::from_secs(10);
 
 impl Sweep {
     /// The runs that a study asks for.
@@ -136,7 +148,9 @@ impl Sweep {
             Ok(Case { variant: variant.id.clone(), scenarios, world: variant.world, every_series })
         });
         let seeds = if quick { study.quick.seeds } else { study.seeds };
-        let timeline = draws(FigureKind::Timeline);
+        let timeline = study.figures.iter().find(|f| f.kind == FigureKind::Timeline);
+        let timeline =
+            timeline.map(|f| f.around.clone().map_or(Window::First, |flow| Window::Around(Some(flow))));
         let precision = study.precision.filter(|_| !quick).map(|p| (p, study.seeds_max));
         Ok(Self { cases: cases.collect::<Result<_, _>>()?, seeds, precision, options, timeline })
     }
@@ -149,7 +163,12 @@ impl Sweep {
             world: World::Packets,
             every_series: false,
         }];
-        Self { cases, seeds, precision: None, options, timeline: false }
+        Self { cases, seeds, precision: None, options, timeline: None }
+    }
+
+    /// Records a short window of the first seed's air, in which the flow with the fewest frames is served.
+    pub fn show_air(&mut self) {
+        self.timeline = Some(Window::Around(None));
     }
 
     /// Asks for more seeds until goodputs are known this well, as a study's `precision` does.
@@ -262,6 +281,7 @@ impl Sweep {
                         return Some(Err(SweepError::Scenario(message)));
                     }
                 };
+                let record = self.cropped(record);
                 if let Err(error) = store(&path(job), &record) {
                     return Some(Err(error));
                 }
@@ -296,10 +316,13 @@ impl Sweep {
                     if stop.load(Ordering::Relaxed) {
                         return None;
                     }
-                    let record =
-                        RunRecord::run(self.cases[0].scenario(seed), self.seed(0, seed), self.options);
+                    let options = Options {
+                        timeline: self.options.timeline.or(self.options_for(0, seed).timeline),
+                        ..self.options
+                    };
+                    let record = RunRecord::run(self.cases[0].scenario(seed), self.seed(0, seed), options);
                     progress.finished_one();
-                    Some(record)
+                    Some(self.cropped(record))
                 })
                 .collect();
             runs.extend(more.ok_or(SweepError::Stopped { finished: 0, all: wanted as usize })?);
@@ -330,15 +353,34 @@ impl Sweep {
     /// is cheap and kept for all.
     fn options_for(&self, case: usize, seed: u64) -> Options {
         let warm = Instant::ZERO + self.cases[case].scenario(seed).settings().warmup.0;
-        let timeline = (self.timeline && seed == 1).then(|| (warm, warm + WINDOW));
+        let length = match &self.timeline {
+            Some(Window::Around(_)) => Some(SEARCHED),
+            Some(Window::First) => Some(WINDOW),
+            None => None,
+        };
+        let timeline = length.filter(|_| seed == 1).map(|length| (warm, warm + length));
         let series = self.cases[case].every_series || (self.options.series && seed == 1);
         Options { series, timeline, ..self.options }
     }
 
+    /// A run with the frames alone that are drawn of it.
+    fn cropped(&self, mut record: RunRecord) -> RunRecord {
+        if let Some(Window::Around(flow)) = &self.timeline {
+            let flow = flow.as_deref().unwrap_or_else(|| window::scarcest(&record)).to_owned();
+            window::crop(&mut record, &flow, WINDOW);
+        }
+        record
+    }
+
     fn key(&self, case: usize, seed: u64) -> String {
         let world = self.cases[case].world;
-        let made_by =
-            (self.cases[case].scenario(seed), world, self.seed(case, seed), self.options_for(case, seed));
+        let made_by = (
+            self.cases[case].scenario(seed),
+            world,
+            self.seed(case, seed),
+            self.options_for(case, seed),
+            &self.timeline,
+        );
         let written = serde_json::to_string(&made_by).expect("a scenario is plain data");
         let hash = Sha256::new().chain_update(program_hash()).chain_update(written).finalize();
         format!("{hash:x}")[..24].to_string()

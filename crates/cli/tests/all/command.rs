@@ -523,3 +523,18 @@ fn positions_and_conflict_graphs_are_of_one_network() {
         assert!(by_positions.lines().count() >= 5, "{topology}: {by_positions}");
     }
 }
+
+#[test]
+fn words_are_explained() {
+    let all = stdout(&evenair(&["glossary"]));
+    assert!(
+        all.contains("receiver busy") && all.contains("[Jam10]") && all.contains("University of Waterloo"),
+        "{all}"
+    );
+    let one = stdout(&evenair(&["glossary", "H-ACK"]));
+    assert!(one.contains("highest aggressiveness") && one.lines().count() < 6, "{one}");
+    assert_eq!(stdout(&evenair(&["help", "glossary"])), all);
+    let document = json(&evenair(&["glossary", "by law", "--json"]));
+    assert_eq!(document["words"][0]["word"], "dropped by law");
+    assert!(stderr(&evenair(&["glossary", "nonsense-word"])).contains("does not have"));
+}

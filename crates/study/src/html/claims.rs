@@ -72,7 +72,7 @@ fn off(claim: &Claim, result: &ClaimResult) -> Option<String> {
     let times = measured / beside;
     Some(if times >= 3.0 {
         format!("{} times {whose}", two_digits(times))
-    } else if times == 1.0 {
+    } else if (times - 1.0).abs() < 1e-12 {
         format!("no more than {whose}")
     } else {
         format!("{} % {side} {whose}", two_digits((times - 1.0).abs() * 100.0))

@@ -7,6 +7,7 @@ use crate::language::{Reference, Summary};
 use crate::metric::Metric;
 use crate::outcome::{Cell, Outcome, Row};
 use crate::quantity::Quantity;
+use std::fmt::Write;
 
 /// As many rows of a table are seen before it is unfolded.
 const SEEN: usize = 12;
@@ -146,11 +147,10 @@ impl Table {
             "<div class=\"{}\"><div class=\"wide\"><table class=\"sortable\">",
             if folded { "fold" } else { "" }
         ));
-        let heads: String = self.heads.iter().map(|head| format!("<th class=\"n\">{head}</th>")).collect();
+        let heads = cells("th", &self.heads);
         page.put(format_args!("<thead><tr><th>{}</th>{heads}</tr></thead><tbody>", self.first));
         for (label, cells) in &self.rows {
-            let cells: String = cells.iter().map(|cell| format!("<td class=\"n\">{cell}</td>")).collect();
-            page.put(format_args!("<tr><td>{label}</td>{cells}</tr>"));
+            page.put(format_args!("<tr><td>{label}</td>{}</tr>", self::cells("td", cells)));
         }
         page.body.push_str("</tbody></table></div>");
         if folded {
@@ -161,4 +161,13 @@ impl Table {
         }
         page.body.push_str("</div>\n");
     }
+}
+
+/// Cells of numbers, one after the other.
+fn cells(element: &str, texts: &[String]) -> String {
+    let mut row = String::new();
+    for text in texts {
+        let _ = write!(row, "<{element} class=\"n\">{text}</{element}>");
+    }
+    row
 }
