@@ -14,8 +14,9 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use command::{compare, demo, fluid, glossary, list, run, show, solve, study};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
-/// Exit codes: input that is not right; a study whose sweep was stopped (128 + SIGINT).
+/// Exit codes: input that is not right; stopped by Ctrl-C (128 + SIGINT).
 const BAD_INPUT: u8 = 2;
 const STOPPED: u8 = 130;
 
@@ -44,10 +45,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS; // whoever read our output has read enough
     }
     eprintln!("evenair: {error:#}");
-    match error.downcast_ref() {
-        Some(evenair_study::SweepError::Stopped { .. }) => ExitCode::from(STOPPED),
-        _ => ExitCode::from(BAD_INPUT),
-    }
+    ExitCode::from(if interrupt::STOP.load(Ordering::Relaxed) { STOPPED } else { BAD_INPUT })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

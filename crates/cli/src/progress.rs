@@ -3,13 +3,16 @@
 use evenair_study::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar over the runs of a sweep.
+/// A bar over the runs of a sweep, those under way in it by what they have done.
 pub(crate) struct Bar(ProgressBar);
+
+/// The length of one run on the bar.
+const RUN: f64 = 1e6;
 
 impl Bar {
     pub(crate) fn new(label: &str) -> Self {
         let bar = ProgressBar::no_length();
-        let style = "{msg:32} [{bar:32}] {pos}/{len} runs, {eta} left";
+        let style = "{msg:32} [{bar:32}] {percent} %, {eta} left";
         bar.set_style(
             ProgressStyle::with_template(style).expect("the template is right").progress_chars("=> "),
         );
@@ -50,11 +53,14 @@ impl Drop for Waiting {
 
 impl Progress for Bar {
     fn started(&self, missing: usize, all: usize) {
-        self.0.set_length(all as u64);
-        self.0.set_position((all - missing) as u64);
+        self.0.set_length(all as u64 * RUN as u64);
+        self.0.set_position((all - missing) as u64 * RUN as u64);
+        self.0.reset_eta();
     }
 
-    fn finished_one(&self) {
-        self.0.inc(1);
+    fn advanced(&self, share: f64) {
+        self.0.inc((share * RUN) as u64);
     }
+
+    fn finished_one(&self) {}
 }

@@ -8,6 +8,7 @@ mod implicit;
 
 use crate::system::{Hold, Piece, System};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How steps are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub enum Stuck {
     TooManyCorners(f64),
     /// Steps came without end before this time \[s\]: they are as short as the fastest part of the system asks.
     TooManySteps(f64),
+    /// It was told to stop, at this time \[s\].
+    Stopped(f64),
 }
 
 impl fmt::Display for Stuck {
@@ -103,6 +106,7 @@ impl fmt::Display for Stuck {
                 "steps are so short that it has come to {time:.6} s only: the system is too stiff (try the implicit method, a \
                  shorter time, or a smaller β)"
             ),
+            Self::Stopped(time) => write!(f, "it was stopped at {time:.6} s"),
         }
     }
 }
@@ -140,13 +144,27 @@ pub fn integrate<S: System + ?Sized>(
     until: f64,
     options: Options,
 ) -> Result<Trajectory, Stuck> {
+    integrate_unless(system, start, until, options, &AtomicBool::new(false))
+}
+
+/// The same, unless it is told to stop: before the next step.
+///
+/// # Errors
+/// As [`integrate()`], and [`Stuck::Stopped`].
+pub fn integrate_unless<S: System + ?Sized>(
+    system: &S,
+    start: &[f64],
+    until: f64,
+    options: Options,
+    stop: &AtomicBool,
+) -> Result<Trajectory, Stuck> {
     let mut state = start.to_vec();
     let piece = Piece::new(system, &mut state);
     let switches = piece.switches.clone();
     let trajectory =
         Trajectory { times: vec![0.0], states: vec![state.clone()], corners: Vec::new(), steps: 0, switches };
     let flipped = vec![f64::NEG_INFINITY; piece.switches.len()];
-    let mut run = Run { piece, time: 0.0, state, until, options, flipped, trajectory };
+    let mut run = Run { piece, time: 0.0, state, until, options, flipped, trajectory, stop };
     run.finish()?;
     Ok(run.trajectory)
 }
@@ -160,6 +178,7 @@ struct Run<'a, S: ?Sized> {
     /// When each switch flipped last.
     flipped: Vec<f64>,
     trajectory: Trajectory,
+    stop: &'a AtomicBool,
 }
 
 impl<S: System + ?Sized> Run<'_, S> {
@@ -170,6 +189,9 @@ impl<S: System + ?Sized> Run<'_, S> {
         while self.time < self.until - least {
             if attempts_left == 0 {
                 return Err(Stuck::TooManySteps(self.time));
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Stuck::Stopped(self.time));
             }
             attempts_left -= 1;
             self.flip_what_is_due()?;

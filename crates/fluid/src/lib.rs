@@ -12,6 +12,6 @@ pub mod models;
 mod system;
 
 pub use equilibrium::{Equilibrium, jacobian};
-pub use integrate::{Corner, Method, Options, Stuck, Trajectory, integrate};
+pub use integrate::{Corner, Method, Options, Stuck, Trajectory, integrate, integrate_unless};
 pub use models::{Component, Model, View};
 pub use system::System;

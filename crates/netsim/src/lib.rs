@@ -34,4 +34,4 @@ pub use spec::{
     Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit,
     TcpSpec, TfrcSpec, Traffic, WebConnection, WebSpec, Wire,
 };
-pub use trace::{FrameSink, Sent};
+pub use trace::{FrameSink, Sent, Watchers};

@@ -9,10 +9,14 @@ use crate::core::{Core, News, Passed, Traced};
 use crate::measure::{Counts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
 use crate::packet::{Body, Foreign, Way};
 use crate::spec::{NetworkSpec, RunSpec};
-use crate::trace::{FrameSink, Sent};
-use evenair_units::Instant;
+use crate::trace::{FrameSink, Sent, Watchers};
+use evenair_units::{Duration, Instant};
 use evenair_wifi::FrameRecord;
 use std::fmt;
+
+/// Simulated time between two looks of whoever watches the progress of a run: milliseconds of computing in the largest networks. The
+/// event loop knows nothing of them.
+const STRIDE: Duration = Duration::from_millis(100);
 
 /// A packet from outside that has come out of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,20 +68,26 @@ pub struct Network {
 impl Network {
     /// Runs a network and measures it.
     pub fn run(spec: &NetworkSpec, run: RunSpec) -> RunResult {
-        let mut network = Self::new(spec, run);
-        let end = network.end();
-        while network.advance(end).is_some() {}
-        network.finish()
+        Self::run_watched(spec, run, Watchers::default()).expect("nobody stops it")
     }
 
-    /// The same, and hands every frame to a sink at its end.
-    pub fn run_traced(spec: &NetworkSpec, run: RunSpec, sink: &mut dyn FrameSink) -> RunResult {
-        let mut network = Self::start(spec, run, Some((Instant::ZERO, Instant::NEVER)));
-        let end = network.end();
-        while let Some(news) = network.core.advance(end) {
-            network.answer(&news, Some(sink));
+    /// The same while somebody watches, who changes nothing of it but may end it early; then there is no result.
+    pub fn run_watched(spec: &NetworkSpec, run: RunSpec, mut watchers: Watchers<'_>) -> Option<RunResult> {
+        let all = watchers.frames.is_some().then_some((Instant::ZERO, Instant::NEVER));
+        let mut network = Self::start(spec, run, all.or(run.timeline));
+        let (end, mut until) = (network.end(), Instant::ZERO);
+        loop {
+            until = (until + STRIDE).min(end);
+            while let Some(news) = network.core.advance(until) {
+                network.answer(&news, watchers.frames.as_deref_mut());
+            }
+            if watchers.progress.as_mut().is_some_and(|progress| progress(until).is_break()) {
+                return None;
+            }
+            if until == end {
+                return Some(network.finish());
+            }
         }
-        network.finish()
     }
 
     /// A network at the beginning of a run.
@@ -165,7 +175,7 @@ impl Network {
     }
 
     /// One piece of news is answered; a packet from outside comes out.
-    fn answer(&mut self, news: &News<Due>, sink: Option<&mut dyn FrameSink>) -> Option<Emerged> {
+    fn answer(&mut self, news: &News<Due>, sink: Option<&mut (dyn FrameSink + '_)>) -> Option<Emerged> {
         let emerged = match news {
             News::Arrived(packet) => {
                 self.attached.deliver(&mut self.core, packet).map(|foreign| (foreign.to, foreign))
@@ -198,7 +208,7 @@ impl Network {
     }
 
     /// Frames have ended: into the window that was asked for, and to a sink.
-    fn see_frames(&mut self, mut sink: Option<&mut dyn FrameSink>) {
+    fn see_frames(&mut self, mut sink: Option<&mut (dyn FrameSink + '_)>) {
         for (frame, traced) in self.core.take_frames() {
             if let Some(sink) = &mut sink {
                 sink.frame(&frame, self.sent(traced).as_ref());

@@ -1,8 +1,28 @@
-//! Watching a run frame by frame.
+//! Watching a run: how far it is, and frame by frame.
 
 use crate::packet::Body;
-use evenair_units::Rate;
+use evenair_units::{Instant, Rate};
 use evenair_wifi::FrameRecord;
+use std::fmt;
+use std::ops::ControlFlow;
+
+/// Those who watch a run ([`Network::run_watched`](crate::Network::run_watched)); nobody, by default.
+#[derive(Default)]
+pub struct Watchers<'a> {
+    /// Is told now and then, every 100 ms of simulated time, how far the run has come, its end at last. On
+    /// [`ControlFlow::Break`] the run ends there.
+    pub progress: Option<&'a mut dyn FnMut(Instant) -> ControlFlow<()>>,
+    /// Sees every frame.
+    pub frames: Option<&'a mut dyn FrameSink>,
+}
+
+impl fmt::Debug for Watchers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { progress, frames } = self;
+        let (progress, frames) = (progress.is_some(), frames.is_some());
+        f.debug_struct("Watchers").field("progress", &progress).field("frames", &frames).finish()
+    }
+}
 
 /// The packet whose exchange a frame belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,9 +45,4 @@ pub struct Sent {
 pub trait FrameSink {
     /// A frame has ended. The packet is none for dummy packets.
     fn frame(&mut self, frame: &FrameRecord, packet: Option<&Sent>);
-}
-
-/// Sees nothing.
-impl FrameSink for () {
-    fn frame(&mut self, _: &FrameRecord, _: Option<&Sent>) {}
 }

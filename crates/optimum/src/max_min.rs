@@ -8,7 +8,7 @@ mod chordal;
 mod exact;
 mod interior;
 
-pub use exact::fill_exactly;
+pub use exact::{fill_exactly, fill_exactly_unless};
 
 use crate::problem::{Failure, Residuals};
 use evenair_topology::ConflictGraph;

@@ -19,6 +19,7 @@ pub(crate) use schedule::{Pricing, Sets, priced, side_by_side};
 use crate::{Utility, Wire};
 use evenair_topology::ConflictGraph;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A flow.
 #[derive(Clone, Debug)]
@@ -135,6 +136,8 @@ pub enum Failure {
     TooLarge(evenair_topology::TooLarge),
     /// The solver stopped before the optimality conditions held.
     NotConverged(Residuals),
+    /// It was told to stop.
+    Stopped,
 }
 
 impl fmt::Display for Failure {
@@ -148,6 +151,7 @@ impl fmt::Display for Failure {
             Self::NotConverged(residuals) => {
                 write!(f, "the solver stopped {:.1e} away from the optimality conditions", residuals.worst())
             }
+            Self::Stopped => f.write_str("stopped before the optimum was found; nothing is kept"),
         }
     }
 }
@@ -158,6 +162,11 @@ impl From<evenair_topology::TooLarge> for Failure {
     fn from(what: evenair_topology::TooLarge) -> Self {
         Self::TooLarge(what)
     }
+}
+
+/// Solvers that are told to stop end where they are, wherever that is: what they then have is no answer.
+pub(crate) fn unless_stopped<T>(stop: &AtomicBool, done: Result<T, Failure>) -> Result<T, Failure> {
+    if stop.load(Ordering::Relaxed) { Err(Failure::Stopped) } else { done }
 }
 
 /// Coefficients whose ratio is beyond this leave no digits for the solution.
@@ -173,20 +182,29 @@ impl Problem {
     /// # Errors
     /// If the problem is malformed, infeasible, unbounded or badly scaled, or the solver does not converge.
     pub fn solve(&self) -> Result<Solution, Failure> {
+        self.solve_unless(&AtomicBool::new(false))
+    }
+
+    /// The same, unless it is told to stop: within a step of whatever solver is at work.
+    ///
+    /// # Errors
+    /// As [`Self::solve`], and [`Failure::Stopped`].
+    pub fn solve_unless(&self, stop: &AtomicBool) -> Result<Solution, Failure> {
         self.check()?;
         let own = match self.beta {
-            Some(_) => match entropic::solve(self) {
-                Err(Failure::TooLarge(_)) => schedule::solve(self),
+            Some(_) => match entropic::solve(self, stop) {
+                Err(Failure::TooLarge(_)) => schedule::solve(self, stop),
                 done => done,
             },
-            None => schedule::solve(self),
+            None => schedule::solve(self, stop),
         };
-        match own {
+        let done = match own {
             Err(Failure::NotConverged(residuals)) => {
-                self.solve_by_cones().ok().filter(Solution::is_exact).ok_or(Failure::NotConverged(residuals))
+                self.by_clarabel(stop).ok().filter(Solution::is_exact).ok_or(Failure::NotConverged(residuals))
             }
             done => done,
-        }
+        };
+        unless_stopped(stop, done)
     }
 
     /// How many links there are, wires included.

@@ -9,12 +9,15 @@ use evenair_fluid::models::{
     Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue, RenoOverCsma,
     RoundTrip, Way,
 };
-use evenair_fluid::{Component, Corner, Equilibrium, Method, Model, Options, Trajectory, View, integrate};
+use evenair_fluid::{
+    Component, Corner, Equilibrium, Method, Model, Options, Stuck, Trajectory, View, integrate_unless,
+};
 use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Failure, ProductForm};
 use evenair_units::Instant;
+use std::sync::atomic::AtomicBool;
 
 /// Where a scenario's fluid model went.
 #[derive(Clone, Debug)]
@@ -98,6 +101,14 @@ impl Resolved {
     /// # Errors
     /// If the scenario has no fluid model, a parameter is out of range, or the integration gets stuck.
     pub fn fluid(&self) -> Result<FluidRun, Failure> {
+        self.fluid_unless(&AtomicBool::new(false))
+    }
+
+    /// The same, unless it is told to stop.
+    ///
+    /// # Errors
+    /// As [`Self::fluid`], and [`Failure::Stopped`].
+    pub fn fluid_unless(&self, stop: &AtomicBool) -> Result<FluidRun, Failure> {
         let theory = self.theory()?;
         let settings =
             self.settings.fluid.clone().unwrap_or_else(|| ResolvedFluid::of_laws(self.is_adaptive()));
@@ -133,80 +144,16 @@ impl Resolved {
             );
             return Err(Failure::Malformed(what));
         }
+        let course = Course { scenario: self, settings: &settings, until, stop };
         for (i, (from, to, active)) in stretches.iter().enumerate() {
             let is_last = i + 1 == stretches.len();
-            self.follow(&mut run, &settings, &mut whole, (*from, *to), active, until, is_last)?;
+            course.follow(&mut run, &mut whole, (*from, *to), active, is_last)?;
         }
         if !run.overloaded.is_empty() {
             let fixed = self.optimum_in_passing(crate::Objective::FixedPoint);
             run.r_max_needed = fixed.map(|o| o.prices[..o.theory.air()].iter().copied().fold(0.0, f64::max));
         }
         Ok(run)
-    }
-
-    /// One stretch between changes of who is active.
-    #[allow(clippy::too_many_arguments, reason = "a stretch is what differs from call to call")]
-    fn follow(
-        &self,
-        run: &mut FluidRun,
-        settings: &ResolvedFluid,
-        whole: &mut [f64],
-        (from, to): (f64, f64),
-        active: &[usize],
-        until: f64,
-        is_last: bool,
-    ) -> Result<(), Failure> {
-        let model = self.fluid_model(&run.theory, active, settings)?;
-        // A flow that comes begins where its model begins; links and flows that stay go on.
-        let place = |i: usize| {
-            let component = match model.component(i) {
-                Component::Rate(s) => Component::Rate(active[s]),
-                Component::Connections(s) => Component::Connections(active[s]),
-                Component::Window(s) => Component::Window(active[s]),
-                on_link => on_link,
-            };
-            let name = label(&run.theory, component);
-            run.components.iter().position(|c| *c == name).expect("all components are in the whole")
-        };
-        let places: Vec<usize> = (0..model.dimension()).map(place).collect();
-        let fresh = model.start();
-        let state: Vec<f64> = places
-            .iter()
-            .zip(&fresh)
-            .enumerate()
-            .map(|(i, (&p, &fresh))| {
-                let of_link = matches!(model.component(i), Component::Price(_) | Component::Queue(_));
-                if whole[p] > 0.0 || of_link { whole[p] } else { fresh }
-            })
-            .collect();
-        let options = Options {
-            method: if settings.implicit { Method::Implicit } else { Method::Explicit },
-            tolerance: settings.tolerance,
-            samples: ((SAMPLES as f64 * (to - from) / until) as usize).max(5),
-            crowding: CROWDING,
-            fixed_step: None,
-        };
-        let stuck =
-            |e: evenair_fluid::Stuck| Failure::Malformed(format!("the fluid model cannot be followed: {e}"));
-        let trajectory = integrate(&*model, &state, to - from, options).map_err(stuck)?;
-        whole.fill(0.0);
-        let spread = |state: &[f64]| {
-            let mut all = vec![0.0; whole.len()];
-            places.iter().zip(state).for_each(|(&p, &x)| all[p] = x);
-            all
-        };
-        for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
-            run.times.push(from + time);
-            run.states.push(spread(state));
-            run.views.push(spread_view(model.view(state), active, run.theory.flows.len()));
-        }
-        whole.copy_from_slice(run.states.last().expect("a stretch has states"));
-        run.corners.extend(trajectory.corners.iter().map(|&(time, corner)| (from + time, corner)));
-        run.steps += trajectory.steps;
-        if is_last {
-            finish(run, &*model, &trajectory, active);
-        }
-        Ok(())
     }
 
     /// When who is active, from 0 to the end \[s\].
@@ -312,6 +259,81 @@ impl Resolved {
             round_trip: if queueing { RoundTrip::Queueing } else { RoundTrip::Fixed },
             loss: if drop { Loss::Aqm } else { Loss::DropTail },
         }))
+    }
+}
+
+/// How a scenario's model is followed.
+struct Course<'a> {
+    scenario: &'a Resolved,
+    settings: &'a ResolvedFluid,
+    until: f64,
+    stop: &'a AtomicBool,
+}
+
+impl Course<'_> {
+    /// One stretch between changes of who is active.
+    fn follow(
+        &self,
+        run: &mut FluidRun,
+        whole: &mut [f64],
+        (from, to): (f64, f64),
+        active: &[usize],
+        is_last: bool,
+    ) -> Result<(), Failure> {
+        let settings = self.settings;
+        let model = self.scenario.fluid_model(&run.theory, active, settings)?;
+        // A flow that comes begins where its model begins; links and flows that stay go on.
+        let place = |i: usize| {
+            let component = match model.component(i) {
+                Component::Rate(s) => Component::Rate(active[s]),
+                Component::Connections(s) => Component::Connections(active[s]),
+                Component::Window(s) => Component::Window(active[s]),
+                on_link => on_link,
+            };
+            let name = label(&run.theory, component);
+            run.components.iter().position(|c| *c == name).expect("all components are in the whole")
+        };
+        let places: Vec<usize> = (0..model.dimension()).map(place).collect();
+        let fresh = model.start();
+        let state: Vec<f64> = places
+            .iter()
+            .zip(&fresh)
+            .enumerate()
+            .map(|(i, (&p, &fresh))| {
+                let of_link = matches!(model.component(i), Component::Price(_) | Component::Queue(_));
+                if whole[p] > 0.0 || of_link { whole[p] } else { fresh }
+            })
+            .collect();
+        let options = Options {
+            method: if settings.implicit { Method::Implicit } else { Method::Explicit },
+            tolerance: settings.tolerance,
+            samples: ((SAMPLES as f64 * (to - from) / self.until) as usize).max(5),
+            crowding: CROWDING,
+            fixed_step: None,
+        };
+        let stuck = |e: Stuck| match e {
+            Stuck::Stopped(_) => Failure::Stopped,
+            _ => Failure::Malformed(format!("the fluid model cannot be followed: {e}")),
+        };
+        let trajectory = integrate_unless(&*model, &state, to - from, options, self.stop).map_err(stuck)?;
+        whole.fill(0.0);
+        let spread = |state: &[f64]| {
+            let mut all = vec![0.0; whole.len()];
+            places.iter().zip(state).for_each(|(&p, &x)| all[p] = x);
+            all
+        };
+        for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
+            run.times.push(from + time);
+            run.states.push(spread(state));
+            run.views.push(spread_view(model.view(state), active, run.theory.flows.len()));
+        }
+        whole.copy_from_slice(run.states.last().expect("a stretch has states"));
+        run.corners.extend(trajectory.corners.iter().map(|&(time, corner)| (from + time, corner)));
+        run.steps += trajectory.steps;
+        if is_last {
+            finish(run, &*model, &trajectory, active);
+        }
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ use evenair_laws::connections::ConnectionParams;
 use evenair_optimum::max_min::{self, Fair, Proof};
 use evenair_optimum::{Failure, Flow, Problem, ProductForm, Residuals, Solution, Utility, Wire};
 use evenair_topology::{ConflictGraph, maximal_cliques};
+use std::sync::atomic::AtomicBool;
 
 /// What is maximised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,10 +48,10 @@ pub enum Solver {
 }
 
 impl Solver {
-    fn solve(self, problem: &Problem) -> Result<Solution, Failure> {
+    fn solve(self, problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
         match self {
-            Self::Own => problem.solve(),
-            Self::Clarabel => problem.solve_by_cones(),
+            Self::Own => problem.solve_unless(stop),
+            Self::Clarabel => problem.solve_by_cones_unless(stop),
         }
     }
 }
@@ -137,6 +138,14 @@ impl Resolved {
     /// As [`Self::optimum`]; if an entropy is asked of max-min fairness or of another region than the exact one; and Clarabel
     /// knows neither prices of wires nor max-min.
     pub fn answer(&self, question: Question) -> Result<Optimum, Failure> {
+        self.answer_unless(question, &AtomicBool::new(false))
+    }
+
+    /// The same, unless it is told to stop.
+    ///
+    /// # Errors
+    /// As [`Self::answer`], and [`Failure::Stopped`].
+    pub fn answer_unless(&self, question: Question, stop: &AtomicBool) -> Result<Optimum, Failure> {
         let Question { objective, region, solver, beta } = question;
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
         if objective == Objective::MaxMin && solver == Solver::Clarabel {
@@ -153,11 +162,11 @@ impl Resolved {
         let theory = self.theory()?;
         let capacity_pps = capacity_pps(&theory);
         match objective {
-            Objective::MaxMin => max_min_of(theory, region, capacity_pps),
-            Objective::FixedPoint => self.fixed_point(theory, question, capacity_pps),
-            Objective::Fair => maximum(theory, question, capacity_pps, 2.0),
-            Objective::Proportional => maximum(theory, question, capacity_pps, 1.0),
-            Objective::AlphaFair(alpha) => maximum(theory, question, capacity_pps, alpha),
+            Objective::MaxMin => max_min_of(theory, region, capacity_pps, stop),
+            Objective::FixedPoint => self.fixed_point(theory, question, capacity_pps, stop),
+            Objective::Fair => maximum(theory, question, capacity_pps, 2.0, stop),
+            Objective::Proportional => maximum(theory, question, capacity_pps, 1.0, stop),
+            Objective::AlphaFair(alpha) => maximum(theory, question, capacity_pps, alpha, stop),
         }
     }
 
@@ -170,7 +179,7 @@ impl Resolved {
     pub fn fair_shares(&self) -> Result<Optimum, Failure> {
         let theory = self.theory_with_backoff()?;
         let capacity_pps = capacity_pps(&theory);
-        max_min_of(theory, Region::CollisionDomains, capacity_pps)
+        max_min_of(theory, Region::CollisionDomains, capacity_pps, &AtomicBool::new(false))
     }
 
     /// How ideal CSMA shares the air where the links' exponents `βr` are given ([Chen10] eq. (3.2), (3.3)): each link's share of
@@ -216,6 +225,7 @@ impl Resolved {
         theory: Theory,
         question: Question,
         capacity_pps: Vec<f64>,
+        stop: &AtomicBool,
     ) -> Result<Optimum, Failure> {
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
         let (Some(connections), &BackoffParams::Adaptive(AdaptiveParams { beta, .. })) =
@@ -263,7 +273,7 @@ impl Resolved {
         let flows = theory.flows.iter().zip(&costs).map(flow).collect();
         let problem =
             Problem { air: theory.conflicts.clone(), wires, flows, beta: Some(beta), background: Vec::new() };
-        let solution = question.solver.solve(&problem)?;
+        let solution = question.solver.solve(&problem, stop)?;
         let rates_pps: Vec<f64> = solution.rates.iter().zip(&costs).map(|(x, cost)| x / cost).collect();
         Ok(finished(
             Objective::FixedPoint,
@@ -371,11 +381,16 @@ fn groups(theory: &Theory, region: Region) -> Result<Vec<Vec<u32>>, Failure> {
 
 /// Max-min fair rates over the collision domains \[packets/s\].
 pub(crate) fn over_domains(theory: Theory) -> Result<Vec<f64>, Failure> {
-    Ok(max_min_of(theory, Region::CollisionDomains, Vec::new())?.rates_pps)
+    Ok(max_min_of(theory, Region::CollisionDomains, Vec::new(), &AtomicBool::new(false))?.rates_pps)
 }
 
 /// Equal are the flows' payloads per time and weight, not their packets: a call of small packets is due as much as a download.
-fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<Optimum, Failure> {
+fn max_min_of(
+    theory: Theory,
+    region: Region,
+    capacity_pps: Vec<f64>,
+    stop: &AtomicBool,
+) -> Result<Optimum, Failure> {
     let mut demands = theory.demands();
     let largest = theory.flows.iter().fold(0.0, |largest: f64, flow| largest.max(flow.payload_bits));
     for (demand, flow) in demands.iter_mut().zip(&theory.flows) {
@@ -384,7 +399,7 @@ fn max_min_of(theory: Theory, region: Region, capacity_pps: Vec<f64>) -> Result<
     }
     let Fair { rates, proof, .. } = if region == Region::Exact {
         let wires = vec![1.0; theory.links.len() - theory.air()];
-        max_min::fill_exactly(&theory.conflicts, &wires, &demands)?
+        max_min::fill_exactly_unless(&theory.conflicts, &wires, &demands, stop)?
     } else {
         let groups = groups(&theory, region)?;
         max_min::fill(&max_min::grouped(&demands, &groups), &vec![1.0; groups.len()])?
@@ -401,6 +416,7 @@ fn maximum(
     question: Question,
     capacity_pps: Vec<f64>,
     alpha: f64,
+    stop: &AtomicBool,
 ) -> Result<Optimum, Failure> {
     let Question { objective, region, solver, beta } = question;
     let (air, mut wires, loads) = if region == Region::Exact {
@@ -426,7 +442,7 @@ fn maximum(
         }
     }
     let problem = Problem { air, wires, flows, beta, background: Vec::new() };
-    let mut solution = solver.solve(&problem)?;
+    let mut solution = solver.solve(&problem, stop)?;
     let rates = solution.rates.clone();
     // Prices of groups and of limits are not those of links.
     solution.prices.truncate(if region == Region::Exact { theory.links.len() } else { 0 });

@@ -1,9 +1,10 @@
 //! One scenario, one idealisation after the other taken away.
 
 use crate::record::{Options, RunRecord};
-use crate::sweep::{Progress, Sweep, SweepError};
+use crate::sweep::{Sweep, SweepError};
+use crate::watch::Progress;
 use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
-use evenair_scenario::{Objective, Resolved};
+use evenair_scenario::{Failure, Objective, Optimum, Question, Resolved};
 use std::sync::atomic::AtomicBool;
 
 /// What each flow of a scenario gets in one world after the other, from the optimum to 802.11.
@@ -54,9 +55,9 @@ impl Comparison {
         progress: &dyn Progress,
     ) -> Result<Self, SweepError> {
         let flows = base.theory().map_err(unanswered)?.flows.iter().map(|f| f.name.clone()).collect();
-        let mut comparison = theory_stages(base, flows)?;
+        let mut comparison = theory_stages(base, flows, stop)?;
         for (name, gap, world) in simulated_worlds(base)? {
-            let capacity = world.optimum(Objective::Fair).map_err(unanswered)?.capacity_pps;
+            let capacity = optimum(&world, Objective::Fair, stop).map_err(unanswered)?.capacity_pps;
             let keep = Options { ledger: true, ..Options::default() };
             let runs = Sweep::of_scenario(world, seeds, keep).run_in_memory(stop, progress)?;
             let mean =
@@ -70,14 +71,20 @@ impl Comparison {
     }
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "made to be given to map_err")]
-fn unanswered(error: impl ToString) -> SweepError {
-    SweepError::Scenario(error.to_string())
+fn unanswered(failure: Failure) -> SweepError {
+    match failure {
+        Failure::Stopped => SweepError::Stopped { finished: 0, all: 0, kept: false },
+        failure => SweepError::Scenario(failure.to_string()),
+    }
+}
+
+fn optimum(scenario: &Resolved, objective: Objective, stop: &AtomicBool) -> Result<Optimum, Failure> {
+    scenario.answer_unless(Question::new(objective), stop)
 }
 
 /// The stages that need no simulation.
-fn theory_stages(base: &Resolved, flows: Vec<String>) -> Result<Comparison, SweepError> {
-    let fair = base.optimum(Objective::Fair).map_err(unanswered)?;
+fn theory_stages(base: &Resolved, flows: Vec<String>, stop: &AtomicBool) -> Result<Comparison, SweepError> {
+    let fair = optimum(base, Objective::Fair, stop).map_err(unanswered)?;
     let capacity = fair.capacity_pps.clone();
     let stage = |name, gap, rates: Vec<f64>| {
         let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
@@ -85,13 +92,13 @@ fn theory_stages(base: &Resolved, flows: Vec<String>) -> Result<Comparison, Swee
     };
     let mut notes = Vec::new();
     let mut stages = vec![stage("fair optimum", "", fair.rates_pps.clone())];
-    if let Ok(point) = base.optimum(Objective::FixedPoint) {
+    if let Ok(point) = optimum(base, Objective::FixedPoint, stop) {
         stages.push(stage(
             "fixed point of the laws",
             "entropy: links are idle and wrong ones busy",
             point.rates_pps.clone(),
         ));
-        if let Ok(run) = base.fluid()
+        if let Ok(run) = base.fluid_unless(stop)
             && let warning = run.warning()
             && let Some((_, view)) = run.rest
         {
@@ -127,7 +134,7 @@ fn simulated_worlds(base: &Resolved) -> Result<Vec<Simulated>, SweepError> {
             worlds.push((
                 "ideal CSMA, ACKs first",
                 "TCP: windows, queues, whole connections",
-                first.resolve().map_err(unanswered)?,
+                first.resolve().map_err(|e| SweepError::Scenario(e.to_string()))?,
             ));
             worlds.push(("ideal CSMA", "ACK traffic that contends", ideal));
         } else {

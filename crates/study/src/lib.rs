@@ -28,6 +28,7 @@ mod sweep;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod watch;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
@@ -48,5 +49,6 @@ pub use record::{
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
 pub use statistics::Estimate;
-pub use sweep::{Case, Progress, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use watch::Progress;
 pub use world::World;

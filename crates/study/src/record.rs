@@ -6,10 +6,12 @@ pub(crate) mod window;
 pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as class_name};
 
 use crate::experiment::ModelError;
-use evenair_netsim::{FlowResult, Network, RunResult, RunSpec};
+use crate::watch::{Progress, Watched};
+use evenair_netsim::{FlowResult, Network, RunResult, RunSpec, Watchers};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicBool;
 
 /// What is measured beside goodputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -200,15 +202,41 @@ pub struct FrameRow {
 impl RunRecord {
     /// Runs a scenario with a seed and keeps what was asked for.
     pub fn run(scenario: &Resolved, seed: u64, options: Options) -> Self {
+        Self::run_unless(scenario, seed, options, &AtomicBool::new(false), &()).expect("nobody stops it")
+    }
+
+    /// The same, unless it is told to stop, within moments; and tells how far it is.
+    pub fn run_unless(
+        scenario: &Resolved,
+        seed: u64,
+        options: Options,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Option<Self> {
+        progress.started(1, 1);
+        let mut watched = Watched::new(stop, progress);
+        let record = Self::watched(scenario, seed, options, &mut watched)?;
+        watched.finish();
+        Some(record)
+    }
+
+    pub(crate) fn watched(
+        scenario: &Resolved,
+        seed: u64,
+        options: Options,
+        watched: &mut Watched<'_>,
+    ) -> Option<Self> {
         let spec = RunSpec {
             sample_every: Some(options.every.unwrap_or(Duration::from_secs(1))),
             ledger: options.ledger,
             timeline: options.timeline,
             ..scenario.run_spec(seed)
         };
-        let network = scenario.network();
-        let result = Network::run(network, spec);
-        Self::new(&scenario.settings().name, result, options, spec.warmup)
+        let end_s = (spec.warmup + spec.duration).as_secs_f64();
+        let mut progress = |now: Instant| watched.reached(now.as_secs_f64() / end_s);
+        let watchers = Watchers { progress: Some(&mut progress), ..Watchers::default() };
+        let result = Network::run_watched(scenario.network(), spec, watchers)?;
+        Some(Self::new(&scenario.settings().name, result, options, spec.warmup))
     }
 
     fn new(scenario: &str, result: RunResult, options: Options, warmup: Duration) -> Self {

@@ -3,6 +3,7 @@
 use crate::language::Study;
 use crate::record::{Options, RunRecord, window};
 use crate::statistics::Estimate;
+use crate::watch::{NoRecord, Progress, Watched};
 use crate::world::World;
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
@@ -14,23 +15,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
-/// Where a sweep reports how far it is.
-pub trait Progress: Sync {
-    /// So many runs are to be done, of so many in all.
-    fn started(&self, missing: usize, all: usize);
-    /// One more is done.
-    fn finished_one(&self);
-}
-
 /// Why a sweep ended early.
 #[derive(Debug)]
 pub enum SweepError {
-    /// Stopped by the user; what is finished is kept.
+    /// Stopped by the user.
     Stopped {
-        /// How many runs are finished and kept.
+        /// How many runs were finished.
         finished: usize,
         /// How many there are in all.
         all: usize,
+        /// Whether those that were finished are files now, or are lost.
+        kept: bool,
     },
     /// A scenario is not right.
     Scenario(String),
@@ -41,8 +36,12 @@ pub enum SweepError {
 impl fmt::Display for SweepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stopped { finished, all } => {
+            Self::Stopped { finished, all, kept: true } => {
                 write!(f, "stopped: {finished} of {all} runs are finished and kept; run again to do the rest")
+            }
+            Self::Stopped { finished: 0, kept: false, .. } => f.write_str("stopped; nothing is kept"),
+            Self::Stopped { finished, all, kept: false } => {
+                write!(f, "stopped; nothing is kept, though {finished} of {all} runs were finished")
             }
             Self::Scenario(message) => f.write_str(message),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
@@ -272,26 +271,37 @@ impl Sweep {
                 if stop.load(Ordering::Relaxed) {
                     return None;
                 }
-                let options = self.options_for(job.0, job.1);
-                let case = &self.cases[job.0];
-                let record = match case.world.run(case.scenario(job.1), self.seed(job.0, job.1), options) {
+                let mut watched = Watched::new(stop, progress);
+                let record = match self.run_job(*job, &mut watched) {
                     Ok(record) => record,
-                    Err(message) => {
-                        let message = format!("variant {}: {message}", case.variant);
-                        return Some(Err(SweepError::Scenario(message)));
-                    }
+                    Err(NoRecord::Stopped) => return None,
+                    Err(NoRecord::Failed(message)) => return Some(Err(SweepError::Scenario(message))),
                 };
                 let record = self.cropped(record);
                 if let Err(error) = store(&path(job), &record) {
                     return Some(Err(error));
                 }
                 finished.fetch_add(1, Ordering::Relaxed);
-                progress.finished_one();
+                watched.finish();
                 Some(Ok(record))
             })
             .collect();
-        let stopped = || SweepError::Stopped { finished: finished.load(Ordering::Relaxed), all: jobs.len() };
+        let stopped = || {
+            let finished = finished.load(Ordering::Relaxed);
+            SweepError::Stopped { finished, all: jobs.len(), kept: true }
+        };
         done.ok_or_else(stopped)?
+    }
+
+    fn run_job(&self, (case, seed): Job, watched: &mut Watched<'_>) -> Result<RunRecord, NoRecord> {
+        let Case { variant, world, .. } = &self.cases[case];
+        let scenario = self.cases[case].scenario(seed);
+        world.run(scenario, self.seed(case, seed), self.options_for(case, seed), watched).map_err(|why| {
+            match why {
+                NoRecord::Failed(message) => NoRecord::Failed(format!("variant {variant}: {message}")),
+                NoRecord::Stopped => NoRecord::Stopped,
+            }
+        })
     }
 
     /// Runs everything and keeps nothing on disk, with more seeds where a precision asks for them; only for a sweep of
@@ -305,6 +315,7 @@ impl Sweep {
         progress: &dyn Progress,
     ) -> Result<Vec<RunRecord>, SweepError> {
         let mut runs: Vec<RunRecord> = Vec::new();
+        let finished = AtomicUsize::new(0);
         let mut wanted = self.seeds;
         loop {
             let missing = runs.len() as u64 + 1..=u64::from(wanted);
@@ -316,16 +327,21 @@ impl Sweep {
                     if stop.load(Ordering::Relaxed) {
                         return None;
                     }
-                    let options = Options {
-                        timeline: self.options.timeline.or(self.options_for(0, seed).timeline),
-                        ..self.options
-                    };
-                    let record = RunRecord::run(self.cases[0].scenario(seed), self.seed(0, seed), options);
-                    progress.finished_one();
+                    let scenario = self.cases[0].scenario(seed);
+                    let timeline = self.options.timeline.or(self.options_for(0, seed).timeline);
+                    let options = Options { timeline, ..self.options };
+                    let mut watched = Watched::new(stop, progress);
+                    let record = RunRecord::watched(scenario, self.seed(0, seed), options, &mut watched)?;
+                    finished.fetch_add(1, Ordering::Relaxed);
+                    watched.finish();
                     Some(self.cropped(record))
                 })
                 .collect();
-            runs.extend(more.ok_or(SweepError::Stopped { finished: 0, all: wanted as usize })?);
+            let stopped = || {
+                let finished = finished.load(Ordering::Relaxed);
+                SweepError::Stopped { finished, all: wanted as usize, kept: false }
+            };
+            runs.extend(more.ok_or_else(stopped)?);
             let Some(next) = self.more_seeds(&runs) else { return Ok(runs) };
             wanted = next.max(3); // one run has no interval, and that of two is too wide to end with
         }

@@ -5,13 +5,6 @@ use evenair_laws::backoff::{Access, BackoffLaw, Draw, Holding, OnFailure, OwnBac
 use evenair_scenario::Resolved;
 use std::sync::atomic::AtomicBool;
 
-struct Silent;
-
-impl Progress for Silent {
-    fn started(&self, _: usize, _: usize) {}
-    fn finished_one(&self) {}
-}
-
 const SMALL: &str = r#"
 id = "small"
 title = "A small study"
@@ -73,7 +66,7 @@ fn several_flows_are_named_at_once() {
         let study = Study::parse("small", &with(flow)).unwrap();
         let sweep = Sweep::new(&study, false).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+        let runs = sweep.run(folder.path(), &AtomicBool::new(false), &()).unwrap();
         Outcome::new(study, &sweep, runs).claims[0].measured
     };
     assert_eq!(measured("1*"), measured("1"));
@@ -85,7 +78,7 @@ fn a_sweep_checks_its_claims_honestly_and_draws_a_page() {
     let study = Study::parse("small", SMALL).unwrap();
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &()).unwrap();
     assert_eq!((runs.len(), runs[0].len()), (1, 3));
     let outcome = Outcome::new(study, &sweep, runs);
     assert_eq!(
@@ -111,7 +104,7 @@ fn a_stopped_sweep_says_what_is_left() {
     let study = Study::parse("small", SMALL).unwrap();
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let error = sweep.run(folder.path(), &AtomicBool::new(true), &Silent).unwrap_err();
+    let error = sweep.run(folder.path(), &AtomicBool::new(true), &()).unwrap_err();
     assert_eq!(error.to_string(), "stopped: 0 of 3 runs are finished and kept; run again to do the rest");
 }
 
@@ -156,7 +149,7 @@ fn a_sweep_makes_a_variant_per_value_and_pairs_it_with_the_baseline() {
     assert!(study.variants[1].set.contains(&"flows.1.rate=\"50 kbps\"".to_string()));
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &()).unwrap();
     assert!(runs.iter().all(|r| (3..=9).contains(&r.len())), "a precision is reached, or the most seeds");
     let outcome = Outcome::new(study, &sweep, runs);
     assert!(outcome.claims[0].holds, "{:?}", outcome.claims);
@@ -179,11 +172,11 @@ fn shards_do_all_runs_between_them_and_the_whole_finds_them() {
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     let done: usize = (1..=5)
-        .map(|index| sweep.run_shard(Shard { index, of: 5 }, folder.path(), &stop, &Silent).unwrap())
+        .map(|index| sweep.run_shard(Shard { index, of: 5 }, folder.path(), &stop, &()).unwrap())
         .sum();
     assert_eq!(done, 4 * 3);
     // With the stop set nothing new would be run.
-    let runs = sweep.run(folder.path(), &AtomicBool::new(true), &Silent).unwrap();
+    let runs = sweep.run(folder.path(), &AtomicBool::new(true), &()).unwrap();
     assert_eq!(runs.iter().map(Vec::len).sum::<usize>(), 12);
 }
 
@@ -194,7 +187,7 @@ fn tables_are_parquet_with_a_row_per_run_and_flow() {
     let study = Study::parse("small", SMALL).unwrap();
     let sweep = Sweep::new(&study, true).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let runs = sweep.run(&folder.path().join("runs"), &AtomicBool::new(false), &Silent).unwrap();
+    let runs = sweep.run(&folder.path().join("runs"), &AtomicBool::new(false), &()).unwrap();
     let outcome = Outcome::new(study, &sweep, runs);
     tables::write(folder.path(), &outcome.groups()).unwrap();
     let file = std::fs::File::open(folder.path().join("flows.parquet")).unwrap();
@@ -225,7 +218,7 @@ fn statistics_over_time_are_those_of_the_series() {
     let study = Study::parse("small", &text).unwrap();
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &()).unwrap();
     let of_run = |run: &RunRecord| {
         let series = run.series.as_ref().expect("of every seed");
         let samples = |queue: &str, from: f64, to: f64| -> Vec<f64> {
@@ -309,12 +302,12 @@ fn only_what_undecided_claims_are_about_gets_more_seeds() {
         let study = Study::parse("small", text).unwrap();
         let sweep = Sweep::new(&study, false).unwrap();
         let stop = AtomicBool::new(false);
-        let runs = sweep.run(folder.path(), &stop, &Silent).unwrap();
+        let runs = sweep.run(folder.path(), &stop, &()).unwrap();
         let mut outcome = Outcome::new(study, &sweep, runs);
         let mut rounds = vec![outcome.runs_of_each()];
         while let Some(wanted) = outcome.seeds_to_decide() {
             let done = outcome.runs_of_each();
-            outcome.add(sweep.run_more(&done, &wanted, folder.path(), &stop, &Silent).unwrap());
+            outcome.add(sweep.run_more(&done, &wanted, folder.path(), &stop, &()).unwrap());
             rounds.push(outcome.runs_of_each());
         }
         (outcome, rounds)
@@ -340,7 +333,7 @@ fn numbers_of_another_origin_are_never_the_papers() {
     let study = Study::parse("small", &text).unwrap();
     let sweep = Sweep::new(&study, true).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &()).unwrap();
     let outcome = Outcome::new(study, &sweep, runs);
     let row = outcome.row("one", Some("1"), Metric::Goodput).unwrap();
     assert_eq!((row.paper, row.reference.as_ref().map(|r| r.value)), (None, Some(77.0)));
@@ -402,10 +395,10 @@ fn runs_of_a_law_of_ones_own_are_kept_under_its_identity() {
     };
     let folder = tempfile::tempdir().unwrap();
     let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));
-    let first = sweep(0.5).run(folder.path(), &go, &Silent).unwrap();
-    assert_eq!(sweep(0.5).run(folder.path(), &stop, &Silent).unwrap(), first, "found again");
-    assert!(sweep(8.0).run(folder.path(), &stop, &Silent).is_err(), "another law's runs are not there");
-    let second = sweep(8.0).run(folder.path(), &go, &Silent).unwrap();
+    let first = sweep(0.5).run(folder.path(), &go, &()).unwrap();
+    assert_eq!(sweep(0.5).run(folder.path(), &stop, &()).unwrap(), first, "found again");
+    assert!(sweep(8.0).run(folder.path(), &stop, &()).is_err(), "another law's runs are not there");
+    let second = sweep(8.0).run(folder.path(), &go, &()).unwrap();
     assert_ne!(first[0][0].fingerprint, second[0][0].fingerprint);
 }
 
@@ -437,7 +430,7 @@ fn a_pools_seeds_take_its_scenarios_in_turn() {
     let study = Study::parse("pool", POOL).unwrap();
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &Silent).unwrap();
+    let runs = sweep.run(folder.path(), &AtomicBool::new(false), &()).unwrap();
     let names: Vec<usize> = runs[0].iter().map(|run| run.flows.len()).collect();
     assert_eq!(names, [1, 3, 4, 1]);
     assert_eq!(runs[0].iter().map(|run| run.seed).collect::<Vec<_>>(), [1, 2, 3, 4]);

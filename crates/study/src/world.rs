@@ -2,6 +2,7 @@
 
 use crate::experiment::{FairShare, sawtooth, with_the_words_of};
 use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord};
+use crate::watch::{NoRecord, Watched};
 use evenair_netsim::FlowResult;
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
 use serde::{Deserialize, Serialize};
@@ -65,18 +66,23 @@ impl World {
     /// One run of a scenario in this world.
     ///
     /// # Errors
-    /// If the scenario has no such world: the theory's message.
-    pub(crate) fn run(self, scenario: &Resolved, seed: u64, options: Options) -> Result<RunRecord, String> {
+    /// If the scenario has no such world: the theory's message; if it is told to stop.
+    pub(crate) fn run(
+        self,
+        scenario: &Resolved,
+        seed: u64,
+        options: Options,
+        watched: &mut Watched<'_>,
+    ) -> Result<RunRecord, NoRecord> {
         if let Some(question) = self.question() {
-            let optimum = scenario.answer(question).map_err(|e| e.to_string())?;
-            return Ok(of_optimum(scenario, &optimum));
+            return Ok(of_optimum(scenario, &scenario.answer_unless(question, watched.stop())?));
         }
         match self {
-            Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid().map_err(|e| e.to_string())?, options)),
-            Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares().map_err(|e| e.to_string())?)),
-            Self::Sawtooth => sawtooth::run(scenario, options),
-            Self::Experiment(experiment) => experiment.run(scenario, seed),
-            _ => Ok(RunRecord::run(scenario, seed, options)),
+            Self::Fluid => Ok(of_fluid(scenario, &scenario.fluid_unless(watched.stop())?, options)),
+            Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares()?)),
+            Self::Sawtooth => Ok(sawtooth::run(scenario, options)?),
+            Self::Experiment(experiment) => experiment.run(scenario, seed, watched),
+            _ => RunRecord::watched(scenario, seed, options, watched).ok_or(NoRecord::Stopped),
         }
     }
 }

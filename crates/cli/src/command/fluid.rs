@@ -1,6 +1,7 @@
 //! `evenair fluid`.
 
 use crate::arguments::ScenarioArguments;
+use crate::interrupt::{self, STOP};
 use crate::output::{Force, command_line, finish, print, resolved, warn_of_shapers};
 use crate::text;
 use anyhow::Result;
@@ -37,7 +38,8 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn_of_shapers(&scenario);
     let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
-    let run = scenario.fluid()?;
+    interrupt::watch();
+    let run = scenario.fluid_unless(&STOP)?;
     let document = format!("{:#}\n", as_json(&options.scenario.name, &run));
     if let Some(output) = output {
         output.write("trajectory.csv", &csv(&run))?;

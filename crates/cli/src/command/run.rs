@@ -6,16 +6,18 @@ use crate::interrupt::{self, STOP};
 use crate::output::{Force, command_line, finish, print, resolved, warn};
 use crate::progress::Bar;
 use crate::text;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use evenair_netsim::pcap::PcapWriter;
-use evenair_netsim::{MacSpec, Network};
+use evenair_netsim::{MacSpec, Network, Watchers};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::{OutputFile, OutputFolder, RecordOptions, RunRecord, SEEDS_MAX, Sweep, manifest, tables};
 use evenair_units::{Duration, Instant};
 use serde_json::json;
 use std::io::BufWriter;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -150,7 +152,14 @@ impl Capture {
     /// Runs the first seed once more and writes its frames down.
     fn record(mut self, scenario: &Resolved) -> Result<()> {
         let spec = scenario.run_spec(scenario.settings().seed);
-        Network::run_traced(scenario.network(), spec, &mut self.0);
+        let mut progress = |_| {
+            if STOP.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let watchers = Watchers { progress: Some(&mut progress), frames: Some(&mut self.0) };
+        ensure!(
+            Network::run_watched(scenario.network(), spec, watchers).is_some(),
+            "stopped before the capture was whole; nothing is kept"
+        );
         let file = self.0.finish().context("cannot write the capture")?;
         let file = file.into_inner().context("cannot write the capture")?;
         Ok(file.finish()?)

@@ -1,6 +1,7 @@
 //! `evenair solve`.
 
 use crate::arguments::ScenarioArguments;
+use crate::interrupt::{self, STOP};
 use crate::output::{print, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
@@ -119,12 +120,14 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         SolverName::Own => Solver::Own,
         SolverName::Clarabel => Solver::Clarabel,
     };
+    interrupt::watch();
     let waiting = Waiting::new(format!(
         "solving for {} flows over {} links",
         scenario.network().flows.len(),
         scenario.layout().links.len()
     ));
-    let optimum = scenario.answer(Question { objective, region, solver, beta: options.beta })?;
+    let optimum =
+        scenario.answer_unless(Question { objective, region, solver, beta: options.beta }, &STOP)?;
     drop(waiting);
     if options.json {
         return print(&format!("{:#}\n", as_json(&options.scenario.name, &optimum)));

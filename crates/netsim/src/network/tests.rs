@@ -24,6 +24,7 @@ use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::{Bytes, Dbm, Duration, Instant, Probability, Rate};
 use evenair_wifi::{BROADCAST, ControlRate, FrameKind, FrameRecord, LossModel, MacTiming, Preamble, Rules};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
 
 const A: [[f64; 4]; 4] = [
     [-600.0, 0.0, -600.0, 100.0],
@@ -583,12 +584,36 @@ fn a_trace_sees_every_frame_and_changes_nothing() {
         }
     }
     let mut count = Count::default();
-    let traced = Network::run_traced(&four_links(false), seconds(1, 0, 12), &mut count);
+    let watchers = Watchers { frames: Some(&mut count), ..Watchers::default() };
+    let traced = Network::run_watched(&four_links(false), seconds(1, 0, 12), watchers).unwrap();
     assert_eq!(traced, Network::run(&four_links(false), seconds(1, 0, 12)));
     let under_way = 8; // a frame in the air at the end
     let sent: u64 = traced.links.iter().map(|l| l.frames.unwrap().attempts).sum();
     assert!(count.0 <= sent && sent <= count.0 + under_way, "{} {sent}", count.0);
     assert_eq!(count.1, 0, "every frame has its packet");
+}
+
+#[test]
+fn who_watches_is_told_how_far_it_is_changes_nothing_and_may_end_it() {
+    let (spec, run) = (four_links(true), seconds(1, 1, 4));
+    let watched = |until: Instant| {
+        let mut told = Vec::new();
+        let mut progress = |now: Instant| {
+            told.push(now);
+            if now < until { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let watchers = Watchers { progress: Some(&mut progress), ..Watchers::default() };
+        let result = Network::run_watched(&spec, run, watchers);
+        (result, told)
+    };
+    let (whole, told) = watched(Instant::NEVER);
+    assert_eq!(whole, Some(Network::run(&spec, run)));
+    assert_eq!(told.len(), 50, "every 100 ms of 5 s");
+    assert_eq!(told.last(), Some(&(Instant::ZERO + Duration::from_secs(5))));
+    let early = Instant::ZERO + Duration::from_millis(250);
+    let (nothing, told) = watched(early);
+    assert_eq!(nothing, None);
+    assert_eq!(told.last(), Some(&(Instant::ZERO + Duration::from_millis(300))));
 }
 
 proptest! {

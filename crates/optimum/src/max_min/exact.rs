@@ -8,11 +8,14 @@
 //! what the certificate checks.
 
 use super::{Demand, Fair, Proof, check, chordal, interior};
-use crate::problem::{Failure, Filled, Flow, Pricing, Problem, Solution, max_min_residuals, side_by_side};
+use crate::problem::{
+    Failure, Filled, Flow, Pricing, Problem, Solution, max_min_residuals, side_by_side, unless_stopped,
+};
 use crate::simplex::{Column, Simplex, Stop};
 use crate::{Utility, Wire};
 use evenair_topology::{ConflictGraph, TooLarge};
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 
 /// A round is solved when no set could raise its level by more, relatively.
 const GAP: f64 = 1e-13;
@@ -31,6 +34,19 @@ const WORK_MAX: usize = 1_500_000_000;
 /// # Errors
 /// As [`super::fill`], and if the region has too many independent sets for an exact solution.
 pub fn fill_exactly(air: &ConflictGraph, wires: &[f64], demands: &[Demand]) -> Result<Fair, Failure> {
+    fill_exactly_unless(air, wires, demands, &AtomicBool::new(false))
+}
+
+/// The same, unless it is told to stop.
+///
+/// # Errors
+/// As [`fill_exactly`], and [`Failure::Stopped`].
+pub fn fill_exactly_unless(
+    air: &ConflictGraph,
+    wires: &[f64],
+    demands: &[Demand],
+    stop: &AtomicBool,
+) -> Result<Fair, Failure> {
     check(demands, air.links() + wires.len())?;
     if let Some(c) = wires.iter().find(|c| !(**c > 0.0 && c.is_finite())) {
         return Err(Failure::Malformed(format!("a capacity is {c}; it must be above 0")));
@@ -43,7 +59,7 @@ pub fn fill_exactly(air: &ConflictGraph, wires: &[f64], demands: &[Demand]) -> R
         flows: demands.iter().map(flow).collect(),
         ..Problem::default()
     };
-    let pricing = Pricing::new(&problem);
+    let pricing = Pricing::new(&problem, stop);
     if !pricing.is_exact() {
         return Err(Failure::TooLarge(TooLarge { links: air.links(), limit: crate::ProductForm::SIZE_MAX }));
     }
@@ -56,11 +72,12 @@ pub fn fill_exactly(air: &ConflictGraph, wires: &[f64], demands: &[Demand]) -> R
         return Ok(fair);
     }
     // Vertices are exact to the last digits, whatever the rates; on large meshes there are many on the way.
-    if air.links() <= LINKS_BY_VERTICES {
+    let filled = if air.links() <= LINKS_BY_VERTICES {
         by_vertices().or_else(|why| interior::fill(&problem, &pricing, demands).map_err(|_| why))
     } else {
         interior::fill(&problem, &pricing, demands).or_else(|_| by_vertices())
-    }
+    };
+    unless_stopped(stop, filled)
 }
 
 struct Filling<'a> {
@@ -224,7 +241,7 @@ impl<'a> Filling<'a> {
         for _ in 0..SEARCHES_MAX {
             let tolerance = GAP * (level + self.programme.goal()).max(1e-9);
             let tolerance = tolerance.max(self.programme.rounding());
-            let is_lost = self.programme.improve(tolerance) == Stop::Failed;
+            let is_lost = self.programme.improve(tolerance) == Stop::Failed || self.pricing.is_stopped();
             if is_lost || self.programme.pivots() * right.len() * right.len() > WORK_MAX {
                 return None;
             }

@@ -7,6 +7,7 @@
 use super::{Demand, Fair, Proof};
 use crate::problem::{Failure, Filled, Flow, Pricing, Problem, Sets, Solution, max_min_residuals, priced};
 use crate::{Utility, Wire};
+use std::sync::atomic::AtomicBool;
 
 /// A flow whose share of the prices is greater is held.
 const HELD: f64 = 1e-3;
@@ -25,6 +26,7 @@ struct Filling<'a> {
     prices: Vec<Vec<f64>>,
     sets: Sets,
     schedule: Vec<(Vec<u32>, f64)>,
+    stop: &'a AtomicBool,
 }
 
 pub(super) fn fill(problem: &Problem, pricing: &Pricing<'_>, demands: &[Demand]) -> Result<Fair, Failure> {
@@ -37,8 +39,12 @@ pub(super) fn fill(problem: &Problem, pricing: &Pricing<'_>, demands: &[Demand])
         prices: Vec::new(),
         sets: Sets::default(),
         schedule: Vec::new(),
+        stop: pricing.stop(),
     };
     while filling.rates.iter().any(Option::is_none) {
+        if pricing.is_stopped() {
+            return Err(Failure::Stopped);
+        }
         filling.round()?;
     }
     filling.finish(pricing)
@@ -70,12 +76,17 @@ fn together(problem: &Problem, demands: &[Demand], rates: &[Option<f64>], until:
 }
 
 /// Prices and shares of time at the highest level.
-fn raised(together: &Problem, level: f64, sets: &mut Sets) -> (Vec<f64>, Vec<(Vec<u32>, f64)>) {
+fn raised(
+    together: &Problem,
+    level: f64,
+    sets: &mut Sets,
+    stop: &AtomicBool,
+) -> (Vec<f64>, Vec<(Vec<u32>, f64)>) {
     let flow = &together.flows[0];
     let mut from = vec![0.0; together.links()];
     // Low prices to begin with: what the growing flows load is as dear.
     flow.loads.iter().for_each(|&(l, a)| from[l] = level.max(1e-9) / (a * flow.loads.len() as f64));
-    priced(together, &Pricing::new(together), &from, sets, GAP)
+    priced(together, &Pricing::new(together, stop), &from, sets, GAP)
 }
 
 impl Filling<'_> {
@@ -84,7 +95,7 @@ impl Filling<'_> {
         let content = |s: usize| self.demands[s].limit / self.demands[s].weight;
         let until = waiting.iter().map(|&s| content(s)).fold(f64::INFINITY, f64::min);
         let together = together(self.problem, self.demands, &self.rates, until);
-        let (prices, schedule) = raised(&together, self.level, &mut self.sets);
+        let (prices, schedule) = raised(&together, self.level, &mut self.sets, self.stop);
         let price = together.flows[0].price(&prices);
         let failed = || Failure::BadlyScaled("the level of the growing flows is lost".into());
         if !(price > 0.0 && price.is_finite()) {

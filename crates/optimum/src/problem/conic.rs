@@ -2,13 +2,16 @@
 
 use super::certificate::Found;
 use super::schedule::{AGAIN, Pricing, Rung, ladder};
-use super::{Failure, Problem, Solution, Wire};
+use super::{Failure, Problem, Solution, Wire, unless_stopped};
 use crate::Utility;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettingsBuilder, DefaultSolution, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
 };
 use evenair_topology::IndependentSets;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Rows `a·x + s = b`, `s` in the cone that the row belongs to.
 #[derive(Default)]
@@ -51,13 +54,25 @@ impl Problem {
     /// # Errors
     /// As [`Self::solve`], and if the problem is not of this kind or Clarabel does not converge.
     pub fn solve_by_cones(&self) -> Result<Solution, Failure> {
+        self.solve_by_cones_unless(&AtomicBool::new(false))
+    }
+
+    /// The same, unless it is told to stop.
+    ///
+    /// # Errors
+    /// As [`Self::solve_by_cones`], and [`Failure::Stopped`].
+    pub fn solve_by_cones_unless(&self, stop: &AtomicBool) -> Result<Solution, Failure> {
         self.check()?;
-        let pricing = self.beta.is_none().then(|| Pricing::new(self));
+        unless_stopped(stop, self.by_clarabel(stop))
+    }
+
+    pub(super) fn by_clarabel(&self, stop: &AtomicBool) -> Result<Solution, Failure> {
+        let pricing = self.beta.is_none().then(|| Pricing::new(self, stop));
         let rungs = ladder::alphas(self).filter(|_| self.beta.is_none());
         let solution = if let Some(alphas) = rungs {
-            self.by_rungs(&alphas, pricing.as_ref())?
+            self.by_rungs(&alphas, pricing.as_ref(), stop)?
         } else {
-            let (sets, point) = self.by_cones(pricing.as_ref())?;
+            let (sets, point) = self.by_cones(pricing.as_ref(), stop)?;
             self.read_off(sets, point, pricing.as_ref())?
         };
         // Where the bound is one of a heaviest set that is not known it says nothing against the allocation.
@@ -70,7 +85,12 @@ impl Problem {
 
     /// One α after the other, each in units in which the last one's rates are one: with a large α the terms of the objective
     /// differ by `(x/x')^α`, and Clarabel would see the greatest only. The best of the last α's answers.
-    fn by_rungs(&self, alphas: &[f64], pricing: Option<&Pricing<'_>>) -> Result<Solution, Failure> {
+    fn by_rungs(
+        &self,
+        alphas: &[f64],
+        pricing: Option<&Pricing<'_>>,
+        stop: &AtomicBool,
+    ) -> Result<Solution, Failure> {
         let mut rates = self.even_rates();
         let mut best: Option<Solution> = None;
         let mut failure =
@@ -78,7 +98,7 @@ impl Problem {
         let again = alphas.last().into_iter().cycle().take(AGAIN);
         for (i, &alpha) in alphas.iter().chain(again).enumerate() {
             let rung = Rung::new(self, alpha, &rates);
-            let (sets, mut point) = match rung.problem.by_cones(pricing) {
+            let (sets, mut point) = match rung.problem.by_cones(pricing, stop) {
                 Ok(found) => found,
                 Err(why) if best.is_none() => {
                     failure = why;
@@ -109,7 +129,11 @@ impl Problem {
         best.ok_or(failure)
     }
 
-    fn by_cones(&self, pricing: Option<&Pricing<'_>>) -> Result<(Vec<Vec<u32>>, Point), Failure> {
+    fn by_cones(
+        &self,
+        pricing: Option<&Pricing<'_>>,
+        stop: &AtomicBool,
+    ) -> Result<(Vec<Vec<u32>>, Point), Failure> {
         let all = IndependentSets::of(&self.air).map_err(Failure::from).and_then(|sets| {
             let limit = SETS_MAX;
             if sets.len() > limit {
@@ -120,7 +144,7 @@ impl Problem {
         });
         match (all, pricing) {
             (Ok(sets), _) => {
-                let point = self.with_sets(&sets)?;
+                let point = self.with_sets(&sets, stop)?;
                 Ok((sets, point))
             }
             (Err(_), Some(pricing)) => self.with_generated(pricing),
@@ -163,7 +187,7 @@ impl Problem {
                 sets[i].extend(set);
             }
         }
-        let mut point = self.with_sets(&sets)?;
+        let mut point = self.with_sets(&sets, pricing.stop())?;
         for _ in 0..ROUNDS_MAX {
             let prices: Vec<f64> = point.multipliers[1..=self.links()].iter().map(|p| p.max(0.0)).collect();
             let allowed = point.multipliers[0];
@@ -182,12 +206,12 @@ impl Problem {
             if sets.len() == known {
                 break;
             }
-            point = self.with_sets(&sets)?;
+            point = self.with_sets(&sets, pricing.stop())?;
         }
         Ok((sets, point))
     }
 
-    fn with_sets(&self, sets: &[Vec<u32>]) -> Result<Point, Failure> {
+    fn with_sets(&self, sets: &[Vec<u32>], stop: &AtomicBool) -> Result<Point, Failure> {
         let (n, m) = (self.flows.len(), sets.len());
         let (u, tau, h) = (n, 2 * n, 2 * n + m);
         let columns = 2 * n + m + if self.beta.is_some() { m } else { 0 };
@@ -207,7 +231,7 @@ impl Problem {
                 objective[h + i] = -1.0 / beta;
             }
         }
-        run(&rows, &objective)
+        run(&rows, &objective, stop)
     }
 
     /// Shares add up to one, loads fit, shares are not negative.
@@ -283,7 +307,7 @@ impl Problem {
 }
 
 /// Clarabel's variables and multipliers, and its iterations.
-fn run(rows: &Rows, objective: &[f64]) -> Result<Point, Failure> {
+fn run(rows: &Rows, objective: &[f64], stop: &AtomicBool) -> Result<Point, Failure> {
     let (is, (js, xs)): (Vec<usize>, (Vec<usize>, Vec<f64>)) =
         rows.entries.iter().map(|&(i, j, x)| (i, (j, x))).unzip();
     let matrix = CscMatrix::new_from_triplets(rows.right.len(), objective.len(), is, js, xs);
@@ -292,13 +316,35 @@ fn run(rows: &Rows, objective: &[f64]) -> Result<Point, Failure> {
     let failed = |what: String| Failure::BadlyScaled(format!("Clarabel gives up: {what}"));
     let mut solver = DefaultSolver::new(&quadratic, objective, &matrix, &rows.right, &rows.cones, settings)
         .map_err(|e| failed(e.to_string()))?;
-    solver.solve();
+    solve_unless(&mut solver, stop);
     match solver.solution.status {
         SolverStatus::Solved | SolverStatus::AlmostSolved => {
             let DefaultSolution { x, z, iterations, .. } = solver.solution;
             Ok(Point { x, multipliers: z, steps: iterations })
         }
         SolverStatus::PrimalInfeasible => Err(Failure::Infeasible("Clarabel finds no allocation".into())),
+        SolverStatus::CallbackTerminated => Err(Failure::Stopped),
         status => Err(failed(format!("{status:?}"))),
     }
+}
+
+/// How often it is looked whether Clarabel is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Clarabel asks between two iterations, but only one that it may keep for ever: so a thread beside it carries the word on.
+fn solve_unless(solver: &mut DefaultSolver<f64>, stop: &AtomicBool) {
+    let (told, done) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
+    let asked = Arc::clone(&told);
+    solver.set_termination_callback(move |_| asked.load(Ordering::Relaxed));
+    std::thread::scope(|scope| {
+        let carrier = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                told.store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                std::thread::park_timeout(LOOK);
+            }
+        });
+        solver.solve();
+        done.store(true, Ordering::Relaxed);
+        carrier.thread().unpark();
+    });
 }

@@ -11,6 +11,7 @@ use crate::product_form::Shares;
 use crate::{ProductForm, newton};
 use evenair_topology::IndependentSets;
 use nalgebra::{DMatrix, DVector};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const STEPS_MAX: u32 = 300;
 /// The objective's scale, in units of the entropy, beyond which the solution without entropy is where to start.
@@ -18,14 +19,14 @@ const FAINT: f64 = 100.0;
 /// Up to so many sums the Hessian is written out; beyond, it is known by its products.
 const DENSE_MAX: usize = 400_000_000;
 
-pub(super) fn solve(problem: &Problem) -> Result<Solution, Failure> {
+pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
     let beta = problem.beta.expect("asked with entropy only");
     let form = ProductForm::new(&problem.air)?;
-    let dual = Dual { problem, form: &form, beta };
+    let dual = Dual { problem, form: &form, beta, stop };
     let mut steps = 0;
     // Where the entropy counts for little the dual is nearly a polyhedron, and the prices are nearly those without entropy.
     let start = match beta * problem.worth() {
-        x if x > FAINT => super::schedule::rough_prices(problem)?.iter().map(|r| r * beta).collect(),
+        x if x > FAINT => super::schedule::rough_prices(problem, stop)?.iter().map(|r| r * beta).collect(),
         _ => dual.start(),
     };
     let z = dual.minimise(start, &mut steps);
@@ -64,7 +65,8 @@ impl Near {
     /// has been solved once with other utilities.
     pub fn solve(&self, problem: &Problem, from: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let beta = problem.beta.expect("asked with entropy only");
-        let dual = Dual { problem, form: &self.form, beta };
+        let stop = &AtomicBool::new(false);
+        let dual = Dual { problem, form: &self.form, beta, stop };
         let start = if from.len() == problem.links() {
             from.iter().map(|r| r * beta).collect()
         } else {
@@ -93,6 +95,7 @@ struct Dual<'a> {
     problem: &'a Problem,
     form: &'a ProductForm,
     beta: f64,
+    stop: &'a AtomicBool,
 }
 
 /// The dual at a point.
@@ -121,7 +124,7 @@ impl Dual<'_> {
     fn minimise(&self, from: Vec<f64>, steps: &mut u32) -> Vec<f64> {
         let mut at = self.point(from);
         let mut last = f64::INFINITY;
-        while *steps < STEPS_MAX {
+        while *steps < STEPS_MAX && !self.stop.load(Ordering::Relaxed) {
             // What a price at zero could gain by falling does not count.
             let slack = (0..at.z.len())
                 .filter(|&l| at.z[l] > 0.0 || at.gradient[l] < 0.0)

@@ -17,6 +17,7 @@ use super::certificate::Found;
 use super::{Failure, Problem, Solution};
 pub(super) use ladder::Rung;
 use master::Master;
+use std::sync::atomic::AtomicBool;
 
 /// Complementarity at which the master counts as solved, relative to the objective's scale.
 const GAP: f64 = 1e-11;
@@ -30,15 +31,15 @@ const LINKS_MAX: usize = 2_000;
 /// The same where the heaviest set is not known anyway: what is left then shows in the bound.
 const ROUNDS_MAX_INEXACT: u32 = 40;
 
-pub(super) fn solve(problem: &Problem) -> Result<Solution, Failure> {
+pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
     if problem.links() > LINKS_MAX {
         return Err(Failure::TooLarge(evenair_topology::TooLarge {
             links: problem.links(),
             limit: LINKS_MAX,
         }));
     }
-    check_background(problem)?;
-    let pricing = Pricing::new(problem);
+    check_background(problem, stop)?;
+    let pricing = Pricing::new(problem, stop);
     match ladder::alphas(problem) {
         Some(alphas) if alphas.last().is_some_and(|alpha| *alpha > GENTLE) => {
             climb(problem, &pricing, &alphas)
@@ -64,6 +65,9 @@ fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Sol
     // The last α is taken again in its own rates until it is exact.
     let again = alphas.last().into_iter().cycle().take(AGAIN);
     for (i, &alpha) in alphas.iter().chain(again).enumerate() {
+        if pricing.is_stopped() {
+            return Err(Failure::Stopped);
+        }
         let mut rung = Rung::new(problem, alpha, &rates);
         if let Some((before, prices)) = &before {
             rung.follow(before, prices);
@@ -94,6 +98,9 @@ fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
     let rounds = if pricing.is_exact() { ROUNDS_MAX } else { ROUNDS_MAX_INEXACT };
     let mut last = f64::INFINITY;
     for _ in 0..rounds {
+        if pricing.is_stopped() {
+            return;
+        }
         let (columns, worst) = master.priced(pricing, &master.prices());
         let closed = columns.is_empty() || worst < 0.1 * gap;
         // Rounding may hold the gap above its goal: where many steps no longer halve it nothing will.
@@ -106,7 +113,7 @@ fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
         }
         // Sets found at prices that are not final yet are as good: the master is solved ever more exactly.
         let goal = if closed { gap } else { (0.1 * worst).max(gap) };
-        if !master.improve(goal) && closed {
+        if !master.improve(goal, pricing) && closed {
             return;
         }
     }
@@ -136,16 +143,16 @@ pub(crate) fn priced(
 }
 
 /// Prices close to the best.
-pub(super) fn rough_prices(problem: &Problem) -> Result<Vec<f64>, Failure> {
-    check_background(problem)?;
-    let pricing = Pricing::new(problem);
+pub(super) fn rough_prices(problem: &Problem, stop: &AtomicBool) -> Result<Vec<f64>, Failure> {
+    check_background(problem, stop)?;
+    let pricing = Pricing::new(problem, stop);
     let mut master = Master::new(problem, &pricing);
     generate(&mut master, &pricing, 1e-4);
     Ok(master.prices())
 }
 
 /// The background alone must fit: how many times it fits is itself a problem, with one flow.
-fn check_background(problem: &Problem) -> Result<(), Failure> {
+fn check_background(problem: &Problem, stop: &AtomicBool) -> Result<(), Failure> {
     for (w, wire) in problem.wires.iter().enumerate() {
         let load = problem.background_of(problem.air.links() + w);
         if matches!(wire, crate::Wire::Capacity(capacity) if load >= *capacity) {
@@ -161,7 +168,7 @@ fn check_background(problem: &Problem) -> Result<(), Failure> {
     }
     let all = super::Flow { utility: crate::Utility::log(1.0), fixed_price: 0.0, loads: used };
     let alone = Problem { air: problem.air.clone(), flows: vec![all], ..Problem::default() };
-    let pricing = Pricing::new(&alone);
+    let pricing = Pricing::new(&alone, stop);
     let mut master = Master::new(&alone, &pricing);
     generate(&mut master, &pricing, 1e-9);
     let times = finish(&alone, &pricing, &master)?.rates[0];

@@ -7,14 +7,16 @@
 //! rate at which more than a third of the constrained streams are lost.
 
 use crate::record::RunRecord;
+use crate::watch::{NoRecord, Watched};
 use crate::world::blank;
 use evenair_des::Stream;
-use evenair_netsim::Network;
+use evenair_netsim::{Network, Watchers};
 use evenair_optimum::max_min::{Demand, domains, fill, grouped};
 use evenair_scenario::{RateQuantity, Resolved, Scenario, Size};
 use evenair_topology::{Medium, Position, Router, generate, maximal_cliques};
 use evenair_units::Rate;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 /// Between a half and one and a half of the computed share, so many rates.
 const RATES: u32 = 41;
@@ -36,10 +38,15 @@ pub enum FairShare {
 
 impl FairShare {
     /// One run.
-    pub(crate) fn run(self, scenario: &Resolved, seed: u64) -> Result<RunRecord, String> {
+    pub(crate) fn run(
+        self,
+        scenario: &Resolved,
+        seed: u64,
+        watched: &mut Watched<'_>,
+    ) -> Result<RunRecord, NoRecord> {
         match self {
-            Self::RandomPlacement => experiment(&placed(scenario, seed)?, seed, 1),
-            Self::OwnPlacement => experiment(scenario, seed, seed * SEEDS + 1),
+            Self::RandomPlacement => experiment(&placed(scenario, seed)?, seed, 1, watched),
+            Self::OwnPlacement => experiment(scenario, seed, seed * SEEDS + 1, watched),
         }
     }
 }
@@ -79,9 +86,14 @@ impl ModelError {
     }
 }
 
-fn experiment(scenario: &Resolved, seed: u64, first_seed: u64) -> Result<RunRecord, String> {
+fn experiment(
+    scenario: &Resolved,
+    seed: u64,
+    first_seed: u64,
+    watched: &mut Watched<'_>,
+) -> Result<RunRecord, NoRecord> {
     // B, the throughput of one hop: the mean back-off belongs to each packet's time.
-    let theory = scenario.theory_with_backoff().map_err(|e| e.to_string())?;
+    let theory = scenario.theory_with_backoff()?;
     let unlimited = |demand| Demand { limit: f64::INFINITY, ..demand };
     let demands: Vec<Demand> = theory.demands().into_iter().map(unlimited).collect();
     let cliques = maximal_cliques(&theory.conflicts, 1_000_000).map_err(|e| e.to_string())?;
@@ -97,8 +109,11 @@ fn experiment(scenario: &Resolved, seed: u64, first_seed: u64) -> Result<RunReco
     let (low, high) = (shares[0].0.min(shares[1].0) * 0.5, shares[0].0.max(shares[1].0) * 1.5);
     let rates: Vec<f64> =
         (0..RATES).map(|i| low + (high - low) * f64::from(i) / f64::from(RATES - 1)).collect();
-    let delivered: Vec<Vec<f64>> =
-        rates.iter().map(|&rate| delivered(scenario, rate, first_seed)).collect::<Result<_, _>>()?;
+    let mut delivered: Vec<Vec<f64>> = Vec::new();
+    for (i, &rate) in rates.iter().enumerate() {
+        let mut go_on = || watched.reached(i as f64 / f64::from(RATES));
+        delivered.push(delivered_at(scenario, rate, first_seed, &mut go_on)?);
+    }
     let mut record = blank(scenario, &theory);
     record.seed = seed;
     for (s, flow) in record.flows.iter_mut().enumerate() {
@@ -149,12 +164,20 @@ fn placed(base: &Resolved, seed: u64) -> Result<Resolved, String> {
 }
 
 /// What each stream delivers at a source rate \[packets/s\], the mean over seeds.
-fn delivered(scenario: &Resolved, rate_pps: f64, first_seed: u64) -> Result<Vec<f64>, String> {
+fn delivered_at(
+    scenario: &Resolved,
+    rate_pps: f64,
+    first_seed: u64,
+    go_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Vec<f64>, NoRecord> {
     let scenario = at_rate(scenario.written_out(), rate_pps).resolve().map_err(|e| e.to_string())?;
     let network = scenario.network();
     let mut sums = vec![0.0; network.flows.len()];
     for seed in first_seed..first_seed + SEEDS {
-        let result = Network::run(network, scenario.run_spec(seed));
+        let mut progress = |_| go_on();
+        let watchers = Watchers { progress: Some(&mut progress), ..Watchers::default() };
+        let result = Network::run_watched(network, scenario.run_spec(seed), watchers);
+        let result = result.ok_or(NoRecord::Stopped)?;
         for (sum, flow) in sums.iter_mut().zip(&result.flows) {
             // Against what was really offered: intervals are whole nanoseconds, and the window cuts some off.
             *sum += flow.goodput_pps / flow.offered_pps.unwrap_or(rate_pps).max(1e-9) / SEEDS as f64;

@@ -183,7 +183,7 @@ impl<'a> Master<'a> {
         for component in 0..pricing.components() {
             // Links of sets just found count for less, so that one search brings many sets that differ.
             let mut weights = prices.to_vec();
-            for found in 0..FOUND_MAX {
+            for found in 0..if pricing.is_stopped() { 0 } else { FOUND_MAX } {
                 let set = pricing.heaviest(component, &weights);
                 let weight: f64 = set.iter().map(|&l| prices[l as usize]).sum();
                 let excess = weight / self.unit - self.mu[component];
@@ -276,10 +276,10 @@ impl<'a> Master<'a> {
     }
 
     /// Steps until the master is solved this well, or many times; false if it cannot be solved better.
-    pub(super) fn improve(&mut self, goal: f64) -> bool {
+    pub(super) fn improve(&mut self, goal: f64, pricing: &Pricing<'_>) -> bool {
         let last = self.steps + STEPS_MAX;
         let mut now = self.measure();
-        while now.gap() > goal && self.steps < last {
+        while now.gap() > goal && self.steps < last && !pricing.is_stopped() {
             self.steps += 1;
             let Some(factor) = self.factor(&now.slack) else { return false };
             let count = (self.tau.len() + self.v.len()) as f64;

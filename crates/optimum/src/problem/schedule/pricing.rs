@@ -3,6 +3,7 @@
 use super::super::Problem;
 use crate::ProductForm;
 use evenair_topology::{ConflictGraph, maximal_cliques};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most values that the sums over a part of a component may need, where those over the whole are too many.
 const PART_MAX: usize = 300_000;
@@ -62,11 +63,13 @@ fn part_by_part(
 /// Finds sets that are heavier than the master allows.
 pub(crate) struct Pricing<'a> {
     problem: &'a Problem,
+    /// Set by whoever no longer wants an answer.
+    stop: &'a AtomicBool,
     components: Vec<Component>,
 }
 
 impl<'a> Pricing<'a> {
-    pub(crate) fn new(problem: &'a Problem) -> Self {
+    pub(crate) fn new(problem: &'a Problem, stop: &'a AtomicBool) -> Self {
         // Links that nothing uses have no price and need no schedule.
         let mut used = vec![false; problem.links()];
         for &(l, _) in problem.flows.iter().flat_map(|f| &f.loads) {
@@ -82,7 +85,17 @@ impl<'a> Pricing<'a> {
             let parts = parts(&graph);
             Component { links: places.iter().map(|&i| active[i as usize]).collect(), graph, parts }
         };
-        Self { problem, components: graph.components().into_iter().map(component).collect() }
+        Self { problem, stop, components: graph.components().into_iter().map(component).collect() }
+    }
+
+    /// Whoever asks for sets need not go on.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The same for another problem on the way to this one.
+    pub(crate) const fn stop(&self) -> &'a AtomicBool {
+        self.stop
     }
 
     pub(crate) fn components(&self) -> usize {
