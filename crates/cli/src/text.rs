@@ -76,7 +76,12 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     for summary in &study.tables {
         let _ = write!(text, "\n{}\n{}", summary.title, summary_table(outcome, summary));
     }
-    let _ = write!(text, "\nclaims: {}\n", outcome.tally());
+    text + &claims(outcome)
+}
+
+/// The claims: what was measured, what is needed, and why one does not hold where the study knows.
+pub(crate) fn claims(outcome: &Outcome) -> String {
+    let mut text = format!("\nclaims: {}\n", outcome.tally());
     let mut told = Vec::new();
     for claim in &outcome.claims {
         let mark = match claim.verdict {
@@ -133,7 +138,7 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
 }
 
 /// A row per variant, a column per flow, and one for all of them that is called by what it holds.
-fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
+pub(crate) fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
     let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
     let of_all = (None, quantity.metric.over_flows_name().to_string());
     // A metric of the network has no columns of flows, a statistic over time none of all flows.

@@ -13,15 +13,20 @@ pub(crate) fn scarcest(record: &RunRecord) -> &str {
     flows.filter(|(count, _)| *count > 0).min_by_key(|(count, _)| *count).map_or("", |(_, flow)| flow)
 }
 
-/// Keeps the frames around the first that a flow's sender brought to its receiver and that has enough of the record before it;
-/// the first frames of all, if there is none.
+/// Keeps the frames around the first that a flow's sender brought to its receiver after it had been silent for a while; around its
+/// first, if it never is silent, and the first frames of all, if none arrived.
 pub(crate) fn crop(record: &mut RunRecord, flow: &str, length: Duration) {
     let Some(first_ms) = record.frames.iter().map(|f| f.start_ms).reduce(f64::min) else { return };
     let length_ms = length.as_secs_f64() * 1e3;
+    let before_ms = BEFORE * length_ms;
     let sender = record.flows.iter().find(|f| f.flow == flow).map_or("", |f| f.from.as_str());
-    let served =
-        record.frames.iter().filter(|f| is_served(f, sender)).map(|f| f.start_ms - BEFORE * length_ms);
-    let from_ms = served.filter(|from_ms| *from_ms >= first_ms).reduce(f64::min).unwrap_or(first_ms);
+    let mut starts: Vec<f64> =
+        record.frames.iter().filter(|f| is_served(f, sender)).map(|f| f.start_ms).collect();
+    starts.sort_by(f64::total_cmp);
+    let last_before = std::iter::once(first_ms).chain(starts.iter().copied());
+    let silent = starts.iter().zip(last_before).find(|(start, last)| *start - last >= before_ms);
+    let any = starts.iter().find(|start| **start - first_ms >= before_ms);
+    let from_ms = silent.map(|(start, _)| start).or(any).map_or(first_ms, |start| start - before_ms);
     record.frames.retain(|f| f.end_ms > from_ms && f.start_ms < from_ms + length_ms);
 }
 
