@@ -3,6 +3,7 @@
 use crate::command::{
     compare::CompareOptions, demo::DemoOptions, fluid::FluidOptions, glossary::GlossaryOptions,
     list::ListOptions, run::RunOptions, show::ShowOptions, solve::SolveOptions, study::StudyOptions,
+    sweep::SweepOptions,
 };
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Compare(CompareOptions),
     /// Reproduce a figure or table of a paper, claim by claim
     Study(StudyOptions),
+    /// Vary keys of a scenario: a table, a figure, and files for pandas
+    Sweep(SweepOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),
     /// List what there is: laws with their parameters and where they may be used, studies, scenarios

@@ -9,3 +9,4 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod solve;
 pub(crate) mod study;
+pub(crate) mod sweep;

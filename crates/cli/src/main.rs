@@ -12,7 +12,7 @@ mod text;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use command::{compare, demo, fluid, glossary, list, run, show, solve, study};
+use command::{compare, demo, fluid, glossary, list, run, show, solve, study, sweep};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Fluid(options) => fluid::fluid(options),
         Command::Compare(options) => compare::compare(options),
         Command::Study(options) => study::study(options),
+        Command::Sweep(options) => sweep::sweep(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
         Command::Glossary(options) => glossary::glossary(options),

@@ -71,7 +71,7 @@ impl Settings {
         let positions = places.iter().any(Option::is_some).then_some(places);
         let ranges_m = ranges_m.filter(|_| self.signals.is_empty());
         let layout = Layout { positions, ranges_m, links, conflicts };
-        let mut resolved = Resolved { settings: self, layout, network };
+        let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
         Ok(resolved)
     }
@@ -121,8 +121,8 @@ impl Settings {
         let index: BTreeMap<&String, u32> = names.iter().zip(0..).collect();
         let links: Vec<Link> =
             self.links.iter().map(|l| Link { from: index[&l.from], to: index[&l.to] }).collect();
-        let link = |id: &String| self.links.iter().position(|l| &l.id == id).expect("checked");
-        let edges: Vec<(usize, usize)> = self.conflicts.iter().map(|[a, b]| (link(a), link(b))).collect();
+        let place: BTreeMap<&String, usize> = self.links.iter().map(|l| &l.id).zip(0..).collect();
+        let edges: Vec<(usize, usize)> = self.conflicts.iter().map(|[a, b]| (place[a], place[b])).collect();
         Medium::from_conflicts(names.len(), &links, &ConflictGraph::from_edges(links.len(), &edges))
     }
 
@@ -272,14 +272,7 @@ fn links_in_use(nodes: &[String], medium: &Medium, flows: &[FlowSpec]) -> Vec<(S
 impl LossTable {
     /// The model that the keys describe; else a key and what is wrong with it.
     fn model(&self) -> Result<LossModel, (&'static str, String)> {
-        let share = |key: &'static str, value: Option<f64>| match value.map(Probability::new) {
-            Some(Ok(probability)) => Ok(Some(probability)),
-            Some(Err(error)) => Err((key, error.to_string())),
-            None => Ok(None),
-        };
-        let loss = share("loss", self.loss)?;
-        let loss_bad = share("loss_bad", self.loss_bad)?;
-        share("bit_error_rate", self.bit_error_rate)?;
+        let Self { loss, loss_bad, .. } = *self;
         let bursts = match (loss_bad, self.good, self.bad) {
             (None, None, None) => None,
             (Some(_), Some(good), Some(bad)) if good.0.is_zero() || bad.0.is_zero() => {
@@ -300,8 +293,12 @@ impl LossTable {
             return Err(("every", "must be at least 1".into()));
         }
         let plain = loss.filter(|_| bursts.is_none()).map(LossModel::Frames);
-        let given =
-            [plain, bursts, self.every.map(LossModel::Every), self.bit_error_rate.map(LossModel::Bits)];
+        let given = [
+            plain,
+            bursts,
+            self.every.map(LossModel::Every),
+            self.bit_error_rate.map(|rate| LossModel::Bits(rate.value())),
+        ];
         match given.into_iter().flatten().collect::<Vec<_>>()[..] {
             [model] => Ok(model),
             _ => {

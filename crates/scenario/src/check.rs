@@ -46,10 +46,7 @@ impl Scenario {
     }
 
     fn check_names(&self) -> Result<(), Mistake> {
-        fn unique<'a>(
-            table: &str,
-            ids: impl Iterator<Item = &'a String>,
-        ) -> Result<BTreeSet<&'a str>, Mistake> {
+        fn unique<'a>(table: &str, ids: impl Iterator<Item = &'a String>) -> Result<(), Mistake> {
             let mut seen = BTreeSet::new();
             for (index, id) in ids.enumerate() {
                 if id.is_empty() || id.contains('>') {
@@ -69,21 +66,12 @@ impl Scenario {
                     ));
                 }
             }
-            Ok(seen)
+            Ok(())
         }
         unique("nodes", self.nodes.iter().map(|n| &n.id))?;
         unique("flows", self.flows.iter().map(|f| &f.id))?;
-        let links = unique("links", self.links.iter().map(|l| &l.id))?;
-        for (index, pair) in self.conflicts.iter().enumerate() {
-            for id in pair {
-                if !links.contains(id.as_str()) {
-                    let known = links.iter().copied().collect::<Vec<_>>().join(", ");
-                    let message = format!("entry {index}: there is no link \"{id}\"; links are {known}");
-                    return Err(Mistake::at("conflicts", message));
-                }
-            }
-        }
-        for (index, link) in self.links.iter().enumerate() {
+        unique("links", self.links.here().iter().map(|l| &l.id))?;
+        for (index, link) in self.links.here().iter().enumerate() {
             if link.from == link.to {
                 return Err(Mistake::entry(
                     "links",

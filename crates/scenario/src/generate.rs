@@ -14,14 +14,14 @@ const DRAWS: u32 = 1_000;
 impl Scenario {
     /// Writes out what `generate` asks for.
     pub(crate) fn generate(&mut self, radio: Option<&ResolvedRadio>) -> Result<(), Mistake> {
-        let Some(rule) = self.generate else { return Ok(()) };
+        let Some(rule) = self.generate.take() else { return Ok(()) };
         if !self.nodes.is_empty() || !self.links.is_empty() {
             return Err(Mistake::at(
                 "generate",
                 "places the nodes; give no [[nodes]] or [[links]] beside it",
             ));
         }
-        let (positions, flows, seed) = place(rule, radio)?;
+        let (positions, flows, seed) = place(&rule, radio)?;
         self.nodes = positions
             .iter()
             .enumerate()
@@ -33,13 +33,12 @@ impl Scenario {
             }
             self.flows = make_flows(flows, positions.len() as u32, seed)?;
         }
-        self.generate = None;
         Ok(())
     }
 }
 
 fn place(
-    rule: Generate,
+    rule: &Generate,
     radio: Option<&ResolvedRadio>,
 ) -> Result<(Vec<Position>, Option<GeneratedFlows>, u64), Mistake> {
     let counted = |key: &str, count: u32| {
@@ -49,7 +48,7 @@ fn place(
             Err(Mistake::at(&format!("generate.{key}"), format!("must lie between 1 and {MOST}")))
         }
     };
-    Ok(match rule {
+    Ok(match *rule {
         Generate::Chain { nodes, spacing, flows } => {
             (generate::chain(counted("nodes", nodes)?, spacing.0), flows, 0)
         }
@@ -64,6 +63,7 @@ fn place(
             let count = counted("nodes", nodes)?;
             (connected(radio, count, width.0, height.0, seed)?, flows, seed)
         }
+        Generate::ConflictGraph { .. } => unreachable!("it places no node: lists.rs has taken it"),
     })
 }
 
@@ -120,8 +120,15 @@ fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<FlowTab
             let pairs = random_pairs(count, nodes, &mut stream).into_iter();
             pairs.zip(1..).map(|((from, to), name)| (name, from, to)).collect()
         }
+        FlowPattern::EachLink => {
+            let why = "\"each-link\" is for a conflict graph; nodes have \"to-gateway\", \"from-gateway\" or \"random\"";
+            return Err(Mistake::at("generate.flows.pattern", why));
+        }
     };
-    Ok(ends.into_iter().map(|(name, from, to)| FlowTable::generated(name, from, to, rule)).collect())
+    let flow = |(name, from, to): (u32, u32, u32)| {
+        FlowTable::generated(&name.to_string(), &from.to_string(), &to.to_string(), rule)
+    };
+    Ok(ends.into_iter().map(flow).collect())
 }
 
 /// So many of the nodes but the gateway, each as likely as any other, in order.
@@ -156,11 +163,11 @@ fn random_pairs(count: u32, nodes: u32, stream: &mut Stream) -> Vec<(u32, u32)> 
 }
 
 impl FlowTable {
-    fn generated(name: u32, from: u32, to: u32, rule: GeneratedFlows) -> Self {
+    pub(crate) fn generated(name: &str, from: &str, to: &str, rule: GeneratedFlows) -> Self {
         Self {
-            id: name.to_string(),
-            from: from.to_string(),
-            to: to.to_string(),
+            id: name.into(),
+            from: from.into(),
+            to: to.into(),
             traffic: rule.traffic,
             start: None,
             start_jitter: None,
@@ -182,6 +189,7 @@ impl FlowTable {
             resequence: false,
             category: None,
             weight: None,
+            alpha: None,
         }
     }
 }

@@ -4,6 +4,7 @@ mod flow;
 mod fluid;
 mod gateway;
 mod generate;
+mod listed;
 mod mac;
 mod queue;
 mod radio;
@@ -14,6 +15,7 @@ pub use flow::*;
 pub use fluid::*;
 pub use gateway::*;
 pub use generate::*;
+pub use listed::*;
 pub use mac::*;
 pub use queue::*;
 pub use radio::*;
@@ -109,12 +111,14 @@ pub struct Scenario {
     /// How strongly nodes without positions receive each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<SignalTable>,
-    /// Links, where they are given outright; their ends, and those of wires, are the nodes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<LinkTable>,
-    /// Pairs of links that may not transmit at once.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conflicts: Vec<[String; 2]>,
+    /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; their ends, and those of wires,
+    /// are the nodes.
+    #[serde(default, skip_serializing_if = "Listed::is_empty")]
+    pub links: Listed<LinkTable>,
+    /// Pairs of links that may not transmit at once, or `{ file = "conflicts.csv" }` with such a pair on each line. A link is called
+    /// by its id or "from>to"; a node's name means all links on which it transmits.
+    #[serde(default, skip_serializing_if = "Listed::is_empty")]
+    pub conflicts: Listed<[String; 2]>,
     /// Wired links between nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wires: Vec<WireTable>,
@@ -127,6 +131,9 @@ pub struct Scenario {
     /// How much later than they say flows start that have no `start_jitter` of their own: each run draws evenly between zero and this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_jitter: Option<Time>,
+    /// The flows' own utilities, for `evenair solve --objective utility`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utility: Option<UtilityTable>,
     /// Flows.
     #[serde(default)]
     pub flows: Vec<FlowTable>,
@@ -136,8 +143,11 @@ fn two_hundred_seconds() -> Time {
     Time(evenair_units::Duration::from_secs(200))
 }
 
+/// The warm-up, if none is given.
+pub(crate) const WARMUP: evenair_units::Duration = evenair_units::Duration::from_secs(20);
+
 fn twenty_seconds() -> Time {
-    Time(evenair_units::Duration::from_secs(20))
+    Time(WARMUP)
 }
 
 const fn one() -> u64 {

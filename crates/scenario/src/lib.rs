@@ -14,6 +14,7 @@ mod fluid;
 mod generate;
 mod language;
 mod law;
+mod lists;
 mod optimum;
 mod quantity;
 mod read;
@@ -21,6 +22,7 @@ mod resolved;
 #[cfg(test)]
 mod tests;
 mod theory;
+mod unused;
 mod warn;
 
 pub use build::Layout;
@@ -32,18 +34,20 @@ pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, ArrivalsName, ConnectionName, Directions, DisciplineName, DualDescentKeys, FlowPattern,
     FlowTable, FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName,
-    InterferenceRule, LimitRate, LinkTable, LossTable, LossyPathKeys, MacKind, MacTable, NodeQueuesTable,
-    NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable, PropagationName, QueueKind,
-    QueueTable, RadioTable, RateTable, RenoCsmaKeys, ResolvedTcp, RoundTripKind, Scenario, ShaperName,
-    SignalTable, SourceLimitTable, TcpTable, TrafficKind, WeakSignals, WebTable, Window, WireQueue,
-    WireTable,
+    InterferenceRule, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable,
+    NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable, PropagationName,
+    QueueKind, QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, ResolvedTcp, RoundTripKind,
+    Scenario, ShaperName, SignalTable, SourceLimitTable, TcpTable, TrafficKind, UtilityTable, WeakSignals,
+    WebTable, Window, WireQueue, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
-pub use quantity::{Decibels, Frequency, Length, PacketCount, Power, RateQuantity, Size, Time};
+pub use quantity::{
+    Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,
+};
 pub use resolved::{
     Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
     ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedGateway, ResolvedMac, ResolvedQueue,
-    ResolvedRadio, ResolvedSourceLimit, ResolvedWeb, Sends, Settings,
+    ResolvedRadio, ResolvedSourceLimit, ResolvedUtility, ResolvedWeb, Sends, Settings,
 };
 pub use theory::{Theory, TheoryFlow};
 

@@ -1,5 +1,6 @@
 //! The best allocation of a scenario.
 
+use crate::language::RateUnit;
 use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
 use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
@@ -21,6 +22,9 @@ pub enum Objective {
     Proportional,
     /// `Σ x^(1−α)/(1−α)` without entropy.
     AlphaFair(f64),
+    /// The sum of the flows' own utilities, `weight·x^(1−α)/(1−α)` with the weight and the α of each, x counted as `[utility]`
+    /// says, without entropy.
+    Utility,
     /// Max-min fairness.
     MaxMin,
 }
@@ -114,6 +118,12 @@ const LINKS_IN_PASSING: usize = 150;
 const CLIQUES_MAX: usize = 200_000;
 
 impl Resolved {
+    /// What is maximised where nothing else is asked: the flows' own utilities, if the scenario has any, else [`Objective::Fair`].
+    pub fn objective(&self) -> Objective {
+        let own = self.settings.utility.is_some() || self.settings.flows.iter().any(|f| f.alpha.is_some());
+        if own { Objective::Utility } else { Objective::Fair }
+    }
+
     /// Solves for the best allocation over the exact region.
     ///
     /// The capacity `C` counts DIFS, DATA, SIFS and ACK of a segment and of its TCP acknowledgement, and no back-off:
@@ -164,9 +174,15 @@ impl Resolved {
         match objective {
             Objective::MaxMin => max_min_of(theory, region, capacity_pps, stop),
             Objective::FixedPoint => self.fixed_point(theory, question, capacity_pps, stop),
-            Objective::Fair => maximum(theory, question, capacity_pps, 2.0, stop),
-            Objective::Proportional => maximum(theory, question, capacity_pps, 1.0, stop),
-            Objective::AlphaFair(alpha) => maximum(theory, question, capacity_pps, alpha, stop),
+            Objective::Fair => maximum(theory, question, capacity_pps, Utilities::alike(2.0), stop),
+            Objective::Proportional => maximum(theory, question, capacity_pps, Utilities::alike(1.0), stop),
+            Objective::AlphaFair(alpha) => {
+                maximum(theory, question, capacity_pps, Utilities::alike(alpha), stop)
+            }
+            Objective::Utility => {
+                let unit = self.settings.utility.map(|utility| utility.unit).unwrap_or_default();
+                maximum(theory, question, capacity_pps, Utilities { alpha: None, unit }, stop)
+            }
         }
     }
 
@@ -411,11 +427,40 @@ fn max_min_of(
     Ok(optimum)
 }
 
+/// What flows want: all the same α, or each its own.
+#[derive(Clone, Copy)]
+struct Utilities {
+    alpha: Option<f64>,
+    unit: RateUnit,
+}
+
+impl Utilities {
+    fn alike(alpha: f64) -> Self {
+        Self { alpha: Some(alpha), unit: RateUnit::Packets }
+    }
+
+    fn unit_per_packet(self, flow: &TheoryFlow) -> f64 {
+        match self.unit {
+            RateUnit::Packets => 1.0,
+            RateUnit::Kilobits => flow.payload_bits / 1e3,
+            RateUnit::Megabits => flow.payload_bits / 1e6,
+        }
+    }
+
+    /// Of a rate in packets/s, and what is to be added to it to be that of the rate in its unit: of `x = c·y` the utility is
+    /// `c^(1−α)` times that of y, or with α = 1 greater by `log c`.
+    fn of(self, flow: &TheoryFlow) -> (Utility, f64) {
+        let (alpha, c) = (self.alpha.unwrap_or(flow.alpha), self.unit_per_packet(flow));
+        let more = if (alpha - 1.0).abs() < f64::EPSILON { flow.weight * c.ln() } else { 0.0 };
+        (Utility::AlphaFair { weight: flow.weight * c.powf(1.0 - alpha), alpha }, more)
+    }
+}
+
 fn maximum(
     theory: Theory,
     question: Question,
     capacity_pps: Vec<f64>,
-    alpha: f64,
+    utilities: Utilities,
     stop: &AtomicBool,
 ) -> Result<Optimum, Failure> {
     let Question { objective, region, solver, beta } = question;
@@ -429,7 +474,7 @@ fn maximum(
         (ConflictGraph::new(0), vec![Wire::Capacity(1.0); groups.len()], loads)
     };
     let flow = |(loads, seen): (Vec<(usize, f64)>, &TheoryFlow)| Flow {
-        utility: Utility::AlphaFair { weight: seen.weight, alpha },
+        utility: utilities.of(seen).0,
         fixed_price: 0.0,
         loads,
     };
@@ -444,6 +489,8 @@ fn maximum(
     let problem = Problem { air, wires, flows, beta, background: Vec::new() };
     let mut solution = solver.solve(&problem, stop)?;
     let rates = solution.rates.clone();
+    let more: f64 = theory.flows.iter().map(|flow| utilities.of(flow).1).sum();
+    (solution.utility, solution.bound) = (solution.utility + more, solution.bound + more);
     // Prices of groups and of limits are not those of links.
     solution.prices.truncate(if region == Region::Exact { theory.links.len() } else { 0 });
     Ok(finished(

@@ -17,23 +17,33 @@ impl Resolved {
         let file = path.display().to_string();
         let text = std::fs::read(path).map_err(|e| error(&file, format!("cannot be read: {e}")))?;
         let text = String::from_utf8(text).map_err(|_| error(&file, "is not a text file in UTF-8".into()))?;
-        Self::parse(&file, &text, overrides)
+        Self::parse_beside(path.parent().unwrap_or(Path::new("")), &file, &text, overrides)
     }
 
-    /// Reads a scenario from its text and resolves it; `file` names it in errors.
+    /// Reads a scenario from its text and resolves it; `file` names it in errors. Files that it names are looked for in the working
+    /// directory.
     ///
     /// # Errors
     /// Names file, line, key and what is allowed.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
+        Self::parse_beside(Path::new(""), file, text, overrides)
+    }
+
+    fn parse_beside(
+        folder: &Path,
+        file: &str,
+        text: &str,
+        overrides: &[String],
+    ) -> Result<Self, ScenarioError> {
         if overrides.is_empty() {
-            return read(file, text);
+            return read(folder, file, text);
         }
         // Mistakes of the file itself are reported with its own lines.
-        let mut document: DocumentMut = text.parse().map_err(|_| read(file, text).unwrap_err())?;
+        let mut document: DocumentMut = text.parse().map_err(|_| read(folder, file, text).unwrap_err())?;
         for change in overrides {
             apply(&mut document, change).map_err(|message| error("--set", message))?;
         }
-        read(file, &document.to_string()).map_err(|e| ScenarioError { overridden: true, ..e })
+        read(folder, file, &document.to_string()).map_err(|e| ScenarioError { overridden: true, ..e })
     }
 
     /// Writes the scenario as TOML, all defaults spelt out.
@@ -102,13 +112,14 @@ impl Resolved {
 }
 
 impl Scenario {
-    /// Writes every default out, checks everything and builds the packet world.
+    /// Writes every default out, checks everything and builds the packet world; files that it names are looked for in the working
+    /// directory.
     ///
     /// # Errors
     /// Names the key and what is allowed, and the scenario in the place of a file.
     pub fn resolve(self) -> Result<Resolved, ScenarioError> {
         let name = self.name.clone();
-        self.complete()
+        self.complete(Path::new(""))
             .map_err(|mistake| ScenarioError { key: Some(mistake.key), ..error(&name, mistake.message) })
     }
 }
@@ -117,12 +128,13 @@ fn error(file: &str, message: String) -> ScenarioError {
     ScenarioError { file: file.into(), at: None, key: None, message, overridden: false }
 }
 
-fn read(file: &str, text: &str) -> Result<Resolved, ScenarioError> {
+fn read(folder: &Path, file: &str, text: &str) -> Result<Resolved, ScenarioError> {
     let scenario: Scenario = toml::from_str(text).map_err(|e| ScenarioError {
         at: e.span().map(|span| line_and_column(text, span.start)),
+        key: e.span().and_then(|span| key_at(text, span.start)),
         ..error(file, e.message().trim().replace('\n', "; "))
     })?;
-    scenario.complete().map_err(|mistake| locate(file, text, mistake))
+    scenario.complete(folder).map_err(|mistake| locate(file, text, mistake))
 }
 
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
@@ -130,6 +142,39 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
     (line, column)
+}
+
+/// The way to the value that stands at a place of the text, if one does.
+fn key_at(text: &str, offset: usize) -> Option<KeyPath> {
+    fn find(item: &Item, offset: usize, path: &mut Vec<Step>) -> bool {
+        let mut within = |step: Step, item: &Item| {
+            path.push(step);
+            let found = find(item, offset, path);
+            if !found {
+                path.pop();
+            }
+            found
+        };
+        if let Some(table) = item.as_table_like()
+            && table.iter().any(|(key, item)| within(Step::Key(key.into()), item))
+        {
+            return true;
+        }
+        if let Some(tables) = item.as_array_of_tables()
+            && tables.iter().enumerate().any(|(i, table)| within(Step::Index(i), &Item::Table(table.clone())))
+        {
+            return true;
+        }
+        if let Some(list) = item.as_array()
+            && list.iter().enumerate().any(|(i, value)| within(Step::Index(i), &Item::Value(value.clone())))
+        {
+            return true;
+        }
+        // A table's span is its header, where a missing key is reported; that is the table's place, too.
+        !path.is_empty() && item.span().is_some_and(|span| span.contains(&offset))
+    }
+    let (document, mut path) = (Document::parse(text).ok()?, Vec::new());
+    find(document.as_item(), offset, &mut path).then_some(KeyPath(path))
 }
 
 /// Finds the line of a mistake's key; of the nearest table around it if the key is not written.

@@ -9,7 +9,8 @@ mod radio;
 mod tcp;
 mod web;
 
-pub use flow::{Activity, Pace, ResolvedFlow, Sends};
+pub(crate) use flow::ALPHA;
+pub use flow::{Activity, Pace, ResolvedFlow, ResolvedUtility, Sends};
 pub use fluid::ResolvedFluid;
 pub use gateway::{ResolvedGateway, ResolvedSourceLimit};
 pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
@@ -21,7 +22,7 @@ use crate::build::{Layout, packet_size};
 use crate::error::Mistake;
 use crate::language::{
     LinkTable, LossTable, MacTable, NodeQueuesTable, NodeTable, Preset, ProbesTable, RateTable, ResolvedTcp,
-    Scenario, SignalTable, TrafficKind, WireQueue, WireTable,
+    Scenario, SignalTable, TrafficKind, UtilityTable, WireQueue, WireTable,
 };
 use crate::law;
 use crate::quantity::{Size, Time};
@@ -34,6 +35,7 @@ use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_netsim::{NetworkSpec, ProbeSpec, RunSpec};
 use evenair_units::Bytes;
 use serde::{Serialize, Serializer};
+use std::path::Path;
 
 /// A scenario that says all that it depends on, and is consistent: every default is written out, every name is that of
 /// something, the packet world is built.
@@ -45,6 +47,8 @@ pub struct Resolved {
     pub(crate) settings: Settings,
     pub(crate) layout: Layout,
     pub(crate) network: NetworkSpec,
+    /// What was written that no flow looks at.
+    pub(crate) unused: Vec<String>,
 }
 
 /// Every setting of a scenario.
@@ -121,17 +125,23 @@ pub struct Settings {
     /// Links that lose what nothing else spoils.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossTable>,
+    /// The flows' own utilities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utility: Option<ResolvedUtility>,
     /// Flows, those made by rule too.
     pub flows: Vec<ResolvedFlow>,
 }
 
 impl Scenario {
     /// Writes every default out, checks everything and builds the packet world.
-    pub(crate) fn complete(mut self) -> Result<Resolved, Mistake> {
+    /// What it has in files is looked for in `folder`.
+    pub(crate) fn complete(mut self, folder: &Path) -> Result<Resolved, Mistake> {
         let preset = self.preset;
+        self.read_lists(folder)?;
         let radio = self.radio.map(|radio| radio.resolve(preset)).transpose()?;
         self.generate(radio.as_ref())?;
         self.check()?;
+        let unused = self.unused();
         let queue = self.queue()?;
         let mac = MacTable { queue: self.mac.queue.or(queue.map(|queue| queue.limit)), ..self.mac };
         let mac = mac.resolve(preset)?;
@@ -152,11 +162,18 @@ impl Scenario {
                 let why = "paces one connection; several share their data in no way that is defined here";
                 return Err(Mistake::entry("flows", index, "application_rate", why));
             }
+            if flow.transfer.is_some_and(|amount| amount.packets_of(tcp.payload.0) > u64::from(u32::MAX)) {
+                let why = format!(
+                    "is more than {} segments of tcp.payload; leave it out for a flow without end",
+                    u32::MAX
+                );
+                return Err(Mistake::entry("flows", index, "transfer", why));
+            }
             let flow = flow.resolve(index, mac.is_ideal());
             flows.push(flow.map_err(|(key, why)| Mistake::entry("flows", index, key, why))?);
         }
         let packet = packet_size(&tcp, &flows);
-        Settings {
+        let settings = Settings {
             name: self.name,
             description: self.description,
             preset,
@@ -178,14 +195,15 @@ impl Scenario {
             fluid: self.fluid.map(|fluid| fluid.resolve(adaptive)).transpose()?,
             nodes: self.nodes,
             signals: self.signals,
-            links: self.links,
-            conflicts: self.conflicts,
+            links: self.links.into_here(),
+            conflicts: self.conflicts.into_here(),
             wires: self.wires,
             rates: self.rates,
             losses: self.losses,
+            utility: self.utility.map(UtilityTable::resolve).transpose()?,
             flows,
-        }
-        .build()
+        };
+        Ok(Resolved { unused, ..settings.build()? })
     }
 }
 

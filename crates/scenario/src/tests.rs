@@ -3,8 +3,11 @@
 mod gateway;
 mod laws;
 mod limits;
+mod lists;
 mod shares;
 mod traffic;
+mod unused;
+mod utility;
 
 use super::*;
 use evenair_laws::backoff::BackoffParams;
@@ -54,6 +57,10 @@ fn a_dozen_lines_run() {
 fn each_error_names_file_line_key_and_what_is_allowed() {
     let unknown = message(&TWO.replace("transmission_range =", "transmision_range ="));
     assert!(unknown.starts_with("x.toml:3:1: "), "{unknown}");
+    assert!(
+        message(&format!("duration = 60\n{TWO}"))
+            .starts_with("x.toml:1:12: duration: invalid type: integer `60`")
+    );
     assert!(
         unknown.contains("unknown field `transmision_range`, expected one of `transmission_range`"),
         "{unknown}"
@@ -248,7 +255,7 @@ fn what_a_flow_sends_is_checked_against_its_kind() {
     );
     assert!(
         refused(&["flows.1.traffic=cbr", "flows.1.interval=5 ms", "flows.1.jitter=2"])
-            .contains("between 0 and 1")
+            .contains("must lie between 0 and 1")
     );
     assert!(refused(&["flows.1.size=500 bytes"]).contains("is for datagrams"));
     assert!(refused(&["flows.1.traffic=on-off", "flows.1.rate=1 Mbps"]).contains("mean times"));

@@ -1,7 +1,7 @@
 //! What the theory sees of a scenario: which flow loads which link with how much, and what conflicts.
 
 use crate::build::airtime;
-use crate::resolved::Resolved;
+use crate::resolved::{ALPHA, Resolved};
 use evenair_laws::backoff::{BackoffParams, DcfParams};
 use evenair_netsim::{MacSpec, NetworkSpec, Pattern, Source, Traffic};
 use evenair_optimum::Failure;
@@ -35,6 +35,8 @@ pub struct TheoryFlow {
     pub loads: Vec<(usize, f64)>,
     /// How much the flow counts.
     pub weight: f64,
+    /// α of its own utility.
+    pub alpha: f64,
     /// No more than this is offered \[packets/s\]; infinity for a flow without end.
     pub limit_pps: f64,
     /// What the channel loses on its way: the sum of the links' loss probabilities.
@@ -87,6 +89,7 @@ impl Resolved {
                 name: flow.name.clone(),
                 loads: Vec::new(),
                 weight: given.weight.unwrap_or(1.0),
+                alpha: given.alpha.or(self.settings.utility.map(|u| u.alpha)).unwrap_or(ALPHA),
                 limit_pps: limit_pps(&flow.traffic),
                 loss: 0.0,
                 round_trip_s: 0.0,

@@ -23,7 +23,8 @@ impl Resolved {
         } else {
             [None, None]
         };
-        of_frames.into_iter().chain([self.too_generous()]).flatten().collect()
+        let all = of_frames.into_iter().chain([self.too_generous()]).flatten();
+        all.chain(self.without_effect()).collect()
     }
 
     /// A gateway that lets through what is configured, and that is more than its own links of the air carry: nothing ever waits for

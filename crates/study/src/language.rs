@@ -64,9 +64,42 @@ pub struct Study {
     /// The unit of rates in the utility gap [packets/s]; see the metric.
     #[serde(default = "one")]
     pub utility_unit: f64,
+    /// What is told of each variant, and nothing else; goodput, its optimum and whatever claims, figures and tables name, if it is
+    /// not given.
+    #[serde(skip)]
+    pub(crate) asked: Option<Vec<Metric>>,
     /// The text that it was read from, and the folder in which its scenarios are looked for before the built-in ones.
     #[serde(skip)]
     pub(crate) origin: Origin,
+}
+
+impl Study {
+    /// A study of nothing yet.
+    pub(crate) fn blank(title: String) -> Self {
+        Self {
+            id: String::new(),
+            title,
+            source: String::new(),
+            about: String::new(),
+            deviations: Vec::new(),
+            why: None,
+            seeds: five(),
+            precision: None,
+            seeds_max: two_hundred(),
+            sample_every: None,
+            baseline: None,
+            set: Vec::new(),
+            quick: Quick::default(),
+            variants: Vec::new(),
+            claims: Vec::new(),
+            published: Vec::new(),
+            figures: Vec::new(),
+            tables: Vec::new(),
+            utility_unit: one(),
+            asked: None,
+            origin: Origin::default(),
+        }
+    }
 }
 
 /// Where a study comes from.

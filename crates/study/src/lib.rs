@@ -19,7 +19,7 @@ mod measure;
 mod metric;
 mod outcome;
 mod output;
-pub mod papers;
+mod papers;
 mod quantity;
 mod read;
 mod record;
@@ -28,7 +28,9 @@ mod sweep;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+mod vary;
 mod watch;
+mod words;
 mod world;
 
 pub use claim::{ClaimResult, Tally, Verdict};
@@ -42,6 +44,7 @@ pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_tex
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
+pub use papers::Paper;
 pub use quantity::{Of, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
@@ -50,5 +53,6 @@ pub use record::{
 };
 pub use statistics::Estimate;
 pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};
 pub use watch::Progress;
 pub use world::World;

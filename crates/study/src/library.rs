@@ -51,12 +51,12 @@ pub fn scenario(name: &str, folder: Option<&Path>, changes: &[String]) -> Result
 }
 
 /// Asks whether a misspelt id is meant to be one of these: the likeliest first, at most three; none, if it is like none.
-pub(crate) fn did_you_mean(id: &str, ids: impl Iterator<Item = &'static str>) -> Option<String> {
-    let mut near: Vec<(f64, &str)> = ids
-        .map(|known| (strsim::normalized_damerau_levenshtein(id, known), known))
+pub(crate) fn did_you_mean<Id: AsRef<str>>(id: &str, ids: impl Iterator<Item = Id>) -> Option<String> {
+    let mut near: Vec<(f64, Id)> = ids
+        .map(|known| (strsim::normalized_damerau_levenshtein(id, known.as_ref()), known))
         .filter(|&(likeness, _)| likeness > 0.75)
         .collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let meant: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();
+    let meant: Vec<&str> = near.iter().take(3).map(|(_, known)| known.as_ref()).collect();
     (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
 }

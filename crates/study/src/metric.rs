@@ -230,6 +230,11 @@ impl Metric {
         self.over_flows().name()
     }
 
+    /// Whether each flow has its own.
+    pub fn is_of_flows(self) -> bool {
+        self.over_flows() != OverFlows::Network
+    }
+
     /// Whether runs keep its course over time.
     pub const fn has_series(self) -> bool {
         matches!(
@@ -247,6 +252,16 @@ impl Metric {
     /// Whether it is known from the scenario alone, without chance.
     pub(crate) const fn is_exact(self) -> bool {
         matches!(self, Self::Optimum | Self::FixedPoint | Self::FixedPointAggressiveness | Self::FairRate)
+    }
+
+    /// Whether it is made of the fair optimum.
+    pub(crate) const fn is_of_optimum(self) -> bool {
+        matches!(self, Self::Optimum | Self::UtilityGap | Self::Fairness)
+    }
+
+    /// Whether it is made of the fixed point of the scenario's laws.
+    pub(crate) const fn is_of_fixed_point(self) -> bool {
+        matches!(self, Self::FixedPoint | Self::FixedPointAggressiveness)
     }
 
     /// Whether it is made of the fair rates.

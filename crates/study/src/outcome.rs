@@ -81,8 +81,11 @@ pub struct Row {
     pub x: Option<f64>,
 }
 
-/// What a study is about: goodput and its optimum, and whatever claims, figures and published numbers name.
+/// What a study is about: what is asked for; else goodput and its optimum, and whatever claims, figures and published numbers name.
 fn quantities(study: &Study) -> Vec<Quantity> {
+    if let Some(asked) = &study.asked {
+        return asked.iter().map(|&metric| metric.into()).collect();
+    }
     let mut quantities: Vec<Quantity> = vec![Metric::Goodput.into(), Metric::Optimum.into()];
     quantities.extend(study.values().map(Measured::quantity));
     quantities.extend(study.figures.iter().filter(|f| f.metric.is_some()).map(Figure::quantity));
@@ -96,10 +99,13 @@ fn quantities(study: &Study) -> Vec<Quantity> {
 /// A scenario and what is best in it, as far as anything told of it asks. In each of a pool's many scenarios the optimum over the exact
 /// region would take longer than all runs.
 fn place(scenario: &Resolved, pooled: bool, told: &[Quantity]) -> Place {
-    let optimum = |objective| if pooled { None } else { scenario.optimum_in_passing(objective) };
+    let optimum = |objective, asked: fn(Metric) -> bool| {
+        let asked = !pooled && told.iter().any(|q| asked(q.metric));
+        asked.then(|| scenario.optimum_in_passing(objective)).flatten()
+    };
     Place {
-        optimum: optimum(Objective::Fair),
-        fixed_point: optimum(Objective::FixedPoint),
+        optimum: optimum(Objective::Fair, Metric::is_of_optimum),
+        fixed_point: optimum(Objective::FixedPoint, Metric::is_of_fixed_point),
         fair: told.iter().any(|q| q.metric.is_of_fair()).then(|| Fair::of(scenario)).flatten(),
         scenario: scenario.clone(),
     }
@@ -203,13 +209,23 @@ impl Outcome {
         self.variants.iter().any(|v| v.id == variant && varies(v))
     }
 
-    /// The quantity of a variant, one value per seed.
+    /// The quantity of a variant, one value per seed; none, if a seed has none.
     pub(crate) fn samples(
         &self,
         variant: &str,
         quantity: impl Into<Quantity>,
         flow: Option<&str>,
     ) -> Option<Vec<f64>> {
+        self.values(variant, quantity, flow)?.into_iter().collect()
+    }
+
+    /// The same of those seeds that have one.
+    pub(crate) fn values(
+        &self,
+        variant: &str,
+        quantity: impl Into<Quantity>,
+        flow: Option<&str>,
+    ) -> Option<Vec<Option<f64>>> {
         let quantity = quantity.into();
         let variant = self.variants.iter().find(|v| v.id == variant)?;
         let subject = |run, place: &'_ Place| {
@@ -223,12 +239,8 @@ impl Outcome {
             }
             .take(quantity, flow)
         };
-        variant
-            .runs
-            .iter()
-            .zip(variant.places.iter().cycle())
-            .map(|(run, place)| subject(run, place))
-            .collect()
+        let runs = variant.runs.iter().zip(variant.places.iter().cycle());
+        Some(runs.map(|(run, place)| subject(run, place)).collect())
     }
 
     pub(crate) fn estimate(

@@ -1,95 +1,122 @@
-//! The papers that evenair reproduces.
+//! The papers that scenarios and studies are from.
 
-/// A paper, and the tag by which code, studies and reports cite it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use serde::Serialize;
+use std::fmt;
+
+/// A paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Paper {
-    /// Its tag, without brackets.
+    /// The tag by which it is cited, without brackets.
     pub tag: &'static str,
+    /// The folder of its scenarios and studies.
+    pub folder: &'static str,
     /// Who wrote it; nothing where that is not known.
     pub authors: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// Where it appeared, and when.
+    /// What it appeared as, and where.
     pub published: &'static str,
-    /// What it is about, for someone who has not read it.
+    /// When, if that is known.
+    pub year: Option<u16>,
+    /// What it says, for someone who has not read it.
     pub about: &'static str,
 }
 
-/// All of them, the oldest first.
-pub const PAPERS: [Paper; 5] = [
-    Paper {
-        tag: "CZ06",
-        authors: "M. Chen, A. Zakhor",
-        title: "Flow Control over Wireless Network and Application Layer Implementation",
-        published: "INFOCOM 2006",
-        about: "TCP takes losses of a radio link for congestion; as many connections as the link loses packets fill it again.",
-    },
-    Paper {
-        tag: "Chen10",
-        authors: "W. Chen",
-        title: "TCP Reno over Adaptive CSMA",
-        published: "M.Phil. thesis, The Chinese University of Hong Kong, 2010",
-        about: "TCP starves links that hear many others; a channel access that follows the queues, and connections in proportion to the round trip, cure it.",
-    },
-    Paper {
-        tag: "Jam10",
-        authors: "K. Jamshaid",
-        title: "Centralized Rate Allocation and Control in 802.11-based Wireless Mesh Networks",
-        published: "Ph.D. thesis, University of Waterloo, 2010",
-        about: "In a mesh, flows over several hops starve beside those over one; the gateway, where all of them pass, can give each its share.",
-    },
-    Paper {
-        tag: "Lee12",
-        authors: "J. Lee, H.-W. Lee, Y. Yi, S. Chong",
-        title: "Improving TCP Performance over Optimal CSMA in Wireless Multi-Hop Networks",
-        published: "IEEE Communications Letters, 2012",
-        about: "Channel access that follows the queues starves under TCP; virtual queues, which TCP does not see, keep it fair.",
-    },
-    Paper {
-        tag: "QCSMA",
-        authors: "",
-        title: "Joint TCP congestion control and CSMA scheduling without message passing",
-        published: "the title page of our copy is lost",
-        about: "A TCP and a channel access that both follow queueing delay reach the best allocation without telling each other anything.",
-    },
-];
-
 impl Paper {
-    /// Authors, title and year in a line.
-    pub fn reference(&self) -> String {
-        let authors = if self.authors.is_empty() { String::new() } else { format!("{}: ", self.authors) };
-        format!("{authors}{} ({})", self.title, self.published)
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self {
+            tag: "Chen10",
+            folder: "chen10",
+            authors: "Wei Chen",
+            title: "TCP Reno over Adaptive CSMA",
+            published: "M.Phil. thesis, The Chinese University of Hong Kong",
+            year: Some(2010),
+            about: "TCP starves links that hear many others; a channel access that follows the queues, and connections in proportion to the round trip, cure it.",
+        },
+        Self {
+            tag: "Jam10",
+            folder: "jam10",
+            authors: "Kamran Jamshaid",
+            title: "Centralized Rate Allocation and Control in 802.11-based Wireless Mesh Networks",
+            published: "Ph.D. thesis, University of Waterloo",
+            year: Some(2010),
+            about: "In a mesh, flows over several hops starve beside those over one; the gateway, where all of them pass, can give each its share.",
+        },
+        Self {
+            tag: "Lee12",
+            folder: "lee12",
+            authors: "Jinsung Lee, Hyang-Won Lee, Yung Yi and Song Chong",
+            title: "Improving TCP Performance over Optimal CSMA in Wireless Multi-Hop Networks",
+            published: "IEEE Communications Letters",
+            year: Some(2012),
+            about: "Channel access that follows the queues starves under TCP; virtual queues, which TCP does not see, keep it fair.",
+        },
+        Self {
+            tag: "CZ06",
+            folder: "cz06",
+            authors: "Minghua Chen and Avidah Zakhor",
+            title: "Flow Control over Wireless Network and Application Layer Implementation",
+            published: "IEEE INFOCOM",
+            year: Some(2006),
+            about: "TCP takes losses of a radio link for congestion; several connections for one flow fill the link again.",
+        },
+        Self {
+            tag: "QCSMA",
+            folder: "qcsma",
+            authors: "",
+            title: "Joint TCP congestion control and CSMA scheduling without message passing",
+            published: "the title page of our copy is lost",
+            year: None,
+            about: "A TCP and a channel access that both follow queueing delay reach the best allocation without telling each other anything.",
+        },
+    ];
+
+    /// The papers that a text cites by their tags in brackets.
+    pub(crate) fn cited(text: &str) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |paper| text.contains(&format!("[{}]", paper.tag)))
+    }
+
+    /// The paper that a scenario or study is from, by its id; none of evenair's own.
+    pub fn of(id: &str) -> Option<Self> {
+        let (folder, _) = id.split_once('/')?;
+        Self::ALL.into_iter().find(|paper| paper.folder == folder)
     }
 }
 
-/// The papers that a text cites by their tags in brackets.
-pub fn cited(text: &str) -> impl Iterator<Item = &'static Paper> {
-    PAPERS.iter().filter(move |paper| text.contains(&format!("[{}]", paper.tag)))
+/// As it is cited: `[Lee12] Jinsung Lee, …: Improving …, IEEE Communications Letters, 2012`.
+impl fmt::Display for Paper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tag, authors, title, published, year, .. } = self;
+        write!(f, "[{tag}] ")?;
+        if !authors.is_empty() {
+            write!(f, "{authors}: ")?;
+        }
+        write!(f, "{title}, {published}")?;
+        year.map_or(Ok(()), |year| write!(f, ", {year}"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Study, study_ids};
 
     #[test]
-    fn every_study_of_a_paper_cites_it() {
-        for paper in &PAPERS {
-            let folder = format!("{}/", paper.tag.to_lowercase());
-            let mut studies = study_ids().filter(|id| id.starts_with(&folder)).peekable();
-            assert!(studies.peek().is_some(), "{}", paper.tag);
-            for id in studies {
-                let source = Study::builtin(id).unwrap().source;
-                assert!(cited(&source).any(|p| p.tag == paper.tag), "{id}: {source}");
-            }
-        }
+    fn every_folder_of_studies_but_our_own_is_a_papers() {
+        let own = |id: &str| id == "demo" || id.starts_with("gateway/");
+        let strange: Vec<_> = crate::study_ids().filter(|id| Paper::of(id).is_some() == own(id)).collect();
+        assert!(strange.is_empty(), "{strange:?}");
     }
 
     #[test]
-    fn papers_are_called_as_in_the_list_of_citations() {
-        let citations = include_str!("../../../docs/citations.md");
-        for paper in PAPERS {
-            assert!(citations.contains(&format!("[{}]", paper.tag)) && citations.contains(paper.title));
+    fn the_table_of_citations_has_the_same_papers() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/citations.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        for paper in Paper::ALL {
+            let row = text.lines().find(|line| line.contains(&format!("| [{}] |", paper.tag)));
+            let row = row.unwrap_or_else(|| panic!("docs/citations.md has no row of {paper}"));
+            assert!(row.contains(paper.title), "{row}");
+            assert!(paper.year.is_none_or(|year| row.contains(&year.to_string())), "{row}");
         }
     }
 }

@@ -124,14 +124,6 @@ impl Sweep {
     /// # Errors
     /// If a variant's scenario is not there or not right.
     pub fn new(study: &Study, quick: bool) -> Result<Self, SweepError> {
-        use crate::FigureKind;
-        let draws = |kind| study.figures.iter().any(|f| f.kind == kind);
-        let options = Options {
-            series: draws(FigureKind::Series) || draws(FigureKind::Phase),
-            ledger: draws(FigureKind::Ledger),
-            every: study.sample_every.map(|time| time.0),
-            ..Options::default()
-        };
         let cases = study.variants.iter().map(|variant| {
             let mut changes = study.set.clone();
             changes.extend(variant.set.iter().cloned());
@@ -146,12 +138,25 @@ impl Sweep {
             let every_series = study.needs_series(variant);
             Ok(Case { variant: variant.id.clone(), scenarios, world: variant.world, every_series })
         });
+        Ok(Self::of_cases(study, cases.collect::<Result<_, _>>()?, quick))
+    }
+
+    /// The same of scenarios that are resolved already, those of each variant.
+    pub(crate) fn of_cases(study: &Study, cases: Vec<Case>, quick: bool) -> Self {
+        use crate::FigureKind;
+        let draws = |kind| study.figures.iter().any(|f| f.kind == kind);
+        let options = Options {
+            series: draws(FigureKind::Series) || draws(FigureKind::Phase),
+            ledger: draws(FigureKind::Ledger),
+            every: study.sample_every.map(|time| time.0),
+            ..Options::default()
+        };
         let seeds = if quick { study.quick.seeds } else { study.seeds };
         let timeline = study.figures.iter().find(|f| f.kind == FigureKind::Timeline);
         let timeline =
             timeline.map(|f| f.around.clone().map_or(Window::First, |flow| Window::Around(Some(flow))));
         let precision = study.precision.filter(|_| !quick).map(|p| (p, study.seeds_max));
-        Ok(Self { cases: cases.collect::<Result<_, _>>()?, seeds, precision, options, timeline })
+        Self { cases, seeds, precision, options, timeline }
     }
 
     /// Runs of one scenario with several seeds.

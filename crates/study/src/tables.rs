@@ -32,7 +32,7 @@ pub enum Column {
 }
 
 /// A table: columns of one length, by name.
-pub type Table = Vec<(&'static str, Column)>;
+pub type Table<Name = &'static str> = Vec<(Name, Column)>;
 
 /// Runs of one variant of a study; its id and its point on a sweep.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +115,11 @@ pub fn summary(outcome: &Outcome) -> Table {
 }
 
 /// Writes a table in every form that there is.
-fn write_table(folder: &Path, name: &str, table: &Table) -> io::Result<()> {
+pub(crate) fn write_table<Name: AsRef<str>>(
+    folder: &Path,
+    name: &str,
+    table: &Table<Name>,
+) -> io::Result<()> {
     put_in_place(&folder.join(format!("{name}.csv")), |draft| csv::write(draft, table))?;
     #[cfg(feature = "parquet")]
     put_in_place(&folder.join(format!("{name}.parquet")), |draft| {

@@ -22,6 +22,8 @@ pub enum World {
     FixedPoint,
     /// Proportional fairness.
     Proportional,
+    /// The greatest sum of the flows' own utilities, `[utility]` of the scenario.
+    Utility,
     /// Proportional fairness with CSMA's entropy beside it: problem (2) of [QCSMA], each flow of its weight.
     Entropic,
     /// Max-min fairness over the exact region.
@@ -42,6 +44,29 @@ pub enum World {
 with_the_words_of!(FairShare, World);
 
 impl World {
+    /// All there are.
+    pub const ALL: [Self; 13] = [
+        Self::Packets,
+        Self::Fluid,
+        Self::Fair,
+        Self::FixedPoint,
+        Self::Proportional,
+        Self::Entropic,
+        Self::MaxMin,
+        Self::MaxMinCliques,
+        Self::MaxMinCollisionDomains,
+        Self::FairShares,
+        Self::Sawtooth,
+        Self::Experiment(FairShare::RandomPlacement),
+        Self::Experiment(FairShare::OwnPlacement),
+    ];
+
+    /// Its word in study files.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).expect("a world has a name");
+        name.as_str().unwrap_or_default().into()
+    }
+
     /// Whether a run depends on its seed.
     pub const fn is_random(self) -> bool {
         matches!(self, Self::Packets | Self::Experiment(_))
@@ -53,6 +78,7 @@ impl World {
             Self::Fair => Question::new(Objective::Fair),
             Self::FixedPoint => Question::new(Objective::FixedPoint),
             Self::Proportional => Question::new(Objective::Proportional),
+            Self::Utility => Question::new(Objective::Utility),
             Self::Entropic => Question { beta: Some(1.0), ..Question::new(Objective::Proportional) },
             Self::MaxMin => over(Region::Exact),
             Self::MaxMinCliques => over(Region::Cliques),

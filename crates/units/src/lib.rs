@@ -15,7 +15,9 @@ mod text;
 mod time;
 
 pub use power::Dbm;
+#[cfg(feature = "serde")]
+pub use probability::percent;
 pub use probability::{NotAProbability, Probability};
 pub use rate::{Bytes, Rate};
-pub use text::{Decibels, Frequency, Length, PacketCount};
+pub use text::{Amount, Decibels, Frequency, Length, PacketCount};
 pub use time::{Duration, Instant};

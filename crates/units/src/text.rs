@@ -32,7 +32,9 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
         return Err(format!("\"{text}\" has no unit; write it as \"{example}\" (units: {})", allowed()));
     }
     let Some(&(_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(format!("\"{text}\" has the unknown unit \"{unit}\"; allowed are {}", allowed()));
+        let meant = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+        let meant = meant.map(|(name, _)| format!("did you mean \"{name}\"? ")).unwrap_or_default();
+        return Err(format!("\"{text}\" has the unknown unit \"{unit}\"; {meant}allowed are {}", allowed()));
     };
     if !value.is_finite() {
         return Err(format!("\"{text}\" is not a finite number"));
@@ -40,18 +42,9 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     Ok(value * factor)
 }
 
-/// The text form of one quantity: what it is, an example, its units, and how a number of base units becomes a value.
-macro_rules! text {
-    ($Quantity:ty, $schema:literal, $what:literal, $example:literal, [$($unit:literal = $factor:expr),+], $from:expr) => {
-        impl core::str::FromStr for $Quantity {
-            type Err = String;
-            fn from_str(text: &str) -> Result<Self, String> {
-                let base = parse(text, &[$(($unit, $factor)),+], $example)?;
-                let from: fn(f64) -> Result<Self, &'static str> = $from;
-                from(base).map_err(|why| format!("\"{text}\" {why}"))
-            }
-        }
-
+/// A quantity in files, as the text that it reads and prints, and the schema of that.
+macro_rules! written {
+    ($Quantity:ty, $schema:literal, $what:literal, $example:literal, [$($unit:literal),+]) => {
         #[cfg(feature = "serde")]
         impl serde::Serialize for $Quantity {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -97,6 +90,22 @@ macro_rules! text {
     };
 }
 
+/// The text form of one quantity: what it is, an example, its units, and how a number of base units becomes a value.
+macro_rules! text {
+    ($Quantity:ty, $schema:literal, $what:literal, $example:literal, [$($unit:literal = $factor:expr),+], $from:expr) => {
+        impl core::str::FromStr for $Quantity {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                let base = parse(text, &[$(($unit, $factor)),+], $example)?;
+                let from: fn(f64) -> Result<Self, &'static str> = $from;
+                from(base).map_err(|why| format!("\"{text}\" {why}"))
+            }
+        }
+
+        written!($Quantity, $schema, $what, $example, [$($unit),+]);
+    };
+}
+
 fn at_least_zero(value: f64) -> Result<f64, &'static str> {
     if value >= 0.0 { Ok(value) } else { Err("is negative") }
 }
@@ -115,7 +124,7 @@ text!(
     "Time",
     "a time",
     "50 us",
-    ["ns" = 1e-9, "us" = 1e-6, "ms" = 1e-3, "s" = 1.0, "min" = 60.0, "h" = 3600.0],
+    ["ns" = 1e-9, "us" = 1e-6, "ms" = 1e-3, "s" = 1.0, "min" = 60.0, "h" = 3600.0, "µs" = 1e-6, "μs" = 1e-6],
     |s| {
         // Ten years: beyond it nanoseconds no longer fit.
         let s = at_least_zero(s)?;
@@ -123,13 +132,31 @@ text!(
     }
 );
 
-text!(Rate, "Rate", "a rate", "11 Mbps", ["bps" = 1.0, "kbps" = 1e3, "Mbps" = 1e6, "Gbps" = 1e9], |bps| {
-    match at_least_zero(bps)? {
+text!(
+    Rate,
+    "Rate",
+    "a rate",
+    "11 Mbps",
+    [
+        "bps" = 1.0,
+        "kbps" = 1e3,
+        "Mbps" = 1e6,
+        "Gbps" = 1e9,
+        "bit/s" = 1.0,
+        "kbit/s" = 1e3,
+        "Mbit/s" = 1e6,
+        "Gbit/s" = 1e9,
+        "b/s" = 1.0,
+        "kb/s" = 1e3,
+        "Mb/s" = 1e6,
+        "Gb/s" = 1e9
+    ],
+    |bps| match at_least_zero(bps)? {
         bps if bps < 1.0 => Err("is zero; a rate must be above it"),
         bps if bps > 1e15 => Err("is too fast"),
         bps => Ok(Rate::from_bps((bps + 0.5) as u64)), // 1.001 Mbps is 1000999.9999999999 in binary
     }
-});
+);
 
 text!(Bytes, "Size", "a size", "1000 bytes", ["bytes" = 1.0, "byte" = 1.0, "B" = 1.0, "kB" = 1e3], |bytes| {
     match whole(bytes)? {
@@ -159,6 +186,77 @@ text!(
     "50 packets",
     ["packets" = 1.0, "packet" = 1.0, "segments" = 1.0, "segment" = 1.0],
     |count| whole(count).map(PacketCount)
+);
+
+/// An amount of data: a number of packets, or of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many packets.
+    Packets(PacketCount),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl Amount {
+    /// How many packets that is, of so much each; what does not fill one has one of its own.
+    pub const fn packets_of(self, payload: Bytes) -> u64 {
+        match self {
+            Self::Packets(packets) => packets.0 as u64,
+            Self::Bytes(bytes) => bytes.div_ceil(payload.count() as u64),
+        }
+    }
+}
+
+/// The units of [`Amount`] that are bytes; all others are packets.
+const BYTES: [Unit; 8] = [
+    ("bytes", 1.0),
+    ("byte", 1.0),
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+];
+const PACKETS: [Unit; 4] = [("packets", 1.0), ("packet", 1.0), ("segments", 1.0), ("segment", 1.0)];
+
+impl core::str::FromStr for Amount {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if PACKETS.iter().any(|(unit, _)| text.trim_end().ends_with(unit)) {
+            return text.parse().map(Self::Packets);
+        }
+        let units: Vec<Unit> = BYTES.into_iter().chain(PACKETS).collect();
+        let bytes = parse(text, &units, "5 MB")?;
+        if (0.0..=1e15).contains(&bytes) {
+            Ok(Self::Bytes((bytes + 0.5) as u64))
+        } else {
+            Err(format!("\"{text}\" lies outside 0 to 1000000 GB"))
+        }
+    }
+}
+
+/// In the largest decimal unit that leaves a whole number.
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = match *self {
+            Self::Packets(packets) => return packets.fmt(f),
+            Self::Bytes(bytes) => bytes,
+        };
+        let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+        match units.into_iter().find(|(unit, _)| bytes > 0 && bytes % unit == 0) {
+            Some((unit, name)) => write!(f, "{} {name}", bytes / unit),
+            None => write!(f, "{bytes} bytes"),
+        }
+    }
+}
+
+written!(
+    Amount,
+    "Amount",
+    "a size or a number of packets",
+    "5 MB",
+    ["bytes", "byte", "B", "kB", "MB", "GB", "KiB", "MiB", "packets", "packet", "segments", "segment"]
 );
 
 /// A frequency \[Hz\].
@@ -226,6 +324,40 @@ mod tests {
         assert_eq!("1.001 Mbps".parse(), Ok(Rate::from_kbps(1_001)));
         assert_eq!("50 packets".parse(), Ok(PacketCount(50)));
         assert_eq!("-64 dBm".parse::<Dbm>().unwrap().to_string(), "-64 dBm");
+    }
+
+    #[test]
+    fn what_is_usual_elsewhere_is_understood_or_asked_about() {
+        assert_eq!(time("50 µs"), Ok(Duration::from_micros(50)));
+        assert_eq!(time("50\u{3bc}s"), Ok(Duration::from_micros(50)), "the Greek letter");
+        for text in ["1.5 Mbit/s", "1.5Mb/s", "1500 kbit/s"] {
+            assert_eq!(text.parse(), Ok(Rate::from_kbps(1_500)), "{text}");
+        }
+        assert_eq!("2km".parse(), Ok(Length(2_000.0)));
+        assert_eq!("10 kB".parse(), Ok(Bytes::new(10_000)));
+        assert!("11 mbps".parse::<Rate>().unwrap_err().contains("did you mean \"Mbps\"?"));
+        assert!("1 MB/s".parse::<Rate>().unwrap_err().contains("did you mean \"Mb/s\"?"));
+    }
+
+    #[test]
+    fn amounts_are_bytes_or_packets() {
+        for (text, amount, again) in [
+            ("5 MB", Amount::Bytes(5_000_000), "5 MB"),
+            ("2.5 kB", Amount::Bytes(2_500), "2500 bytes"),
+            ("1 MiB", Amount::Bytes(1_048_576), "1048576 bytes"),
+            ("20 segments", Amount::Packets(PacketCount(20)), "20 packets"),
+        ] {
+            assert_eq!(text.parse(), Ok(amount), "{text}");
+            assert_eq!(amount.to_string(), again);
+            assert_eq!(again.parse(), Ok(amount));
+        }
+        assert_eq!(Amount::Bytes(5_000_001).packets_of(Bytes::new(1_000)), 5_001);
+        assert_eq!(Amount::Packets(PacketCount(7)).packets_of(Bytes::new(1_000)), 7);
+        let refused = |text: &str| text.parse::<Amount>().unwrap_err();
+        assert!(refused("5 Mb").contains("did you mean \"MB\"? allowed are bytes"), "{}", refused("5 Mb"));
+        assert!(refused("5").contains("write it as \"5 MB\""));
+        assert!(refused("1.5 packets").contains("whole"));
+        assert!(refused("-1 MB").contains("outside"));
     }
 
     #[test]

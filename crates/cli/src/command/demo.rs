@@ -105,10 +105,7 @@ fn sentence(outcome: &Outcome, variant: &str) -> Option<String> {
     let one = |metric: Metric| of(Some(STARVED), metric).map(|row| row.mean);
     text += &match (one(Metric::Connections), one(Metric::Timeouts)) {
         (Some(n), Some(timeouts)) if n > 1.5 => {
-            format!(
-                "; it has {n:.0} TCP connections and {} time-outs a second.",
-                digits::measured(timeouts, None)
-            )
+            format!("; it has {n:.0} TCP connections and {timeouts:.1} time-outs a second.")
         }
         _ => ".".into(),
     };

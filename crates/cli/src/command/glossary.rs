@@ -4,8 +4,8 @@ use crate::output::print;
 use crate::text;
 use anyhow::{Result, ensure};
 use clap::Args;
+use evenair_study::Paper;
 use evenair_study::glossary::{self, Entry};
-use evenair_study::papers::PAPERS;
 use serde_json::json;
 
 #[derive(Debug, Args)]
@@ -34,12 +34,7 @@ pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
     let word = options.word.as_deref().unwrap_or_default();
     ensure!(!entries.is_empty(), "the glossary does not have \"{word}\"; evenair glossary lists its words");
     if options.json {
-        let papers: Vec<_> = PAPERS
-            .iter()
-            .map(|p| json!({ "tag": p.tag, "reference": p.reference(), "about": p.about }))
-            .collect();
-        let document =
-            json!({ "schema_version": evenair_study::SCHEMA_VERSION, "words": entries, "papers": papers });
+        let document = json!({ "schema_version": evenair_study::SCHEMA_VERSION, "words": entries, "papers": Paper::ALL });
         return print(&format!("{document:#}\n"));
     }
     let mut out = String::new();
@@ -53,9 +48,8 @@ pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
     }
     if options.word.is_none() {
         out += "\nThe papers\n";
-        for paper in PAPERS {
-            let text = format!("{}. {}", paper.reference(), paper.about);
-            out += &text::wrapped(&format!("  {:24}  ", format!("[{}]", paper.tag)), &text, WIDTH);
+        for paper in Paper::ALL {
+            out += &text::wrapped("  ", &format!("{paper}. {}", paper.about), WIDTH);
         }
     }
     print(&out)

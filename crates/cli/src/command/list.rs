@@ -1,38 +1,46 @@
 //! Lists of what there is.
 
+mod laws;
+
 use crate::output::print;
 use crate::text;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use evenair_scenario::{ListedFamily, ListedLaw, Resolved};
-use evenair_study::Study;
+use evenair_scenario::Resolved;
+use evenair_study::{Metric, Paper, Study};
 use serde_json::{Value, json};
+use std::fmt::Display;
+use std::path::Path;
+use wildmatch::WildMatch;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    evenair list laws\n  \
+    evenair list\n  \
     evenair list laws connections\n  \
     evenair list laws cubic --json\n  \
-    evenair list studies chen10")]
+    evenair list metrics '*delay*'\n  \
+    evenair list studies 'jam10/fig-8-*'")]
 pub(crate) struct ListOptions {
-    /// What is listed
+    /// What is listed; what there is to list, if it is not said
     #[arg(value_enum)]
-    pub(crate) what: Listed,
-    /// A law or a family of laws; of studies and scenarios, a part of their ids
+    pub(crate) what: Option<Listed>,
+    /// Names of laws, or of families of laws; of all else patterns such as 'jam10/*', parts of names, or files of your own
     #[arg(value_name = "NAME")]
-    pub(crate) name: Option<String>,
+    pub(crate) names: Vec<String>,
     /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
     /// Every law of every family: its paper, its parameters, where it may be used
     Laws,
-    /// Every study that is built in
+    /// Every metric: its unit, what it means, what it is of all flows together
+    Metrics,
+    /// Every study that is built in, by paper
     Studies,
-    /// Every scenario that is built in
+    /// Every scenario that is built in, by paper
     Scenarios,
 }
 
@@ -41,134 +49,167 @@ const WIDTH: usize = 100;
 
 pub(crate) fn list(options: &ListOptions) -> Result<()> {
     match options.what {
-        Listed::Laws => laws(options),
-        Listed::Studies => {
-            let studies = evenair_study::study_ids().map(|id| Ok((id.into(), Study::builtin(id)?.title)));
-            entries("studies (evenair study ID, or --all)", studies.collect::<Result<_>>()?, options)
-        }
-        Listed::Scenarios => entries("scenarios (evenair run ID, evenair show ID)", scenarios()?, options),
+        None => kinds(options),
+        Some(Listed::Laws) => laws::laws(options),
+        Some(Listed::Metrics) => metrics(options),
+        Some(Listed::Studies) => studies(options),
+        Some(Listed::Scenarios) => scenarios(options),
     }
 }
 
-fn scenarios() -> Result<Vec<(String, String)>> {
-    let name = |id: &str| {
-        let scenario = Resolved::parse(id, evenair_study::builtin_scenario(id).unwrap_or_default(), &[])?;
-        Ok((id.to_string(), scenario.settings().name.clone()))
-    };
-    evenair_study::scenario_ids().map(name).collect()
-}
-
-/// Ids and titles.
-fn entries(head: &str, all: Vec<(String, String)>, options: &ListOptions) -> Result<()> {
-    let of_name = |(id, _): &(String, String)| options.name.as_deref().is_none_or(|name| id.contains(name));
-    let chosen: Vec<_> = all.into_iter().filter(of_name).collect();
+/// What there is to list, how many of each, and what one does with it.
+fn kinds(options: &ListOptions) -> Result<()> {
+    let count = [
+        (
+            "laws",
+            evenair_scenario::laws().iter().map(|family| family.laws.len()).sum(),
+            "in scenarios and --set, e.g. backoff.law=adaptive",
+        ),
+        (
+            "metrics",
+            Metric::all().count(),
+            "in studies and sweeps, e.g. evenair sweep … --metric goodput,round-trip",
+        ),
+        ("studies", evenair_study::study_ids().count(), "evenair study ID, or --all"),
+        (
+            "scenarios",
+            evenair_study::scenario_ids().count(),
+            "evenair show ID, then run, solve, fluid, compare or sweep it",
+        ),
+    ];
     if options.json {
-        let rows: Vec<Value> = chosen.iter().map(|(id, title)| json!({ "id": id, "title": title })).collect();
-        return print(&format!("{:#}\n", Value::from(rows)));
-    }
-    let width = chosen.iter().map(|(id, _)| id.len()).max().unwrap_or(0);
-    let mut out = format!("{head}\n");
-    for (id, title) in chosen {
-        out += &text::wrapped(&format!("  {id:width$}  "), &title, WIDTH);
-    }
-    print(&out)
-}
-
-fn laws(options: &ListOptions) -> Result<()> {
-    let mut families = evenair_scenario::laws();
-    if let Some(name) = &options.name {
-        let known: Vec<String> =
-            families.iter().flat_map(|f| f.laws.iter().map(|law| law.name.clone())).collect();
-        for family in families.iter_mut().filter(|family| family.family != name) {
-            family.laws.retain(|law| law.name == *name);
-        }
-        families.retain(|family| !family.laws.is_empty());
-        if families.is_empty() {
-            bail!("there is no law and no family \"{name}\"; laws are {}", known.join(", "));
-        }
-    }
-    if options.json {
-        return print(&format!("{:#}\n", serde_json::to_value(&families)?));
+        let counts: serde_json::Map<String, Value> =
+            count.iter().map(|(kind, n, _)| ((*kind).into(), Value::from(*n))).collect();
+        return print(&format!("{:#}\n", Value::from(counts)));
     }
     let mut out = String::new();
-    for family in &families {
-        out += &of_family(family);
+    for (kind, n, how) in count {
+        out += &format!("{n:5}  {:26}  {how}\n", format!("evenair list {kind}"));
+    }
+    print(&(out + "\nA name or a pattern behind it lists less: evenair list studies 'jam10/*'\n"))
+}
+
+/// Something that is listed by its id.
+struct Entry {
+    id: String,
+    /// What it is, or why it cannot be told.
+    title: Result<String, String>,
+    paper: Option<Paper>,
+}
+
+impl Entry {
+    fn new<E: Display>(id: &str, title: Result<String, E>) -> Self {
+        Self { id: id.into(), title: title.map_err(|e| e.to_string()), paper: Paper::of(id) }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut entry = json!({ "id": self.id });
+        match &self.title {
+            Ok(title) => entry["title"] = json!(title),
+            Err(error) => entry["error"] = json!(error),
+        }
+        if let Some(paper) = self.paper {
+            entry["paper"] = json!(paper.tag);
+        }
+        entry
+    }
+}
+
+fn studies(options: &ListOptions) -> Result<()> {
+    let builtin = |id: &str| Entry::new(id, Study::builtin(id).map(|study| study.title));
+    let file = |path: &Path| Study::load(path).map(|study| study.title).map_err(|e| e.to_string());
+    let all = evenair_study::study_ids();
+    entries("studies (evenair study ID, or --all)", &chosen("study", all, builtin, file, options)?, options)
+}
+
+fn scenarios(options: &ListOptions) -> Result<()> {
+    let name = |scenario: Resolved| scenario.settings().name.clone();
+    let builtin = |id: &str| {
+        let text = evenair_study::builtin_scenario(id).unwrap_or_default();
+        Entry::new(id, Resolved::parse(id, text, &[]).map(name))
+    };
+    let file = |path: &Path| Resolved::load(path, &[]).map(name).map_err(|e| e.to_string());
+    let all = chosen("scenario", evenair_study::scenario_ids(), builtin, file, options)?;
+    entries("scenarios (evenair run ID, evenair show ID)", &all, options)
+}
+
+/// What is built in and named, in order, and files that are named.
+fn chosen(
+    kind: &str,
+    ids: impl Iterator<Item = &'static str>,
+    builtin: impl Fn(&str) -> Entry,
+    file: impl Fn(&Path) -> Result<String, String>,
+    options: &ListOptions,
+) -> Result<Vec<Entry>> {
+    let (files, names): (Vec<_>, Vec<_>) = options.names.iter().partition(|name| Path::new(name).is_file());
+    let any = |id: &str| options.names.is_empty() || names.iter().any(|name| is_named(id, name));
+    let mut all: Vec<Entry> = ids.filter(|id| any(id)).map(builtin).collect();
+    if let Some(nothing) = names.iter().find(|name| !all.iter().any(|entry| is_named(&entry.id, name))) {
+        bail!(
+            "no {kind} is called \"{nothing}\", and no part of an id is; a pattern is written as 'jam10/*'"
+        );
+    }
+    all.extend(files.iter().map(|name| Entry { paper: None, ..Entry::new(name, file(Path::new(name))) }));
+    Ok(all)
+}
+
+/// Whether a pattern matches; without stars, whether it is a part.
+fn is_named(id: &str, name: &str) -> bool {
+    if name.contains(['*', '?']) { WildMatch::new(name).matches(id) } else { id.contains(name) }
+}
+
+/// Ids and titles, those of a paper below it.
+fn entries(head: &str, all: &[Entry], options: &ListOptions) -> Result<()> {
+    if options.json {
+        let rows: Vec<Value> = all.iter().map(Entry::to_json).collect();
+        return print(&format!("{:#}\n", Value::from(rows)));
+    }
+    let width = all.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
+    let mut out = format!("{head}\n");
+    let papers = Paper::ALL.into_iter().map(Some).chain([None]);
+    for paper in papers.filter(|paper| all.iter().any(|entry| entry.paper == *paper)) {
+        let paper_or_not = paper.map_or_else(|| "of no paper".into(), |paper| paper.to_string());
+        out += &format!("\n{}", text::wrapped("", &paper_or_not, WIDTH));
+        for Entry { id, title, .. } in all.iter().filter(|entry| entry.paper == paper) {
+            let title = title.clone().unwrap_or_else(|error| format!("FAULTY: {error}"));
+            out += &text::wrapped(&format!("  {id:width$}  "), &title, WIDTH);
+        }
     }
     print(&out)
 }
 
-fn of_family(family: &ListedFamily) -> String {
-    let ListedFamily { family: name, decides, key, laws } = family;
-    let mut out = text::wrapped(&format!("{name}: "), &format!("{decides} ({key} = \"NAME\")"), WIDTH);
-    for law in laws {
-        out += &of_law(law);
+fn metrics(options: &ListOptions) -> Result<()> {
+    let any = |metric: &Metric| {
+        options.names.is_empty() || options.names.iter().any(|name| is_named(&metric.name(), name))
+    };
+    let all: Vec<Metric> = Metric::all().filter(any).collect();
+    if all.is_empty() {
+        bail!("no metric is called \"{}\"; evenair list metrics shows all", options.names.join(" "));
     }
-    out + "\n"
-}
-
-fn of_law(law: &ListedLaw) -> String {
-    let ListedLaw { name, does, source, media, traffic, parameters } = law;
-    let mut out = format!("\n  {name}\n");
-    out += &text::wrapped("    ", does, WIDTH);
-    out += &text::wrapped("    from  ", source, WIDTH);
-    if !media.is_empty() {
-        let over = format!("over {}; for {} traffic", media.join(", "), traffic.join(", "));
-        out += &text::wrapped("    runs  ", &over, WIDTH);
+    if options.json {
+        let row = |metric: &Metric| {
+            json!({
+                "metric": metric.name(), "unit": metric.unit(), "about": metric.about(),
+                "of_flows": metric.is_of_flows(), "of_all": metric.over_flows_name(), "over_time": metric.has_series(),
+            })
+        };
+        return print(&format!("{:#}\n", Value::from(all.iter().map(row).collect::<Vec<_>>())));
     }
-    let shown: Vec<(&str, String, String)> = parameters
-        .iter()
-        .map(|p| {
-            let unit = p.unit.as_ref().map(|unit| format!(" [{unit}]"));
-            // What is a number or a time is seen by its default; words are told.
-            let words = if p.kind.contains(" | ") && !p.default.is_boolean() { &p.kind } else { "" };
-            let means = p.means.strip_suffix('.').unwrap_or(&p.means);
-            let means =
-                unit.as_ref().map_or(means, |unit| means.strip_suffix(unit.as_str()).unwrap_or(means));
-            let words = if words.is_empty() { String::new() } else { format!(" ({words})") };
-            (p.key.as_str(), default(&p.default) + &unit.unwrap_or_default(), format!("{means}{words}"))
-        })
-        .collect();
-    let widest = |of: fn(&(&str, String, String)) -> usize| shown.iter().map(of).max().unwrap_or(0);
-    let (keys, defaults) = (widest(|p| p.0.chars().count()), widest(|p| p.1.chars().count()));
-    for (key, default, means) in &shown {
-        out += &text::wrapped(&format!("      {key:keys$}  {default:defaults$}  "), means, WIDTH);
+    let mut out = String::from(
+        "metrics: name, unit, what it is of all flows together (\"network\": of no single flow), meaning\n\n",
+    );
+    let width = |of: &dyn Fn(&Metric) -> usize| all.iter().map(of).max().unwrap_or(0);
+    let unit = |metric: &Metric| metric.unit().unwrap_or("–");
+    let names = width(&|metric| metric.name().len());
+    let units = width(&|metric| unit(metric).chars().count());
+    let overs = width(&|metric| metric.over_flows_name().len());
+    for metric in &all {
+        let (name, unit, over) = (metric.name(), unit(metric), metric.over_flows_name());
+        out += &text::wrapped(
+            &format!("  {name:names$}  {unit:units$}  {over:overs$}  "),
+            metric.about(),
+            WIDTH,
+        );
     }
-    out
-}
-
-/// A default as it would be written; none is a dash.
-fn default(value: &Value) -> String {
-    match value {
-        Value::Null => "–".into(),
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), short),
-        other => other.to_string(),
-    }
-}
-
-/// As few digits as say it to four.
-fn short(x: f64) -> String {
-    let plain = format!("{x}");
-    if plain.len() <= 8 { plain } else { format!("{x:.3e}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn defaults_read_as_they_are_written() {
-        let cases = [(json!(10.0), "10"), (json!("5 s"), "5 s"), (Value::Null, "–"), (json!(false), "false")];
-        for (value, expected) in cases {
-            assert_eq!(default(&value), expected);
-        }
-        assert_eq!(default(&json!(7.272_727_272_727_273e-5)), "7.273e-5");
-    }
-
-    #[test]
-    fn every_law_fits_a_hundred_columns() {
-        let text: String = evenair_scenario::laws().iter().map(of_family).collect();
-        let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
-        assert!(long.is_empty() && text.contains("delay-price"), "{long:?}");
-    }
+    print(&out)
 }

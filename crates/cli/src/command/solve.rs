@@ -7,7 +7,7 @@ use crate::progress::Waiting;
 use crate::text;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
+use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver, TheoryFlow};
 use serde_json::{Value, json};
 
 #[derive(Debug, Args)]
@@ -15,8 +15,13 @@ use serde_json::{Value, json};
     evenair solve chen10/a\n  \
     evenair solve jam10/grid --objective max-min --region collision-domains\n  \
     evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10\n  \
+    evenair solve chen10/a --set flows.2.weight=3 --set flows.2.alpha=1 --set utility.unit=Mbps\n  \
     evenair solve chen10/a --exponents 0.8,0.8,0.8,0.8\n  \
     evenair solve chen10/a --wanted 250,130,150,150\n\n\
+    A flow's own utility is weight·x^(1−α)/(1−α) of its rate x, at α = 1 weight·log x. x counts packets a second; with \
+    [utility] unit = \"Mbps\" megabits of payload, which matters where flows differ in α or in packet size. The conflict graph is \
+    that of the positions, or one of your own: conflicts = { file = \"pairs.csv\" } beside [[links]], or [generate] with \
+    kind = \"conflict-graph\" and a file alone.\n\n\
     The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
     802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
     The exact region is solved exactly up to some hundreds of links, by generating independent sets as they are needed; \
@@ -24,9 +29,9 @@ use serde_json::{Value, json};
 pub(crate) struct SolveOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
-    /// What is maximised
-    #[arg(long, value_enum, default_value_t = ObjectiveName::Fair)]
-    pub(crate) objective: ObjectiveName,
+    /// What is maximised; fair, if it is not given, or utility, where the scenario has [utility] or a flow's alpha
+    #[arg(long, value_enum)]
+    pub(crate) objective: Option<ObjectiveName>,
     /// How much fairness counts, for alpha-fair: 1 is proportional, 2 is fair, large is close to max-min
     #[arg(long, value_name = "ALPHA", default_value_t = 2.0, value_parser = alpha)]
     pub(crate) alpha: f64,
@@ -60,6 +65,8 @@ pub(crate) enum ObjectiveName {
     Proportional,
     /// Σ x^(1−α)/(1−α), no entropy
     AlphaFair,
+    /// The flows' own utilities: `weight` and `alpha` of each, [utility] for all
+    Utility,
     /// No flow can have more but at the cost of one that has less
     MaxMin,
 }
@@ -105,11 +112,13 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         return product_form(options, &scenario);
     }
     let objective = match options.objective {
-        ObjectiveName::Fair => Objective::Fair,
-        ObjectiveName::FixedPoint => Objective::FixedPoint,
-        ObjectiveName::Proportional => Objective::Proportional,
-        ObjectiveName::AlphaFair => Objective::AlphaFair(options.alpha),
-        ObjectiveName::MaxMin => Objective::MaxMin,
+        None => scenario.objective(),
+        Some(ObjectiveName::Fair) => Objective::Fair,
+        Some(ObjectiveName::FixedPoint) => Objective::FixedPoint,
+        Some(ObjectiveName::Proportional) => Objective::Proportional,
+        Some(ObjectiveName::AlphaFair) => Objective::AlphaFair(options.alpha),
+        Some(ObjectiveName::Utility) => Objective::Utility,
+        Some(ObjectiveName::MaxMin) => Objective::MaxMin,
     };
     let region = match options.region {
         RegionName::Exact => Region::Exact,
@@ -159,13 +168,24 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     print(&text::columns(&rows))
 }
 
+/// α of a flow's utility; none, where the objective is no sum of such.
+fn alpha_of(optimum: &Optimum, flow: &TheoryFlow) -> Option<f64> {
+    match optimum.objective {
+        Objective::Fair => Some(2.0),
+        Objective::Proportional => Some(1.0),
+        Objective::AlphaFair(alpha) => Some(alpha),
+        Objective::Utility => Some(flow.alpha),
+        Objective::FixedPoint | Objective::MaxMin => None,
+    }
+}
+
 /// What is not there is null.
 fn as_json(scenario: &str, optimum: &Optimum) -> Value {
     let flows = optimum.theory.flows.iter().zip(&optimum.rates_pps).zip(&optimum.capacity_pps);
     let flows = flows.map(|((flow, rate), capacity)| {
         let loads = flow.loads.iter().map(|&(l, a)| json!({"link": optimum.theory.links[l], "airtime_s": a}));
         json!({
-            "flow": flow.name, "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity,
+            "flow": flow.name, "weight": flow.weight, "alpha": alpha_of(optimum, flow), "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity,
             "loads": loads.collect::<Vec<_>>(),
         })
     });

@@ -78,7 +78,7 @@ pub(crate) struct StudyOptions {
 }
 
 /// Reads "2/5".
-fn shard(text: &str) -> Result<Shard, String> {
+pub(crate) fn shard(text: &str) -> Result<Shard, String> {
     let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     match parts {
         Some((index, of)) if index >= 1 && index <= of => Ok(Shard { index, of }),
@@ -198,7 +198,11 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
 pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let mut all = asked(options)?;
     if all.is_empty() {
-        return list::list(&ListOptions { what: Listed::Studies, name: None, json: options.json });
+        return list::list(&ListOptions {
+            what: Some(Listed::Studies),
+            names: Vec::new(),
+            json: options.json,
+        });
     }
     if let Some(folder) = &options.export {
         return export(&all, folder);

@@ -3,8 +3,10 @@
 mod claims;
 mod command;
 mod documents;
+mod lists;
 mod output;
 mod studies;
+mod sweeps;
 
 use std::process::{Command, Output};
 

@@ -69,6 +69,8 @@ pub struct FredParams {
     /// How much a packet that comes or leaves moves the average towards the queue.
     pub weight: f64,
     /// The probability just below `threshold_max`.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "evenair_units::percent"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "evenair_units::Probability"))]
     pub probability_max: f64,
     /// A flow with fewer packets in the queue is never refused at random [packets].
     pub flow_min: u32,

@@ -40,6 +40,8 @@ use evenair_units::{Instant, Probability};
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Proportional {
     /// Drop probability per packet that waits.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "evenair_units::percent"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "evenair_units::Probability"))]
     pub per_packet: f64,
 }
 

@@ -53,6 +53,8 @@ pub struct RedParams {
     /// How much an arrival moves the average towards the queue that it finds.
     pub weight: f64,
     /// The probability at `threshold_max`.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "evenair_units::percent"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "evenair_units::Probability"))]
     pub probability_max: f64,
     /// Beyond `threshold_max` the probability grows on to 1 at twice that, and does not jump there.
     pub gentle: bool,

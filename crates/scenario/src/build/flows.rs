@@ -3,7 +3,7 @@
 use super::no_node;
 use crate::error::Mistake;
 use crate::language::{Preset, ResolvedTcp};
-use crate::quantity::RateQuantity;
+use crate::quantity::{Probability, RateQuantity};
 use crate::resolved::{ResolvedFlow, Sends, Settings};
 use evenair_laws::Parameters;
 use evenair_laws::connections::{ConnectionLaw, ConnectionParams, RoundTripSamples};
@@ -116,7 +116,7 @@ impl Settings {
             Sends::Tcp { transfer, application_rate } => {
                 let spec = self.tcp_spec(flow, path);
                 let source = match (transfer, application_rate) {
-                    (Some(segments), _) => Source::Segments(segments.0),
+                    (Some(amount), _) => Source::Segments(amount.packets_of(spec.payload) as u32),
                     (None, Some(rate)) => Source::Paced(rate.0.time_for(spec.payload)),
                     (None, None) => Source::Endless,
                 };
@@ -126,7 +126,7 @@ impl Settings {
             Sends::Saturated { size } => (size, Pattern::Saturated),
             Sends::Cbr { size, pace, jitter } => {
                 let interval = pace.interval(size);
-                (size, Pattern::Constant { interval, jitter: jitter.unwrap_or(0.0) })
+                (size, Pattern::Constant { interval, jitter: jitter.map_or(0.0, Probability::value) })
             }
             Sends::OnOff { size, pace, on, off } => {
                 (size, Pattern::OnOff { interval: pace.interval(size), on: on.0, off: off.0 })

@@ -2,7 +2,7 @@
 
 use super::web::WebTable;
 use crate::law;
-use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use crate::quantity::{Amount, Probability, RateQuantity, Size, Time};
 use evenair_laws::backoff::Category;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::rate::RateParams;
@@ -47,9 +47,9 @@ pub struct FlowTable {
     /// Time between datagrams, instead of `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Time>,
-    /// Each interval of constant traffic is drawn evenly from this share around its mean: 0 to 1.
+    /// Each interval of constant traffic is drawn evenly from this share around its mean, such as 0.2 or "20%".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<f64>,
+    pub jitter: Option<Probability>,
     /// The law of the rate, of rated traffic; what `[rate_law]` says, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<RateParams>")]
@@ -63,10 +63,10 @@ pub struct FlowTable {
     /// Mean time off, of on-off traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off: Option<Time>,
-    /// How much TCP has to send in all, over all its connections and stretches of activity, which then close; without end, if it
-    /// is not given.
+    /// How much TCP has to send in all, over all its connections and stretches of activity, which then close: a size such as
+    /// "5 MB" (in segments of `tcp.payload`, the last one full, too) or "200 segments"; without end, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub transfer: Option<PacketCount>,
+    pub transfer: Option<Amount>,
     /// How fast the application produces data for TCP or TFRC; without limit, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_rate: Option<RateQuantity>,
@@ -87,6 +87,37 @@ pub struct FlowTable {
     /// not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+    /// α of its own utility, `weight·x^(1−α)/(1−α)`, of which `evenair solve --objective utility` finds the greatest sum: 1 is
+    /// proportional fairness; what `[utility]` says, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+}
+
+/// What `evenair solve --objective utility` makes as great as can be: the sum of the flows' own utilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UtilityTable {
+    /// α of flows that have none of their own, above 0; 2, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// In what a flow's rate is counted in its utility, which matters where flows differ in α or in the size of their packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<RateUnit>,
+}
+
+/// In what rates are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RateUnit {
+    /// Segments or datagrams a second.
+    #[default]
+    #[serde(rename = "packets/s")]
+    Packets,
+    /// A thousand bits of payload a second.
+    #[serde(rename = "kbps")]
+    Kilobits,
+    /// A million bits of payload a second.
+    #[serde(rename = "Mbps")]
+    Megabits,
 }
 
 /// Probes of a path: small packets there and back, as many as data packets were sent in the last round trip.

@@ -5,8 +5,8 @@ use crate::quantity::{Length, RateQuantity, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Nodes placed by rule, named "0", "1", "2" and so on; reading the scenario writes them out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Nodes placed by rule, named "0", "1", "2" and so on, or links from an abstract conflict graph; reading the scenario writes them out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Generate {
     /// On a line.
@@ -56,6 +56,14 @@ pub enum Generate {
         #[serde(skip_serializing_if = "Option::is_none")]
         flows: Option<GeneratedFlows>,
     },
+    /// No nodes but a conflict graph: a link for each of its vertices, from a node of the vertex's name to "NAME-receiver".
+    ConflictGraph {
+        /// A CSV file beside the scenario: on each line two links that conflict, or one that conflicts with none.
+        file: String,
+        /// Flows made by rule.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flows: Option<GeneratedFlows>,
+    },
 }
 
 /// Flows made by rule; with them the scenario gives none itself.
@@ -91,4 +99,6 @@ pub enum FlowPattern {
     FromGateway,
     /// From random nodes to other random nodes; no source sends twice while others send not at all.
     Random,
+    /// One over each link of a conflict graph, of the link's name.
+    EachLink,
 }

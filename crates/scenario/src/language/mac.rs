@@ -1,6 +1,6 @@
 //! Medium access, rates and errors of links.
 
-use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use crate::quantity::{PacketCount, Probability, RateQuantity, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -160,16 +160,16 @@ pub struct LossTable {
     pub start: Time,
     /// Probability that a frame (on a wire: a packet) is lost; of a bursty link, in its good state.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<f64>,
+    pub loss: Option<Probability>,
     /// One frame (on a wire: one packet) in so many is lost, by count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<u32>,
     /// Probability that a bit is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bit_error_rate: Option<f64>,
+    pub bit_error_rate: Option<Probability>,
     /// Loss probability in the bad state.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss_bad: Option<f64>,
+    pub loss_bad: Option<Probability>,
     /// Mean time in the good state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub good: Option<Time>,

@@ -2,9 +2,9 @@
 
 use super::web::ResolvedWeb;
 use crate::error::Mistake;
-use crate::language::{FlowTable, TrafficKind};
+use crate::language::{FlowTable, RateUnit, TrafficKind, UtilityTable};
 use crate::law;
-use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use crate::quantity::{Amount, PacketCount, Probability, RateQuantity, Size, Time};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Category;
 use evenair_laws::connections::ConnectionParams;
@@ -45,6 +45,39 @@ pub struct ResolvedFlow {
     /// How much it counts in the best allocation; 1, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+    /// α of its own utility, if not what all have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+}
+
+/// The sum of the flows' own utilities.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ResolvedUtility {
+    /// α of flows that have none of their own.
+    pub alpha: f64,
+    /// In what a flow's rate is counted.
+    pub unit: RateUnit,
+}
+
+/// α of TCP Reno's utility and of `n = kT` connections of it.
+pub(crate) const ALPHA: f64 = 2.0;
+/// Beyond it numbers of a double's precision say nothing any more.
+const ALPHA_MAX: f64 = 50.0;
+
+fn check_alpha(alpha: f64) -> Result<f64, Wrong> {
+    if alpha > 0.0 && alpha <= ALPHA_MAX {
+        Ok(alpha)
+    } else {
+        Err(("alpha", format!("{alpha} must be above 0, {ALPHA_MAX} at most")))
+    }
+}
+
+impl UtilityTable {
+    pub(crate) fn resolve(self) -> Result<ResolvedUtility, Mistake> {
+        let alpha = check_alpha(self.alpha.unwrap_or(ALPHA));
+        let alpha = alpha.map_err(|(key, why)| Mistake::at(&format!("utility.{key}"), why))?;
+        Ok(ResolvedUtility { alpha, unit: self.unit.unwrap_or_default() })
+    }
 }
 
 /// What a flow sends.
@@ -55,7 +88,7 @@ pub enum Sends {
     Tcp {
         /// How much in all.
         #[serde(skip_serializing_if = "Option::is_none")]
-        transfer: Option<PacketCount>,
+        transfer: Option<Amount>,
         /// How fast the application produces them.
         #[serde(skip_serializing_if = "Option::is_none")]
         application_rate: Option<RateQuantity>,
@@ -74,7 +107,7 @@ pub enum Sends {
         pace: Pace,
         /// Share of the interval around its mean from which each is drawn.
         #[serde(skip_serializing_if = "Option::is_none")]
-        jitter: Option<f64>,
+        jitter: Option<Probability>,
     },
     /// Datagrams at a constant rate for exponential times, with exponential pauses.
     OnOff {
@@ -170,6 +203,7 @@ impl FlowTable {
         {
             return Err(("to", "a broadcast needs datagrams and an 802.11 MAC".into()));
         }
+        let alpha = self.alpha.map(check_alpha).transpose()?;
         self.start_jitter = self.start_jitter.filter(|jitter| !jitter.0.is_zero());
         let activity = self.activity(index)?;
         let connections = self.complete_connections()?;
@@ -186,6 +220,7 @@ impl FlowTable {
             resequence,
             category,
             weight,
+            alpha,
         })
     }
 
@@ -212,21 +247,17 @@ impl FlowTable {
         Ok(match self.traffic {
             TrafficKind::Tcp => {
                 let Self { transfer, application_rate, .. } = *self;
-                if transfer.is_some() && application_rate.is_some() || transfer == Some(PacketCount(0)) {
+                let nothing = [Amount::Packets(PacketCount(0)), Amount::Bytes(0)].map(Some);
+                if transfer.is_some() && application_rate.is_some() || nothing.contains(&transfer) {
                     return Err((
                         "transfer",
-                        "must be at least 1 segment, and excludes application_rate".into(),
+                        "must be at least 1 byte or segment, and excludes application_rate".into(),
                     ));
                 }
                 Sends::Tcp { transfer, application_rate }
             }
             TrafficKind::Saturated => Sends::Saturated { size },
-            TrafficKind::Cbr => {
-                if self.jitter.is_some_and(|j| !(0.0..=1.0).contains(&j)) {
-                    return Err(("jitter", "must lie between 0 and 1".into()));
-                }
-                Sends::Cbr { size, pace: self.pace()?, jitter: self.jitter }
-            }
+            TrafficKind::Cbr => Sends::Cbr { size, pace: self.pace()?, jitter: self.jitter },
             TrafficKind::OnOff => {
                 let pace = self.pace()?;
                 let (Some(on), Some(off)) = (self.on, self.off) else {

@@ -196,7 +196,8 @@ fn every_source_has_a_limit_of_its_own() {
 fn a_gateway_that_lets_through_more_than_its_links_carry_is_warned_of() {
     let up = "{ id = \"a\", from = \"1\", to = \"0\" }, { id = \"b\", from = \"0\", to = \"2\" }";
     let warnings = |keys: &str, flows: &str| {
-        chain(&format!("gateway = {{ node = \"0\", {keys} }}"), flows).unwrap().warnings()
+        let all = chain(&format!("gateway = {{ node = \"0\", {keys} }}"), flows).unwrap().warnings();
+        all.into_iter().filter(|warning| warning.starts_with("gateway")).collect::<Vec<_>>()
     };
     // A link carries 915 kb/s of 1500-byte packets at 1 Mb/s.
     for keys in

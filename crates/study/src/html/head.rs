@@ -3,7 +3,7 @@
 use super::Page;
 use super::words::{escape, explained};
 use crate::outcome::Outcome;
-use crate::papers;
+use crate::papers::Paper;
 use crate::world::World;
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ pub(super) fn head(page: &mut Page, outcome: &Outcome) {
     }
     page.body.push_str("<dl class=\"facts\">\n");
     let mut fact = |name: &str, text: String| page.put(format_args!("<dt>{name}</dt><dd>{text}</dd>"));
-    for paper in papers::cited(&study.source) {
-        fact("Paper", format!("{} <small>cited as [{}]</small>", escape(&paper.reference()), paper.tag));
+    for paper in Paper::cited(&study.source) {
+        fact("Paper", format!("{}<br><small>{}</small>", escape(&paper.to_string()), escape(paper.about)));
     }
     if !study.source.is_empty() {
         fact("What of it", escape(&study.source));

@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
-pub(super) fn write(path: &Path, table: &Table) -> io::Result<()> {
+pub(super) fn write<Name: AsRef<str>>(path: &Path, table: &Table<Name>) -> io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     let rows = table.first().map_or(0, |(_, column)| column.rows());
     debug_assert!(table.iter().all(|(_, column)| column.rows() == rows), "columns of one length");
-    let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+    let names: Vec<Cow<'_, str>> = table.iter().map(|(name, _)| quoted(name.as_ref())).collect();
     writeln!(out, "{}", names.join(","))?;
     for row in 0..rows {
         let cells: Vec<Cow<'_, str>> = table.iter().map(|(_, column)| column.cell(row)).collect();

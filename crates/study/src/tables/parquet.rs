@@ -1,32 +1,21 @@
 //! A table as a Parquet file.
 
 use super::{Column, Table};
-use parquet::basic::Compression;
+use parquet::basic::{Compression, ConvertedType, Repetition, Type as PhysicalType};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
-use std::fmt::Write as _;
+use parquet::schema::types::Type;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) fn write(path: &Path, table: &Table) -> Result<(), ParquetError> {
-    let mut schema = String::from("message table {");
-    for (name, column) in table {
-        let kind = match column {
-            Column::Text(_) => "required byte_array",
-            Column::Number(_) => "required double",
-            Column::Optional(_) => "optional double",
-            Column::Count(_) => "required int64",
-        };
-        let text = if matches!(column, Column::Text(_)) { " (utf8)" } else { "" };
-        let _ = write!(schema, " {kind} {name}{text};");
-    }
-    schema.push('}');
-    let schema = Arc::new(parse_message_type(&schema)?);
+pub(super) fn write<Name: AsRef<str>>(path: &Path, table: &Table<Name>) -> Result<(), ParquetError> {
+    let fields = table.iter().map(|(name, column)| field(name.as_ref(), column));
+    let schema = Type::group_type_builder("table").with_fields(fields.collect::<Result<_, _>>()?).build()?;
+    let schema = Arc::new(schema);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
@@ -55,4 +44,15 @@ pub(super) fn write(path: &Path, table: &Table) -> Result<(), ParquetError> {
     group.close()?;
     writer.close()?;
     Ok(())
+}
+
+fn field(name: &str, column: &Column) -> Result<Arc<Type>, ParquetError> {
+    let (physical, repetition, converted) = match column {
+        Column::Text(_) => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED, ConvertedType::UTF8),
+        Column::Number(_) => (PhysicalType::DOUBLE, Repetition::REQUIRED, ConvertedType::NONE),
+        Column::Optional(_) => (PhysicalType::DOUBLE, Repetition::OPTIONAL, ConvertedType::NONE),
+        Column::Count(_) => (PhysicalType::INT64, Repetition::REQUIRED, ConvertedType::NONE),
+    };
+    let builder = Type::primitive_type_builder(name, physical);
+    builder.with_repetition(repetition).with_converted_type(converted).build().map(Arc::new)
 }

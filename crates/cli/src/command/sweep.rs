@@ -1,0 +1,181 @@
+//! `evenair sweep`: a scenario with keys varied.
+
+use super::study::shard;
+use crate::arguments::{ScenarioArguments, share};
+use crate::interrupt::{self, STOP};
+use crate::output::{Force, command_line, finish, print, resolved};
+use crate::progress::Bar;
+use crate::text;
+use anyhow::{Context, Result, anyhow, ensure};
+use clap::Args;
+use evenair_study::{
+    Axis, Metric, Plan, Plot, SCHEMA_VERSION, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
+};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Values of a key:\n  \
+    5..20             all whole numbers from 5 to 20\n  \
+    0.1..0.5:0.1      with a step\n  \
+    1..1000:x10       each ten times the one before\n  \
+    '1..11 Mbps:2'    with a unit\n  \
+    1,2,5             a list; of words, too (dcf,adaptive), of quantities ('1 Mbps,2 Mbps'), and of\n                    \
+    TOML's tables (\"{ law = 'dcf' },{ law = 'adaptive', adapt = 0.2 }\")\n\n\
+    Several --vary: each value of one with each of the others; with --zip the first with the first.\n\n\
+    Writes into DIR: table.csv, a row per point and flow (flow \"all\": all together) with mean, ends of the 95 % interval and\n\
+    number of seeds of each metric; seeds.csv, a row per point, seed and flow; the same as Parquet, if built with --features\n\
+    parquet; report.html; result.json; scenario.toml (all defaults resolved); manifest.json; runs/, from which a sweep that was\n\
+    stopped goes on.\n\n\
+    Examples:\n  \
+    evenair sweep chen10/a --vary connections.k=5..20:5\n  \
+    evenair sweep chen10/a --vary backoff.law=dcf,adaptive --vary connections.k=1..20:5 --plot x=connections.k,color=backoff.law\n  \
+    evenair sweep jam10/chain --vary 'mac.data_rate=1 Mbps,2 Mbps,11 Mbps' --metric goodput-kbps,round-trip --seeds 10\n  \
+    evenair sweep chen10/a --world fair --vary 'radio.carrier_sense_range=400..800 m:100'")]
+pub(crate) struct SweepOptions {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArguments,
+    /// A key of the scenario and its values, such as connections.k=5..20; may be given several times
+    #[arg(long, value_name = "KEY=VALUES", required = true, value_parser = Axis::parse)]
+    pub(crate) vary: Vec<Axis>,
+    /// Pair the values of several --vary, instead of combining each with each
+    #[arg(long)]
+    pub(crate) zip: bool,
+    /// What is measured; `evenair list metrics` shows all
+    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "goodput,jain")]
+    pub(crate) metric: Vec<Metric>,
+    /// Where the numbers come from: packets, fluid, or an optimum such as fair, proportional, max-min
+    #[arg(long, value_name = "WORLD", default_value = "packets")]
+    pub(crate) world: World,
+    /// How many seeds each point has; 5, if it is not said
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the largest
+    /// goodput of the point, such as 2%
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "shard")]
+    pub(crate) precision: Option<f64>,
+    /// A figure of the report: the key along its axis, the metric, and what has a colour each: flow or a key; may be given several
+    /// times. A figure of each metric, if nothing is said
+    #[arg(long, value_name = "x=KEY,y=METRIC,color=KEY", value_parser = Plot::parse)]
+    pub(crate) plot: Vec<Plot>,
+    /// Do one part of the runs only, and no report; run once more without it when all parts are done
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "json")]
+    pub(crate) shard: Option<Shard>,
+    /// Print the table as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where results go; evenair-results/sweep/SCENARIO, if it is not said
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: Force,
+}
+
+impl SweepOptions {
+    fn plan(&self) -> Result<Plan> {
+        if let Some(option) = self.seeds.map(|_| "--seeds").or(self.precision.map(|_| "--precision")) {
+            ensure!(self.world.is_random(), "{option} has no effect: chance has no part in this world");
+        }
+        let vary = Vary {
+            set: self.scenario.set.clone(),
+            axes: self.vary.clone(),
+            paired: self.zip,
+            world: self.world,
+            seeds: self.seeds.unwrap_or(5),
+            precision: self.precision,
+            seeds_max: SEEDS_MAX,
+            metrics: self.metric.clone(),
+            plots: self.plot.clone(),
+            ..Vary::new(&self.scenario.name)
+        };
+        ensure!(!self.zip || self.vary.len() > 1, "--zip has no effect: there is one --vary");
+        vary.plan(Some(Path::new(""))).map_err(|error: VaryError| anyhow!("{error}"))
+    }
+
+    fn folder(&self) -> PathBuf {
+        let name = self.scenario.name.strip_suffix(".toml").unwrap_or(&self.scenario.name);
+        let name =
+            Path::new(name).components().filter(|part| matches!(part, std::path::Component::Normal(_)));
+        let default = || Path::new("evenair-results/sweep").join(name.collect::<PathBuf>());
+        self.out.clone().unwrap_or_else(default)
+    }
+}
+
+pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
+    let plan = options.plan()?;
+    let folder = options.folder();
+    let output = options.force.prepare(&folder)?;
+    let runs = folder.join("runs");
+    interrupt::watch();
+    let bar = Bar::new(&plan.study.title);
+    if let Some(shard) = options.shard {
+        let done = plan.sweep.run_shard(shard, &runs, &STOP, &bar);
+        bar.clear();
+        return print(&format!("part {}/{} is done, {} runs\n", shard.index, shard.of, done?));
+    }
+    let records = plan.sweep.run(&runs, &STOP, &bar);
+    bar.clear();
+    let scenario = resolved(&plan.base)?;
+    let swept = plan.conclude(records?);
+    let command = command_line();
+    let document = json!({
+        "schema_version": SCHEMA_VERSION,
+        "scenario": options.scenario.name,
+        "vary": swept.axes.iter().map(Axis::title).collect::<Vec<_>>(),
+        "metrics": swept.metrics,
+        "table": swept.to_json(),
+    });
+    output.write("report.html", &html::report(&swept.outcome, &command))?;
+    output.write("result.json", &format!("{document:#}\n"))?;
+    output.write("scenario.toml", &scenario)?;
+    swept.write(output.drafts()).context("cannot write the tables")?;
+    finish(output, swept.outcome.manifest(&command))?;
+    if options.json {
+        return print(&format!("{document}\n"));
+    }
+    print(&format!("{}\nreport: {}\n", tables(&swept), folder.join("report.html").display()))
+}
+
+/// As wide as terminals are.
+const WIDTH: usize = 100;
+
+/// A table per metric, a row per point.
+fn tables(swept: &Swept) -> String {
+    let mut out = format!("{}\n", swept.outcome.study.title);
+    for (m, metric) in swept.metrics.iter().enumerate() {
+        let table = table(swept, m, true);
+        let wide = table.lines().any(|line| line.chars().count() > WIDTH);
+        out += &format!("\n{}\n", metric.label());
+        // Many flows are for the files.
+        out += &if wide { self::table(swept, m, false) } else { table };
+    }
+    out
+}
+
+/// One metric: a column per flow, if they are asked for, and one for all of them that is called by what it holds.
+fn table(swept: &Swept, m: usize, of_flows: bool) -> String {
+    let mut flows: Vec<&Option<String>> = Vec::new();
+    for row in swept.rows.iter().filter(|row| row.measured[m].is_some()) {
+        if (of_flows || row.flow.is_none()) && !flows.contains(&&row.flow) {
+            flows.push(&row.flow);
+        }
+    }
+    // All flows together come last, wherever a point has flows that others have not.
+    flows.sort_by_key(|flow| flow.is_none());
+    let keys = swept.axes.iter().map(Axis::title);
+    let of_all = swept.metrics[m].over_flows_name();
+    let named =
+        flows.iter().map(|flow| flow.as_ref().map_or_else(|| of_all.into(), |name| format!("flow {name}")));
+    let mut rows = vec![keys.chain(named).collect::<Vec<_>>()];
+    let points = swept.rows.iter().map(|row| row.point).max().map_or(0, |last| last + 1);
+    for point in 0..points {
+        let mut cells: Vec<String> = swept.levels(point).iter().map(ToString::to_string).collect();
+        cells.extend(flows.iter().map(|&flow| {
+            let row = swept.rows.iter().find(|row| row.point == point && row.flow == *flow);
+            let measured = row.and_then(|row| row.measured[m]);
+            measured.map_or_else(|| "–".into(), |x| evenair_study::digits::measured(x.mean, x.half_width))
+        }));
+        rows.push(cells);
+    }
+    text::columns(&rows)
+}

@@ -1,0 +1,58 @@
+//! End to end: lists of what there is.
+
+use crate::{evenair, json, stderr, stdout};
+
+#[test]
+fn list_alone_says_what_there_is_to_list() {
+    let text = stdout(&evenair(&["list"]));
+    for words in ["evenair list laws", "evenair list metrics", "evenair study ID", "evenair show ID"] {
+        assert!(text.contains(words), "{words} is missing in\n{text}");
+    }
+    let counts = json(&evenair(&["list", "--json"]));
+    let studies = json(&evenair(&["list", "studies", "--json"]));
+    assert_eq!(counts["studies"].as_u64(), studies.as_array().map(|all| all.len() as u64));
+}
+
+#[test]
+fn studies_are_listed_by_paper_and_by_pattern() {
+    let text = stdout(&evenair(&["list", "studies", "jam10/fig-8-*", "cz06/fig-1"]));
+    let (chen, jam) = (text.find("[CZ06] Minghua Chen"), text.find("[Jam10] Kamran Jamshaid: Centralized"));
+    assert!(jam < chen && jam.is_some(), "{text}");
+    assert!(text.contains("jam10/fig-8-2  Weighted shares") && !text.contains("jam10/fig-7"), "{text}");
+    let rows = json(&evenair(&["list", "scenarios", "chen10", "--json"]));
+    assert!(rows.as_array().unwrap().iter().all(|row| row["paper"] == "Chen10"), "{rows}");
+    let refused = evenair(&["list", "studies", "jam11*"]);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
+    assert!(stderr(&refused).contains("no study is called \"jam11*\""), "{}", stderr(&refused));
+}
+
+#[test]
+fn a_faulty_file_is_shown_as_faulty_beside_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let study = evenair_study::study_text("jam10/fig-8-2").unwrap();
+    let (good, bad) = (write("good.toml", study), write("bad.toml", &study.replace("title", "titel")));
+    let output = evenair(&["list", "studies", &good, &bad]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(text.contains("Weighted shares") && text.contains("FAULTY: "), "{text}");
+    let rows = json(&evenair(&["list", "studies", &good, &bad, "--json"]));
+    assert!(rows[1]["error"].as_str().unwrap().contains("unknown field `titel`"), "{rows}");
+    let scenario = write("scenario.toml", "seed = \"one\"\n");
+    assert!(stdout(&evenair(&["list", "scenarios", &scenario])).contains("FAULTY: "));
+}
+
+#[test]
+fn metrics_have_units_and_meanings() {
+    let text = stdout(&evenair(&["list", "metrics"]));
+    let goodput = text.lines().find(|line| line.starts_with("  goodput ")).unwrap();
+    assert!(goodput.contains("packets/s") && goodput.contains("total"), "{goodput}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let rows = json(&evenair(&["list", "metrics", "jain*", "--json"]));
+    assert!(rows.as_array().unwrap().len() >= 2 && rows[0]["of_flows"] == false, "{rows}");
+    assert!(stderr(&evenair(&["list", "metrics", "gooodput"])).contains("no metric is called"));
+}

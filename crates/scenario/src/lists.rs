@@ -1,0 +1,258 @@
+//! Links and conflicts that a scenario has in CSV files, and the names by which conflicts call links.
+//!
+//! A file's separator is the comma, else the semicolon, the tab or blanks, whichever its first line has; lines that begin with # are
+//! comments. Of a faulty line the error says which it is.
+
+use crate::error::Mistake;
+use crate::language::{FlowPattern, FlowTable, Generate, LinkTable, Listed, Scenario};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::path::Path;
+
+/// No list is longer than this \[bytes\]; what never ends is no list.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+/// What a header calls the two columns of a list of pairs.
+const PAIR: [&str; 14] = [
+    "first", "from", "link", "link1", "link2", "link_1", "link_2", "link_a", "link_b", "node1", "node2",
+    "second", "source", "target",
+];
+/// What a header calls the columns of a list of links.
+const LINK: [[&str; 3]; 3] =
+    [["id", "link", "name"], ["from", "source", "transmitter"], ["to", "target", "receiver"]];
+
+/// A line of a list.
+struct Row {
+    line: u64,
+    cells: Vec<String>,
+}
+
+impl Scenario {
+    /// Reads what stands in files, which are looked for in `folder`, and writes conflicts as pairs of ids of links.
+    pub(crate) fn read_lists(&mut self, folder: &Path) -> Result<(), Mistake> {
+        self.generate_graph(folder)?;
+        if let Listed::File(file) = &self.links {
+            let links = rows(folder, file).and_then(|rows| links(file, &rows));
+            self.links = Listed::Here(links.map_err(|why| Mistake::at("links.file", why))?);
+        }
+        if self.links.is_empty() {
+            return Ok(()); // conflicts without links are refused with the scenario's shape
+        }
+        let names = Names::of(self.links.here());
+        let pairs = match &self.conflicts {
+            Listed::Here(pairs) => names.here(pairs)?,
+            Listed::File(file) => {
+                let pairs = rows(folder, file).and_then(|rows| names.in_file(file, &rows));
+                pairs.map_err(|why| Mistake::at("conflicts.file", why))?
+            }
+        };
+        self.conflicts = Listed::Here(pairs);
+        Ok(())
+    }
+
+    /// A link for each name of an abstract conflict graph, from a node of that name; and a flow over each, if that is asked for.
+    fn generate_graph(&mut self, folder: &Path) -> Result<(), Mistake> {
+        let Some(Generate::ConflictGraph { file, flows }) = self.generate.clone() else { return Ok(()) };
+        if !(self.nodes.is_empty() && self.links.is_empty() && self.conflicts.is_empty()) {
+            let why = "makes links and conflicts; give no [[nodes]], [[links]] or conflicts beside it";
+            return Err(Mistake::at("generate", why));
+        }
+        let graph = rows(folder, &file).and_then(|rows| graph(&file, &rows));
+        let (ids, pairs) = graph.map_err(|why| Mistake::at("generate.file", why))?;
+        let link = |id: String| LinkTable { to: format!("{id}-receiver"), from: id.clone(), id };
+        let links: Vec<LinkTable> = ids.into_iter().map(link).collect();
+        if let Some(flows) = flows {
+            if !self.flows.is_empty() {
+                return Err(Mistake::at("generate.flows", "makes the flows; give no [[flows]] beside it"));
+            }
+            if flows.pattern != FlowPattern::EachLink || flows.count.is_some() || flows.seed.is_some() {
+                let why = "the flows of a conflict graph have the pattern \"each-link\", and neither count nor seed";
+                return Err(Mistake::at("generate.flows", why));
+            }
+            let flow = |link: &LinkTable| FlowTable::generated(&link.id, &link.from, &link.to, flows);
+            self.flows = links.iter().map(flow).collect();
+        }
+        (self.generate, self.links, self.conflicts) = (None, Listed::Here(links), Listed::Here(pairs));
+        Ok(())
+    }
+}
+
+/// The lines of a list, a header among them.
+fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
+    let path = folder.join(file);
+    let shown = path.display();
+    let unread = |why: &dyn std::fmt::Display| format!("{shown} cannot be read: {why}");
+    let mut text = String::new();
+    let opened = std::fs::File::open(&path).map_err(|e| unread(&e))?;
+    opened.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(|e| unread(&e))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("{shown} is longer than {} MiB", FILE_BYTES_MAX >> 20));
+    }
+    let text = text.trim_start_matches('\u{feff}');
+    let first =
+        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let separator = [',', ';', '\t', ' '].into_iter().find(|separator| first.trim().contains(*separator));
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .comment(Some(b'#'))
+        .delimiter(separator.map_or(b',', |c| c as u8))
+        .from_reader(text.as_bytes());
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|e| unread(&e))?;
+        // The reader counts from the end of the record before: blank lines and comments between them lie before this one.
+        let (start, line) = record.position().map_or((0, 0), |at| (at.byte() as usize, at.line()));
+        let between = |line: &&str| line.is_empty() || line.starts_with('#');
+        let line = line + text[start..].lines().take_while(between).count() as u64;
+        // A separator at a line's end makes no cell.
+        let mut cells: Vec<String> = record.iter().map(String::from).collect();
+        cells.truncate(cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1));
+        if !cells.is_empty() {
+            rows.push(Row { line, cells });
+        }
+    }
+    Ok(rows)
+}
+
+/// Whether every cell is a word of headers.
+fn is_header(row: &Row, words: &[&str]) -> bool {
+    row.cells.iter().all(|cell| words.contains(&cell.to_lowercase().as_str()))
+}
+
+/// The rows after the header of a list of pairs, if it has one.
+fn pairs(rows: &[Row], is_name: impl Fn(&str) -> bool) -> &[Row] {
+    match rows.split_first() {
+        Some((first, rest)) if is_header(first, &PAIR) && !first.cells.iter().any(|cell| is_name(cell)) => {
+            rest
+        }
+        _ => rows,
+    }
+}
+
+/// The links of an abstract conflict graph, in the order in which it names them, and its pairs.
+fn graph(file: &str, rows: &[Row]) -> Result<(Vec<String>, Vec<[String; 2]>), String> {
+    let (mut ids, mut edges) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    for Row { line, cells } in pairs(rows, |_| false) {
+        match cells.as_slice() {
+            [_] => (),
+            [one, other] if one == other => return Err(with_itself(file, *line, one)),
+            [one, other] => edges.push([one.clone(), other.clone()]),
+            more => {
+                return Err(columns(
+                    file,
+                    *line,
+                    more.len(),
+                    "two links that conflict, or one that conflicts with none",
+                ));
+            }
+        }
+        ids.extend(cells.iter().filter(|id| seen.insert(id.as_str())).cloned());
+    }
+    if ids.is_empty() {
+        return Err(format!("{file} has no link"));
+    }
+    Ok((ids, edges))
+}
+
+fn columns(file: &str, line: u64, columns: usize, wanted: &str) -> String {
+    format!("{file}, line {line} has {columns} columns; a line has {wanted}")
+}
+
+fn with_itself(file: &str, line: u64, id: &str) -> String {
+    format!("{file}, line {line}: \"{id}\" stands there twice; a conflict is between two links")
+}
+
+/// Links from a list: id, from and to in the order that its header says, else in this order; numbered, if there are two columns.
+fn links(file: &str, rows: &[Row]) -> Result<Vec<LinkTable>, String> {
+    let place = |row: &Row, words: &[&str]| {
+        row.cells.iter().position(|cell| words.contains(&cell.to_lowercase().as_str()))
+    };
+    let header = rows.first().map(|first| LINK.map(|words| place(first, &words)));
+    let (order, rows) = match header {
+        Some([id, Some(from), Some(to)]) => ((id, from, to), &rows[1..]),
+        _ if rows.first().is_some_and(|first| first.cells.len() == 2) => ((None, 0, 1), rows),
+        _ => ((Some(0), 1, 2), rows),
+    };
+    let wanted = if order.0.is_some() { 3 } else { 2 };
+    let link = |(number, row): (usize, &Row)| {
+        if row.cells.len() != wanted || row.cells.iter().any(String::is_empty) {
+            let what = "an id, the node that transmits and the node that receives; or the two nodes alone";
+            return Err(columns(file, row.line, row.cells.len(), what));
+        }
+        let id = order.0.map_or_else(|| (number + 1).to_string(), |at| row.cells[at].clone());
+        Ok(LinkTable { id, from: row.cells[order.1].clone(), to: row.cells[order.2].clone() })
+    };
+    let links: Vec<LinkTable> = rows.iter().enumerate().map(link).collect::<Result<_, _>>()?;
+    if links.is_empty() { Err(format!("{file} has no link")) } else { Ok(links) }
+}
+
+/// What conflicts may call links: their ids, "from>to", and a node's name for all the links on which it transmits.
+struct Names<'a> {
+    ids: Vec<&'a str>,
+    meant: BTreeMap<String, Vec<&'a str>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(links: &'a [LinkTable]) -> Self {
+        let mut meant: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for link in links {
+            meant.entry(link.from.clone()).or_default().push(&link.id);
+        }
+        for link in links {
+            meant.insert(format!("{}>{}", link.from, link.to), vec![&link.id]);
+        }
+        for link in links {
+            meant.insert(link.id.clone(), vec![&link.id]);
+        }
+        Self { ids: links.iter().map(|link| link.id.as_str()).collect(), meant }
+    }
+
+    fn find(&self, name: &str) -> Result<&[&'a str], String> {
+        let known = || match self.ids.len() {
+            0..=40 => self.ids.join(", "),
+            n => format!("{}, … {} ({n} of them)", self.ids[..5].join(", "), self.ids[n - 1]),
+        };
+        let found = self.meant.get(name).map(Vec::as_slice);
+        found.ok_or_else(|| format!("there is no link \"{name}\"; links are {}", known()))
+    }
+
+    /// The pairs of links that two names mean.
+    fn pairs(&self, one: &str, other: &str) -> Result<Vec<[String; 2]>, String> {
+        let (ones, others) = (self.find(one)?, self.find(other)?);
+        let all = ones.iter().flat_map(|l| others.iter().map(move |m| [(*l).to_string(), (*m).to_string()]));
+        Ok(all.filter(|[l, m]| l != m).collect())
+    }
+
+    fn here(&self, pairs: &[[String; 2]]) -> Result<Vec<[String; 2]>, Mistake> {
+        let mut all = Vec::new();
+        for (index, [one, other]) in pairs.iter().enumerate() {
+            let pairs = self.pairs(one, other);
+            all.extend(pairs.map_err(|why| Mistake::at("conflicts", format!("entry {index}: {why}")))?);
+        }
+        Ok(all)
+    }
+
+    fn in_file(&self, file: &str, rows: &[Row]) -> Result<Vec<[String; 2]>, String> {
+        let mut all = Vec::new();
+        for Row { line, cells } in pairs(rows, |name| self.meant.contains_key(name)) {
+            let [one, other] = cells.as_slice() else {
+                return Err(columns(file, *line, cells.len(), "the two links of a conflict"));
+            };
+            if one == other {
+                return Err(with_itself(file, *line, one));
+            }
+            let pairs = self.pairs(one, other);
+            all.extend(pairs.map_err(|why| {
+                let header = if all.is_empty() {
+                    " (a header may say link_a and link_b, source and target, or from and to)"
+                } else {
+                    ""
+                };
+                format!("{file}, line {line}: {why}{header}")
+            })?);
+        }
+        Ok(all)
+    }
+}

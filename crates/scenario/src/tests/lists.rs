@@ -1,0 +1,134 @@
+//! Links and conflicts in files, and amounts and probabilities as they are usually written.
+
+use super::*;
+use std::fs;
+use tempfile::TempDir;
+
+const THREE: &str = r#"
+links = { file = "links.csv" }
+conflicts = { file = "conflicts.csv" }
+flows = [
+    { id = "one", from = "a", to = "b" },
+    { id = "two", from = "c", to = "d" },
+    { id = "three", from = "e", to = "f" },
+]
+"#;
+
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+fn load(files: &[(&str, &str)]) -> Result<Resolved, String> {
+    let folder = folder(files);
+    Resolved::load(&folder.path().join("x.toml"), &[]).map_err(|error| error.to_string())
+}
+
+/// The three links with these conflicts.
+fn three(links: &str, conflicts: &str) -> Result<Resolved, String> {
+    load(&[("x.toml", THREE), ("links.csv", links), ("conflicts.csv", conflicts)])
+}
+
+fn pairs(scenario: &Resolved) -> Vec<(usize, usize)> {
+    scenario.layout().conflicts.edges().collect()
+}
+
+#[test]
+fn links_and_conflicts_are_read_from_files() {
+    let plain = "1,a,b\n2,c,d\n3,e,f\n";
+    let headed = "\u{feff}to;id;from\r\nb;1;a\r\nd;2;c\r\nf;3;e\r\n";
+    for links in [plain, headed, "a b\nc d\ne f\n", "# ours\n\n1\ta\tb\n2\tc\td\n3\te\tf\n"] {
+        for conflicts in
+            ["1,2\n2,3\n", "Link_A, Link_B\n1, 2\n\n# more\n2, 3\n", "a>b,2\n2,e>f\n", "a,c\nc,e\n"]
+        {
+            let scenario = three(links, conflicts).unwrap();
+            assert_eq!(pairs(&scenario), [(0, 1), (1, 2)], "{links}{conflicts}");
+            // What is written out does without the files.
+            let again = parse(&scenario.to_toml().unwrap()).unwrap();
+            assert_eq!(again, scenario);
+        }
+    }
+}
+
+#[test]
+fn a_faulty_line_is_named() {
+    let links = "id,from,to\n1,a,b\n2,c,d\n3,e,f\n";
+    let refused = |links: &str, conflicts: &str| three(links, conflicts).expect_err("should be refused");
+    let unknown = refused(links, "1,2\n\n2,9\n");
+    assert!(unknown.contains("x.toml:3:"), "{unknown}");
+    assert!(
+        unknown.contains("conflicts.file: conflicts.csv, line 3: there is no link \"9\"; links are 1, 2, 3"),
+        "{unknown}"
+    );
+    assert!(refused(links, "one,other\n1,2\n").contains("line 1: there is no link \"one\""));
+    assert!(refused(links, "one,other\n1,2\n").contains("a header may say link_a and link_b"));
+    assert!(refused(links, "1,2,0.5\n").contains("line 1 has 3 columns"));
+    assert!(refused(links, "1,1\n").contains("\"1\" stands there twice"));
+    assert!(refused("id,from,to\n1,a\n", "1,2\n").contains("links.csv, line 2 has 2 columns"));
+    assert!(refused("", "").contains("links.csv has no link"));
+    assert!(load(&[("x.toml", THREE)]).unwrap_err().contains("links.csv cannot be read"));
+    let twice = refused("1,a,b\n1,c,d\n", "1,1\n");
+    assert!(twice.contains("stands there twice") || twice.contains("is there already"), "{twice}");
+    let keys = THREE.replace("file = \"links.csv\"", "flie = \"links.csv\"");
+    assert!(message(&keys).contains("unknown field `flie`, expected `file`"), "{}", message(&keys));
+}
+
+#[test]
+fn an_abstract_conflict_graph_is_a_scenario() {
+    let text = r#"
+        mac = { kind = "ideal" }
+        generate = { kind = "conflict-graph", file = "graph.csv", flows = { pattern = "each-link", traffic = "saturated" } }
+    "#;
+    let scenario = load(&[("x.toml", text), ("graph.csv", "source,target\nu,v\nv,w\nalone\n")]).unwrap();
+    assert_eq!(pairs(&scenario), [(0, 1), (1, 2)]);
+    let flows: Vec<&str> = scenario.settings().flows.iter().map(|flow| flow.id.as_str()).collect();
+    assert_eq!(flows, ["u", "v", "w", "alone"]);
+    // log x₁ + log x₂ + log x₃ with x₂ + max(x₁, x₃) ≤ 1: two thirds, one third, two thirds; and all for who is alone.
+    let optimum = scenario.optimum(Objective::Proportional).unwrap();
+    for (load, share) in optimum.load.iter().zip([2.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]) {
+        assert!((load - share).abs() < 1e-6, "{:?}", optimum.load);
+    }
+    // Names that a header could have, too, are names.
+    let letters = load(&[("x.toml", text), ("graph.csv", "a,b\nb,c\n")]).unwrap();
+    assert_eq!(pairs(&letters), [(0, 1), (1, 2)]);
+    let wrong = text.replace("each-link", "random");
+    let wrong = load(&[("x.toml", &wrong), ("graph.csv", "a,b\n")]).unwrap_err();
+    assert!(wrong.contains("\"each-link\""), "{wrong}");
+}
+
+#[test]
+fn transfers_are_sizes_or_segments() {
+    use evenair_netsim::{Source, Traffic};
+    let source = |amount: &str| match &set(&[&format!("flows.1.transfer={amount}")]).unwrap().network().flows
+        [0]
+    .traffic
+    {
+        Traffic::Tcp(tcp) => tcp.source,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(source("5 MB"), Source::Segments(5_000));
+    assert_eq!(source("2500 bytes"), Source::Segments(3), "the last one full, too");
+    assert_eq!(source("20 packets"), Source::Segments(20));
+    let refused = |amount: &str| set(&[&format!("flows.1.transfer={amount}")]).unwrap_err().to_string();
+    assert!(refused("0 MB").contains("at least 1 byte"));
+    assert!(refused("5 Mb").contains("did you mean \"MB\"?"));
+    assert!(refused("900000 GB").contains("without end"));
+    assert!(set(&["flows.1.transfer=5 MB"]).unwrap().to_toml().unwrap().contains("transfer = \"5 MB\""));
+}
+
+#[test]
+fn probabilities_are_numbers_or_percents() {
+    let lossy = |loss: &str| parse(&format!("{TWO}[[losses]]\nfrom = \"a\"\nto = \"b\"\nloss = {loss}\n"));
+    assert_eq!(lossy("0.05").unwrap(), lossy("\"5%\"").unwrap());
+    assert!(lossy("5").unwrap_err().to_string().contains("0.05 or \"5%\""));
+    assert!(lossy("\"five\"").unwrap_err().to_string().contains("write it as 0.05 or \"5%\""));
+    for law in ["red', probability_max", "fred', probability_max", "proportional', per_packet"] {
+        let with = |value: &str| set(&[&format!("drop={{law='{law}={value}}}")]);
+        assert_eq!(with("0.02").unwrap(), with("'2%'").unwrap(), "{law}");
+        assert!(with("2").unwrap_err().to_string().contains("between 0 and 1"), "{law}");
+    }
+}

@@ -1,0 +1,164 @@
+//! What a scenario says without effect: each with its remedy.
+
+use crate::language::{Scenario, TrafficKind};
+use crate::resolved::Resolved;
+use evenair_laws::backoff::BackoffParams;
+use evenair_units::Instant;
+use evenair_wifi::BROADCAST;
+use std::collections::BTreeSet;
+
+/// So many names are said; of more how many there are.
+const NAMES_MAX: usize = 5;
+
+impl Scenario {
+    /// Tables that no flow looks at.
+    pub(crate) fn unused(&self) -> Vec<String> {
+        let any = |kinds: &[TrafficKind]| self.flows.iter().any(|flow| kinds.contains(&flow.traffic));
+        let mut found = Vec::new();
+        let mut unless = |used: bool, given: bool, what: &str| {
+            if given && !used {
+                found.push(what.to_string());
+            }
+        };
+        let by_law = |flow: &crate::FlowTable| flow.traffic == TrafficKind::Rated && flow.rate_law.is_none();
+        unless(
+            self.flows.iter().any(by_law),
+            self.rate_law.is_some(),
+            "[rate_law] has no effect: no flow has traffic = \"rated\" and no rate_law of its own; remove it, or make a flow rated",
+        );
+        unless(
+            any(&[TrafficKind::Tfrc]),
+            self.tfrc.is_some(),
+            "[tfrc] has no effect: no flow has traffic = \"tfrc\"; remove it, or give a flow that traffic",
+        );
+        let connects = [TrafficKind::Tcp, TrafficKind::Tfrc];
+        unless(
+            self.flows.iter().any(|flow| connects.contains(&flow.traffic) && flow.connections.is_none()),
+            // The fixed point of A-CSMA's laws is theirs, whatever is sent.
+            self.connections.is_some() && !matches!(self.backoff, BackoffParams::Adaptive(_)),
+            "[connections] has no effect: no flow of TCP or TFRC looks at it, each other one has its own or sends datagrams; remove it",
+        );
+        unless(
+            self.flows.iter().any(|flow| flow.start_jitter.is_none()),
+            self.start_jitter.is_some() && !self.flows.is_empty(),
+            "start_jitter has no effect: every flow has its own; remove it",
+        );
+        found
+    }
+}
+
+impl Resolved {
+    /// Entries that no packet meets, and instants that the run does not reach.
+    pub(crate) fn without_effect(&self) -> Vec<String> {
+        let carried = self.carried();
+        let mut found = self.unused.clone();
+        found.extend(self.beyond_the_run());
+        found.extend(self.idle_pairs(&carried));
+        found.extend(self.idle_places(&carried));
+        if self.layout.links.is_empty() && !matches!(self.settings.backoff, BackoffParams::Dcf(_)) {
+            let broadcasts = self.network.flows.iter().any(|flow| flow.path.contains(&BROADCAST));
+            let what = "[backoff] has no effect: no flow crosses the air; remove it";
+            found.extend((!broadcasts).then(|| what.to_string()));
+        }
+        found
+    }
+
+    /// The pairs of nodes between which packets go, either way.
+    fn carried(&self) -> BTreeSet<(u32, u32)> {
+        let mut pairs = BTreeSet::new();
+        let network = &self.network;
+        for hop in network.flows.iter().flat_map(|flow| flow.path.windows(2)) {
+            if hop[1] == BROADCAST {
+                let nodes = 0..network.nodes.len() as u32;
+                let hears = |to: &u32| network.medium.hearing(hop[0] as usize, *to as usize).is_some();
+                pairs.extend(nodes.filter(hears).flat_map(|to| [(hop[0], to), (to, hop[0])]));
+            } else {
+                pairs.extend([(hop[0], hop[1]), (hop[1], hop[0])]);
+            }
+        }
+        pairs
+    }
+
+    fn beyond_the_run(&self) -> Vec<String> {
+        let settings = &self.settings;
+        let (warmup, end) = (settings.warmup.0, settings.warmup.0 + settings.duration.0);
+        let mut found = Vec::new();
+        // One that is written is meant.
+        if warmup > settings.duration.0 && warmup == crate::language::WARMUP {
+            found.push(format!(
+                "warmup = \"{warmup}\" is longer than the {} that are measured after it: make it shorter, or duration longer",
+                settings.duration
+            ));
+        }
+        for flow in &settings.flows {
+            let stretches = flow.activity.stretches();
+            let (first, last) = (stretches.first().map(|s| s.0), stretches.last().map(|s| s.1));
+            if first.is_some_and(|start| start >= Instant::ZERO + end) {
+                found.push(format!(
+                    "flow \"{}\" never sends: it starts when the run is over, which ends at {end}; start it earlier, or make duration longer",
+                    flow.id
+                ));
+            } else if last.is_some_and(|stop| stop <= Instant::ZERO + warmup) {
+                found.push(format!(
+                    "nothing is measured of flow \"{}\": it stops before the warm-up of {warmup} is over; stop it later, or make warmup shorter",
+                    flow.id
+                ));
+            }
+        }
+        for (index, loss) in settings.losses.iter().enumerate().filter(|(_, loss)| loss.start.0 >= end) {
+            let start = loss.start;
+            found.push(format!(
+                "losses[{index}] has no effect: it starts at {start}, and the run ends at {end}"
+            ));
+        }
+        found
+    }
+
+    /// Losses, rates and wires between nodes between which nothing goes.
+    fn idle_pairs(&self, carried: &BTreeSet<(u32, u32)>) -> Vec<String> {
+        let number = |id: &str| self.network.nodes.iter().position(|name| name == id).map_or(0, |i| i as u32);
+        let idle = |from: &str, to: &str| !carried.contains(&(number(from), number(to)));
+        let settings = &self.settings;
+        let losses = settings.losses.iter().map(|entry| ("losses", &entry.from, &entry.to)).enumerate();
+        let rates = settings.rates.iter().map(|entry| ("rates", &entry.from, &entry.to)).enumerate();
+        let wires = settings.wires.iter().map(|entry| ("wires", &entry.from, &entry.to)).enumerate();
+        let unmet = losses.chain(rates).chain(wires).filter(|(_, (_, from, to))| idle(from, to));
+        let what = |(index, (table, from, to)): (usize, (&str, &String, &String))| {
+            format!("{table}[{index}] has no effect: no flow goes between \"{from}\" and \"{to}\"")
+        };
+        unmet.map(what).collect()
+    }
+
+    /// Links and queues without any packets; a node may well stand on a map for nothing.
+    fn idle_places(&self, carried: &BTreeSet<(u32, u32)>) -> Vec<String> {
+        let busy: BTreeSet<u32> = carried.iter().map(|&(node, _)| node).collect();
+        let names = &self.network.nodes;
+        let settings = &self.settings;
+        let number = |id: &String| names.iter().position(|name| name == id).map_or(0, |i| i as u32);
+        let crossed = |from: &String, to: &String| carried.contains(&(number(from), number(to)));
+        let unused = settings.links.iter().filter(|link| !crossed(&link.from, &link.to));
+        let unused: Vec<&str> = unused.map(|link| link.id.as_str()).collect();
+        let mut found = Vec::new();
+        if !unused.is_empty() {
+            found.push(format!("no flow crosses link {}", listed(&unused)));
+        }
+        for (index, table) in settings.queues.iter().enumerate() {
+            let silent: Vec<&str> =
+                table.nodes.iter().filter(|id| !busy.contains(&number(id))).map(String::as_str).collect();
+            if !silent.is_empty() {
+                found.push(format!(
+                    "queues[{index}] has no effect at node {}: it sends nothing",
+                    listed(&silent)
+                ));
+            }
+        }
+        found
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    match names.len() {
+        0..=NAMES_MAX => names.join(", "),
+        n => format!("{} and {} more", names[..NAMES_MAX].join(", "), n - NAMES_MAX),
+    }
+}
