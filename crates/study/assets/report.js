@@ -1,30 +1,6 @@
-// Draws the figures, light or dark; sorts tables, filters claims, gives the figures' data away. Without it the page has all its
-// texts and tables.
+// Draws the figures, whose ink is the text's, light or dark; sorts tables, filters claims, gives the figures' data away.
+// Without it the page has all its texts and tables.
 const root = document.documentElement;
-const DARK = {
-  background: "transparent",
-  view: {stroke: "#343c44"},
-  axis: {labelColor: "#c4ccd4", titleColor: "#c4ccd4", domainColor: "#59646e", tickColor: "#59646e", gridColor: "#2a3138"},
-  legend: {labelColor: "#c4ccd4", titleColor: "#c4ccd4"},
-  header: {labelColor: "#e3e7eb", titleColor: "#e3e7eb"},
-  title: {color: "#e3e7eb"},
-  rule: {color: "#c4ccd4"},
-  text: {color: "#e3e7eb"},
-};
-const merged = (one, other) => {
-  const out = {...one};
-  for (const [key, value] of Object.entries(other))
-    out[key] = value && typeof value === "object" && !Array.isArray(value) ? merged(out[key] ?? {}, value) : value;
-  return out;
-};
-/// A figure as it is drawn in the dark: what is black is white there.
-const inTheDark = spec => {
-  const text = JSON.stringify(spec).replaceAll('"color":"black"', '"color":"#f2f4f6"');
-  const dark = JSON.parse(text);
-  dark.config = merged(dark.config ?? {}, DARK);
-  return dark;
-};
-
 const system = matchMedia("(prefers-color-scheme: dark)");
 const stored = {
   get() { try { return localStorage.getItem("evenair-theme"); } catch { return null; } },
@@ -32,33 +8,11 @@ const stored = {
 };
 const isDark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
 
-const draw = (element, figure, spec) => vegaEmbed(element, spec, {
-  renderer: "svg",
-  downloadFileName: figure.name,
-  actions: {export: true, source: false, compiled: false, editor: false},
-}).catch(error => { element.textContent = error; });
-
-/// Draws all figures; in the dark each once more as it is printed, because a printer does not wait.
-const drawAll = () => {
-  document.querySelectorAll(".drawing.paper").forEach(element => element.remove());
-  document.querySelectorAll(".drawing").forEach(element => {
-    const figure = FIGURES[element.dataset.figure];
-    element.classList.add("screen");
-    draw(element, figure, isDark() ? inTheDark(figure.spec) : figure.spec);
-    if (!isDark()) return;
-    const onPaper = document.createElement("div");
-    onPaper.className = "drawing paper";
-    element.after(onPaper);
-    draw(onPaper, figure, figure.spec);
-  });
-};
-
 const dress = theme => {
   if (theme) root.dataset.theme = theme;
   const button = document.getElementById("theme");
   button.hidden = false;
   button.textContent = isDark() ? "light page" : "dark page";
-  drawAll();
 };
 const asked = new URLSearchParams(location.search).get("theme") ?? stored.get();
 dress(["light", "dark"].includes(asked) ? asked : null);
@@ -68,6 +22,8 @@ document.getElementById("theme").onclick = () => {
   dress(theme);
 };
 system.addEventListener("change", () => dress(null));
+
+FIGURES.forEach((figure, k) => drawFigure(`figure-${k}`, structuredClone(figure.spec)));
 
 /// Every row that a specification draws, wherever in it it stands.
 const rowsOf = spec => {

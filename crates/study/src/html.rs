@@ -6,20 +6,23 @@
 mod claims;
 mod figures;
 mod head;
+mod run;
 mod tables;
 mod words;
 
 use crate::outcome::Outcome;
+pub use run::run_report;
 use std::fmt::Write;
 use words::{escape, file_name};
 
 const STYLE: &str = include_str!("../assets/report.css");
 const BEHAVIOUR: &str = include_str!("../assets/report.js");
-/// The figures' runtime, vendored: see assets/README.md.
-const RUNTIME: [&str; 3] = [
+/// The figures' runtime, vendored (see assets/README.md), and what lays them out.
+const RUNTIME: [&str; 4] = [
     include_str!("../assets/vega.min.js"),
     include_str!("../assets/vega-lite.min.js"),
     include_str!("../assets/vega-embed.min.js"),
+    include_str!("../assets/figures.js"),
 ];
 const LICENCES: [&str; 3] = [
     include_str!("../assets/LICENSE-vega"),
@@ -30,7 +33,7 @@ const LICENCES: [&str; 3] = [
 /// Draws what a study found into one self-contained page; `command` is the line that made it.
 pub fn report(outcome: &Outcome, command: &str) -> String {
     let mut page = Page::default();
-    head::head(&mut page, outcome);
+    head::head(&mut page, outcome, command);
     claims::claims(&mut page, outcome);
     figures::figures(&mut page, outcome, command);
     tables::tables(&mut page, outcome);

@@ -476,4 +476,6 @@ pub enum FigureKind {
     Spread,
     /// A phase portrait: the metric over time of one flow against that of another, or against another metric of the same.
     Phase,
+    /// The map of the first variant's network: nodes, ways of flows, ranges.
+    Map,
 }

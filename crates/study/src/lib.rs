@@ -5,12 +5,13 @@
 //! claims and the figures, and [`html::report`] draws them into one file that works offline.
 #![forbid(unsafe_code)]
 
+pub mod chart;
 mod claim;
 mod compare;
 pub mod digits;
 mod each;
 mod experiment;
-mod figure;
+pub mod figure;
 pub mod glossary;
 pub mod html;
 mod language;

@@ -195,7 +195,7 @@ fn a_study_reports_resumes_and_repeats_itself() {
 /// The report stands alone: it asks the network for nothing.
 fn check_report(path: &Path) {
     let page = std::fs::read_to_string(path).unwrap();
-    assert!(page.contains("vegaEmbed('#figure-0'"));
+    assert!(page.contains("drawFigure('figure-0'"));
     for outside in ["<script src", "<link ", "@import", "<img src=\"http"] {
         assert!(!page.contains(outside), "{outside}");
     }
@@ -537,4 +537,25 @@ fn words_are_explained() {
     let document = json(&evenair(&["glossary", "by law", "--json"]));
     assert_eq!(document["words"][0]["word"], "dropped by law");
     assert!(stderr(&evenair(&["glossary", "nonsense-word"])).contains("does not have"));
+}
+
+#[test]
+fn a_run_is_reported_with_what_its_report_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.html");
+    let output = run_short(&[&format!("--report={}", file.display()), "--seeds", "2"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(&file).unwrap();
+    for part in [
+        "The network",
+        "Which links must not send at once",
+        "Where each sender's time goes",
+        "A part of the air",
+        "Queues over time",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("2 seeds") && page.contains("--report="), "it says what made it");
+    let nowhere = run_short(&["--report=/nowhere/at/all.html"]);
+    assert!(!nowhere.status.success() && stderr(&nowhere).contains("/nowhere/at"), "{}", stderr(&nowhere));
 }

@@ -7,12 +7,14 @@ use crate::papers::Paper;
 use crate::world::World;
 use std::collections::BTreeSet;
 
-pub(super) fn head(page: &mut Page, outcome: &Outcome) {
+pub(super) fn head(page: &mut Page, outcome: &Outcome, command: &str) {
     let study = &outcome.study;
+    let verb = command.split_whitespace().nth(1).unwrap_or("study");
     page.contents.push(("top".into(), "Summary".into(), false));
     page.put(format_args!(
-        "<header id=\"top\">\n<p class=\"source\">evenair · study {}</p>",
-        escape(&study.id)
+        "<header id=\"top\">\n<p class=\"source\">evenair {} {}</p>",
+        escape(verb),
+        escape(if study.id == verb { "" } else { study.id.trim_start_matches("sweep of ") })
     ));
     page.put(format_args!("<h1>{}</h1>", escape(&study.title)));
     if !study.about.is_empty() {

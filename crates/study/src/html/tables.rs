@@ -57,8 +57,10 @@ fn decimals_beside(mean: f64) -> usize {
 /// One variant alone: a row per flow, and one for all of them, a column per quantity.
 fn flow_table(page: &mut Page, outcome: &Outcome, variant: &str) {
     let flows = outcome.shape().next().map(|(_, flows)| flows).unwrap_or_default();
-    let quantities = outcome.quantities();
+    let mut quantities = outcome.quantities();
     let of_flows = flows.iter().map(|&flow| (Some(flow), flow.to_string()));
+    let has_any = |q: &Quantity| outcome.table.iter().any(|row| row.quantity == *q);
+    quantities.retain(has_any);
     let rows = of_flows.chain([(None, "all".into())]).map(|(flow, label)| {
         let cells = quantities.iter().map(|&q| match (outcome.row(variant, flow, q), flow) {
             (Some(row), None) => format!("{}<small>{}</small>", cell(row), row.flow),

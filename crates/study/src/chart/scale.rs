@@ -1,0 +1,123 @@
+//! Ends of axes, steps between their ticks, and labels that fit.
+
+/// What values span.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    low: f64,
+    high: f64,
+}
+
+impl Span {
+    /// The span of values; of none it is that from 0 to 1.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let mut span = Self { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        for value in values.into_iter().filter(|v| v.is_finite()) {
+            span = Self { low: span.low.min(value), high: span.high.max(value) };
+        }
+        if span.low > span.high { Self { low: 0.0, high: 1.0 } } else { span }
+    }
+
+    /// Ends for bars: from zero, to a round number.
+    pub(crate) fn with_zero(self) -> (f64, f64) {
+        Self { low: self.low.min(0.0), high: self.high.max(0.0) }.rounded()
+    }
+
+    /// Ends for lines: from zero, unless all values lie far from it.
+    pub(crate) fn near_zero(self) -> (f64, f64) {
+        let far = self.low > 0.6 * self.high && self.low > 0.0;
+        if far { self.rounded() } else { self.with_zero() }
+    }
+
+    /// Ends a little beyond the values.
+    pub(crate) fn with_margin(self) -> (f64, f64) {
+        let width = if self.high > self.low { self.high - self.low } else { self.high.abs().max(1.0) };
+        (self.low - 0.025 * width, self.high + 0.025 * width)
+    }
+
+    /// The values' own ends.
+    pub(crate) fn tight(self) -> (f64, f64) {
+        if self.high > self.low { (self.low, self.high) } else { self.with_margin() }
+    }
+
+    /// Ends of a logarithmic axis: powers of ten, where values are less than a power of ten apart from one.
+    pub(crate) fn powers(self) -> (f64, f64) {
+        let low = if self.low > 0.0 { self.low } else { self.high.max(1e-9) / 1e3 };
+        (10f64.powf(low.log10().floor()), 10f64.powf(self.high.max(low * 1.01).log10().ceil()))
+    }
+
+    /// Round ends.
+    pub(crate) fn rounded(self) -> (f64, f64) {
+        if self.high <= self.low {
+            return if self.low.abs() < 1e-300 { (0.0, 1.0) } else { self.with_margin() };
+        }
+        let step = step(self.high - self.low, 5);
+        // A value on a tick needs no further one, whatever its last bits are.
+        ((self.low / step + 1e-9).floor() * step, (self.high / step - 1e-9).ceil() * step)
+    }
+}
+
+/// A round step, 1, 2 or 5 times a power of ten, that makes about so many of a width.
+pub(super) fn step(width: f64, count: usize) -> f64 {
+    let rough = width / count.max(1) as f64;
+    let power = 10f64.powf(rough.log10().floor());
+    let mantissa = rough / power;
+    power
+        * if mantissa < 1.5 {
+            1.0
+        } else if mantissa < 3.5 {
+            2.0
+        } else if mantissa < 7.5 {
+            5.0
+        } else {
+            10.0
+        }
+}
+
+/// How wide a text of twelve pixels' height is, about [px].
+pub(super) fn width_of(text: &str) -> f64 {
+    6.4 * text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0) as f64
+}
+
+/// A text in lines of so many letters at most, where words allow.
+pub(crate) fn wrapped(text: &str, letters: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= letters {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.into());
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_round_and_hold_the_values() {
+        assert_eq!(Span::of([3.0, 97.0]).with_zero(), (0.0, 100.0));
+        assert_eq!(Span::of([0.93, 0.99]).near_zero(), (0.93, 0.99));
+        assert_eq!(Span::of([-12.0, 30.0]).with_zero(), (-20.0, 30.0));
+        assert_eq!(Span::of([3.0, 4000.0]).powers(), (1.0, 1e4));
+        assert_eq!(Span::of([]).with_zero(), (0.0, 1.0));
+        assert_eq!(Span::of([0.0, 0.0]).with_zero(), (0.0, 1.0));
+    }
+
+    #[test]
+    fn steps_are_one_two_or_five() {
+        for (width, expected) in [(10.0, 2.0), (1.0, 0.2), (23.0, 5.0), (0.07, 0.01)] {
+            assert!((step(width, 5) / expected - 1.0).abs() < 1e-12, "{width}");
+        }
+    }
+
+    #[test]
+    fn texts_wrap_between_words() {
+        assert_eq!(wrapped("standard TCP over 802.11", 14), "standard TCP\nover 802.11");
+    }
+}

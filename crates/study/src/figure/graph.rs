@@ -1,0 +1,89 @@
+//! Conflict graphs.
+
+use crate::chart::{Axis, Chart, Height, Key, Label, Marks, Panel, Series, Side, Symbol};
+use crate::outcome::VariantOutcome;
+use evenair_scenario::Resolved;
+use std::f64::consts::{FRAC_PI_2, TAU};
+
+/// With more links than this, names stand around the circle, not in it.
+const DISCS_MAX: usize = 10;
+/// The longest name that a disc has room for [letters].
+const DISC_LETTERS: usize = 4;
+const LINKS: &str = "links";
+
+/// The conflict graphs of the variants' scenarios, one panel each.
+pub(super) fn conflict_graphs(variants: &[&VariantOutcome]) -> Chart {
+    let mut scenarios: Vec<&Resolved> = Vec::new();
+    for scenario in variants.iter().map(|v| v.scenario()) {
+        if !scenarios.iter().any(|s| s.settings().name == scenario.settings().name) {
+            scenarios.push(scenario);
+        }
+    }
+    chart(scenarios.iter().map(|s| panel(s)).collect())
+}
+
+/// The conflict graph of a scenario.
+pub(super) fn conflict_graph(scenario: &Resolved) -> Chart {
+    let mut panel = panel(scenario);
+    panel.title.clear();
+    chart(vec![panel])
+}
+
+fn chart(panels: Vec<Panel>) -> Chart {
+    Chart {
+        note: "Dots: links. Two that are joined may not transmit at once.".into(),
+        colours: vec![Key { name: LINKS.into(), look: "#0072b2".into() }],
+        panels,
+        width: (170.0, 230.0),
+        ..Chart::default()
+    }
+}
+
+fn panel(scenario: &Resolved) -> Panel {
+    let layout = scenario.layout();
+    let count = layout.links.len();
+    let place = |l: usize| {
+        let angle = TAU * l as f64 / count as f64 - FRAC_PI_2;
+        [angle.cos(), -angle.sin()]
+    };
+    let segment = |(l, m): (usize, usize)| {
+        let ([x, y], [x2, y2]) = (place(l), place(m));
+        [x, y, x2, y2]
+    };
+    let names: Vec<String> = (0..count).map(|l| name(scenario, l)).collect();
+    let within = count <= DISCS_MAX && names.iter().all(|n| n.chars().count() <= DISC_LETTERS);
+    let label = |(l, text): (usize, String)| {
+        let [x, y] = place(l);
+        let side = match (within, x.abs() < 0.1, x > 0.0, y > 0.0) {
+            (true, ..) => Side::Within,
+            (false, true, _, true) => Side::Above,
+            (false, true, _, false) => Side::Below,
+            (false, false, true, _) => Side::Right,
+            (false, false, false, _) => Side::Left,
+        };
+        Label { x, y, text, side }
+    };
+    // Names beside the circle need room in it.
+    let end = if within { 1.3 } else { 1.9 };
+    let axis = Axis::hidden((-end, end));
+    let mut panel = Panel::new(&scenario.settings().name, axis.clone(), axis, Height::OfWidth(1.0));
+    let segments = layout.conflicts.edges().map(segment).collect();
+    panel.series.push(Series::ink("conflicts", Marks::Segments { segments, thick: 1.5 }));
+    let symbol = if within { Symbol::Disc } else { Symbol::Node };
+    let at = (0..count).map(place).collect();
+    panel.series.push(Series::coloured(LINKS, LINKS, Marks::Symbols { symbol, at }));
+    let labels = names.into_iter().enumerate().map(label).collect();
+    panel.series.push(Series::ink("names", Marks::Labels { labels }));
+    panel
+}
+
+/// A link is called by the flow that alone uses it, if there is one.
+fn name(scenario: &Resolved, l: usize) -> String {
+    let (name, link) = &scenario.layout().links[l];
+    let uses = |path: &[u32]| path.windows(2).any(|hop| [hop[0], hop[1]] == [link.from, link.to]);
+    let mut users = scenario.network().flows.iter().filter(|f| uses(&f.path));
+    match (users.next(), users.next()) {
+        (Some(flow), None) if flow.path.len() == 2 => flow.name.clone(),
+        _ => name.clone(),
+    }
+}

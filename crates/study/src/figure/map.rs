@@ -1,0 +1,216 @@
+//! Maps of networks.
+
+use crate::chart::{
+    Axis, Chart, Height, Key, Label, Marks, Panel, Point, Series, Side, Span, Symbol, Ticks, fills,
+};
+use evenair_scenario::Resolved;
+use std::f64::consts::TAU;
+
+/// More flows than this have one colour.
+const FLOWS_MAX: usize = 8;
+/// What is grey.
+const GREY: &str = "#858585";
+const LINKS: &str = "links in use";
+const WIRES: &str = "wires";
+/// The least and the greatest height of a map over its width.
+const SHAPE: (f64, f64) = (0.28, 1.1);
+
+/// Nodes where they stand, the ways of flows, and both ranges around the node in the middle: axes are in metres, and equal. Of a
+/// scenario without positions, the conflict graph.
+pub(super) fn map(scenario: &Resolved) -> Chart {
+    let layout = scenario.layout();
+    let places: Vec<Option<[f64; 2]>> = match &layout.positions {
+        Some(all) => all.iter().map(|p| p.map(|p| [p.x_m, p.y_m])).collect(),
+        None => return super::graph::conflict_graph(scenario),
+    };
+    let map = Map { scenario, places };
+    let ranges = map.ranges();
+    let extent = map.extent(&ranges);
+    let mut series = ranges.clone();
+    series.extend(map.ways(extent[1] - extent[0]));
+    series.extend(map.nodes());
+    let width = extent[1] - extent[0];
+    let axis = |title: &str, low, high| Axis::of(title, (low, high), Ticks::Numbers);
+    let panel = Panel {
+        title: String::new(),
+        x: axis("east [m]", extent[0], extent[1]),
+        y: axis("north [m]", extent[2], extent[3]),
+        height: Height::OfWidth((extent[3] - extent[2]) / width),
+        series,
+    };
+    let (colours, dashes) = map.keys();
+    Chart {
+        note: map.note(),
+        colours,
+        dashes,
+        panels: vec![panel],
+        width: (260.0, 620.0),
+        ..Chart::default()
+    }
+}
+
+struct Map<'a> {
+    scenario: &'a Resolved,
+    /// Where nodes stand, as far as it is known [m].
+    places: Vec<Option<[f64; 2]>>,
+}
+
+impl Map<'_> {
+    fn placed(&self) -> impl Iterator<Item = (usize, [f64; 2])> {
+        self.places.iter().enumerate().filter_map(|(node, place)| Some((node, (*place)?)))
+    }
+
+    /// The node nearest to the middle of all.
+    fn middle(&self) -> Option<(usize, [f64; 2])> {
+        let count = self.placed().count() as f64;
+        let sum = self.placed().fold([0.0, 0.0], |[x, y], (_, [a, b])| [x + a, y + b]);
+        let far = |[x, y]: [f64; 2]| (x - sum[0] / count).hypot(y - sum[1] / count);
+        self.placed().min_by(|(_, a), (_, b)| far(*a).total_cmp(&far(*b)))
+    }
+
+    fn range_names(&self) -> Option<[String; 2]> {
+        let (transmission_m, sense_m) = self.scenario.layout().ranges_m?;
+        let name = &self.scenario.network().nodes[self.middle()?.0];
+        Some([
+            format!("transmission range of {name}, {transmission_m:.0} m"),
+            format!("carrier-sense range of {name}, {sense_m:.0} m"),
+        ])
+    }
+
+    /// Circles around the node in the middle.
+    fn ranges(&self) -> Vec<Series> {
+        let (Some(names), Some((_, [x, y]))) = (self.range_names(), self.middle()) else { return Vec::new() };
+        let (transmission_m, sense_m) = self.scenario.layout().ranges_m.unwrap_or_default();
+        let circle = |(name, radius): (String, f64)| {
+            let at = |k: u32| {
+                let angle = TAU * f64::from(k) / 96.0;
+                Point { x: x + radius * angle.cos(), y: y + radius * angle.sin(), interval: None }
+            };
+            let points = (0..=96).map(at).collect();
+            let line = Marks::Line { points, stepped: false, dotted: false };
+            Series { dash: Some(name.clone()), ..Series::coloured(name.clone(), name, line) }
+        };
+        names.into_iter().zip([transmission_m, sense_m]).map(circle).collect()
+    }
+
+    /// Least and greatest x, least and greatest y: all nodes, and what of the ranges makes the map at most three times as large.
+    fn extent(&self, ranges: &[Series]) -> [f64; 4] {
+        let bounds = |of: usize| {
+            let nodes = Span::of(self.placed().map(|(_, place)| place[of])).with_margin();
+            let circles = ranges.iter().flat_map(|s| match &s.marks {
+                Marks::Line { points, .. } => points.as_slice(),
+                _ => &[],
+            });
+            let all = circles.map(|p| if of == 0 { p.x } else { p.y }).chain([nodes.0, nodes.1]);
+            (nodes, Span::of(all).with_margin())
+        };
+        let (of_x, of_y) = (bounds(0), bounds(1));
+        let widest = |(low, high): (f64, f64)| high - low;
+        let nodes = widest(of_x.0).max(widest(of_y.0));
+        let grow = |(nodes_of, all): ((f64, f64), (f64, f64))| {
+            let (low, high) = (nodes_of.0 - nodes, nodes_of.1 + nodes);
+            (all.0.max(low), all.1.min(high))
+        };
+        let (mut x, mut y) = (grow(of_x), grow(of_y));
+        let about = |(low, high): (f64, f64), width: f64| {
+            let middle = f64::midpoint(low, high);
+            (middle - width / 2.0, middle + width / 2.0)
+        };
+        y = about(y, widest(y).max(SHAPE.0 * widest(x)));
+        x = about(x, widest(x).max(widest(y) / SHAPE.1));
+        [x.0, x.1, y.0, y.1]
+    }
+
+    /// Wires, and the hops of flows with an arrow on each; flows beside each other where they share a way.
+    fn ways(&self, extent: f64) -> Vec<Series> {
+        let network = self.scenario.network();
+        let mut series = Vec::new();
+        let wired: Vec<[f64; 4]> =
+            network.wires.iter().filter_map(|w| self.hop(w.from as usize, w.to as usize, 0.0)).collect();
+        if !wired.is_empty() {
+            series.push(Series::coloured(WIRES, WIRES, Marks::Segments { segments: wired, thick: 1.5 }));
+        }
+        if network.flows.len() > FLOWS_MAX {
+            let hops = self.scenario.layout().links.iter();
+            let segments =
+                hops.filter_map(|(_, link)| self.hop(link.from as usize, link.to as usize, 0.0)).collect();
+            series.push(Series::coloured(LINKS, LINKS, Marks::Segments { segments, thick: 1.2 }));
+            return series;
+        }
+        for (k, flow) in network.flows.iter().enumerate() {
+            let aside = 0.006 * extent * (k as f64 - (network.flows.len() as f64 - 1.0) / 2.0);
+            let hops = flow.path.windows(2).filter_map(|h| self.hop(h[0] as usize, h[1] as usize, aside));
+            let segments = hops.flat_map(|hop| arrow(hop, 0.016 * extent)).collect();
+            let name = flow_name(&flow.name);
+            let marks = Marks::Segments { segments, thick: 2.0 };
+            series.push(Series::coloured(name.clone(), name, marks));
+        }
+        series
+    }
+
+    /// From one node to another, a little aside, to the left when looking east.
+    fn hop(&self, from: usize, to: usize, aside: f64) -> Option<[f64; 4]> {
+        let ([x, y], [x2, y2]) = (self.places[from]?, self.places[to]?);
+        let length = (x2 - x).hypot(y2 - y).max(1e-9);
+        // The same side for both directions, so that a flow stays on one side of its way.
+        let sign = if (x2 - x, y2 - y) > (0.0, 0.0) { 1.0 } else { -1.0 };
+        let (dx, dy) = (-sign * aside * (y2 - y) / length, sign * aside * (x2 - x) / length);
+        Some([x + dx, y + dy, x2 + dx, y2 + dy])
+    }
+
+    fn nodes(&self) -> [Series; 2] {
+        let names = &self.scenario.network().nodes;
+        let at = self.placed().map(|(_, place)| place).collect();
+        let label =
+            |(node, [x, y]): (usize, [f64; 2])| Label { x, y, text: names[node].clone(), side: Side::Above };
+        let labels = self.placed().map(label).collect();
+        [
+            Series::ink("nodes", Marks::Symbols { symbol: Symbol::Node, at }),
+            Series::ink("names", Marks::Labels { labels }),
+        ]
+    }
+
+    /// What its lines mean.
+    fn keys(&self) -> (Vec<Key>, Vec<Key>) {
+        let network = self.scenario.network();
+        let key = |name: &str, look: &str| Key { name: name.into(), look: look.into() };
+        let mut colours = Vec::new();
+        if network.flows.len() > FLOWS_MAX {
+            colours.push(key(LINKS, "#0072b2"));
+        } else {
+            let names: Vec<String> = network.flows.iter().map(|f| flow_name(&f.name)).collect();
+            colours.extend(fills(&names.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+        if !network.wires.is_empty() {
+            colours.push(key(WIRES, GREY));
+        }
+        let mut dashes: Vec<Key> = colours.iter().map(|c| key(&c.name, "")).collect();
+        if let Some([transmission, sense]) = self.range_names() {
+            colours.extend([key(&transmission, GREY), key(&sense, GREY)]);
+            dashes.extend([key(&transmission, ""), key(&sense, "7 3")]);
+        }
+        (colours, dashes)
+    }
+
+    fn note(&self) -> String {
+        let nowhere = self.places.iter().filter(|place| place.is_none()).count();
+        match nowhere {
+            0 => String::new(),
+            1 => "One node has no position and is not drawn.".into(),
+            n => format!("{n} nodes have no position and are not drawn."),
+        }
+    }
+}
+
+fn flow_name(name: &str) -> String {
+    format!("flow {name}")
+}
+
+/// A line with an arrow in its middle that points to its end.
+fn arrow([x, y, x2, y2]: [f64; 4], size: f64) -> [[f64; 4]; 3] {
+    let length = (x2 - x).hypot(y2 - y).max(1e-9);
+    let (dx, dy) = ((x2 - x) / length * size, (y2 - y) / length * size);
+    let (tip_x, tip_y) = (x + 0.6 * (x2 - x), y + 0.6 * (y2 - y));
+    let barb = |side: f64| [tip_x, tip_y, tip_x - dx - side * 0.6 * dy, tip_y - dy + side * 0.6 * dx];
+    [[x, y, x2, y2], barb(1.0), barb(-1.0)]
+}
