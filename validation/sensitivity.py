@@ -188,7 +188,7 @@ def round_trip() -> None:
     scenario = with_probes()
     runs = play(["warmup=0 s", "duration=300 s"], scenario)
     Path(scenario).unlink()
-    probes = [fmean(run["flows"][4 + 2 * i + j]["delay_s"] for run in runs for j in (0, 1)) * 2 for i in LINKS]
+    probes = [fmean(run["flows"][4 + 2 * i + j]["delay"]["mean_s"] for run in runs for j in (0, 1)) * 2 for i in LINKS]
     row("probes of 32 bytes, two a second", *(f"{probe:.3f}" for probe in probes))
     row("its run by Little's law", *each(runs, lambda k: (k.backlog + k.acks) / k.served, 3).split(", "))
     print()

@@ -8,6 +8,7 @@ mod dependencies;
 mod docs;
 mod labels;
 mod minimum;
+mod module;
 mod python;
 mod recipe;
 mod run;
@@ -29,10 +30,10 @@ enum Outcome {
 type Part = (&'static str, &'static str, fn() -> Result<Outcome>);
 
 /// The parts of `test`, in the order in which they fail fastest.
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     ("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
-    ("python", "ruff over validation/", python::run),
+    ("python", "ruff over validation/ and python/", python::run),
     ("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
     ("clippy", "lints, with warnings as errors", || {
         cargo(&[
@@ -51,6 +52,7 @@ const PARTS: [Part; 9] = [
     ("tests", "unit, property, golden, agreement and end-to-end tests", || {
         cargo(&["test", "--locked", "--workspace", "--all-features", "--no-fail-fast"])
     }),
+    ("module", "the Python module: its wheel, its tests on the oldest and newest Python, mypy", module::run),
     ("recipe", "CONTRIBUTING's recipe for a law, done on a copy of the tree", recipe::run),
     ("docs", "rustdoc and its links, with warnings as errors", docs::run),
 ];

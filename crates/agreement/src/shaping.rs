@@ -69,7 +69,7 @@ pub fn simulated(case: &Case) -> Vec<Passed> {
     let result = Network::run(scenario.network(), scenario.run_spec(1));
     let passed = |flow: &evenair_netsim::FlowResult| Passed {
         received: (flow.goodput_pps * scenario.settings().duration.0.as_secs_f64()).round(),
-        stay_ms: flow.delay_s.unwrap_or(0.0) * 1e3,
+        stay_ms: flow.delay.as_ref().map_or(0.0, |delay| delay.mean_s) * 1e3,
     };
     result.flows.iter().map(passed).collect()
 }

@@ -1,12 +1,15 @@
 //! What can be said on the command line.
 
+use crate::command::completions;
 use crate::command::{
-    compare::CompareOptions, demo::DemoOptions, fluid::FluidOptions, glossary::GlossaryOptions,
-    list::ListOptions, run::RunOptions, show::ShowOptions, solve::SolveOptions, study::StudyOptions,
-    sweep::SweepOptions,
+    compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions, fluid::FluidOptions,
+    glossary::GlossaryOptions, list::ListOptions, man::ManOptions, run::RunOptions, schema::SchemaOptions,
+    show::ShowOptions, solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
 };
-use anyhow::Result;
+use crate::terminal::TerminalArguments;
+use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 use evenair_scenario::Resolved;
 use std::path::Path;
 
@@ -18,6 +21,8 @@ use std::path::Path;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -42,15 +47,19 @@ pub(crate) enum Command {
     List(ListOptions),
     /// Say what words mean: of tables, of the field, of the papers
     Glossary(GlossaryOptions),
-    /// Print the JSON Schema of the scenario language, for editors
-    Schema,
+    /// Print what a form of file or of output looks like, for editors and programs
+    Schema(SchemaOptions),
+    /// Print the script that teaches a shell to complete commands, options, and ids of scenarios and studies
+    Completions(CompletionsOptions),
+    /// Print the manual page, or write those of all commands
+    Man(ManOptions),
 }
 
 /// A scenario, and what is changed of it.
 #[derive(Debug, Args)]
 pub(crate) struct ScenarioArguments {
-    /// A scenario file, or the id of a built-in one such as chen10/a
-    #[arg(value_name = "SCENARIO")]
+    /// A scenario file, the id of a built-in one such as chen10/a, or - for what comes in by standard input
+    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(completions::scenarios))]
     pub(crate) name: String,
     #[arg(
         long,
@@ -61,11 +70,23 @@ pub(crate) struct ScenarioArguments {
 }
 
 impl ScenarioArguments {
-    /// Reads it from a file, or from those that are built in.
+    /// What it is called in results.
+    pub(crate) fn called(&self) -> &str {
+        if self.name == "-" { STDIN } else { &self.name }
+    }
+
+    /// Reads it from a file, from standard input, or from those that are built in.
     pub(crate) fn resolve(&self) -> Result<Resolved> {
+        if self.name == "-" {
+            let text = std::io::read_to_string(std::io::stdin()).context(STDIN)?;
+            return Ok(Resolved::parse(STDIN, &text, &self.set)?);
+        }
         Ok(evenair_study::scenario(&self.name, Some(Path::new("")), &self.set)?)
     }
 }
+
+/// What standard input is called.
+const STDIN: &str = "<stdin>";
 
 /// Reads "2%" or "0.02".
 pub(crate) fn share(text: &str) -> std::result::Result<f64, String> {

@@ -1,11 +1,14 @@
 //! The commands: each with its options, and what it does.
 
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod fluid;
 pub(crate) mod glossary;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod solve;
 pub(crate) mod study;

@@ -8,11 +8,16 @@ mod gateway;
 mod interrupt;
 mod output;
 mod progress;
+mod seeds;
+mod terminal;
 mod text;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
-use command::{compare, demo, fluid, glossary, list, run, show, solve, study, sweep};
+use clap::{CommandFactory, Parser};
+use clap_complete::CompleteEnv;
+use command::{
+    compare, completions, demo, fluid, glossary, list, man, run, schema, show, solve, study, sweep,
+};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -21,6 +26,8 @@ const BAD_INPUT: u8 = 2;
 const STOPPED: u8 = 130;
 
 fn main() -> ExitCode {
+    // A shell that asks how to go on, by the variable COMPLETE, is answered and nothing else happens.
+    CompleteEnv::with_factory(Arguments::command).complete();
     // What words mean is help, too: more than the options of the command that says it.
     let asked: Vec<_> = std::env::args_os().skip(1).collect();
     let arguments = if asked == ["help", "glossary"] {
@@ -28,6 +35,7 @@ fn main() -> ExitCode {
     } else {
         Arguments::parse()
     };
+    arguments.terminal.heed();
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options),
         Command::Run(options) => run::run(options),
@@ -39,13 +47,15 @@ fn main() -> ExitCode {
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
         Command::Glossary(options) => glossary::glossary(options),
-        Command::Schema => output::schema(),
+        Command::Schema(options) => schema::schema(options),
+        Command::Completions(options) => completions::completions(options),
+        Command::Man(options) => man::man(options),
     };
     let Err(error) = done else { return ExitCode::SUCCESS };
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS; // whoever read our output has read enough
     }
-    eprintln!("evenair: {error:#}");
+    terminal::error(format_args!("{error:#}"));
     ExitCode::from(if interrupt::STOP.load(Ordering::Relaxed) { STOPPED } else { BAD_INPUT })
 }
 

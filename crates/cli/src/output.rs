@@ -1,10 +1,12 @@
 //! What is said and what is written.
 
+use crate::terminal;
 use anyhow::{Context, Result};
 use clap::Args;
 use evenair_scenario::Resolved;
-use evenair_study::OutputFolder;
-use serde_json::{Map, Value};
+use evenair_study::{OutputFolder, SCHEMA_VERSION};
+use serde_json::{Map, Value, json};
+use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
@@ -26,11 +28,7 @@ impl Force {
 /// Puts a result in place, with its manifest, and says what was in its way.
 pub(crate) fn finish(output: OutputFolder, manifest: Map<String, Value>) -> Result<()> {
     for kept in output.finish(manifest)? {
-        let _ = writeln!(
-            std::io::stderr().lock(),
-            "warning: what evenair had not written there is kept as {}",
-            kept.display()
-        );
+        terminal::warn(format_args!("what evenair had not written there is kept as {}", kept.display()));
     }
     Ok(())
 }
@@ -51,7 +49,15 @@ pub(crate) fn shell_word(word: &str) -> String {
 }
 
 pub(crate) fn print(text: &str) -> Result<()> {
-    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+    Ok(anstream::stdout().lock().write_all(text.as_bytes())?)
+}
+
+/// A JSON document of a command, as all of them begin.
+pub(crate) fn document(command: &str, content: Value) -> Value {
+    let mut document = json!({ "schema_version": SCHEMA_VERSION, "command": command });
+    let Value::Object(content) = content else { unreachable!("documents are objects") };
+    document.as_object_mut().expect("so is this").extend(content);
+    document
 }
 
 pub(crate) fn write_file(path: &Path, contents: &str) -> Result<()> {
@@ -62,25 +68,27 @@ pub(crate) fn resolved(scenario: &Resolved) -> Result<String> {
     scenario.to_toml().context("the scenario cannot be written as TOML")
 }
 
-/// To the terminal, not into what is read by programs.
+/// So many of something: `1 study`, `2 studies`.
+pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
+    let word = if count == N::from(1) { one } else { many };
+    format!("{count} {word}")
+}
+
+/// Says what a scenario's reader is in doubt about.
 pub(crate) fn warn(scenario: &Resolved) {
     for warning in scenario.warnings() {
-        let _ = writeln!(std::io::stderr().lock(), "warning: {warning}");
+        terminal::warn(warning);
     }
 }
 
-/// To the terminal: what the theory leaves out of a scenario.
+/// Says what the theory leaves out of a scenario.
 pub(crate) fn warn_of_shapers(scenario: &Resolved) {
     let settings = scenario.settings();
     if settings.gateway.is_some() || settings.source_limit.is_some() {
-        let what =
-            "warning: the theory knows neither gateways nor limited sources; it says what is so without them";
-        let _ = writeln!(std::io::stderr().lock(), "{what}");
+        terminal::warn(
+            "the theory knows neither gateways nor limited sources; it says what is so without them",
+        );
     }
-}
-
-pub(crate) fn schema() -> Result<()> {
-    print(&format!("{:#}\n", evenair_scenario::schema()))
 }
 
 #[cfg(test)]

@@ -1,32 +1,89 @@
-//! Progress bars, on a terminal only.
+//! What is shown while a command works: on a terminal only, and not to who wants quiet.
 
+use crate::terminal;
 use evenair_study::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-/// A bar over the runs of a sweep, those under way in it by what they have done.
-pub(crate) struct Bar(ProgressBar);
+const WAITING: &str = "{spinner} {msg}, {elapsed}";
+const WORKING: &str = "{spinner} {msg:32} [{bar:32}] {percent} %, {eta} left";
 
-/// The length of one run on the bar.
-const RUN: f64 = 1e6;
+fn shown(template: &str, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    if terminal::is_quiet() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar.set_style(style(template));
+    bar.set_message(what.to_string());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is right").progress_chars("=> ")
+}
+
+/// One bar over all that a command does, by work: a long run counts as much as it is long, and moves while it is under way.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    /// Work that is announced and not started.
+    ahead: Mutex<f64>,
+}
+
+/// Steps of the bar per unit of work.
+const STEPS: f64 = 1e6;
+
+fn steps(work: f64) -> u64 {
+    (work * STEPS).round() as u64
+}
 
 impl Bar {
-    pub(crate) fn new(label: &str) -> Self {
-        let bar = ProgressBar::no_length();
-        let style = "{msg:32} [{bar:32}] {percent} %, {eta} left";
-        bar.set_style(
-            ProgressStyle::with_template(style).expect("the template is right").progress_chars("=> "),
-        );
-        bar.set_message(label.to_string());
-        Self(bar)
+    pub(crate) fn new(what: &str) -> Self {
+        Self { bar: shown(WAITING, what), ahead: Mutex::new(0.0) }
     }
 
-    /// Says what it is doing now.
-    pub(crate) fn tell(&self, what: String) {
-        self.0.set_message(what);
+    /// Prints something above the bar.
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+}
+
+impl Progress for Bar {
+    fn expected(&self, work: f64) {
+        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) += work;
+        self.bar.inc_length(steps(work));
     }
 
-    pub(crate) fn clear(&self) {
-        self.0.finish_and_clear();
+    fn stage(&self, what: &str) {
+        self.bar.set_message(what.to_string());
+    }
+
+    fn started(&self, _: usize, _: usize) {}
+
+    fn started_work(&self, missing: f64, all: f64) {
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let announced = all.min(*ahead);
+        *ahead -= announced;
+        self.bar.inc_length(steps(all - announced));
+        self.bar.set_style(style(WORKING));
+        if missing < all {
+            // What was done before says nothing of how quick this machine is.
+            self.bar.inc(steps(all - missing));
+            self.bar.reset_eta();
+        }
+    }
+
+    fn advanced(&self, work: f64) {
+        self.bar.inc(steps(work));
+    }
+
+    fn finished_one(&self) {}
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 
@@ -34,14 +91,8 @@ impl Bar {
 pub(crate) struct Waiting(ProgressBar);
 
 impl Waiting {
-    pub(crate) fn new(what: String) -> Self {
-        let bar = ProgressBar::new_spinner();
-        bar.set_style(
-            ProgressStyle::with_template("{spinner} {msg}, {elapsed}").expect("the template is right"),
-        );
-        bar.set_message(what);
-        bar.enable_steady_tick(std::time::Duration::from_millis(200));
-        Self(bar)
+    pub(crate) fn new(what: &str) -> Self {
+        Self(shown(WAITING, what))
     }
 }
 
@@ -51,16 +102,23 @@ impl Drop for Waiting {
     }
 }
 
-impl Progress for Bar {
-    fn started(&self, missing: usize, all: usize) {
-        self.0.set_length(all as u64 * RUN as u64);
-        self.0.set_position((all - missing) as u64 * RUN as u64);
-        self.0.reset_eta();
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn advanced(&self, share: f64) {
-        self.0.inc((share * RUN) as u64);
+    #[test]
+    fn a_bar_is_full_when_all_that_was_announced_or_came_on_the_way_is_done() {
+        let bar = Bar::new("two sweeps");
+        bar.expected(30.0);
+        bar.expected(10.0);
+        assert_eq!(bar.bar.length(), Some(steps(40.0)));
+        bar.started_work(20.0, 30.0);
+        assert_eq!(bar.bar.position(), steps(10.0), "a third of it was kept");
+        bar.advanced(20.0);
+        assert_eq!((bar.bar.position(), bar.bar.length()), (steps(30.0), Some(steps(40.0))));
+        bar.started_work(10.0, 10.0);
+        bar.started_work(5.0, 5.0); // more seeds, for a precision
+        bar.advanced(15.0);
+        assert_eq!((bar.bar.position(), bar.bar.length()), (steps(45.0), Some(steps(45.0))));
     }
-
-    fn finished_one(&self) {}
 }

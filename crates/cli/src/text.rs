@@ -1,22 +1,49 @@
 //! Tables and maps as text.
 
+use crate::terminal;
 use evenair_netsim::FlowResult;
-use evenair_study::{Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict, digits};
+use evenair_study::{
+    Estimate, Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict, digits,
+};
 use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
 
-/// Lays out rows in columns: the first to the left, the others to the right.
+/// Lays out rows in columns: the first to the left, the others to the right. A table wider than the terminal becomes several, one
+/// below the other, each with the first column.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    columns_within(rows, terminal::width())
+}
+
+fn columns_within(rows: &[Vec<String>], most: usize) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut blocks: Vec<String> = Vec::new();
+    let mut from = 1;
+    while blocks.is_empty() || from < count {
+        // As many columns as fit, and one at least.
+        let mut used = 2 + widths.first().copied().unwrap_or(0);
+        let mut to = from;
+        while to < count && (to == from || used + 2 + widths[to] <= most) {
+            used += 2 + widths[to];
+            to += 1;
+        }
+        blocks.push(block(rows, &widths, from..to));
+        from = to;
+    }
+    blocks.join("\n")
+}
+
+/// The first column beside some others; a row that has none of those is left out of all blocks but the first.
+fn block(rows: &[Vec<String>], widths: &[usize], columns: std::ops::Range<usize>) -> String {
     let mut text = String::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| columns.start == 1 || row.len() > columns.start) {
         let mut line = String::from(" ");
-        for (i, cell) in row.iter().enumerate() {
+        for i in std::iter::once(0).chain(columns.clone()) {
+            let Some(cell) = row.get(i) else { break };
             let pad = " ".repeat(widths[i] - cell.chars().count());
             let _ = if i == 0 { write!(line, " {cell}{pad}") } else { write!(line, "  {pad}{cell}") };
         }
@@ -84,10 +111,10 @@ pub(crate) fn claims(outcome: &Outcome) -> String {
     let mut text = format!("\nclaims: {}\n", outcome.tally());
     let mut told = Vec::new();
     for claim in &outcome.claims {
-        let mark = match claim.verdict {
-            Verdict::Holds => "holds    ",
-            Verdict::Fails => "FAILS    ",
-            Verdict::Undecided => "undecided",
+        let (style, mark) = match claim.verdict {
+            Verdict::Holds => (terminal::GOOD, "holds    "),
+            Verdict::Fails => (terminal::BAD, "FAILS    "),
+            Verdict::Undecided => (terminal::OPEN, "undecided"),
         };
         let measured =
             claim.measured.map_or_else(|| "nothing".into(), |m| digits::measured(m, claim.half_width));
@@ -95,11 +122,10 @@ pub(crate) fn claims(outcome: &Outcome) -> String {
         let reference = claim.reference.as_ref();
         let reference =
             reference.map(|r| format!(", {} by {}", number(r.value), r.origin)).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "  {mark}  {} (measured {measured}, needed {}{paper}{reference})",
-            claim.claim, claim.required
-        );
+        let sentence =
+            format!("{} (measured {measured}, needed {}{paper}{reference})", claim.claim, claim.required);
+        let lines = wrapped(&format!("  {mark}  "), &sentence, terminal::width());
+        text += &lines.replacen(mark, &format!("{style}{mark}{style:#}"), 1);
         if let Some(why) = &claim.why {
             text.push_str(&why_not(why, &mut told));
         }
@@ -113,12 +139,12 @@ fn why_not<'a>(why: &'a str, told: &mut Vec<&'a str>) -> String {
         return String::new();
     }
     told.push(why);
-    wrapped("             why: ", why, 100)
+    wrapped("             why: ", why, terminal::width())
 }
 
 /// A row per variant, a column per metric: mean, standard deviation over seeds, the paper's mean.
 fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
-    let head = summary.metrics.iter().map(|metric| metric.label().to_string());
+    let head = summary.metrics.iter().map(Quantity::label);
     let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
     for (label, cells) in outcome.summary(summary) {
         let cells = cells.into_iter().map(|cell| {
@@ -140,7 +166,7 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
 /// A row per variant, a column per flow, and one for all of them that is called by what it holds.
 pub(crate) fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
     let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
-    let of_all = (None, quantity.metric.over_flows_name().to_string());
+    let of_all = (None, quantity.over_flows_name().to_string());
     // A metric of the network has no columns of flows, a statistic over time none of all flows.
     let has_any = |flow: Option<&str>| outcome.shape().any(|(v, _)| outcome.row(v, flow, quantity).is_some());
     let (columns_of, names): (Vec<Option<&str>>, Vec<String>) =
@@ -182,14 +208,23 @@ pub(crate) fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&st
     columns(&rows)
 }
 
+/// The mean over seeds, with half of its 95 % interval where there are several.
+fn over_seeds(runs: &[RunRecord], of: &dyn Fn(&RunRecord) -> f64) -> String {
+    estimated(&runs.iter().map(of).collect::<Vec<_>>())
+}
+
+/// The mean of some values, with half of its 95 % interval where there are several.
+fn estimated(values: &[f64]) -> String {
+    let Estimate { mean, half_width } = Estimate::from_samples(values);
+    digits::measured(mean, half_width)
+}
+
 /// What each flow and queue of some runs did, means over seeds.
 pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     let first = &runs[0];
-    let mean = |of: &dyn Fn(&RunRecord) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
     let mut rows = flow_rows(runs);
-    let total = mean(&|r| r.flows.iter().map(|f| f.goodput_pps).sum());
-    let total_kbps = mean(&|r| r.flows.iter().map(|f| f.goodput_bps / 1e3).sum());
-    rows.push(vec!["total".into(), number(total), number(total_kbps)]);
+    let total = |of: fn(&FlowResult) -> f64| over_seeds(runs, &|r| r.flows.iter().map(of).sum());
+    rows.push(vec!["total".into(), total(|f| f.goodput_pps), total(|f| f.goodput_bps / 1e3)]);
     let mut text = columns(&rows);
     text.push('\n');
     let mut rows = vec![row(&[
@@ -206,16 +241,17 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
         "retries",
     ])];
     for (i, link) in first.links.iter().enumerate() {
-        let count = |of: &dyn Fn(&RunRecord) -> u64| number(mean(&|r| of(r) as f64));
+        let mean = |of: &dyn Fn(&RunRecord) -> f64| over_seeds(runs, of);
+        let count = |of: &dyn Fn(&RunRecord) -> u64| over_seeds(runs, &|r| of(r) as f64);
         rows.push(vec![
             link.queue.clone(),
-            number(mean(&|r| r.links[i].backlog)),
-            link.queueing_delay_s.map_or_else(
+            mean(&|r| r.links[i].backlog),
+            link.waiting.as_ref().map_or_else(
                 || "–".into(),
-                |_| number(mean(&|r| r.links[i].queueing_delay_s.unwrap_or(0.0)) * 1e3),
+                |_| mean(&|r| r.links[i].waiting.as_ref().map_or(0.0, |w| w.mean_s) * 1e3),
             ),
             link.aggressiveness
-                .map_or_else(|| "–".into(), |_| number(mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0)))),
+                .map_or_else(|| "–".into(), |_| mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0))),
             count(&|r| r.links[i].attempts),
             count(&|r| r.links[i].collided),
             count(&|r| r.links[i].receiver_busy),
@@ -235,31 +271,46 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
 /// A column that only some flows have: its headline, what it holds, and what that is multiplied by.
 type Optional = (&'static str, fn(&FlowResult) -> Option<f64>, f64);
 
+/// Whether a flow has connections, with all that goes with them.
+const fn connects(flow: &FlowResult) -> bool {
+    flow.offered_pps.is_none()
+}
+
+/// A number of flows that have connections.
+fn of_tcp(flow: &FlowResult, number: f64) -> Option<f64> {
+    connects(flow).then_some(number)
+}
+
 /// Columns that are left out where no flow has them.
-const OPTIONAL: [Optional; 14] = [
+const OPTIONAL: [Optional; 20] = [
+    ("RTT [ms]", |f| f.round_trip_s, 1e3),
+    ("connections", |f| of_tcp(f, f.connections), 1.0),
+    ("cwnd", |f| of_tcp(f, f.congestion_window), 1.0),
+    ("repeated", |f| of_tcp(f, f.retransmitted as f64), 1.0),
+    ("time-outs", |f| of_tcp(f, f.timeouts as f64), 1.0),
     ("offered/s", |f| f.offered_pps, 1.0),
-    ("delay [ms]", |f| f.delay_s, 1e3),
-    ("jitter [ms]", |f| f.jitter_s, 1e3),
+    ("delay [ms]", |f| Some(f.delay.as_ref()?.mean_s), 1e3),
+    ("95 %", |f| f.delay.as_ref()?.p95_s, 1e3),
+    ("jitter [ms]", |f| f.jitter_s.filter(|_| !connects(f)), 1e3),
     ("probes' RTT [ms]", |f| f.probes?.round_trip_s, 1e3),
     ("of bytes", |f| Some(f.probes?.share), 1.0),
     ("resequencing [ms]", |f| Some(f.resequencing?.delay_s), 1e3),
     ("longest [ms]", |f| Some(f.resequencing?.delay_s_max), 1e3),
     ("buffer", |f| Some(f.resequencing?.buffer), 1.0),
     ("most", |f| Some(f.resequencing?.buffer_max as f64), 1.0),
-    ("requests", |f| Some(f.web?.requests as f64), 1.0),
-    ("completed", |f| Some(f.web?.completed as f64), 1.0),
-    ("took [s]", |f| f.web?.mean_s, 1.0),
-    ("median [s]", |f| f.web?.median_s, 1.0),
-    ("95 % [s]", |f| f.web?.late_s, 1.0),
+    ("requests", |f| Some(f.transfers.as_ref()?.requests as f64), 1.0),
+    ("completed", |f| Some(f.transfers.as_ref()?.completed as f64), 1.0),
+    ("took [s]", |f| Some(f.transfers.as_ref()?.took.as_ref()?.mean_s), 1.0),
+    ("median", |f| f.transfers.as_ref()?.took.as_ref()?.p50_s, 1.0),
+    ("95 %", |f| f.transfers.as_ref()?.took.as_ref()?.p95_s, 1.0),
 ];
 
 /// The table of flows, means over seeds, with its head.
 fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
     let first = &runs[0];
-    let mean = |of: &dyn Fn(&RunRecord) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
-    let mut head =
-        vec!["flow", "packets/s", "kb/s", "RTT [ms]", "connections", "cwnd", "repeated", "time-outs"];
-    let shown = |(_, of, _): &&Optional| first.flows.iter().any(|flow| of(flow).is_some());
+    let mean = |of: &dyn Fn(&RunRecord) -> f64| over_seeds(runs, of);
+    let mut head = vec!["flow", "packets/s", "kb/s"];
+    let shown = |(_, of, _): &&Optional| runs.iter().flat_map(|r| &r.flows).any(|flow| of(flow).is_some());
     let optional: Vec<&Optional> = OPTIONAL.iter().filter(shown).collect();
     head.extend(optional.iter().map(|(headline, ..)| headline));
     let mut rows = vec![row(&head)];
@@ -267,20 +318,14 @@ fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
         let dash = || "–".to_string();
         // A value that not every flow has: of TCP, or of datagrams.
         let some = |of: fn(&FlowResult) -> Option<f64>, scale: f64| {
-            of(flow).map_or_else(dash, |_| number(mean(&|r| of(&r.flows[i]).unwrap_or(0.0)) * scale))
-        };
-        let tcp = |of: &dyn Fn(&FlowResult) -> f64| {
-            if flow.offered_pps.is_some() { dash() } else { number(mean(&|r| of(&r.flows[i]))) }
+            let values = runs.iter().filter_map(|r| of(&r.flows[i])).map(|value| value * scale);
+            let values: Vec<f64> = values.collect();
+            if values.is_empty() { dash() } else { estimated(&values) }
         };
         let mut cells = vec![
             flow.flow.clone(),
-            number(mean(&|r| r.flows[i].goodput_pps)),
-            number(mean(&|r| r.flows[i].goodput_bps / 1e3)),
-            some(|f| f.round_trip_s, 1e3),
-            tcp(&|f| f.connections),
-            tcp(&|f| f.congestion_window),
-            tcp(&|f| f.retransmitted as f64),
-            tcp(&|f| f.timeouts as f64),
+            mean(&|r| r.flows[i].goodput_pps),
+            mean(&|r| r.flows[i].goodput_bps / 1e3),
         ];
         cells.extend(optional.iter().map(|(_, of, scale)| some(*of, *scale)));
         rows.push(cells);
@@ -361,6 +406,17 @@ mod tests {
     fn columns_line_up() {
         let rows = vec![row(&["a", "1"]), row(&["long", "1000"])];
         assert_eq!(columns(&rows), "  a        1\n  long  1000\n");
+    }
+
+    #[test]
+    fn a_wide_table_becomes_several_and_loses_nothing() {
+        let rows = [row(&["flow", "one", "two", "three"]), row(&["a", "1", "2", "3"]), row(&["all", "9"])];
+        let expected = "  flow  one  two\n  a       1    2\n  all     9\n\n  flow  three\n  a         3\n";
+        assert_eq!(columns_within(&rows, 16), expected);
+        let narrow = "  flow  one\n  a       1\n  all     9\n\n  flow  two\n  a       2\n\n  flow  three\n  a         3\n";
+        assert_eq!(columns_within(&rows, 15), narrow);
+        assert_eq!(columns_within(&rows, 1).matches("flow").count(), 3, "one column at least");
+        assert_eq!(columns_within(&[row(&["alone"])], 1), "  alone\n");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is attached to the core: sources, TCP endpoints, sinks. They answer its news with packets and calls, and keep what they
 //! count themselves.
 
+mod delay;
 mod flow;
 mod probes;
 mod rated;
@@ -15,7 +16,8 @@ pub(crate) use tfrc::TfrcConnection;
 
 use crate::core::{Core, FlowHops};
 use crate::packet::{Body, Foreign, Packet};
-use crate::spec::{NetworkSpec, Pattern, Traffic};
+use crate::spec::{NetworkSpec, Pattern, RunSpec, Traffic};
+use crate::times::Histogram;
 use evenair_units::Instant;
 
 /// What the core calls back for.
@@ -68,11 +70,15 @@ pub(crate) struct Attached {
 
 impl Attached {
     /// The flows of a network, which enter it here, before any has begun.
-    pub(crate) fn new(spec: &NetworkSpec, seed: u64, hops: &[FlowHops], warm_at: Instant) -> Self {
+    pub(crate) fn new(spec: &NetworkSpec, run: &RunSpec, hops: &[FlowHops]) -> Self {
         let flows = spec.flows.iter().zip(hops).map(|(flow, &hops)| {
-            let route_changes = route_changes(spec, &flow.path);
-            Flow { route_changes, ..Flow::new(flow, seed, hops) }
+            let mut begun = Flow::new(flow, run.seed, hops);
+            begun.route_changes = route_changes(spec, &flow.path);
+            begun.delay.each = run.times.then(Histogram::default);
+            begun.follows_segments |= run.times;
+            begun
         });
+        let warm_at = Instant::ZERO + run.warmup;
         let (connections, tfrc) = (Vec::new(), Vec::new());
         Self { flows: flows.collect(), connections, tfrc, free: Vec::new(), free_tfrc: Vec::new(), warm_at }
     }

@@ -311,8 +311,7 @@ impl<T: Copy> Core<T> {
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
-            queue.dropped.by_law += 1;
-            return self.turn_away(by, arrival);
+            return self.refuse(by, arrival);
         }
         if self.is_full(by, &arrival) {
             let queue = &mut self.queues[by as usize];

@@ -16,13 +16,14 @@ mod packet;
 pub mod pcap;
 mod queue;
 mod spec;
+mod times;
 mod trace;
 
 pub use measure::{
     ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries, LinkResult, LinkSeries,
-    Packets, ProbeResult, ResequencingResult, RunResult, Series, WebResult,
+    Packets, ProbeResult, ResequencingResult, RunResult, Series, TransferResult,
 };
-pub use network::{Emerged, Network, NoRoute};
+pub use network::{Emerged, FlowState, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};
 pub use queue::{
     AirtimeFair, AirtimeParams, Airtimes, AnyDiscipline, Discipline, DisciplineParams, DisciplineRole, Fair,
@@ -34,4 +35,5 @@ pub use spec::{
     Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit,
     TcpSpec, TfrcSpec, Traffic, WebConnection, WebSpec, Wire,
 };
+pub use times::{Histogram, Times};
 pub use trace::{FrameSink, Sent, Watchers};

@@ -1,7 +1,8 @@
 //! What a run gives back.
 
 use crate::core::Passed;
-use crate::queue::{ClassCounts, Dropped};
+use crate::queue::{ClassCounts, Delays, Dropped};
+use crate::times::Times;
 
 mod gateway;
 
@@ -67,10 +68,13 @@ pub struct FlowResult {
     /// Datagrams that the source handed down \[1/s\]; none for TCP.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offered_pps: Option<f64>,
-    /// Mean one-way delay of datagrams \[s\].
+    /// One-way delays of its data, from hand-over to hand-over of the applications, in order (RFC 7679 above the transport): of
+    /// datagrams from the source's handing them down; of TCP and TFRC from when their application has a segment to send, which is when it
+    /// is sent for the first time where the application is never without.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub delay_s: Option<f64>,
-    /// Mean difference between the delays of successive datagrams \[s\].
+    pub delay: Option<Times>,
+    /// Mean of the estimate of RFC 3550 (section 6.4.1, A.8), over the measured time's arrivals: of datagrams as they arrive, of TCP's
+    /// segments as they are handed to the application \[s\].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter_s: Option<f64>,
     /// Data segments or datagrams sent.
@@ -81,6 +85,9 @@ pub struct FlowResult {
     pub timeouts: u64,
     /// Packets with its data that were dropped anywhere on their way, for whatever cause.
     pub lost: u64,
+    /// Packets with its data that went the whole way, repetitions included.
+    #[serde(default)]
+    pub arrived: u64,
     /// The same of its acknowledgements.
     pub acks_lost: u64,
     /// Packets that went the whole way back: acknowledgements, and probes' answers.
@@ -103,24 +110,31 @@ pub struct FlowResult {
     /// What putting its connections' data into one order took, where that is done.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub resequencing: Option<ResequencingResult>,
-    /// What became of a web client's requests.
+    /// What became of a web client's requests, or of the one transfer that a flow is.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub web: Option<WebResult>,
+    pub transfers: Option<TransferResult>,
 }
 
-/// What became of the requests that a web client made in the measured time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WebResult {
-    /// Requests made.
+impl FlowResult {
+    /// Share of the packets with its data that were dropped, of those that were dropped or arrived (RFC 7680's loss ratio); none without
+    /// any.
+    pub fn loss(&self) -> Option<f64> {
+        let known = self.arrived + self.lost;
+        (known > 0).then(|| self.lost as f64 / known as f64)
+    }
+}
+
+/// What became of the requests that a web client made in the measured time; or of a flow's one transfer, whenever it was: a warm-up is
+/// for what goes on for ever.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransferResult {
+    /// Requests made; of a transfer, whether it began: 1, or 0.
     pub requests: u64,
-    /// Those of them whose replies were whole when the run ended.
+    /// Those of them that were whole when the run ended.
     pub completed: u64,
-    /// Mean time from a request to the last byte of its reply, of those that are complete \[s\].
-    pub mean_s: Option<f64>,
-    /// The median of these times \[s\].
-    pub median_s: Option<f64>,
-    /// The time within which 95 % of them were complete \[s\].
-    pub late_s: Option<f64>,
+    /// Times from a request, or from the transfer's beginning, to the handing over of the last byte, of those that are complete.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub took: Option<Times>,
 }
 
 /// What the probes of one flow's path found, in the measured time.
@@ -160,13 +174,13 @@ pub struct LinkResult {
     pub served_packets: u64,
     /// Their bytes, network-layer sizes.
     pub served_bytes: u64,
-    /// Mean time from a packet's coming into the queue to the beginning of its service \[s\].
-    pub queueing_delay_s: Option<f64>,
+    /// Times from a packet's coming into the queue to the beginning of its service.
+    pub waiting: Option<Times>,
     /// Mean time from a packet's coming into the queue to the end of its service \[s\].
     pub sojourn_s: Option<f64>,
-    /// Packets refused because the queue was full.
+    /// Packets dropped for want of room: overflows.
     pub dropped_queue_full: u64,
-    /// Packets dropped by a law.
+    /// Packets dropped by a law, the queue's marking, its discipline or its back-off law, though there was room: early drops.
     pub dropped_by_law: u64,
     /// Packets given up after the last retry.
     pub dropped_retries: u64,
@@ -213,6 +227,13 @@ pub struct FlowSeries {
     pub round_trip_s: Vec<f64>,
     /// Connections.
     pub connections: Vec<f64>,
+    /// Mean one-way delay of the data handed over since the last point, if any were \[s\].
+    pub delay_s: Vec<Option<f64>>,
+    /// Share of the packets with its data that were dropped, of those that were dropped or arrived since the last point, if any were.
+    pub loss: Vec<Option<f64>>,
+    /// Mean time for which its data waited in queues, all on the way together, of what was served since the last point; none where nothing
+    /// was on one of them \[s\].
+    pub queueing_delay_s: Vec<Option<f64>>,
 }
 
 /// Time series of one transmit queue.
@@ -222,6 +243,8 @@ pub struct LinkSeries {
     pub backlog: Vec<f64>,
     /// Transmission aggressiveness; empty where the law has none.
     pub aggressiveness: Vec<f64>,
+    /// Mean time for which packets waited whose service began since the last point, if any did \[s\].
+    pub waiting_s: Vec<Option<f64>>,
 }
 
 /// All that a run counts from its start on, at one instant. What is reported is what the measured time added.
@@ -239,6 +262,7 @@ pub(crate) struct FlowCounts {
     pub(crate) retransmitted: u64,
     pub(crate) timeouts: u64,
     pub(crate) lost: u64,
+    pub(crate) arrived: u64,
     pub(crate) acks_lost: u64,
     pub(crate) acks: u64,
     pub(crate) probes: u64,
@@ -266,13 +290,20 @@ impl Counts {
 }
 
 impl FlowCounts {
-    const fn since(self, then: Self) -> Self {
+    /// Share of the packets with its data that were dropped, of those of which it is known (RFC 7680's loss ratio); none without any.
+    pub(crate) fn loss(&self) -> Option<f64> {
+        let known = self.arrived + self.lost;
+        (known > 0).then(|| self.lost as f64 / known as f64)
+    }
+
+    pub(crate) fn since(self, then: Self) -> Self {
         Self {
             delivered: self.delivered - then.delivered,
             sent: self.sent - then.sent,
             retransmitted: self.retransmitted - then.retransmitted,
             timeouts: self.timeouts - then.timeouts,
             lost: self.lost - then.lost,
+            arrived: self.arrived - then.arrived,
             acks_lost: self.acks_lost - then.acks_lost,
             acks: self.acks - then.acks,
             probes: self.probes - then.probes,
@@ -341,7 +372,9 @@ pub(crate) struct Meter {
     pub(crate) passed_at_warmup: Vec<Passed>,
     /// The same of the gateway's classes.
     pub(crate) classes_at_warmup: Vec<ClassCounts>,
-    pub(crate) delivered_at_sample: Vec<u64>,
+    /// What had been counted at the last point of the time series.
+    pub(crate) at_sample: Vec<FlowCounts>,
+    pub(crate) waiting_at_sample: Vec<Delays>,
     pub(crate) means: Means,
     pub(crate) series: Series,
 }

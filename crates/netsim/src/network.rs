@@ -1,14 +1,19 @@
 //! One run of one network: the core, what is attached to it, and the measurement.
 
+mod control;
 mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use control::FlowState;
+
 use crate::attached::{Attached, Due};
 use crate::core::{Core, News, Passed, Traced};
-use crate::measure::{Counts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
+use crate::measure::{Counts, FlowCounts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
 use crate::packet::{Body, Foreign, Way};
+use crate::queue::Delays;
 use crate::spec::{NetworkSpec, RunSpec};
+use crate::times::Histogram;
 use crate::trace::{FrameSink, Sent, Watchers};
 use evenair_units::{Duration, Instant};
 use evenair_wifi::FrameRecord;
@@ -96,15 +101,18 @@ impl Network {
     }
 
     fn start(spec: &NetworkSpec, run: RunSpec, record: Option<(Instant, Instant)>) -> Self {
-        let (core, hops) = Core::new(spec, run.seed);
-        let warm_at = Instant::ZERO + run.warmup;
-        let attached = Attached::new(spec, run.seed, &hops, warm_at);
+        let (mut core, hops) = Core::new(spec, run.seed);
+        let attached = Attached::new(spec, &run, &hops);
+        if run.times {
+            core.queues.iter_mut().for_each(|queue| queue.waits = Some(Histogram::default()));
+        }
         let (flows, queues) = (hops.len(), core.queues.len());
         let meter = Meter {
             at_warmup: Counts::new(flows, queues),
             passed_at_warmup: vec![Passed::default(); core.hops.all().len()],
             classes_at_warmup: core.gateway().map(|(_, counts)| counts.to_vec()).unwrap_or_default(),
-            delivered_at_sample: vec![0; flows],
+            at_sample: vec![FlowCounts::default(); flows],
+            waiting_at_sample: vec![Delays::default(); core.hops.all().len()],
             means: Means::new(flows, queues),
             series: Series {
                 time_s: Vec::new(),

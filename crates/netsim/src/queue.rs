@@ -24,6 +24,7 @@ pub use shaper::Shaper;
 pub(crate) use shaper::{ClassCounts, Line, NO_CLASS};
 pub use weighted::{Weighted, WeightedParams};
 
+use crate::times::Histogram;
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};
 use evenair_laws::marking::{AnyMarking, MarkingLaw, QueueView, Verdict};
@@ -92,6 +93,8 @@ pub(crate) struct TransmitQueue {
     pub(crate) arrived: Volume,
     pub(crate) given_up: Volume,
     pub(crate) dropped: Dropped,
+    /// How long each packet waited since the warm-up, if that is kept.
+    pub(crate) waits: Option<Histogram>,
     /// The instant at which it is asked again for a packet that it keeps back; never, if it is not.
     pub(crate) ready_at: Instant,
     /// Packets of sources that are never without, which have left or were dropped and are not made up for: the first is next.

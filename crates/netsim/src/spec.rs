@@ -404,6 +404,8 @@ pub struct RunSpec {
     pub duration: Duration,
     /// How often time series are sampled; not at all if none.
     pub sample_every: Option<Duration>,
+    /// Keep how long each datagram, segment and packet in a queue took: the delays of what goes over TCP, and percentiles.
+    pub times: bool,
     /// Keep the airtime ledger.
     pub ledger: bool,
     /// Record the frames of this window.

@@ -310,6 +310,7 @@ impl Resolved {
             warmup: self.settings.warmup.0,
             duration: self.settings.duration.0,
             sample_every: None,
+            times: false,
             ledger: false,
             timeline: None,
         }

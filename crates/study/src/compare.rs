@@ -55,11 +55,19 @@ impl Comparison {
         progress: &dyn Progress,
     ) -> Result<Self, SweepError> {
         let flows = base.theory().map_err(unanswered)?.flows.iter().map(|f| f.name.clone()).collect();
+        progress.stage("theory");
         let mut comparison = theory_stages(base, flows, stop)?;
-        for (name, gap, world) in simulated_worlds(base)? {
+        let keep = Options { ledger: true, ..Options::default() };
+        let sweep = |(name, gap, world): Simulated| {
+            let sweep = Sweep::of_scenario(world.clone(), seeds, keep);
+            progress.expected(sweep.work());
+            (name, gap, world, sweep)
+        };
+        let sweeps: Vec<_> = simulated_worlds(base)?.into_iter().map(sweep).collect();
+        for (name, gap, world, sweep) in sweeps {
+            progress.stage(name);
             let capacity = optimum(&world, Objective::Fair, stop).map_err(unanswered)?.capacity_pps;
-            let keep = Options { ledger: true, ..Options::default() };
-            let runs = Sweep::of_scenario(world, seeds, keep).run_in_memory(stop, progress)?;
+            let runs = sweep.run_in_memory(stop, progress)?;
             let mean =
                 |s: usize| runs.iter().map(|r| r.flows[s].goodput_pps).sum::<f64>() / runs.len() as f64;
             let rates: Vec<f64> = (0..capacity.len()).map(mean).collect();

@@ -67,7 +67,7 @@ pub struct Study {
     /// What is told of each variant, and nothing else; goodput, its optimum and whatever claims, figures and tables name, if it is
     /// not given.
     #[serde(skip)]
-    pub(crate) asked: Option<Vec<Metric>>,
+    pub(crate) asked: Option<Vec<Quantity>>,
     /// The text that it was read from, and the folder in which its scenarios are looked for before the built-in ones.
     #[serde(skip)]
     pub(crate) origin: Origin,
@@ -449,8 +449,8 @@ pub struct Summary {
     /// Which variants, in their order; all, if none are named.
     #[serde(default)]
     pub variants: Vec<String>,
-    /// Which metrics.
-    pub metrics: Vec<Metric>,
+    /// Which metrics, each in one word: "delay", "delay-p95", "ack-loss".
+    pub metrics: Vec<Quantity>,
     /// A row for each scenario of a pool, not one for all.
     #[serde(default)]
     pub by_scenario: bool,

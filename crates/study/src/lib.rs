@@ -46,7 +46,7 @@ pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
 pub use papers::Paper;
-pub use quantity::{Of, Quantity, Statistic};
+pub use quantity::{Of, Percent, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
     AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,

@@ -78,11 +78,16 @@ metrics! {
     GoodputKbps: "goodput" ["kb/s"], Total;
     /// Datagrams that the source handed down; TCP's sources have none.
     Offered: "offered" ["packets/s"], Total;
-    /// Share of the datagrams, or of the TCP segments, that were lost or sent again; of acknowledgements (`of = "acks"`), of those
-    /// that did not come back although each frame was repeated.
-    Loss: "lost or sent again", Mean;
-    /// Mean one-way delay of datagrams.
+    /// Share of the packets with the flow's data, repetitions included, that were dropped on their way, of those that were dropped or
+    /// arrived in the measured time (RFC 7680's loss ratio, for TCP and datagrams alike); `of = "acks"`: of its acknowledgements.
+    Loss: "loss", Mean;
+    /// One-way delay of data, from the sending application's hand-over to that to the receiving one, in order (RFC 7679 above the
+    /// transport). A source of TCP that is never without data, or has all of a transfer at once, hands a segment over when it is sent for
+    /// the first time. Percentiles are of every datagram or segment; of several flows, of all of theirs together.
     Delay: "one-way delay" ["s"], Mean;
+    /// Jitter by RFC 3550 (section 6.4.1, A.8): the mean over all arrivals of its running estimate, which goes a sixteenth of the way to
+    /// each difference between successive one-way delays; of TCP between successive segments as they are handed to the application.
+    Jitter: "jitter" ["s"], Mean;
     /// Mean congestion window of all of a flow's connections together; of TFRC, its rate times its round-trip time.
     CongestionWindow: "congestion window" ["segments"], Mean;
     /// Jain's index of the goodputs: 1 where all are equal, 1/n where one flow of n has all.
@@ -113,10 +118,17 @@ metrics! {
     RoundTrip: "round-trip time" ["s"], Mean;
     /// Mean time for which the flow's data waited in queues until they were served, all queues on the way together.
     QueueingDelay: "queueing delay" ["s"], Mean;
+    /// Time for which packets waited in the queue at the flow's source until they were served, whosever they are. Percentiles are of every
+    /// packet.
+    Waiting: "waiting in the queue" ["s"], Mean;
     /// Mean number of packets at the flow's source, waiting or in service, at the sampling instants.
     Backlog: "backlog" ["packets"], Mean;
     /// Packets dropped by the queue at the flow's source, for whatever cause, whosever they are.
     Drops: "drops" ["packets/s"], Total;
+    /// Of those, the ones that a law dropped though there was room: the queue's marking, its discipline, or its back-off law.
+    EarlyDrops: "early drops" ["packets/s"], Total;
+    /// Of those, the ones for which there was no room.
+    Overflows: "overflows" ["packets/s"], Total;
     /// The flow's own packets dropped anywhere on their way, for whatever cause.
     Lost: "lost" ["packets/s"], Total;
     /// Loss events that TFRC receivers measured, over packets sent (RFC 5348 section 5).
@@ -141,12 +153,14 @@ metrics! {
     ResequencingBuffer: "resequencing buffer" ["segments"], Mean;
     /// The most segments that waited there; of all flows, the greatest.
     ResequencingBufferMax: "most in the resequencing buffer" ["segments"], Greatest;
-    /// Share of a web client's requests, made in the measured time, whose replies were whole when it ended.
-    Completed: "requests completed", Mean;
-    /// Mean time from such a request to the last byte of its reply, of those that were.
+    /// Share of a web client's requests, made in the measured time, whose replies were whole when it ended; of a flow that is one
+    /// transfer, 1 if that was, else 0.
+    Completed: "completed", Mean;
+    /// How many they are; of all flows, the sum.
+    Completions: "completions", Total;
+    /// Time from such a request, or from the transfer's beginning, to the handing over of the last byte, of those that were whole.
+    /// Percentiles are of every request or transfer; of several flows, of all of theirs together.
     CompletionTime: "time to completion" ["s"], Mean;
-    /// The time within which 95 % of those were whole; of all flows, the greatest.
-    LateCompletion: "time to completion of 95 %" ["s"], Greatest;
     /// Share of the frames sent by the flow's source that were lost.
     FrameLoss: "frames lost", Mean;
     /// Jain's index of the goodputs, each over its optimum.
@@ -246,7 +260,16 @@ impl Metric {
                 | Self::RoundTrip
                 | Self::Aggressiveness
                 | Self::Backlog
+                | Self::Delay
+                | Self::Loss
+                | Self::QueueingDelay
+                | Self::Waiting
         )
+    }
+
+    /// Whether it is one of times that are kept each, so that percentiles are of those.
+    pub const fn has_times(self) -> bool {
+        matches!(self, Self::Delay | Self::CompletionTime | Self::Waiting)
     }
 
     /// Whether it is known from the scenario alone, without chance.
@@ -288,6 +311,7 @@ impl Metric {
         match self {
             Self::Share
             | Self::FrameLoss
+            | Self::Loss
             | Self::LossEventRate
             | Self::ProbeShare
             | Self::Completed
@@ -295,8 +319,7 @@ impl Metric {
             | Self::Fairness
             | Self::JainOverFair
             | Self::Efficiency => (0.0, 1.0),
-            // What was under way when the measured time began makes more arrive than was sent: a loss below zero.
-            Self::Loss | Self::UtilityGap | Self::LogUtility | Self::Eigenvalue | Self::Experiment(_) => {
+            Self::UtilityGap | Self::LogUtility | Self::Eigenvalue | Self::Experiment(_) => {
                 (f64::NEG_INFINITY, f64::INFINITY)
             }
             _ => (0.0, f64::INFINITY),

@@ -55,8 +55,8 @@ impl VariantOutcome {
 pub struct Row {
     /// The variant.
     pub variant: String,
-    /// The flow; for all flows together, what the number then is: "total", "mean", "greatest", "greatest/least", or
-    /// "network" where the metric is not one of flows.
+    /// The flow; for all flows together, what the number then is: "total", "mean", "greatest", "greatest/least", "all" of a percentile
+    /// of what all flows had, or "network" where the metric is not one of flows.
     pub flow: String,
     /// Whether it is of all flows together.
     #[serde(skip)]
@@ -84,13 +84,13 @@ pub struct Row {
 /// What a study is about: what is asked for; else goodput and its optimum, and whatever claims, figures and published numbers name.
 fn quantities(study: &Study) -> Vec<Quantity> {
     if let Some(asked) = &study.asked {
-        return asked.iter().map(|&metric| metric.into()).collect();
+        return asked.clone();
     }
     let mut quantities: Vec<Quantity> = vec![Metric::Goodput.into(), Metric::Optimum.into()];
     quantities.extend(study.values().map(Measured::quantity));
     quantities.extend(study.figures.iter().filter(|f| f.metric.is_some()).map(Figure::quantity));
     quantities.extend(study.published.iter().map(Published::quantity));
-    quantities.extend(study.tables.iter().flat_map(|t| &t.metrics).map(|&m| Quantity::from(m)));
+    quantities.extend(study.tables.iter().flat_map(|t| &t.metrics));
     quantities.sort_unstable();
     quantities.dedup();
     quantities
@@ -298,7 +298,7 @@ impl Outcome {
                         .find_map(|p| p.origin.clone().map(|origin| Reference { value: p.value, origin }));
                     rows.push(Row {
                         variant: variant.id.clone(),
-                        flow: flow.unwrap_or(quantity.metric.over_flows_name()).into(),
+                        flow: flow.unwrap_or(quantity.over_flows_name()).into(),
                         of_all: flow.is_none(),
                         quantity,
                         mean: estimate.mean,
@@ -372,7 +372,7 @@ impl Outcome {
             table.variants.is_empty() || table.variants.iter().any(id)
         };
         let row = |v: &VariantOutcome, places: Vec<usize>, label: String| {
-            (label, table.metrics.iter().map(|&metric| self.cell(v, metric, &places)).collect())
+            (label, table.metrics.iter().map(|&quantity| self.cell(v, quantity, &places)).collect())
         };
         let rows = |v: &VariantOutcome| -> Vec<_> {
             let label = self.label(&v.id);
@@ -386,14 +386,14 @@ impl Outcome {
     }
 
     /// What the runs in some of a variant's scenarios say of a metric; the paper's number is of all of them.
-    fn cell(&self, variant: &VariantOutcome, metric: Metric, places: &[usize]) -> Option<Cell> {
-        let samples = self.samples(&variant.id, metric, None)?.into_iter().enumerate();
+    fn cell(&self, variant: &VariantOutcome, quantity: Quantity, places: &[usize]) -> Option<Cell> {
+        let samples = self.samples(&variant.id, quantity, None)?.into_iter().enumerate();
         let samples: Vec<f64> = samples
             .filter(|(run, _)| places.contains(&(run % variant.places.len())))
             .map(|(_, x)| x)
             .collect();
         let all = places.len() == variant.places.len();
-        let paper = || self.row(&variant.id, None, metric).and_then(|row| row.paper);
+        let paper = || self.row(&variant.id, None, quantity).and_then(|row| row.paper);
         (!samples.is_empty()).then(|| Cell {
             mean: Estimate::from_samples(&samples).mean,
             deviation: statistics::deviation(&samples).map(|(deviation, _)| deviation),

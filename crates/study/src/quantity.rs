@@ -1,25 +1,14 @@
 //! What is measured: a metric, of which of a flow's queues, as which statistic over which time.
 
+mod statistic;
+mod words;
+
+pub use statistic::{Percent, Statistic};
+
 use crate::metric::Metric;
 use crate::record::RunRecord;
 use evenair_units::Duration;
-use serde::{Deserialize, Serialize, Serializer};
-use std::fmt;
-
-/// What is made of a metric's course over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Statistic {
-    /// Its mean.
-    #[default]
-    Mean,
-    /// Its standard deviation over time.
-    Deviation,
-    /// Its least sample.
-    Least,
-    /// Its greatest sample.
-    Greatest,
-}
+use serde::Deserialize;
 
 /// Which of a flow's packets, and so which of its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -65,7 +54,26 @@ impl Quantity {
 
     /// Whether it is a statistic of a course over time, or of a part of it.
     pub(crate) fn is_over_time(&self) -> bool {
-        self.statistic != Statistic::Mean || self.from.is_some() || self.to.is_some()
+        let over_time = self.statistic != Statistic::Mean && self.percentile_of_times().is_none();
+        over_time || self.from.is_some() || self.to.is_some()
+    }
+
+    /// Which percentile it is, as a share, if it is one of times that are kept each: how long data took, and not how that mean moved.
+    pub(crate) fn percentile_of_times(&self) -> Option<f64> {
+        match self.statistic {
+            Statistic::Percentile(percent) if self.metric.has_times() => Some(percent.share()),
+            _ => None,
+        }
+    }
+
+    /// Whether each segment or packet has to be followed for it.
+    pub(crate) fn needs_times(&self) -> bool {
+        self.percentile_of_times().is_some() || matches!(self.metric, Metric::Delay | Metric::Jitter)
+    }
+
+    /// What the column for all flows together holds; its name stands in the place of a flow's.
+    pub fn over_flows_name(&self) -> &'static str {
+        if self.percentile_of_times().is_some() { "all" } else { self.metric.over_flows_name() }
     }
 
     /// Says why it makes no sense, if it does not.
@@ -75,10 +83,13 @@ impl Quantity {
             Metric::Aggressiveness
                 | Metric::Backlog
                 | Metric::Drops
+                | Metric::EarlyDrops
                 | Metric::FrameLoss
                 | Metric::Loss
                 | Metric::Lost
+                | Metric::Overflows
                 | Metric::QueueingDelay
+                | Metric::Waiting
         );
         if self.of == Of::Acks && !of_acks {
             return Some(format!("{} has nothing to do with acknowledgements", self.metric.name()));
@@ -86,9 +97,18 @@ impl Quantity {
         if !self.is_over_time() {
             return None;
         }
+        if self.percentile_of_times().is_some() {
+            return Some(format!(
+                "{self}: percentiles of {} are of all of the measured time",
+                self.metric.name()
+            ));
+        }
         let of_window = self.metric.is_of_window() && self.statistic == Statistic::Mean;
         if !self.metric.has_series() && !of_window {
-            return Some(format!("{} has no time series", self.metric.name()));
+            return Some(format!("{self}: {} has no time series", self.metric.name()));
+        }
+        if self.of == Of::Acks && matches!(self.metric, Metric::Loss | Metric::QueueingDelay) {
+            return Some(format!("{self}: the time series is of the data alone"));
         }
         if flow.is_none() && !of_window {
             return Some(format!("{self} is of one flow: name it"));
@@ -107,15 +127,17 @@ impl Quantity {
         let mut label = self.metric.label().to_string();
         if self.of == Of::Acks {
             label += match self.metric {
-                Metric::Loss | Metric::Lost => ", acknowledgements",
+                Metric::Loss | Metric::Lost | Metric::QueueingDelay => ", acknowledgements",
                 _ => " of the acknowledgements' queue",
             };
         }
-        label += match self.statistic {
-            Statistic::Mean => "",
-            Statistic::Deviation => ", standard deviation over time",
-            Statistic::Least => ", least",
-            Statistic::Greatest => ", greatest",
+        label += &match self.statistic {
+            Statistic::Mean => String::new(),
+            Statistic::Deviation => ", standard deviation over time".into(),
+            Statistic::Least => ", least".into(),
+            Statistic::Greatest => ", greatest".into(),
+            Statistic::Percentile(percent) if self.is_over_time() => format!(", {percent} % of the time"),
+            Statistic::Percentile(percent) => format!(", {percent} % within"),
         };
         match (self.from, self.to) {
             (None, None) => label,
@@ -132,7 +154,7 @@ impl Quantity {
         }
     }
 
-    /// Its course over the whole run, of one flow: when, and how much.
+    /// Its course over the whole run, of one flow: when, and how much; no number where there was nothing to measure.
     pub(crate) fn course<'a>(&self, run: &'a RunRecord, flow: usize) -> Option<(&'a [f64], Vec<f64>)> {
         let series = run.series.as_ref()?;
         let columns = series.flows.get(flow)?;
@@ -152,6 +174,10 @@ impl Quantity {
             Metric::CongestionWindow => columns.congestion_window.clone(),
             Metric::Aggressiveness => link()?.aggressiveness.clone(),
             Metric::Backlog => link()?.backlog.clone(),
+            Metric::Delay => filled(&columns.delay_s),
+            Metric::Loss => filled(&columns.loss),
+            Metric::QueueingDelay => filled(&columns.queueing_delay_s),
+            Metric::Waiting => filled(&link()?.waiting_s),
             _ => return None,
         };
         (values.len() == series.time_s.len()).then_some((&series.time_s, values))
@@ -177,7 +203,7 @@ impl Quantity {
             .iter()
             .zip(before)
             .zip(&values)
-            .filter(|((at, _), _)| **at > from && **at <= to)
+            .filter(|((at, _), value)| **at > from && **at <= to && value.is_finite())
             .map(|((at, before), value)| (*value, at - before))
             .collect();
         let weight: f64 = samples.iter().map(|(_, w)| w).sum();
@@ -193,32 +219,49 @@ impl Quantity {
             }
             Statistic::Least => each.fold(f64::INFINITY, f64::min),
             Statistic::Greatest => each.fold(f64::NEG_INFINITY, f64::max),
+            Statistic::Percentile(percent) => percentile(samples, percent.share() * weight),
         })
     }
 }
 
-/// The name in tables: `ack-aggressiveness-deviation@100s..300s`.
-impl fmt::Display for Quantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = if self.of == Of::Acks { "ack-" } else { "" };
-        let statistic = match self.statistic {
-            Statistic::Mean => "",
-            Statistic::Deviation => "-deviation",
-            Statistic::Least => "-least",
-            Statistic::Greatest => "-greatest",
-        };
-        write!(f, "{of}{}{statistic}", self.metric.name())?;
-        if self.from.is_none() && self.to.is_none() {
-            return Ok(());
-        }
-        let time =
-            |time: Option<Duration>| time.map_or_else(String::new, |t| format!("{}s", t.as_secs_f64()));
-        write!(f, "@{}..{}", time(self.from), time(self.to))
-    }
+/// A column with gaps.
+fn filled(column: &[Option<f64>]) -> Vec<f64> {
+    column.iter().map(|value| value.unwrap_or(f64::NAN)).collect()
 }
 
-impl Serialize for Quantity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+/// The least value that samples of this weight do not exceed.
+fn percentile(mut samples: Vec<(f64, f64)>, weight: f64) -> f64 {
+    samples.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut below = 0.0;
+    let reaches = |(_, w): &&(f64, f64)| {
+        below += w;
+        below >= weight * (1.0 - 1e-12)
+    };
+    let last = samples.last().map_or(f64::NAN, |(value, _)| *value);
+    samples.iter().find(reaches).map_or(last, |(value, _)| *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_over_time_weighs_samples_with_their_time() {
+        let samples = || vec![(3.0, 1.0), (1.0, 8.0), (2.0, 1.0)];
+        assert_eq!(
+            [0.5, 0.8, 0.81, 0.9, 0.91].map(|q| percentile(samples(), q * 10.0)),
+            [1.0, 1.0, 2.0, 2.0, 3.0]
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told_of() {
+        let why = |word: &str| word.parse::<Quantity>().unwrap().mistake(None).unwrap_or_default();
+        assert!(why("ack-delay").contains("nothing to do with acknowledgements"));
+        assert!(why("delay-p95@1s..2s").contains("all of the measured time"));
+        assert!(why("jain-p95").contains("no time series"));
+        assert!(why("ack-queueing-delay@1s..").contains("of the data alone"));
+        assert!(why("backlog-p95").contains("name it"));
+        assert_eq!((why("delay-p95"), why("ack-waiting-p99")), (String::new(), String::new()));
     }
 }

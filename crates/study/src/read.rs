@@ -79,9 +79,11 @@ impl Study {
         let of_values = study.values().map(|v| (v.quantity(), v.flow.as_deref()));
         let of_published = study.published.iter().map(|p| (p.quantity(), p.flow.as_deref()));
         let of_figures = study.figures.iter().map(|f| (f.quantity(), Some("")));
+        let of_tables = study.tables.iter().flat_map(|t| &t.metrics).map(|&quantity| (quantity, None));
         if let Some(mistake) = of_values
             .chain(of_published)
             .chain(of_figures)
+            .chain(of_tables)
             .find_map(|(quantity, flow)| quantity.mistake(flow))
         {
             return Err(fail(mistake));
@@ -123,6 +125,16 @@ impl Study {
         self.claims.iter().flat_map(Claim::values)
     }
 
+    /// Whether anything that the study tells has to be measured segment by segment: delays, and percentiles of times.
+    pub(crate) fn needs_times(&self) -> bool {
+        let of_values = self.values().map(Value::quantity);
+        let of_published = self.published.iter().map(Published::quantity);
+        let of_figures = self.figures.iter().map(Figure::quantity);
+        let of_tables = self.tables.iter().flat_map(|t| t.metrics.iter().copied());
+        let mut told = of_values.chain(of_published).chain(of_figures).chain(of_tables);
+        told.any(|quantity| quantity.needs_times())
+    }
+
     /// Whether anything that the study tells of a variant is taken from time series.
     pub(crate) fn needs_series(&self, variant: &Variant) -> bool {
         let named = |id: &String| variant.is_named(id);
@@ -134,7 +146,7 @@ impl Study {
         of_values
             .chain(of_published)
             .chain(of_figures.map(Figure::quantity))
-            .chain(of_tables.flat_map(|t| t.metrics.iter().map(|&m| m.into())))
+            .chain(of_tables.flat_map(|t| t.metrics.iter().copied()))
             .any(|q: Quantity| q.needs_series())
     }
 

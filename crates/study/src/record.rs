@@ -7,7 +7,8 @@ pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as cl
 
 use crate::experiment::ModelError;
 use crate::watch::{Progress, Watched};
-use evenair_netsim::{FlowResult, Network, RunResult, RunSpec, Watchers};
+use crate::world::World;
+use evenair_netsim::{FlowResult, Histogram, Network, RunResult, RunSpec, Times, Watchers};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,10 @@ pub struct Options {
     pub every: Option<Duration>,
     /// Keep the airtime ledger.
     pub ledger: bool,
+    /// Measure how long each datagram, segment and packet in a queue took: the delays of what goes over TCP, and percentiles.
+    pub times: bool,
+    /// Keep how often what took how long, so that any percentile can be told, of several flows together, too; with `times`.
+    pub histograms: bool,
     /// Record the frames of this window.
     #[serde(serialize_with = "window_in_nanoseconds")]
     pub timeline: Option<(Instant, Instant)>,
@@ -104,15 +109,15 @@ pub struct LinkRecord {
     /// Their bytes.
     #[serde(default)]
     pub served_bytes: u64,
-    /// Mean time from a packet's coming into the queue to the beginning of its service [s].
+    /// Times from a packet's coming into the queue to the beginning of its service.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub queueing_delay_s: Option<f64>,
-    /// The same to the end of its service [s].
+    pub waiting: Option<Times>,
+    /// Mean time from a packet's coming into the queue to the end of its service [s].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sojourn_s: Option<f64>,
-    /// Packets dropped because the queue was full.
+    /// Packets dropped for want of room: overflows.
     pub dropped_queue_full: u64,
-    /// Packets dropped by a law.
+    /// Packets dropped by a law though there was room: early drops.
     pub dropped_by_law: u64,
     /// Packets given up after the last retry.
     pub dropped_retries: u64,
@@ -157,14 +162,15 @@ pub struct AirtimeRecord {
 pub struct SeriesRecord {
     /// When [s].
     pub time_s: Vec<f64>,
-    /// Per flow: goodput [packets/s], congestion window [segments], round-trip time [s], connections.
+    /// Per flow: goodput [packets/s], congestion window [segments], round-trip time [s], connections; and, where there was anything to
+    /// measure since the point before, one-way delay [s], loss, queueing delay [s].
     pub flows: Vec<FlowColumns>,
-    /// Per transmit queue: backlog [packets], aggressiveness.
+    /// Per transmit queue: backlog [packets], aggressiveness, and for how long what was served since the point before had waited [s].
     pub links: Vec<LinkColumns>,
 }
 
 /// The columns of one flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "SeriesRecord says what they are")]
 pub struct FlowColumns {
     pub flow: String,
@@ -172,16 +178,24 @@ pub struct FlowColumns {
     pub congestion_window: Vec<f64>,
     pub round_trip_s: Vec<f64>,
     pub connections: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay_s: Vec<Option<f64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loss: Vec<Option<f64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queueing_delay_s: Vec<Option<f64>>,
 }
 
 /// The columns of one queue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "SeriesRecord says what they are")]
 pub struct LinkColumns {
     pub queue: String,
     pub backlog: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggressiveness: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting_s: Vec<Option<f64>>,
 }
 
 /// One frame of the window.
@@ -213,8 +227,10 @@ impl RunRecord {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Option<Self> {
+        let work = World::Packets.work(scenario);
         progress.started(1, 1);
-        let mut watched = Watched::new(stop, progress);
+        progress.started_work(work, work);
+        let mut watched = Watched::new(stop, progress, work);
         let record = Self::watched(scenario, seed, options, &mut watched)?;
         watched.finish();
         Some(record)
@@ -228,6 +244,7 @@ impl RunRecord {
     ) -> Option<Self> {
         let spec = RunSpec {
             sample_every: Some(options.every.unwrap_or(Duration::from_secs(1))),
+            times: options.times,
             ledger: options.ledger,
             timeline: options.timeline,
             ..scenario.run_spec(seed)
@@ -254,6 +271,9 @@ impl RunRecord {
                     congestion_window: columns.congestion_window,
                     round_trip_s: columns.round_trip_s,
                     connections: columns.connections,
+                    delay_s: columns.delay_s,
+                    loss: columns.loss,
+                    queueing_delay_s: columns.queueing_delay_s,
                 })
                 .collect(),
             links: series
@@ -264,6 +284,7 @@ impl RunRecord {
                     queue: queue.clone(),
                     backlog: columns.backlog,
                     aggressiveness: columns.aggressiveness,
+                    waiting_s: columns.waiting_s,
                 })
                 .collect(),
         });
@@ -274,7 +295,7 @@ impl RunRecord {
             kind: frame.kind.name().into(),
             decoded: frame.decoded,
         });
-        Self {
+        let mut record = Self {
             scenario: scenario.into(),
             seed: result.seed,
             measured_s: result.measured_s,
@@ -289,7 +310,19 @@ impl RunRecord {
             frames: frames.collect(),
             theory: None,
             findings: Vec::new(),
+        };
+        if !options.histograms {
+            record.times_mut().for_each(|times| times.histogram = Histogram::default());
         }
+        record
+    }
+
+    /// All times that are told of.
+    fn times_mut(&mut self) -> impl Iterator<Item = &mut Times> {
+        let flows = self.flows.iter_mut().flat_map(|flow| {
+            flow.delay.iter_mut().chain(flow.transfers.iter_mut().filter_map(|t| t.took.as_mut()))
+        });
+        flows.chain(self.links.iter_mut().filter_map(|link| link.waiting.as_mut()))
     }
 }
 
@@ -314,7 +347,7 @@ fn link_record(link: &evenair_netsim::LinkResult, names: &[String]) -> LinkRecor
         aggressiveness: link.aggressiveness,
         served_packets: link.served_packets,
         served_bytes: link.served_bytes,
-        queueing_delay_s: link.queueing_delay_s,
+        waiting: link.waiting.clone(),
         sojourn_s: link.sojourn_s,
         dropped_queue_full: link.dropped_queue_full,
         dropped_by_law: link.dropped_by_law,

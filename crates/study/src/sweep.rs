@@ -148,6 +148,8 @@ impl Sweep {
         let options = Options {
             series: draws(FigureKind::Series) || draws(FigureKind::Phase),
             ledger: draws(FigureKind::Ledger),
+            times: study.needs_times(),
+            histograms: study.needs_times(),
             every: study.sample_every.map(|time| time.0),
             ..Options::default()
         };
@@ -161,12 +163,22 @@ impl Sweep {
 
     /// Runs of one scenario with several seeds.
     pub fn of_scenario(scenario: Resolved, seeds: u32, options: Options) -> Self {
-        let cases = vec![Case {
-            variant: "run".into(),
+        Self::of_scenarios([("run".into(), scenario)], seeds, options)
+    }
+
+    /// Runs of several scenarios, each with a name, with several seeds each.
+    pub fn of_scenarios(
+        scenarios: impl IntoIterator<Item = (String, Resolved)>,
+        seeds: u32,
+        options: Options,
+    ) -> Self {
+        let case = |(variant, scenario)| Case {
+            variant,
             scenarios: vec![scenario],
             world: World::Packets,
-            every_series: false,
-        }];
+            every_series: options.series,
+        };
+        let cases = scenarios.into_iter().map(case).collect();
         Self { cases, seeds, precision: None, options, timeline: None }
     }
 
@@ -264,7 +276,10 @@ impl Sweep {
         std::fs::create_dir_all(folder).map_err(|e| SweepError::Io(folder.into(), e))?;
         let path = |&(case, seed): &Job| folder.join(format!("{}.json", self.key(case, seed)));
         let kept: Vec<Option<RunRecord>> = jobs.iter().map(|job| load(&path(job))).collect();
-        progress.started(kept.iter().filter(|record| record.is_none()).count(), jobs.len());
+        let work = |jobs: &mut dyn Iterator<Item = &Job>| jobs.map(|job| self.work_of(*job)).sum();
+        let missing = || jobs.iter().zip(&kept).filter(|(_, record)| record.is_none()).map(|(job, _)| job);
+        progress.started(missing().count(), jobs.len());
+        progress.started_work(work(&mut missing()), work(&mut jobs.iter()));
         let finished = AtomicUsize::new(kept.iter().flatten().count());
         let done: Option<Result<Vec<RunRecord>, SweepError>> = jobs
             .par_iter()
@@ -276,7 +291,7 @@ impl Sweep {
                 if stop.load(Ordering::Relaxed) {
                     return None;
                 }
-                let mut watched = Watched::new(stop, progress);
+                let mut watched = Watched::new(stop, progress, self.work_of(*job));
                 let record = match self.run_job(*job, &mut watched) {
                     Ok(record) => record,
                     Err(NoRecord::Stopped) => return None,
@@ -326,6 +341,8 @@ impl Sweep {
             let missing = runs.len() as u64 + 1..=u64::from(wanted);
             let count = wanted as usize - runs.len();
             progress.started(count, wanted as usize);
+            let work = missing.clone().map(|seed| self.work_of((0, seed))).sum();
+            progress.started_work(work, work);
             let more: Option<Vec<RunRecord>> = missing
                 .into_par_iter()
                 .map(|seed| {
@@ -335,7 +352,7 @@ impl Sweep {
                     let scenario = self.cases[0].scenario(seed);
                     let timeline = self.options.timeline.or(self.options_for(0, seed).timeline);
                     let options = Options { timeline, ..self.options };
-                    let mut watched = Watched::new(stop, progress);
+                    let mut watched = Watched::new(stop, progress, self.work_of((0, seed)));
                     let record = RunRecord::watched(scenario, self.seed(0, seed), options, &mut watched)?;
                     finished.fetch_add(1, Ordering::Relaxed);
                     watched.finish();
@@ -350,6 +367,19 @@ impl Sweep {
             let Some(next) = self.more_seeds(&runs) else { return Ok(runs) };
             wanted = next.max(3); // one run has no interval, and that of two is too wide to end with
         }
+    }
+
+    /// The work of the runs that it begins with, as [`Progress`] counts it.
+    pub fn work(&self) -> f64 {
+        let of_case = |case: usize| {
+            let seeds = 1..=u64::from(self.seeds_of(&self.cases[case]));
+            seeds.map(|seed| self.work_of((case, seed))).sum::<f64>()
+        };
+        (0..self.cases.len()).map(of_case).sum()
+    }
+
+    fn work_of(&self, (case, seed): Job) -> f64 {
+        self.cases[case].world.work(self.cases[case].scenario(seed))
     }
 
     /// How many seeds a variant begins with.

@@ -1,6 +1,6 @@
 //! Tables of runs for pandas, polars and the rest; and the manifest that says what made them.
 //!
-//! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `series`, in long form, one per instant,
+//! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `seeds` one per variant and seed; `series`, in long form, one per instant,
 //! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
 //! `parquet`, as Parquet with the same columns.
 
@@ -13,7 +13,8 @@ use crate::claim::ClaimResult;
 use crate::outcome::{Outcome, VariantOutcome};
 use crate::output::manifest;
 use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
-use evenair_netsim::FlowResult;
+use evenair_netsim::{FlowResult, Times};
+use evenair_topology::jain_index;
 use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
@@ -45,9 +46,9 @@ pub struct Group<'a> {
     pub runs: &'a [RunRecord],
 }
 
-/// The tables by name: `flows`, `links` and, where any run has them, `series`, `classes` and `gateway`.
+/// The tables by name: `flows`, `links`, `seeds` and, where any run has them, `series`, `classes` and `gateway`.
 pub fn all(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
-    let mut tables = vec![("flows", flows(groups)), ("links", links(groups))];
+    let mut tables = vec![("flows", flows(groups)), ("links", links(groups)), ("seeds", seeds(groups))];
     if groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some()) {
         tables.push(("series", series(groups)));
     }
@@ -205,7 +206,25 @@ fn rows<'a>(groups: &[Group<'a>], many: impl Fn(&RunRecord) -> usize) -> Vec<Row
     rows
 }
 
+/// The mean of some times.
+const MEAN: fn(&Times) -> Option<f64> = |times| Some(times.mean_s);
+
+/// One number of a row's times.
+fn times(
+    rows: &[Row<'_>],
+    of: for<'a> fn(&Row<'a>) -> Option<&'a Times>,
+    number: fn(&Times) -> Option<f64>,
+) -> Column {
+    optional(rows, |row| of(row).and_then(number))
+}
+
 fn flows(groups: &[Group<'_>]) -> Table {
+    fn delay<'a>(row: &Row<'a>) -> Option<&'a Times> {
+        row.flow().delay.as_ref()
+    }
+    fn took<'a>(row: &Row<'a>) -> Option<&'a Times> {
+        row.flow().transfers.as_ref()?.took.as_ref()
+    }
     let rows = rows(groups, |run| run.flows.len());
     vec![
         ("variant", text(&rows, |r| r.group.variant.into())),
@@ -217,7 +236,11 @@ fn flows(groups: &[Group<'_>]) -> Table {
         ("goodput_bps", number(&rows, |r| r.flow().goodput_bps)),
         ("goodput_pps", number(&rows, |r| r.flow().goodput_pps)),
         ("offered_pps", optional(&rows, |r| r.flow().offered_pps)),
-        ("delay_s", optional(&rows, |r| r.flow().delay_s)),
+        ("loss", optional(&rows, |r| r.flow().loss())),
+        ("delay_s", times(&rows, delay, MEAN)),
+        ("delay_s_50", times(&rows, delay, |t| t.p50_s)),
+        ("delay_s_95", times(&rows, delay, |t| t.p95_s)),
+        ("delay_s_99", times(&rows, delay, |t| t.p99_s)),
         ("jitter_s", optional(&rows, |r| r.flow().jitter_s)),
         ("round_trip_s", optional(&rows, |r| r.flow().round_trip_s)),
         ("connections", number(&rows, |r| r.flow().connections)),
@@ -239,16 +262,20 @@ fn flows(groups: &[Group<'_>]) -> Table {
         ("resequencing_delay_s_max", optional(&rows, |r| r.flow().resequencing.map(|q| q.delay_s_max))),
         ("resequencing_buffer", optional(&rows, |r| r.flow().resequencing.map(|q| q.buffer))),
         ("resequencing_buffer_max", optional(&rows, |r| r.flow().resequencing.map(|q| q.buffer_max as f64))),
-        ("requests", optional(&rows, |r| r.flow().web.map(|w| w.requests as f64))),
-        ("completed", optional(&rows, |r| r.flow().web.map(|w| w.completed as f64))),
-        ("completion_s", optional(&rows, |r| r.flow().web.and_then(|w| w.mean_s))),
-        ("completion_s_median", optional(&rows, |r| r.flow().web.and_then(|w| w.median_s))),
-        ("completion_s_95", optional(&rows, |r| r.flow().web.and_then(|w| w.late_s))),
+        ("requests", optional(&rows, |r| r.flow().transfers.as_ref().map(|t| t.requests as f64))),
+        ("completed", optional(&rows, |r| r.flow().transfers.as_ref().map(|t| t.completed as f64))),
+        ("completion_s", times(&rows, took, MEAN)),
+        ("completion_s_50", times(&rows, took, |t| t.p50_s)),
+        ("completion_s_95", times(&rows, took, |t| t.p95_s)),
+        ("completion_s_99", times(&rows, took, |t| t.p99_s)),
         ("measured_s", number(&rows, |r| r.run.measured_s)),
     ]
 }
 
 fn links(groups: &[Group<'_>]) -> Table {
+    fn waiting<'a>(row: &Row<'a>) -> Option<&'a Times> {
+        row.link().waiting.as_ref()
+    }
     let rows = rows(groups, |run| run.links.len());
     let share = |of: fn(&AirtimeRecord) -> f64| optional(&rows, |r| r.link().airtime.as_ref().map(of));
     vec![
@@ -260,7 +287,10 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("aggressiveness", optional(&rows, |r| r.link().aggressiveness)),
         ("served_packets", count(&rows, |r| r.link().served_packets)),
         ("served_bytes", count(&rows, |r| r.link().served_bytes)),
-        ("queueing_delay_s", optional(&rows, |r| r.link().queueing_delay_s)),
+        ("waiting_s", times(&rows, waiting, MEAN)),
+        ("waiting_s_50", times(&rows, waiting, |t| t.p50_s)),
+        ("waiting_s_95", times(&rows, waiting, |t| t.p95_s)),
+        ("waiting_s_99", times(&rows, waiting, |t| t.p99_s)),
         ("sojourn_s", optional(&rows, |r| r.link().sojourn_s)),
         ("dropped_queue_full", count(&rows, |r| r.link().dropped_queue_full)),
         ("dropped_by_law", count(&rows, |r| r.link().dropped_by_law)),
@@ -281,14 +311,34 @@ fn links(groups: &[Group<'_>]) -> Table {
     ]
 }
 
+fn seeds(groups: &[Group<'_>]) -> Table {
+    let rows = rows(groups, |_| 1);
+    let sum = |of: fn(&FlowResult) -> f64| number(&rows, move |r| r.run.flows.iter().map(of).sum());
+    let jain = |run: &RunRecord| {
+        jain_index(&run.flows.iter().map(|flow| flow.goodput_pps).collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    vec![
+        ("variant", text(&rows, |r| r.group.variant.into())),
+        ("x", optional(&rows, |r| r.group.x)),
+        ("seed", count(&rows, |r| r.run.seed)),
+        ("goodput_pps", sum(|f| f.goodput_pps)),
+        ("goodput_bps", sum(|f| f.goodput_bps)),
+        ("jain", number(&rows, |r| jain(r.run))),
+        ("measured_s", number(&rows, |r| r.run.measured_s)),
+        ("fingerprint", text(&rows, |r| r.run.fingerprint.clone())),
+    ]
+}
+
 fn series(groups: &[Group<'_>]) -> Table {
     let (mut variant, mut seed, mut time) = (Vec::new(), Vec::new(), Vec::new());
     let (mut object, mut metric, mut value) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
         for run in group.runs {
             let Some(series) = &run.series else { continue };
-            let mut add = |name: &str, what: &str, values: &[f64]| {
-                for (&t, &v) in series.time_s.iter().zip(values) {
+            // What has no value at an instant has no row there.
+            let mut add = |name: &str, what: &str, values: &mut dyn Iterator<Item = Option<f64>>| {
+                for (&t, v) in series.time_s.iter().zip(values) {
+                    let Some(v) = v else { continue };
                     variant.push(group.variant.to_string());
                     seed.push(run.seed.cast_signed());
                     time.push(t);
@@ -299,15 +349,19 @@ fn series(groups: &[Group<'_>]) -> Table {
             };
             for flow in &series.flows {
                 let name = format!("flow {}", flow.flow);
-                add(&name, "goodput_pps", &flow.goodput_pps);
-                add(&name, "congestion_window", &flow.congestion_window);
-                add(&name, "round_trip_s", &flow.round_trip_s);
-                add(&name, "connections", &flow.connections);
+                add(&name, "goodput_pps", &mut flow.goodput_pps.iter().copied().map(Some));
+                add(&name, "congestion_window", &mut flow.congestion_window.iter().copied().map(Some));
+                add(&name, "round_trip_s", &mut flow.round_trip_s.iter().copied().map(Some));
+                add(&name, "connections", &mut flow.connections.iter().copied().map(Some));
+                add(&name, "delay_s", &mut flow.delay_s.iter().copied());
+                add(&name, "loss", &mut flow.loss.iter().copied());
+                add(&name, "queueing_delay_s", &mut flow.queueing_delay_s.iter().copied());
             }
             for link in &series.links {
                 let name = format!("queue {}", link.queue);
-                add(&name, "backlog", &link.backlog);
-                add(&name, "aggressiveness", &link.aggressiveness);
+                add(&name, "backlog", &mut link.backlog.iter().copied().map(Some));
+                add(&name, "aggressiveness", &mut link.aggressiveness.iter().copied().map(Some));
+                add(&name, "waiting_s", &mut link.waiting_s.iter().copied());
             }
         }
     }

@@ -290,8 +290,8 @@ value = { metric = "goodput", variant = "one", flow = "1" }
 holds = { below = 0.0 }
 
 [[claims]]
-text = "TCP has no one-way delay"
-value = { metric = "delay", variant = "two", flow = "1" }
+text = "TCP is offered nothing"
+value = { metric = "offered", variant = "two", flow = "1" }
 holds = { below = 1.0 }
 "#;
 
@@ -466,4 +466,57 @@ fn what_a_pool_cannot_tell_is_refused() {
     let both = refused("scenarios =", "scenario = \"jam10/hops\", scenarios =");
     assert!(both.contains("one of scenario and scenarios"), "{both}");
     assert!(refused("seeds = 4", "seeds = 4\nprecision = 0.1").contains("a precision is one of flows"));
+}
+
+/// Two rates over one wire, and what is asked of their delays.
+const DELAYS: &str = r#"
+title = "t"
+source = "s"
+seeds = 2
+set = ["duration=4 s", "warmup=1 s"]
+variants = [{ id = "one", label = "One", scenario = "chen10/a" }]
+tables = [{ title = "Times", metrics = ["delay", "delay-p50", "delay-p95", "ack-loss", "jitter", "early-drops", "overflows", "waiting-p99"] }]
+
+[[claims]]
+text = "half of the time"
+value = { metric = "delay", variant = "one", flow = "2", statistic = "p50", from = "1 s", to = "2 s" }
+holds = { below = 1.0 }
+"#;
+
+#[test]
+fn percentiles_are_of_every_segment_of_all_flows_together() {
+    let study = |text: &str| Study::parse("small", text);
+    let why = study(DELAYS).unwrap_err().to_string();
+    assert!(why.contains("percentiles of delay are of all of the measured time"), "{why}");
+    let why = study(&DELAYS.replace("\"p50\"", "\"p5O\"")).unwrap_err().to_string();
+    assert!(why.contains("\"p5O\" is no statistic; write mean,"), "{why}");
+    let why = study(&DELAYS.replace("delay-p95", "delya-p95")).unwrap_err().to_string();
+    assert!(why.contains("there is no metric \"delya-p95\""), "{why}");
+    let study = study(&DELAYS.replace(", from = \"1 s\", to = \"2 s\"", "")).unwrap();
+    let sweep = Sweep::new(&study, false).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let runs = |stop| sweep.run(folder.path(), &AtomicBool::new(stop), &()).unwrap();
+    let fresh = runs(false);
+    assert_eq!(runs(true), fresh, "what is kept is read as it was written, histograms too");
+    let outcome = Outcome::new(study, &sweep, fresh);
+    let of = |flow, word: &str| outcome.samples("one", word.parse::<Quantity>().unwrap(), flow).unwrap()[0];
+    let each: Vec<f64> = ["1", "2", "3", "4"].map(|flow| of(Some(flow), "delay-p50")).to_vec();
+    let (least, most) = (each.iter().copied().fold(1e9, f64::min), each.iter().copied().fold(0.0, f64::max));
+    let all = of(None, "delay-p50");
+    assert!(least <= all && all <= most && least > 1e-3, "{all} of {each:?}");
+    assert!((of(Some("1..4"), "delay-p50") - all).abs() < 1e-12 && of(None, "delay-p95") > all);
+    // The mean over flows is not that over segments, the percentile of all is.
+    let run = &outcome.groups()[0].runs[0];
+    let mut pooled = evenair_netsim::Histogram::default();
+    run.flows.iter().for_each(|flow| pooled.merge(&flow.delay.as_ref().unwrap().histogram));
+    assert_eq!(pooled.count(), run.flows.iter().map(|flow| flow.delay.as_ref().unwrap().count).sum::<u64>());
+    assert_eq!(Some(all), pooled.quantile_s(0.5));
+    let row = outcome.row("one", None, "delay-p50".parse::<Quantity>().unwrap()).unwrap();
+    assert_eq!(row.flow, "all");
+    // The queues of all four sources fill behind a full one of DCF.
+    let drops = of(None, "drops");
+    assert!(
+        (of(None, "early-drops") + of(None, "overflows") - drops).abs() < 1.0,
+        "but for given-up packets: {drops}"
+    );
 }

@@ -15,6 +15,7 @@ pub use values::{Axis, Level};
 use crate::language::{Point, Quick, Study, Summary, Variant};
 use crate::metric::Metric;
 use crate::outcome::Outcome;
+use crate::quantity::Quantity;
 use crate::record::RunRecord;
 use crate::sweep::{Case, SEEDS_MAX, Sweep};
 use crate::world::World;
@@ -72,7 +73,7 @@ pub struct Vary {
     /// The most seeds that this may take.
     pub seeds_max: u32,
     /// What is measured.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<Quantity>,
     /// What is drawn; a figure of each metric, if nothing is said.
     pub plots: Vec<Plot>,
 }
@@ -90,7 +91,7 @@ impl Vary {
             seeds: 5,
             precision: None,
             seeds_max: SEEDS_MAX,
-            metrics: vec![Metric::Goodput, Metric::Jain],
+            metrics: vec![Metric::Goodput.into(), Metric::Jain.into()],
             plots: Vec::new(),
         }
     }
@@ -109,6 +110,14 @@ impl Vary {
         let scenarios = points.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
         self.different(&points, &scenarios)?;
         let study = self.study(&points, &self.figures()?);
+        for quantity in study.asked.iter().flatten() {
+            let timed = (quantity.from.is_some() || quantity.to.is_some())
+                .then(|| "a sweep is of all of the measured time".into());
+            // All flows together are left out where it is of one.
+            if let Some(mistake) = quantity.mistake(Some("")).or(timed) {
+                return Err(VaryError::of(quantity.to_string(), mistake));
+            }
+        }
         let cases = study.variants.iter().zip(scenarios).map(|(variant, scenario)| Case {
             variant: variant.id.clone(),
             scenarios: vec![scenario],

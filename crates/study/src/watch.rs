@@ -5,12 +5,20 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where a sweep reports how far it is; from several threads at once.
+///
+/// Work is counted in seconds that a flow is simulated: what runs cost beside each other, as far as that is known before.
 pub trait Progress: Sync {
+    /// So much work is ahead, and will be started in parts.
+    fn expected(&self, _work: f64) {}
+    /// This is what is done next.
+    fn stage(&self, _what: &str) {}
     /// So many runs are to be done, of so many in all.
     fn started(&self, missing: usize, all: usize);
-    /// So much more of one run is done. The shares of a run add up to one by the time at which it is finished; those of a run
-    /// that fails or is stopped do not.
-    fn advanced(&self, _share: f64) {}
+    /// The same in work.
+    fn started_work(&self, _missing: f64, _all: f64) {}
+    /// So much more of one run is done. That of a run adds up to its work by the time at which it is finished; that of a run
+    /// that fails or is stopped does not.
+    fn advanced(&self, _work: f64) {}
     /// One more run is done.
     fn finished_one(&self);
 }
@@ -28,13 +36,15 @@ const STEP: f64 = 1e-3;
 pub(crate) struct Watched<'a> {
     stop: &'a AtomicBool,
     progress: &'a dyn Progress,
+    /// What all of it is worth.
+    work: f64,
     /// How much of the run they know to be done.
     told: f64,
 }
 
 impl<'a> Watched<'a> {
-    pub(crate) fn new(stop: &'a AtomicBool, progress: &'a dyn Progress) -> Self {
-        Self { stop, progress, told: 0.0 }
+    pub(crate) fn new(stop: &'a AtomicBool, progress: &'a dyn Progress, work: f64) -> Self {
+        Self { stop, progress, work, told: 0.0 }
     }
 
     /// What sets an end to it.
@@ -57,7 +67,7 @@ impl<'a> Watched<'a> {
     }
 
     fn tell(&mut self, share: f64) {
-        self.progress.advanced(share - self.told);
+        self.progress.advanced((share - self.told) * self.work);
         self.told = share;
     }
 }

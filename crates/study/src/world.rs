@@ -72,6 +72,18 @@ impl World {
         matches!(self, Self::Packets | Self::Experiment(_))
     }
 
+    /// What a run costs beside others: simulated seconds times flows. What is not simulated is quick.
+    pub(crate) fn work(self, scenario: &Resolved) -> f64 {
+        let settings = scenario.settings();
+        let seconds = (settings.warmup.0 + settings.duration.0).as_secs_f64();
+        let simulated = seconds * scenario.network().flows.len() as f64;
+        match self {
+            Self::Packets => simulated,
+            Self::Experiment(_) => simulated * FairShare::RUNS as f64,
+            _ => 1.0,
+        }
+    }
+
     fn question(self) -> Option<Question> {
         let over = |region| Question { region, ..Question::new(Objective::MaxMin) };
         Some(match self {
@@ -129,12 +141,13 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         connections: 1.0,
         congestion_window: 0.0,
         offered_pps: None,
-        delay_s: None,
+        delay: None,
         jitter_s: None,
         sent: 0,
         retransmitted: 0,
         timeouts: 0,
         lost: 0,
+        arrived: 0,
         acks_lost: 0,
         acks: 0,
         queueing_delay_s: None,
@@ -143,7 +156,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         loss_event_rate: None,
         probes: None,
         resequencing: None,
-        web: None,
+        transfers: None,
     });
     RunRecord {
         scenario: scenario.settings().name.clone(),
@@ -219,11 +232,13 @@ fn series(run: &FluidRun) -> SeriesRecord {
         congestion_window: run.views.iter().map(|v| v.windows[s]).collect(),
         round_trip_s: run.views.iter().map(|v| v.round_trips_s[s]).collect(),
         connections: run.views.iter().map(|v| v.connections[s]).collect(),
+        ..FlowColumns::default()
     };
     let link = |l: usize| LinkColumns {
         queue: run.theory.links[l].clone(),
         backlog: Vec::new(),
         aggressiveness: run.views.iter().map(|v| v.prices.get(l).copied().unwrap_or(0.0)).collect(),
+        ..LinkColumns::default()
     };
     SeriesRecord {
         time_s: run.times.clone(),

@@ -325,10 +325,11 @@ fn assert_conserved(result: &RunResult, text: &str) {
     for flow in &result.flows {
         assert!(flow.goodput_bps.is_finite() && flow.goodput_bps >= 0.0, "{flow:?}\n{text}");
         assert!(flow.retransmitted <= flow.sent, "{flow:?}\n{text}");
-        if let Some(web) = flow.web {
-            assert!(web.completed <= web.requests, "{flow:?}\n{text}");
-            assert!(web.mean_s.is_some() == (web.completed > 0), "{flow:?}\n{text}");
+        if let Some(transfers) = &flow.transfers {
+            assert!(transfers.completed <= transfers.requests, "{flow:?}\n{text}");
+            assert!(transfers.took.is_some() == (transfers.completed > 0), "{flow:?}\n{text}");
         }
+        assert!(flow.delay.as_ref().is_none_or(|delay| delay.mean_s > 0.0), "{flow:?}\n{text}");
         if let (Some(offered), false) = (flow.offered_pps, flow.to == "*") {
             // What waits when the measurement begins is delivered in it.
             let slack = 200.0 / result.measured_s;

@@ -2,7 +2,7 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
-use crate::output::print;
+use crate::output::{document, print};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::Result;
@@ -32,11 +32,10 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = options.scenario.resolve()?;
     interrupt::watch();
     let bar = Bar::new(&base.settings().name);
-    let comparison = Comparison::new(&base, options.seeds, &STOP, &bar);
-    bar.clear();
-    let comparison = comparison?;
+    let comparison = Comparison::new(&base, options.seeds, &STOP, &bar)?;
+    drop(bar);
     if options.json {
-        return print(&format!("{:#}\n", as_json(&options.scenario.name, &comparison)));
+        return print(&format!("{:#}\n", as_json(options.scenario.called(), &comparison)));
     }
     let mut out = as_text(&comparison);
     comparison.notes.iter().for_each(|note| out += &format!("\n{note}\n"));
@@ -53,12 +52,13 @@ fn as_json(scenario: &str, comparison: &Comparison) -> Value {
         let flows: Vec<_> = comparison.flows.iter().enumerate().map(flow).collect();
         json!({"stage": stage.name, "gap": stage.gap, "flows": flows})
     });
-    json!({
+    let content = json!({
         "scenario": scenario,
         "stages": stages.collect::<Vec<_>>(),
         "senders_time": comparison.senders_time,
         "notes": comparison.notes,
-    })
+    });
+    document("compare", content)
 }
 
 fn as_text(comparison: &Comparison) -> String {

@@ -2,11 +2,12 @@
 
 use super::study::conduct;
 use crate::interrupt;
-use crate::output::{Force, print};
-use crate::text;
+use crate::output::{Force, document, print};
+use crate::progress::Bar;
+use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
-use evenair_study::{Metric, Outcome, Study, Sweep};
+use evenair_study::{Metric, Outcome, Progress as _, Study, Sweep};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -32,9 +33,12 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     let study = Study::builtin("demo")?;
     let sweep = Sweep::new(&study, options.quick)?;
     let command = if options.quick { "evenair demo --quick" } else { "evenair demo" };
-    let outcome = conduct(&sweep, study, output, command, false)?;
+    let bar = Bar::new(&study.id);
+    bar.expected(sweep.work());
+    let outcome = conduct(&sweep, study, output, command, false, &bar)?;
+    drop(bar);
     if options.json {
-        return print(&format!("{}\n", outcome.to_json()));
+        return print(&format!("{}\n", document("demo", outcome.to_json())));
     }
     print(&shown(&outcome))?;
     let report = options.out.join("report.html");
@@ -44,8 +48,6 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     ))
 }
 
-/// As wide as terminals are.
-const WIDTH: usize = 100;
 /// The flow that the demo is about.
 const STARVED: &str = "2";
 
@@ -53,7 +55,7 @@ const STARVED: &str = "2";
 fn shown(outcome: &Outcome) -> String {
     let study = &outcome.study;
     let mut out = format!("\n{}\n\n", study.title);
-    out += &text::wrapped("", &study.about, WIDTH);
+    out += &text::wrapped("", &study.about, terminal::width());
     let goodput = Metric::Goodput.into();
     let flows: Vec<&str> = outcome.shape().next().map(|(_, flows)| flows).unwrap_or_default();
     out += &format!(
@@ -63,7 +65,7 @@ fn shown(outcome: &Outcome) -> String {
     );
     out += &format!("\nwhere the time of flow {STARVED}'s sender goes\n{}\n", ledger(outcome));
     for (variant, _) in outcome.shape() {
-        out += &text::wrapped("  ", &sentence(outcome, variant).unwrap_or_default(), WIDTH);
+        out += &text::wrapped("  ", &sentence(outcome, variant).unwrap_or_default(), terminal::width());
     }
     out + &text::claims(outcome)
 }

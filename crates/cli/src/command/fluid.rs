@@ -2,7 +2,8 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, command_line, finish, print, resolved, warn_of_shapers};
+use crate::output::{Force, command_line, counted, document, finish, print, resolved, warn_of_shapers};
+use crate::progress::Waiting;
 use crate::text;
 use anyhow::Result;
 use clap::Args;
@@ -39,15 +40,17 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     warn_of_shapers(&scenario);
     let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     interrupt::watch();
+    let waiting = Waiting::new("following the fluid model");
     let run = scenario.fluid_unless(&STOP)?;
-    let document = format!("{:#}\n", as_json(&options.scenario.name, &run));
+    drop(waiting);
+    let result = format!("{:#}\n", as_json(options.scenario.called(), &run));
     if let Some(output) = output {
         output.write("trajectory.csv", &csv(&run))?;
-        output.write("result.json", &document)?;
+        output.write("result.json", &result)?;
         output.write("scenario.toml", &resolved(&scenario)?)?;
         finish(output, manifest(&command_line()))?;
     }
-    if options.json { print(&document) } else { print(&as_text(&run)) }
+    if options.json { print(&result) } else { print(&as_text(&run)) }
 }
 
 fn csv(run: &FluidRun) -> String {
@@ -82,7 +85,7 @@ fn as_json(scenario: &str, run: &FluidRun) -> Value {
     let overloaded = run.overloaded.iter();
     let overloaded =
         overloaded.map(|o| json!({"link": run.theory.links[o.link], "load": o.load, "airtime": o.airtime}));
-    json!({
+    let content = json!({
         "scenario": scenario,
         "flows": flows.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
@@ -94,7 +97,8 @@ fn as_json(scenario: &str, run: &FluidRun) -> Value {
         "trajectory": {"time_s": run.times, "states": run.states, "lyapunov": run.lyapunov},
         "corners": run.corners.len(),
         "steps": run.steps,
-    })
+    });
+    document("fluid", content)
 }
 
 fn as_text(run: &FluidRun) -> String {
@@ -149,5 +153,9 @@ fn as_text(run: &FluidRun) -> String {
             }
         );
     }
-    out + &format!("{} steps, {} corners.\n", run.steps, run.corners.len())
+    out + &format!(
+        "{}, {}.\n",
+        counted(run.steps, "step", "steps"),
+        counted(run.corners.len(), "corner", "corners")
+    )
 }

@@ -1,7 +1,7 @@
 //! `evenair glossary`.
 
 use crate::output::print;
-use crate::text;
+use crate::{terminal, text};
 use anyhow::{Result, ensure};
 use clap::Args;
 use evenair_study::Paper;
@@ -23,9 +23,6 @@ pub(crate) struct GlossaryOptions {
     json: bool,
 }
 
-/// As wide as terminals are.
-const WIDTH: usize = 100;
-
 pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
     let entries: Vec<&Entry> = match &options.word {
         Some(word) => glossary::look_up(word),
@@ -44,12 +41,12 @@ pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
             topic = &entry.topic;
             out += &format!("{}{topic}\n", if out.is_empty() { "" } else { "\n" });
         }
-        out += &text::wrapped(&format!("  {:24}  ", names(entry)), &entry.means, WIDTH);
+        out += &text::wrapped(&format!("  {:24}  ", names(entry)), &entry.means, terminal::width());
     }
     if options.word.is_none() {
         out += "\nThe papers\n";
         for paper in Paper::ALL {
-            out += &text::wrapped("  ", &format!("{paper}. {}", paper.about), WIDTH);
+            out += &text::wrapped("  ", &format!("{paper}. {}", paper.about), terminal::width());
         }
     }
     print(&out)

@@ -2,13 +2,13 @@
 
 mod laws;
 
-use crate::output::print;
-use crate::text;
+use crate::output::{document, print};
+use crate::{terminal, text};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use evenair_scenario::Resolved;
 use evenair_study::{Metric, Paper, Study};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::path::Path;
 use wildmatch::WildMatch;
@@ -44,9 +44,6 @@ pub(crate) enum Listed {
     Scenarios,
 }
 
-/// As wide as terminals are.
-const WIDTH: usize = 100;
-
 pub(crate) fn list(options: &ListOptions) -> Result<()> {
     match options.what {
         None => kinds(options),
@@ -78,15 +75,20 @@ fn kinds(options: &ListOptions) -> Result<()> {
         ),
     ];
     if options.json {
-        let counts: serde_json::Map<String, Value> =
+        let counts: Map<String, Value> =
             count.iter().map(|(kind, n, _)| ((*kind).into(), Value::from(*n))).collect();
-        return print(&format!("{:#}\n", Value::from(counts)));
+        return print(&told("counts", counts.into()));
     }
     let mut out = String::new();
     for (kind, n, how) in count {
         out += &format!("{n:5}  {:26}  {how}\n", format!("evenair list {kind}"));
     }
     print(&(out + "\nA name or a pattern behind it lists less: evenair list studies 'jam10/*'\n"))
+}
+
+/// A list as JSON.
+fn told(kind: &str, list: Value) -> String {
+    format!("{:#}\n", document("list", Value::Object(Map::from_iter([(kind.into(), list)]))))
 }
 
 /// Something that is listed by its id.
@@ -162,17 +164,18 @@ fn is_named(id: &str, name: &str) -> bool {
 fn entries(head: &str, all: &[Entry], options: &ListOptions) -> Result<()> {
     if options.json {
         let rows: Vec<Value> = all.iter().map(Entry::to_json).collect();
-        return print(&format!("{:#}\n", Value::from(rows)));
+        let kind = if head.starts_with("studies") { "studies" } else { "scenarios" };
+        return print(&told(kind, rows.into()));
     }
     let width = all.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
     let mut out = format!("{head}\n");
     let papers = Paper::ALL.into_iter().map(Some).chain([None]);
     for paper in papers.filter(|paper| all.iter().any(|entry| entry.paper == *paper)) {
         let paper_or_not = paper.map_or_else(|| "of no paper".into(), |paper| paper.to_string());
-        out += &format!("\n{}", text::wrapped("", &paper_or_not, WIDTH));
+        out += &format!("\n{}", text::wrapped("", &paper_or_not, terminal::width()));
         for Entry { id, title, .. } in all.iter().filter(|entry| entry.paper == paper) {
             let title = title.clone().unwrap_or_else(|error| format!("FAULTY: {error}"));
-            out += &text::wrapped(&format!("  {id:width$}  "), &title, WIDTH);
+            out += &text::wrapped(&format!("  {id:width$}  "), &title, terminal::width());
         }
     }
     print(&out)
@@ -191,9 +194,10 @@ fn metrics(options: &ListOptions) -> Result<()> {
             json!({
                 "metric": metric.name(), "unit": metric.unit(), "about": metric.about(),
                 "of_flows": metric.is_of_flows(), "of_all": metric.over_flows_name(), "over_time": metric.has_series(),
+                "percentiles": metric.has_times(),
             })
         };
-        return print(&format!("{:#}\n", Value::from(all.iter().map(row).collect::<Vec<_>>())));
+        return print(&told("metrics", all.iter().map(row).collect()));
     }
     let mut out = String::from(
         "metrics: name, unit, what it is of all flows together (\"network\": of no single flow), meaning\n\n",
@@ -208,8 +212,35 @@ fn metrics(options: &ListOptions) -> Result<()> {
         out += &text::wrapped(
             &format!("  {name:names$}  {unit:units$}  {over:overs$}  "),
             metric.about(),
-            WIDTH,
+            terminal::width(),
         );
     }
-    print(&out)
+    print(&(out + &statistics()))
+}
+
+/// How words of metrics go on.
+fn statistics() -> String {
+    let of = |has: fn(Metric) -> bool| {
+        Metric::all().filter(|&metric| has(metric)).map(Metric::name).collect::<Vec<_>>().join(", ")
+    };
+    let times = of(Metric::has_times);
+    let over_time = of(Metric::has_series);
+    String::from("\n")
+        + &text::wrapped(
+            "percentiles of every segment, request or packet: ",
+            &format!("{times}, with -p95, -p99.9 or another behind the name"),
+            terminal::width(),
+        )
+        + &text::wrapped(
+            "of the course over time: ",
+            &format!(
+                "{over_time}, with -deviation, -least or -greatest behind the name, and -p95 of the others"
+            ),
+            terminal::width(),
+        )
+        + &text::wrapped(
+            "of a flow's acknowledgements: ",
+            "ack- before the name, such as ack-loss",
+            terminal::width(),
+        )
 }

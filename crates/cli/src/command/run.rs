@@ -3,8 +3,10 @@
 use crate::arguments::{ScenarioArguments, share};
 use crate::gateway;
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, command_line, finish, print, resolved, warn};
+use crate::output::{Force, command_line, document, finish, print, resolved, warn};
 use crate::progress::Bar;
+use crate::seeds;
+use crate::terminal;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -12,7 +14,8 @@ use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{MacSpec, Network, Watchers};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::{
-    OutputFile, OutputFolder, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html, manifest, tables,
+    OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html, manifest,
+    tables,
 };
 use evenair_units::{Duration, Instant};
 use serde_json::json;
@@ -56,11 +59,11 @@ pub(crate) struct RunOptions {
     /// Also write every frame of the first seed to a capture that Wireshark and tshark read
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Print the result as JSON, one document a line and seed
+    /// Print the result as JSON, one document a line and seed; means over seeds are in result.json of --out
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the result there: scenario.toml (all defaults resolved), runs.jsonl, and the tables flows.csv, links.csv and,
-    /// with --series, series.csv; the same as Parquet, if evenair was built with --features parquet; manifest.json says what
+    /// Also write the result there: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), runs.jsonl, and the tables
+    /// flows.csv, links.csv, seeds.csv and, with --series, series.csv; the same as Parquet, if evenair was built with --features parquet; manifest.json says what
     /// made them. The result that DIR had before goes
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -86,8 +89,33 @@ fn positive(text: &str) -> Result<Duration, String> {
     if time < Duration::from_micros(1) { Err("sample at most once a microsecond".into()) } else { Ok(time) }
 }
 
+impl RunOptions {
+    /// What would have no effect is not taken.
+    fn check(&self, scenario: &Resolved) -> Result<()> {
+        let goes_somewhere = self.json || self.out.is_some();
+        for (option, is_given) in [("--series", self.series), ("--timeline", self.timeline.is_some())] {
+            ensure!(goes_somewhere || !is_given, "{option} has no effect: say --json or --out DIR with it");
+        }
+        let end = Instant::ZERO + scenario.settings().warmup.0 + scenario.settings().duration.0;
+        if let Some((from, to)) = self.timeline
+            && to > end
+        {
+            let end = end.as_secs_f64();
+            ensure!(from.as_secs_f64() < end, "--timeline begins after the run ends, at {end} s");
+            terminal::warn(format_args!("--timeline goes on beyond the end of the run, at {end} s"));
+        }
+        ensure!(
+            self.precision.is_none() || self.seeds < SEEDS_MAX,
+            "--precision has no effect: it goes on to {SEEDS_MAX} seeds at most, and --seeds asks for {}",
+            self.seeds
+        );
+        Ok(())
+    }
+}
+
 pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
+    options.check(&scenario)?;
     warn(&scenario);
     // What has no place to go is not computed.
     let capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
@@ -98,6 +126,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         series: options.series || report.is_some(),
         every: Some(options.every),
         ledger: options.ledger || report.is_some(),
+        times: true,
+        histograms: false,
         timeline: options.timeline,
     };
     let mut sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
@@ -108,18 +138,19 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         sweep.set_precision(precision, SEEDS_MAX);
     }
     let bar = Bar::new(&scenario.settings().name);
-    let runs = sweep.run_in_memory(&STOP, &bar);
-    bar.clear();
-    let runs = runs?;
+    bar.expected(sweep.work());
+    let runs = sweep.run_in_memory(&STOP, &bar)?;
+    drop(bar);
     if let Some(capture) = capture {
         capture.record(&scenario)?;
     }
-    let lines = json_lines(&options.scenario.name, &runs);
+    let name = options.scenario.called();
+    let lines = json_lines(name, &runs);
     // What was computed is told even where the disk is full.
-    let written = output.map_or(Ok(()), |output| write(output, &scenario, &runs, &lines));
+    let written = output.map_or(Ok(()), |output| write(output, name, &scenario, &runs, &lines));
     if let Some(mut file) = report {
         let gateway = gateway::did(&runs);
-        let page = html::run_report(&options.scenario.name, &sweep, runs.clone(), &command_line(), &gateway);
+        let page = html::run_report(name, &sweep, runs.clone(), &command_line(), &gateway);
         file.write_all(page.as_bytes()).context("cannot write the report")?;
         file.finish()?;
     }
@@ -129,20 +160,28 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
 
 fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> String {
     let settings = scenario.settings();
-    let name = if settings.name.is_empty() { &options.scenario.name } else { &settings.name };
+    let name = if settings.name.is_empty() { options.scenario.called() } else { &settings.name };
     let seeds = if runs.len() == 1 {
         format!("seed {}", runs[0].seed)
     } else {
-        format!("means over {} seeds", runs.len())
+        format!("means over {} seeds with their 95 % intervals", runs.len())
     };
-    let head = format!("{name}: {} after {} of warm-up, {seeds}\n\n", settings.duration, settings.warmup);
-    head + &text::runs(runs, options.ledger) + &gateway::did(runs)
+    let head = format!("{name}: {} after {} of warm-up, {seeds}", settings.duration, settings.warmup);
+    let head = text::wrapped("", &head, terminal::width()) + "\n";
+    head + &text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(runs)
 }
 
 /// Writes the scenario, the runs and their tables.
-fn write(output: OutputFolder, scenario: &Resolved, runs: &[RunRecord], lines: &str) -> Result<()> {
+fn write(
+    output: OutputFolder,
+    name: &str,
+    scenario: &Resolved,
+    runs: &[RunRecord],
+    lines: &str,
+) -> Result<()> {
     output.write("scenario.toml", &resolved(scenario)?)?;
     output.write("runs.jsonl", lines)?;
+    output.write("result.json", &format!("{:#}\n", seeds::as_json(name, runs)))?;
     if runs.iter().any(|run| !run.frames.is_empty()) {
         output.write("frames.csv", &frames_csv(runs))?;
     }
@@ -189,7 +228,7 @@ fn json_lines(scenario: &str, runs: &[RunRecord]) -> String {
     for run in runs {
         let mut run = serde_json::to_value(run).expect("a record is plain data");
         run["scenario"] = json!(scenario);
-        text += &format!("{run}\n");
+        text += &format!("{}\n", document("run", run));
     }
     text
 }

@@ -27,7 +27,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     let (settings, layout, network) = (scenario.settings(), scenario.layout(), scenario.network());
     let names = &network.nodes;
     let mut out =
-        format!("{}\n", if settings.name.is_empty() { &options.scenario.name } else { &settings.name });
+        format!("{}\n", if settings.name.is_empty() { options.scenario.called() } else { &settings.name });
     if !settings.description.is_empty() {
         out += &format!("{}\n", settings.description);
     }

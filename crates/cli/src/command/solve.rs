@@ -2,10 +2,10 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
-use crate::output::{print, warn_of_shapers};
+use crate::output::{document, print, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver, TheoryFlow};
 use serde_json::{Value, json};
@@ -32,9 +32,10 @@ pub(crate) struct SolveOptions {
     /// What is maximised; fair, if it is not given, or utility, where the scenario has [utility] or a flow's alpha
     #[arg(long, value_enum)]
     pub(crate) objective: Option<ObjectiveName>,
-    /// How much fairness counts, for alpha-fair: 1 is proportional, 2 is fair, large is close to max-min
-    #[arg(long, value_name = "ALPHA", default_value_t = 2.0, value_parser = alpha)]
-    pub(crate) alpha: f64,
+    /// How much fairness counts, for --objective alpha-fair: 1 is proportional, 2 is fair and the default, large is close to
+    /// max-min
+    #[arg(long, value_name = "ALPHA", value_parser = alpha)]
+    pub(crate) alpha: Option<f64>,
     /// Which rates are possible together
     #[arg(long, value_enum, default_value_t = RegionName::Exact)]
     pub(crate) region: RegionName,
@@ -45,10 +46,10 @@ pub(crate) struct SolveOptions {
     #[arg(long, value_name = "BETA", value_parser = positive_number)]
     pub(crate) beta: Option<f64>,
     /// Instead: how ideal CSMA shares the air at these exponents βr, one per link
-    #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "wanted"])]
+    #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "wanted"])]
     pub(crate) exponents: Vec<f64>,
     /// Instead: which exponents give the flows these rates [packets/s]
-    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with = "objective")]
+    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with_all = ["objective", "alpha", "region", "solver", "beta"])]
     pub(crate) wanted: Vec<f64>,
     /// Print the result as JSON
     #[arg(long)]
@@ -116,10 +117,14 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         Some(ObjectiveName::Fair) => Objective::Fair,
         Some(ObjectiveName::FixedPoint) => Objective::FixedPoint,
         Some(ObjectiveName::Proportional) => Objective::Proportional,
-        Some(ObjectiveName::AlphaFair) => Objective::AlphaFair(options.alpha),
+        Some(ObjectiveName::AlphaFair) => Objective::AlphaFair(options.alpha.unwrap_or(2.0)),
         Some(ObjectiveName::Utility) => Objective::Utility,
         Some(ObjectiveName::MaxMin) => Objective::MaxMin,
     };
+    ensure!(
+        options.alpha.is_none() || matches!(objective, Objective::AlphaFair(_)),
+        "--alpha has no effect: say --objective alpha-fair with it"
+    );
     let region = match options.region {
         RegionName::Exact => Region::Exact,
         RegionName::Cliques => Region::Cliques,
@@ -130,7 +135,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         SolverName::Clarabel => Solver::Clarabel,
     };
     interrupt::watch();
-    let waiting = Waiting::new(format!(
+    let waiting = Waiting::new(&format!(
         "solving for {} flows over {} links",
         scenario.network().flows.len(),
         scenario.layout().links.len()
@@ -139,7 +144,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         scenario.answer_unless(Question { objective, region, solver, beta: options.beta }, &STOP)?;
     drop(waiting);
     if options.json {
-        return print(&format!("{:#}\n", as_json(&options.scenario.name, &optimum)));
+        return print(&format!("{:#}\n", as_json(options.scenario.called(), &optimum)));
     }
     let given_up = optimum.by_clarabel && solver == Solver::Own;
     let note =
@@ -158,7 +163,8 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     if options.json {
         let links = theory.links.iter().zip(&exponents).zip(&shares);
         let links = links.map(|((name, z), y)| json!({"link": name, "exponent": z, "airtime": y}));
-        let document = json!({"scenario": options.scenario.name, "links": links.collect::<Vec<_>>()});
+        let content = json!({"scenario": options.scenario.called(), "links": links.collect::<Vec<_>>()});
+        let document = document("solve", content);
         return print(&format!("{document:#}\n"));
     }
     let mut rows = vec![text::row(&["link", "exponent βr", "airtime"])];
@@ -198,7 +204,7 @@ fn as_json(scenario: &str, optimum: &Optimum) -> Value {
         let links: Vec<&String> = set.iter().map(|&l| &optimum.theory.links[l as usize]).collect();
         json!({"links": links, "share": share})
     });
-    json!({
+    let content = json!({
         "scenario": scenario,
         "flows": flows.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
@@ -211,7 +217,8 @@ fn as_json(scenario: &str, optimum: &Optimum) -> Value {
             "primal": r.primal, "dual": r.dual, "stationarity": r.stationarity,
             "complementarity": r.complementarity, "gap": r.gap,
         })),
-    })
+    });
+    document("solve", content)
 }
 
 /// The most links and sets that are printed.

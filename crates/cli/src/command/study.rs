@@ -1,14 +1,18 @@
 //! Studies, built in or of one's own: run, changed, exported.
 
+use super::completions;
 use super::list::{self, ListOptions, Listed};
 use crate::arguments::share;
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, finish, print, resolved, shell_word, write_file};
+use crate::output::{Force, counted, document, finish, print, resolved, shell_word, write_file};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use evenair_study::{Outcome, OutputFolder, Shard, Study, Sweep, Tally, Variant, html, tables};
+use clap_complete::engine::ArgValueCompleter;
+use evenair_study::{
+    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, html, tables,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
@@ -31,7 +35,7 @@ use wildmatch::WildMatch;
 pub(crate) struct StudyOptions {
     /// Ids such as chen10/fig-4-2, patterns such as 'jam10/*', or files of your own; none lists what there is, as
     /// `evenair list studies` does
-    #[arg(value_name = "ID|FILE", conflicts_with = "all")]
+    #[arg(value_name = "ID|FILE", conflicts_with = "all", add = ArgValueCompleter::new(completions::studies))]
     pub(crate) ids: Vec<String>,
     #[arg(
         long,
@@ -46,7 +50,7 @@ pub(crate) struct StudyOptions {
     #[arg(long, value_name = "VARIANT")]
     pub(crate) variant: Vec<String>,
     /// Instead of running it: write the study and its scenarios there, to edit and to run as a file
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "json"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "seeds_max", "out", "force", "json"])]
     pub(crate) export: Option<PathBuf>,
     /// Every study
     #[arg(long)]
@@ -55,7 +59,7 @@ pub(crate) struct StudyOptions {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Do one part of the runs only, and no report
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json"])]
     pub(crate) shard: Option<Shard>,
     /// Go on with more seeds until each flow's goodput is known this well, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -77,6 +81,27 @@ pub(crate) struct StudyOptions {
     pub(crate) force: Force,
 }
 
+impl StudyOptions {
+    /// Whether nothing is said but what a list of studies takes.
+    fn is_for_a_list(&self) -> bool {
+        let lists = self.set.is_empty() && self.variant.is_empty() && self.export.is_none();
+        let runs = self.quick || self.decide || self.shard.is_some() || self.precision.is_some();
+        lists && !runs && self.seeds.or(self.seeds_max).is_none()
+    }
+
+    /// What would have no effect is not taken.
+    fn check(&self, all: &[Asked]) -> Result<()> {
+        let goes_on = self.decide
+            || self.precision.is_some()
+            || !self.quick && all.iter().any(|one| one.study.precision.is_some());
+        ensure!(
+            self.seeds_max.is_none() || goes_on,
+            "--seeds-max has no effect: it bounds what --decide and --precision take"
+        );
+        Ok(())
+    }
+}
+
 /// Reads "2/5".
 pub(crate) fn shard(text: &str) -> Result<Shard, String> {
     let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
@@ -87,17 +112,15 @@ pub(crate) fn shard(text: &str) -> Result<Shard, String> {
 }
 
 /// Runs a study, and on until its claims are decided if that is asked for.
-fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool) -> Result<Outcome> {
+fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool, bar: &Bar) -> Result<Outcome> {
     let id = study.id.clone();
-    let bar = Bar::new(&id);
-    let runs = sweep.run(folder, &STOP, &bar).inspect_err(|_| bar.clear())?;
+    bar.stage(&id);
+    let runs = sweep.run(folder, &STOP, bar)?;
     let mut outcome = Outcome::new(study, sweep, runs);
     while let Some(wanted) = outcome.seeds_to_decide().filter(|_| decide) {
-        bar.tell(format!("{id}: {} undecided", outcome.tally().undecided));
-        let more = sweep.run_more(&outcome.runs_of_each(), &wanted, folder, &STOP, &bar);
-        outcome.add(more.inspect_err(|_| bar.clear())?);
+        bar.stage(&format!("{id}: {} undecided", outcome.tally().undecided));
+        outcome.add(sweep.run_more(&outcome.runs_of_each(), &wanted, folder, &STOP, bar)?);
     }
-    bar.clear();
     Ok(outcome)
 }
 
@@ -108,11 +131,12 @@ pub(crate) fn conduct(
     output: OutputFolder,
     command: &str,
     decide: bool,
+    bar: &Bar,
 ) -> Result<Outcome> {
     let text = study.text().to_owned();
-    let outcome = simulate(sweep, study, &output.folder().join("runs"), decide)?;
+    let outcome = simulate(sweep, study, &output.folder().join("runs"), decide, bar)?;
     output.write("report.html", &html::report(&outcome, command))?;
-    output.write("result.json", &format!("{:#}\n", outcome.to_json()))?;
+    output.write("result.json", &format!("{:#}\n", document("study", outcome.to_json())))?;
     output.write("table.csv", &outcome.to_csv())?;
     output.write("study.toml", &text)?;
     for (variant, scenario) in outcome.scenarios() {
@@ -192,12 +216,19 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
         command += &format!(" --seeds-max {most}");
         study.seeds_max = most;
     }
+    if let Some(precision) = options.precision {
+        command += &format!(" --precision {precision}");
+    }
+    if options.decide {
+        command += " --decide";
+    }
     Ok(command)
 }
 
 pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let mut all = asked(options)?;
     if all.is_empty() {
+        ensure!(options.is_for_a_list(), "name the studies that are meant, or say --all");
         return list::list(&ListOptions {
             what: Some(Listed::Studies),
             names: Vec::new(),
@@ -209,41 +240,51 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     }
     // Nor must a variant that one of them does not have.
     let commands = all.iter_mut().map(|one| changed(one, options)).collect::<Result<Vec<_>>>()?;
+    options.check(&all)?;
     // Nor a folder that cannot be written.
     let outputs = all.iter().map(|one| options.force.prepare(&options.out.join(&one.folder)));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
+    let sweeps = all.iter().map(|one| planned(&one.study, options)).collect::<Result<Vec<_>>>()?;
     interrupt::watch();
+    let bar = Bar::new("");
+    let parts = options.shard.map_or(1.0, |shard| shard.of as f64);
+    sweeps.iter().for_each(|sweep| bar.expected(sweep.work() / parts));
     let (count, mut tally) = (all.len(), Tally::default());
-    for ((Asked { folder, study, .. }, mut command), output) in all.into_iter().zip(commands).zip(outputs) {
+    let planned = all.into_iter().zip(commands).zip(outputs).zip(sweeps);
+    for (((Asked { folder, study, .. }, command), output), sweep) in planned {
         let folder = options.out.join(folder);
-        let mut sweep = Sweep::new(&study, options.quick)?;
         if let Some(shard) = options.shard {
-            let bar = Bar::new(&study.id);
-            let done = sweep.run_shard(shard, &folder.join("runs"), &STOP, &bar);
-            bar.clear();
-            print(&format!("{}: part {}/{} is done, {} runs\n", study.id, shard.index, shard.of, done?))?;
+            bar.stage(&study.id);
+            let done = sweep.run_shard(shard, &folder.join("runs"), &STOP, &bar)?;
+            let part = format!("part {}/{}", shard.index, shard.of);
+            let text = format!("{}: {part} is done, {}\n", study.id, counted(done, "run", "runs"));
+            bar.aside(|| print(&text))?;
             continue;
         }
-        if let Some(precision) = options.precision {
-            sweep.set_precision(precision, study.seeds_max);
-            command += &format!(" --precision {precision}");
-        }
-        if options.decide {
-            command += " --decide";
-        }
-        let outcome = conduct(&sweep, study, output, &command, options.decide)?;
+        let outcome = conduct(&sweep, study, output, &command, options.decide, &bar)?;
         tally.add(outcome.tally());
-        if options.json {
-            print(&format!("{}\n", outcome.to_json()))?;
+        let text = if options.json {
+            format!("{}\n", document("study", outcome.to_json()))
         } else {
-            print(&text::outcome(&outcome))?;
-            print(&format!("report: {}\n", folder.join("report.html").display()))?;
-        }
+            format!("{}report: {}\n", text::outcome(&outcome), folder.join("report.html").display())
+        };
+        bar.aside(|| print(&text))?;
     }
+    drop(bar);
     if options.json || options.shard.is_some() {
         return Ok(());
     }
-    print(&format!("\n{count} studies, {} claims: {tally}\n", tally.all()))
+    let (studies, claims) = (counted(count, "study", "studies"), counted(tally.all(), "claim", "claims"));
+    print(&format!("\n{studies}, {claims}: {tally}\n"))
+}
+
+/// The runs of a study, as the options want them.
+fn planned(study: &Study, options: &StudyOptions) -> Result<Sweep> {
+    let mut sweep = Sweep::new(study, options.quick)?;
+    if let Some(precision) = options.precision {
+        sweep.set_precision(precision, study.seeds_max);
+    }
+    Ok(sweep)
 }
 
 /// Writes a study and the scenarios that it names where they can be edited.

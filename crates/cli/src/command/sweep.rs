@@ -3,13 +3,13 @@
 use super::study::shard;
 use crate::arguments::{ScenarioArguments, share};
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, command_line, finish, print, resolved};
+use crate::output::{Force, command_line, counted, document, finish, print, resolved};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use evenair_study::{
-    Axis, Metric, Plan, Plot, SCHEMA_VERSION, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
+    Axis, Plan, Plot, Progress as _, Quantity, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -41,9 +41,9 @@ pub(crate) struct SweepOptions {
     /// Pair the values of several --vary, instead of combining each with each
     #[arg(long)]
     pub(crate) zip: bool,
-    /// What is measured; `evenair list metrics` shows all
+    /// What is measured; `evenair list metrics` shows all, delay-p95 is a percentile, ack-loss of the acknowledgements
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "goodput,jain")]
-    pub(crate) metric: Vec<Metric>,
+    pub(crate) metric: Vec<Quantity>,
     /// Where the numbers come from: packets, fluid, or an optimum such as fair, proportional, max-min
     #[arg(long, value_name = "WORLD", default_value = "packets")]
     pub(crate) world: World,
@@ -73,6 +73,7 @@ pub(crate) struct SweepOptions {
 
 impl SweepOptions {
     fn plan(&self) -> Result<Plan> {
+        ensure!(self.scenario.name != "-", "a sweep reads its scenario more than once: give a file, not -");
         if let Some(option) = self.seeds.map(|_| "--seeds").or(self.precision.map(|_| "--precision")) {
             ensure!(self.world.is_random(), "{option} has no effect: chance has no part in this world");
         }
@@ -108,23 +109,25 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let runs = folder.join("runs");
     interrupt::watch();
     let bar = Bar::new(&plan.study.title);
+    bar.expected(plan.sweep.work() / options.shard.map_or(1.0, |shard| shard.of as f64));
     if let Some(shard) = options.shard {
-        let done = plan.sweep.run_shard(shard, &runs, &STOP, &bar);
-        bar.clear();
-        return print(&format!("part {}/{} is done, {} runs\n", shard.index, shard.of, done?));
+        let done = plan.sweep.run_shard(shard, &runs, &STOP, &bar)?;
+        drop(bar);
+        let done = counted(done, "run", "runs");
+        return print(&format!("part {}/{} is done, {done}\n", shard.index, shard.of));
     }
-    let records = plan.sweep.run(&runs, &STOP, &bar);
-    bar.clear();
+    let records = plan.sweep.run(&runs, &STOP, &bar)?;
+    drop(bar);
     let scenario = resolved(&plan.base)?;
-    let swept = plan.conclude(records?);
+    let swept = plan.conclude(records);
     let command = command_line();
-    let document = json!({
-        "schema_version": SCHEMA_VERSION,
+    let content = json!({
         "scenario": options.scenario.name,
         "vary": swept.axes.iter().map(Axis::title).collect::<Vec<_>>(),
         "metrics": swept.metrics,
         "table": swept.to_json(),
     });
+    let document = document("sweep", content);
     output.write("report.html", &html::report(&swept.outcome, &command))?;
     output.write("result.json", &format!("{document:#}\n"))?;
     output.write("scenario.toml", &scenario)?;
@@ -136,18 +139,18 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     print(&format!("{}\nreport: {}\n", tables(&swept), folder.join("report.html").display()))
 }
 
-/// As wide as terminals are.
-const WIDTH: usize = 100;
+/// The most flows that have columns of their own.
+const FLOWS_MAX: usize = 12;
 
 /// A table per metric, a row per point.
 fn tables(swept: &Swept) -> String {
     let mut out = format!("{}\n", swept.outcome.study.title);
     for (m, metric) in swept.metrics.iter().enumerate() {
-        let table = table(swept, m, true);
-        let wide = table.lines().any(|line| line.chars().count() > WIDTH);
-        out += &format!("\n{}\n", metric.label());
-        // Many flows are for the files.
-        out += &if wide { self::table(swept, m, false) } else { table };
+        let flows = swept.rows.iter().filter(|row| row.point == 0 && row.flow.is_some()).count();
+        out += &format!("\n{}\n{}", metric.label(), table(swept, m, flows <= FLOWS_MAX));
+        if flows > FLOWS_MAX {
+            out += &format!("  … each of {flows} flows is in table.csv\n");
+        }
     }
     out
 }

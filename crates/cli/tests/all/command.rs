@@ -1,6 +1,7 @@
 //! End to end: the command as its users call it.
 
 use crate::{evenair, json, stderr, stdout};
+use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -20,6 +21,59 @@ fn run_prints_flows_and_queues() {
     }
 }
 
+/// A wire that a rate fills and a transfer crosses.
+const WIRE: &str = r#"
+duration = "10 s"
+warmup = "0 s"
+nodes = [{ id = "a" }, { id = "b" }]
+wires = [{ from = "a", to = "b", rate = "1 Mbps", delay = "20 ms" }, { from = "b", to = "a", rate = "1 Mbps", delay = "20 ms" }]
+flows = [
+  { id = "voice", from = "a", to = "b", traffic = "cbr", size = "1250 bytes", interval = "25 ms" },
+  { id = "file", from = "b", to = "a", transfer = "14 packets" },
+]
+"#;
+
+#[test]
+fn delays_and_completion_times_are_told_in_the_table_the_json_and_the_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wire.toml");
+    std::fs::write(&file, WIRE).unwrap();
+    let (file, out) = (file.to_str().unwrap(), folder.path().join("out"));
+    let text = stdout(&evenair(&["run", file]));
+    for word in ["delay [ms]", "95 %", "completed", "took [s]"] {
+        assert!(text.contains(word), "{word} is missing in\n{text}");
+    }
+    let run = json(&evenair(&["run", file, "--json", "--series", "--out", out.to_str().unwrap()]));
+    // 10 ms on the wire and 20 ms on the way, each of them.
+    let delay = &run["flows"][0]["delay"];
+    let near = |value: &Value, s: f64| (value.as_f64().unwrap() / s - 1.0).abs() < 0.01;
+    assert!(near(&delay["mean_s"], 0.030) && near(&delay["p99_s"], 0.030), "{delay}");
+    assert_eq!(run["flows"][1]["transfers"]["completed"], 1);
+    let series = std::fs::read_to_string(out.join("series.csv")).unwrap();
+    for column in [
+        "flow voice,delay_s,0.03",
+        "flow voice,loss,0",
+        "flow voice,queueing_delay_s,",
+        "queue a-b,waiting_s,",
+    ] {
+        assert!(series.contains(column), "{column} is missing in\n{series}");
+    }
+    // The file is there within the first second, and has no delay after it.
+    assert_eq!(series.matches("flow file,delay_s,").count(), 1);
+    let flows = std::fs::read_to_string(out.join("flows.csv")).unwrap();
+    let head = flows.lines().next().unwrap();
+    for column in ["loss,delay_s,delay_s_50,delay_s_95,delay_s_99,jitter_s", "completion_s,completion_s_50"] {
+        assert!(head.contains(column), "{column} is missing in\n{head}");
+    }
+}
+
+#[test]
+fn the_table_of_flows_fits_a_hundred_columns() {
+    let text = stdout(&run_short(&[]));
+    let flows: Vec<&str> = text.lines().take_while(|line| !line.contains("backlog")).collect();
+    assert!(flows.iter().all(|line| line.chars().count() <= 100), "{text}");
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
     let one = run_short(&["--json", "--seeds", "4"]);
@@ -32,7 +86,7 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
     let other = command.output().expect("the command runs");
     assert_eq!(one.stdout, other.stdout);
     let text = stdout(&one);
-    let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[0]["flows"][0]["goodput_bps"].as_f64().unwrap() > 1e6);
     assert_eq!((&lines[3]["seed"], &lines[3]["scenario"]), (&4.into(), &"chen10/a".into()));
@@ -133,6 +187,78 @@ fn the_schema_is_json() {
     assert_eq!(json(&evenair(&["schema"]))["title"], "Scenario");
 }
 
+/// Every document begins alike and has the keys that `evenair schema result` tells, no others.
+#[test]
+fn documents_are_as_their_schema_says() {
+    let schema = json(&evenair(&["schema", "result"]));
+    let is_of = |value: &Value, kind: &str| match kind {
+        "null" => value.is_null(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        _ => value.is_object(),
+    };
+    let check = |document: &Value, form: &str| {
+        let form = &schema["$defs"][form];
+        for (key, value) in document.as_object().unwrap() {
+            let told = &form["properties"][key];
+            assert!(told.is_object(), "{key} is not told of: {document}");
+            let told =
+                told["$ref"].as_str().map_or(told, |to| &schema["$defs"][to.rsplit('/').next().unwrap()]);
+            let kinds: Vec<&str> = match &told["type"] {
+                Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+                kind => kind.as_str().into_iter().collect(),
+            };
+            assert!(kinds.is_empty() || kinds.iter().any(|kind| is_of(value, kind)), "{key} is {value}");
+            assert!(told["const"].is_null() || told["const"] == *value, "{key} is {value}");
+            let items = told["items"]["required"].as_array().into_iter().flatten();
+            for needed in items {
+                let has = |item: &Value| item.get(needed.as_str().unwrap()).is_some();
+                assert!(value.as_array().unwrap().iter().all(has), "{key}: {needed} is missing in {value}");
+            }
+        }
+        for key in form["required"].as_array().unwrap() {
+            assert!(document.get(key.as_str().unwrap()).is_some(), "{key} is missing in {document}");
+        }
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let read = |path: String| serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap();
+    let all = ["--json", "--ledger", "--series", "--timeline", "5s..5.1s", "--out", &place("run")];
+    check(&json(&run_short(&all)), "run");
+    check(&read(place("run/result.json")), "run-result");
+    check(&read(place("run/manifest.json")), "manifest");
+    check(&json(&evenair(&["run", "gateway/community", "--json", "--set", "duration=1 s"])), "run");
+    check(&json(&evenair(&["solve", "chen10/a", "--json"])), "solve");
+    check(&json(&evenair(&["solve", "chen10/a", "--json", "--objective", "max-min"])), "solve");
+    check(&json(&evenair(&["solve", "chen10/a", "--json", "--exponents", "1,1,1,1"])), "solve");
+    check(&json(&evenair(&["fluid", "cz06/one", "--json"])), "fluid");
+    let compare = ["compare", "chen10/a", "--json", "--seeds", "1"];
+    check(&json(&evenair(&[&compare, &SHORT[..]].concat())), "compare");
+    for kind in [&["list", "--json"][..], &["list", "laws", "--json"], &["list", "metrics", "--json"]] {
+        check(&json(&evenair(kind)), "list");
+    }
+    let sweep = [
+        "sweep",
+        "chen10/a",
+        "--world",
+        "fair",
+        "--vary",
+        "connections.k=5,10",
+        "--json",
+        "--out",
+        &place("sweep"),
+    ];
+    check(&json(&evenair(&sweep)), "sweep");
+    check(&read(place("sweep/manifest.json")), "manifest");
+    let study = ["study", "jam10/fig-7-1", "--json", "--out", &place("studies")];
+    check(&json(&evenair(&study)), "study");
+    check(&read(place("studies/jam10/fig-7-1/result.json")), "study");
+    check(&read(place("studies/jam10/fig-7-1/manifest.json")), "manifest");
+}
+
 #[test]
 fn a_study_goes_on_until_its_claims_are_decided_or_its_seeds_are_used_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +267,7 @@ fn a_study_goes_on_until_its_claims_are_decided_or_its_seeds_are_used_up() {
         let run = ["study", "jam10/fig-3-5", "--quick", "--json", "--out", out];
         json(&evenair(&[&run[..], more].concat()))
     };
-    let verdicts = |document: &serde_json::Value| {
+    let verdicts = |document: &Value| {
         let claims = document["claims"].as_array().unwrap().clone();
         claims
             .iter()
@@ -498,8 +624,11 @@ fn list_names_laws_with_their_papers_and_parameters() {
         assert!(text.contains(words), "{words} is missing in\n{text}");
     }
     let document = json(&evenair(&["list", "laws", "cubic", "--json"]));
-    let cubic = &document[0]["laws"][0];
-    assert_eq!((cubic["name"].as_str(), document[0]["laws"].as_array().unwrap().len()), (Some("cubic"), 1));
+    let cubic = &document["laws"][0]["laws"][0];
+    assert_eq!(
+        (cubic["name"].as_str(), document["laws"][0]["laws"].as_array().unwrap().len()),
+        (Some("cubic"), 1)
+    );
     assert!(cubic["source"].as_str().unwrap().contains("RFC 9438"), "{cubic}");
     let studies = stdout(&evenair(&["list", "studies", "chen10"]));
     assert!(studies.contains("chen10/table-6-5") && !studies.contains("jam10/"), "{studies}");

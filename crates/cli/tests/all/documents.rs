@@ -1,6 +1,6 @@
-//! Every command that README and CONTRIBUTING show runs, with quick options, in a folder of its own.
+//! Every command that README, CONTRIBUTING and the helps show runs, with quick options, in a folder of its own.
 
-use crate::stderr;
+use crate::{evenair, stderr, stdout};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +47,7 @@ fn scenarios(text: &str) -> Vec<&str> {
     blocks.filter(|block| block.contains("flows = [")).collect()
 }
 
-/// The words of a command, as a shell would split them; what follows `>` is the shell's.
+/// The words of a command, as a shell would split them; what follows `>` or `|` is the shell's.
 fn words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in command.chars().chain([' ']) {
@@ -58,7 +58,7 @@ fn words(command: &str) -> Vec<String> {
             _ => word.push(c),
         }
     }
-    words.into_iter().take_while(|word| word != ">").collect()
+    words.into_iter().take_while(|word| word != ">" && word != "|").collect()
 }
 
 /// The arguments of a quick form: placeholders filled in, short runs, few seeds.
@@ -70,14 +70,16 @@ fn quick(command: &str) -> Vec<String> {
         *word = match word.as_str() {
             "ID" if verb == "study" => "jam10/fig-3-3b".into(),
             "…" | "ID" => "chen10/a".into(),
-            "2%" => "50%".into(),
+            "2%" | "5%" => "50%".into(),
             "1/8" => "1/1000".into(),
-            other => other.into(),
+            other => other.trim_start_matches("~/").into(),
         };
     }
     let has = |word: &str| arguments.iter().any(|a| a == word);
     let more: &[&str] = match verb.as_str() {
-        "run" | "compare" => &["--set", "duration=1 s", "--set", "warmup=1 s"],
+        "run" if has("--timeline") => &[], // whose window is of the whole run
+        "run" | "compare" | "sweep" => &["--set", "duration=1 s", "--set", "warmup=1 s"],
+        "study" if has("--export") || has("--quick") => &[],
         "study" if has("--all") && !has("--shard") => &["--quick", "--shard", "1/1000"],
         "study" if has("--decide") => &["--quick", "--seeds-max", "3"],
         "study" | "demo" => &["--quick"],
@@ -85,6 +87,52 @@ fn quick(command: &str) -> Vec<String> {
     };
     arguments.extend(more.iter().map(ToString::to_string));
     arguments
+}
+
+/// Runs quick forms of commands, in one folder and in their order.
+fn run_all(commands: &[String], folder: &Path) {
+    for command in commands {
+        let arguments = quick(command);
+        let output = Command::new(env!("CARGO_BIN_EXE_evenair"))
+            .args(&arguments)
+            .current_dir(folder)
+            .output()
+            .expect("the command runs");
+        assert!(output.status.success(), "{command}\n{arguments:?}\n{}", stderr(&output));
+        assert!(
+            !output.stdout.is_empty() || command.contains("--shard") || command.contains("--out"),
+            "{command}"
+        );
+    }
+}
+
+/// The commands that a help shows: its lines that begin so.
+fn examples(help: &str) -> Vec<String> {
+    help.lines().map(str::trim).filter(|line| line.starts_with("evenair ")).map(String::from).collect()
+}
+
+#[test]
+fn every_example_of_the_helps_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = evenair_study::builtin_scenario("chen10/a").unwrap();
+    fs::write(folder.path().join("my.toml"), scenario).unwrap();
+    // What follows "Commands:", up to the empty line: a command a line, some of which go on in the next.
+    let help = stdout(&evenair(&["--help"]));
+    let (_, list) = help.split_once("Commands:\n").expect("there are commands");
+    let list = list.lines().take_while(|line| !line.is_empty());
+    let names: Vec<&str> = list
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(names.len() > 10 && names.contains(&"completions"), "{help}");
+    let mut all = Vec::new();
+    for name in names {
+        let mut help = Command::new(env!("CARGO_BIN_EXE_evenair"));
+        let help = help.args([name, "--help"]).env("COLUMNS", "1000").output().unwrap(); // no line is folded
+        all.extend(examples(&stdout(&help)));
+    }
+    assert!(all.len() > 25, "{all:?}");
+    run_all(&all, folder.path());
 }
 
 #[test]
@@ -102,19 +150,7 @@ fn every_command_of_the_documents_runs() {
     let (ours, others): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|c| c.starts_with("evenair ") || c.starts_with("cargo run --release -- "));
     assert!(ours.len() > 15, "{ours:?}");
-    for command in &ours {
-        let arguments = quick(command);
-        let output = Command::new(env!("CARGO_BIN_EXE_evenair"))
-            .args(&arguments)
-            .current_dir(folder.path())
-            .output()
-            .expect("the command runs");
-        assert!(output.status.success(), "{command}\n{arguments:?}\n{}", stderr(&output));
-        assert!(
-            !output.stdout.is_empty() || command.contains("--shard") || command.contains("--out"),
-            "{command}"
-        );
-    }
+    run_all(&ours, folder.path());
     // What cannot run inside a test names at least what is there; `cargo xtask tidy` knows its own parts.
     for command in others {
         let words = words(&command);

@@ -7,6 +7,7 @@ mod lists;
 mod output;
 mod studies;
 mod sweeps;
+mod terminal;
 
 use std::process::{Command, Output};
 

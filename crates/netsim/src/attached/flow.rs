@@ -1,11 +1,14 @@
 //! Flows and their connections.
 
+use super::delay::OneWay;
 use super::probes::Prober;
 use super::rated::Paced;
 use super::resequence::Resequencer;
 use super::web::{Half, Web};
 use crate::core::FlowHops;
+use crate::queue::Delays;
 use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
+use crate::times::Histogram;
 use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Volume;
@@ -26,6 +29,15 @@ impl Samples {
     pub(crate) fn add(&mut self, time: Duration) {
         self.sum_s += time.as_secs_f64();
         self.count += 1;
+    }
+
+    /// All together [s].
+    pub(crate) const fn sum_s(&self) -> f64 {
+        self.sum_s
+    }
+
+    pub(crate) const fn count(&self) -> u32 {
+        self.count
     }
 
     pub(crate) fn mean(&self) -> Option<Duration> {
@@ -104,11 +116,16 @@ pub(crate) struct Flow {
     pub(crate) silence: Duration,
     /// Datagrams handed down.
     pub(crate) next_datagram: u32,
-    /// One-way delays of datagrams since the warm-up.
-    pub(crate) delays: Samples,
-    /// Differences between the delays of successive datagrams, without sign.
-    pub(crate) jitter: Samples,
-    pub(crate) last_delay: Option<Duration>,
+    /// One-way delays of its data.
+    pub(crate) delay: OneWay,
+    /// How long what it was asked for took: replies of the web since the warm-up, or its one transfer.
+    pub(crate) took: (Delays, Histogram),
+    /// So many segments are all of its one transfer.
+    whole: u64,
+    /// It is known of each segment of its connections when it was handed over, and which one of the stream it is.
+    pub(crate) follows_segments: bool,
+    /// When it first began to send.
+    pub(crate) began: Option<Instant>,
     /// Segments that its application has produced.
     pub(crate) produced: u32,
     /// Of a transfer: segments that no connection has taken yet; shared by all of them.
@@ -157,9 +174,14 @@ impl Flow {
             last_delivery: Instant::ZERO,
             silence: Duration::ZERO,
             next_datagram: 0,
-            delays: Samples::default(),
-            jitter: Samples::default(),
-            last_delay: None,
+            delay: OneWay::default(),
+            took: <(Delays, Histogram)>::default(),
+            follows_segments: matches!(&spec.traffic, Traffic::Tcp(TcpSpec { resequence: true, .. })),
+            whole: match &spec.traffic {
+                Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => (*count).into(),
+                _ => u64::MAX,
+            },
+            began: None,
             produced: 0,
             remaining: match &spec.traffic {
                 Traffic::Tcp(TcpSpec { source: Source::Segments(count), .. }) => Some(*count),
@@ -204,7 +226,16 @@ impl Flow {
             self.delivered += u64::from(count);
             self.silence = self.silence_until(now);
             self.last_delivery = now;
+            if self.delivered == self.whole {
+                self.complete(now.since(self.began.expect("what is delivered was sent")));
+            }
         }
+    }
+
+    /// What it was asked for is whole, after so long.
+    pub(crate) fn complete(&mut self, took: Duration) {
+        self.took.0.add(took);
+        self.took.1.add(took);
     }
 
     /// The longest time without a delivery, if there is none until `now`.
@@ -273,6 +304,10 @@ pub(crate) struct Connection {
     pub(crate) half: Option<Box<Half>>,
     /// Which segments of the stream those are that it carries and has not delivered; kept where the flow puts them in order.
     pub(crate) carries: VecDeque<u64>,
+    /// When it was opened.
+    pub(crate) opened: Instant,
+    /// When those segments were handed over by the sending application that it has sent and not delivered.
+    pub(crate) handed: VecDeque<Instant>,
     /// When the segment that came last was sent: its stamp.
     pub(crate) arrived: u32,
     /// The instant of this connection's retransmission entry in the event queue: it has one at most.

@@ -27,6 +27,8 @@ pub(crate) struct Prober {
     samples: Samples,
     measured: Samples,
     sent: u64,
+    /// How many came to the destination.
+    came: u64,
 }
 
 impl Prober {
@@ -39,6 +41,11 @@ impl Prober {
     /// Probes sent so far.
     pub(crate) const fn sent(&self) -> u64 {
         self.sent
+    }
+
+    /// Probes that came to the destination so far.
+    pub(crate) const fn came(&self) -> u64 {
+        self.came
     }
 
     /// The mean round trip since the warm-up.
@@ -109,6 +116,7 @@ impl Attached {
         let warm = now >= self.warm_at;
         let state = &mut self.flows[way.flow() as usize];
         if way == Way::forward(way.flow()) {
+            state.prober.iter_mut().for_each(|prober| prober.came += 1);
             let size = state.traffic.probes().expect("only flows with connections are probed").size;
             core.inject(Way::backward(way.flow()), state.hops.backward, size.count(), Body::Probe { sent });
             return;

@@ -3,6 +3,7 @@
 //! Nobody deals the stream out: a connection takes the next segment when it can send one. What comes in the order of its
 //! connection waits here until all before it in the stream has come.
 
+use super::delay::OneWay;
 use crate::measure::ResequencingResult;
 use evenair_units::{Duration, Instant};
 use std::collections::VecDeque;
@@ -14,8 +15,8 @@ pub(crate) struct Resequencer {
     taken: u64,
     /// The segment that is handed over next.
     expected: u64,
-    /// When each from that one on came; none of those that have not.
-    came: VecDeque<Option<Instant>>,
+    /// When each from that one on was handed over by the sending application, and came; none of those that have not.
+    came: VecDeque<Option<(Instant, Instant)>>,
     waiting: u64,
     /// Since the warm-up: delays, and how many waited for how long.
     delays_s: f64,
@@ -34,20 +35,22 @@ impl Resequencer {
         self.taken - 1
     }
 
-    /// A segment of the stream has come; gives how many are handed over by it.
-    pub(crate) fn arrive(&mut self, now: Instant, number: u64) -> u32 {
+    /// A segment of the stream has come that was handed over then; gives how many are handed to the application by it, whose delays
+    /// are noted.
+    pub(crate) fn arrive(&mut self, now: Instant, number: u64, handed: Instant, one_way: &mut OneWay) -> u32 {
         debug_assert!(number >= self.expected && number < self.taken, "a segment came twice, or of itself");
         let place = (number - self.expected) as usize;
         if self.came.len() <= place {
             self.came.resize(place + 1, None);
         }
         debug_assert!(self.came[place].is_none(), "a segment came twice");
-        self.came[place] = Some(now);
+        self.came[place] = Some((handed, now));
         self.count(now);
         self.waiting += 1;
         let mut released = 0;
-        while let Some(&Some(came)) = self.came.front() {
+        while let Some(&Some((handed, came))) = self.came.front() {
             self.came.pop_front();
+            one_way.add(now.since(handed));
             let delay = now.since(came.max(self.began));
             self.delays_s += delay.as_secs_f64();
             self.delay_max = self.delay_max.max(delay);
@@ -95,10 +98,11 @@ mod tests {
 
     #[test]
     fn what_comes_early_waits_for_what_is_before_it() {
-        let mut order = Resequencer::default();
+        let (mut order, mut delays) = (Resequencer::default(), OneWay::default());
         (0..6).for_each(|number| assert_eq!(order.take(), number));
         // 0 at once; 2 and 3 wait 20 and 10 ms for 1; 5 waits for 4.
-        let released = [(0, 0), (10, 2), (20, 3), (30, 1), (40, 5)].map(|(ms, n)| order.arrive(at(ms), n));
+        let released = [(0, 0), (10, 2), (20, 3), (30, 1), (40, 5)]
+            .map(|(ms, n)| order.arrive(at(ms), n, at(0), &mut delays));
         assert_eq!(released, [1, 0, 0, 3, 0]);
         let result = order.result(at(100));
         assert!((result.delay_s - 0.030 / 4.0).abs() < 1e-12, "{result:?}");
@@ -106,17 +110,20 @@ mod tests {
         assert_eq!(result.buffer_max, 2);
         // One for 10 ms, two for 10 ms, one for 60 ms.
         assert!((result.buffer - 0.9).abs() < 1e-9, "{result:?}");
-        assert_eq!(order.arrive(at(110), 4), 2);
+        assert_eq!(order.arrive(at(110), 4, at(50), &mut delays), 2);
+        // 0, 30 thrice; then 4 and 5, which was handed over first, at 110 ms.
+        let delay = delays.result().unwrap();
+        assert!((delay.mean_s - (3.0 * 0.030 + 0.060 + 0.110) / 6.0).abs() < 1e-12, "{delay:?}");
     }
 
     #[test]
     fn the_measured_time_begins_anew() {
-        let mut order = Resequencer::default();
+        let (mut order, mut delays) = (Resequencer::default(), OneWay::default());
         (0..3).for_each(|number| assert_eq!(order.take(), number));
-        order.arrive(at(0), 1);
+        order.arrive(at(0), 1, at(0), &mut delays);
         order.start_measuring(at(100));
-        order.arrive(at(150), 0);
-        order.arrive(at(150), 2);
+        order.arrive(at(150), 0, at(0), &mut delays);
+        order.arrive(at(150), 2, at(0), &mut delays);
         let result = order.result(at(200));
         // Segment 1 waited 50 ms of the measured time.
         assert!((result.delay_s - 0.050 / 3.0).abs() < 1e-12, "{result:?}");

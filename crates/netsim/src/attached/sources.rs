@@ -17,6 +17,7 @@ impl Attached {
         state.run += 1;
         state.is_active = true;
         state.interval.began = core.now();
+        state.began.get_or_insert(core.now());
         let next = state.active.front().map(|&(from, _)| from);
         if !until.is_never() {
             core.call_at(until, Due::Stop(flow));
@@ -167,17 +168,9 @@ impl Attached {
     }
 
     /// A datagram has arrived.
-    pub(super) fn deliver_datagram(&mut self, now: Instant, flow: u32, sent: Instant) {
-        let warm = now >= self.warm_at;
-        let delay = now.since(sent);
+    pub(super) fn deliver_datagram(&mut self, now: Instant, flow: u32, handed: Instant) {
         let state = &mut self.flows[flow as usize];
         state.hand_over(now, 1);
-        if warm {
-            state.delays.add(delay);
-            if let Some(last) = state.last_delay {
-                state.jitter.add(delay.saturating_sub(last).max(last.saturating_sub(delay)));
-            }
-        }
-        state.last_delay = Some(delay);
+        state.delay.add(now.since(handed));
     }
 }

@@ -1,5 +1,6 @@
 //! Connections in the network: opening, draining, timers, and the law that says how many there are.
 
+use super::delay::produced;
 use super::web::Half;
 use super::{Attached, Connection, Due, Flow};
 use crate::core::Core;
@@ -44,7 +45,7 @@ impl Attached {
     pub(super) fn open_connection(&mut self, core: &mut Core<Due>, flow: u32) {
         let Some(spec) = self.flows[flow as usize].tcp() else { return self.open_tfrc(core, flow) };
         let (sender, source) = (spec.sender, spec.source);
-        let id = self.place_connection(flow, sender, None);
+        let id = self.place_connection(core.now(), flow, sender, None);
         let place = &mut self.connections[id as usize].sender;
         match source {
             Source::Endless => (),
@@ -58,18 +59,24 @@ impl Attached {
     }
 
     /// Opens one half of a web connection, for requests or for replies; what it sends is pushed to it.
-    pub(super) fn open_half(&mut self, flow: u32, replies: bool) -> u32 {
+    pub(super) fn open_half(&mut self, now: Instant, flow: u32, replies: bool) -> u32 {
         let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
         // The half for requests opens the connection for both.
         let handshake = spec.sender.handshake && !replies;
         let sender = SenderParams { handshake, ..spec.sender };
-        let id = self.place_connection(flow, sender, Some(Box::new(Half::new(replies))));
+        let id = self.place_connection(now, flow, sender, Some(Box::new(Half::new(replies))));
         self.connections[id as usize].sender.supply(0);
         id
     }
 
     /// A new connection of a flow, in a place that is free.
-    fn place_connection(&mut self, flow: u32, sender: SenderParams, half: Option<Box<Half>>) -> u32 {
+    fn place_connection(
+        &mut self,
+        now: Instant,
+        flow: u32,
+        sender: SenderParams,
+        half: Option<Box<Half>>,
+    ) -> u32 {
         let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
         let connection = |epoch| Connection {
             flow,
@@ -78,6 +85,8 @@ impl Attached {
             receiver: Receiver::new(spec.acknowledge),
             half,
             carries: VecDeque::new(),
+            opened: now,
+            handed: VecDeque::new(),
             arrived: 0,
             timer_queued: Instant::NEVER,
             ack_timer_queued: Instant::NEVER,
@@ -168,7 +177,7 @@ impl Attached {
         segment: Segment,
     ) {
         if segment.kind == SegmentKind::Data {
-            self.count_data(flow, connection, segment.number);
+            self.count_data(core.now(), flow, connection, segment.number);
         }
         let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
         let place = &self.connections[connection as usize];
@@ -192,25 +201,49 @@ impl Attached {
 
     /// A connection sends data: probes go by their number, and what is new is the next of the stream.
     #[inline]
-    fn count_data(&mut self, flow: u32, connection: u32, number: u32) {
+    fn count_data(&mut self, now: Instant, flow: u32, connection: u32, number: u32) {
         let state = &mut self.flows[flow as usize];
         if let Some(prober) = &mut state.prober {
             prober.count_data();
         }
+        if !state.follows_segments {
+            return;
+        }
+        let place = &mut self.connections[connection as usize];
+        if number != place.receiver.in_order() + place.handed.len() as u32 {
+            return;
+        }
+        let handed = match (&place.half, state.traffic.source()) {
+            (Some(half), _) => half.handed_over(number),
+            (None, Some(Source::Paced(interval))) => produced(place.opened, interval, number),
+            _ => now,
+        };
+        place.handed.push_back(handed);
         if let Some(resequencer) = &mut state.resequencer {
-            let place = &mut self.connections[connection as usize];
-            if number == place.receiver.in_order() + place.carries.len() as u32 {
-                place.carries.push_back(resequencer.take());
-            }
+            place.carries.push_back(resequencer.take());
         }
     }
 
-    /// A connection has delivered so much in its own order; gives how much of it, and of what waited for it, is in the stream's.
-    fn resequence(&mut self, now: Instant, connection: u32, delivered: u32) -> u32 {
-        let place = &mut self.connections[connection as usize];
-        let Some(resequencer) = &mut self.flows[place.flow as usize].resequencer else { return delivered };
-        let numbers = place.carries.drain(..delivered as usize);
-        numbers.map(|number| resequencer.arrive(now, number)).sum()
+    /// A connection has delivered so much in its own order: it is handed to the application, where the stream's order allows, and with
+    /// it what waited for it.
+    pub(super) fn hand_over(&mut self, now: Instant, connection: u32, delivered: u32) {
+        let Connection { flow, ref mut handed, ref mut carries, .. } = self.connections[connection as usize];
+        let state = &mut self.flows[flow as usize];
+        if !state.follows_segments {
+            return state.hand_over(now, delivered);
+        }
+        let mut in_stream = delivered;
+        for _ in 0..delivered {
+            let handed = handed.pop_front().expect("what is delivered was sent");
+            let Some(resequencer) = &mut state.resequencer else {
+                state.delay.add(now.since(handed));
+                continue;
+            };
+            let number = carries.pop_front().expect("what is delivered was sent");
+            in_stream += resequencer.arrive(now, number, handed, &mut state.delay);
+            in_stream -= 1;
+        }
+        state.hand_over(now, in_stream);
     }
 
     /// A segment has reached the end of its way.
@@ -249,8 +282,9 @@ impl Attached {
                 return self.deliver_web(core, id, before);
             }
             let delivered = place.receiver.in_order() - before;
-            let in_stream = self.resequence(now, id, delivered);
-            self.flows[flow as usize].hand_over(now, in_stream);
+            if delivered > 0 {
+                self.hand_over(now, id, delivered);
+            }
             self.reply(core, id, reply);
         }
     }

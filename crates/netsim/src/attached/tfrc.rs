@@ -1,5 +1,6 @@
 //! TFRC connections in the network: opening, packets and reports, timers.
 
+use super::delay::produced;
 use super::{Attached, Due};
 use crate::core::Core;
 use crate::packet::{Body, Way};
@@ -13,6 +14,8 @@ pub(crate) struct TfrcConnection {
     flow: u32,
     /// Counts the connections that have used this place; packets of earlier ones are recognised by it.
     epoch: u32,
+    /// When it was opened.
+    opened: Instant,
     sender: TfrcSender,
     receiver: TfrcReceiver,
     /// The instants of the sender's entry in the event queue and of the receiver's: each has one at most.
@@ -46,6 +49,7 @@ impl Attached {
         let connection = |epoch| TfrcConnection {
             flow,
             epoch,
+            opened: core.now(),
             sender: TfrcSender::new(core.now(), &spec.params, spec.size),
             receiver: TfrcReceiver::new(&spec.params),
             timer_queued: Instant::NEVER,
@@ -114,7 +118,14 @@ impl Attached {
         data: TfrcData,
     ) {
         let now = core.now();
-        self.deliver_datagram(now, flow, data.sent);
+        let place = &self.tfrc[id as usize];
+        let handed = match self.flows[flow as usize].traffic.source() {
+            Some(Source::Paced(interval)) if place.epoch == epoch => {
+                produced(place.opened, interval, data.number)
+            }
+            _ => data.sent,
+        };
+        self.deliver_datagram(now, flow, handed);
         let place = &mut self.tfrc[id as usize];
         // What was under way when its connection ended counts, and is not answered.
         if place.epoch == epoch && place.sender.is_open() {

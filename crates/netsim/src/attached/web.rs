@@ -6,10 +6,9 @@
 
 use super::{Attached, Due};
 use crate::core::Core;
-use crate::measure::WebResult;
 use crate::spec::{Arrivals, WebConnection, WebSpec};
 use evenair_des::Stream;
-use evenair_units::{Duration, Instant};
+use evenair_units::Instant;
 use std::collections::VecDeque;
 
 /// What a web flow counts.
@@ -21,8 +20,6 @@ pub(crate) struct Web {
     persistent: Option<u32>,
     /// Requests made since the warm-up.
     requests: u64,
-    /// How long those of them took that are complete.
-    times: Vec<Duration>,
     /// Of the replies, delivered: in all, and before the warm-up ended.
     bytes: u64,
     bytes_before: u64,
@@ -43,6 +40,8 @@ struct Message {
     bytes: u32,
     /// One more than its last segment.
     end: u32,
+    /// When it was given to the connection.
+    handed: Instant,
 }
 
 /// One half of a web connection.
@@ -68,7 +67,6 @@ impl Web {
             stream: Stream::named(seed, name, "web"),
             persistent: None,
             requests: 0,
-            times: Vec::new(),
             bytes: 0,
             bytes_before: 0,
         }
@@ -84,23 +82,9 @@ impl Web {
         self.bytes - self.bytes_before
     }
 
-    pub(crate) fn result(&self) -> WebResult {
-        let mut times: Vec<f64> = self.times.iter().map(|time| time.as_secs_f64()).collect();
-        times.sort_by(f64::total_cmp);
-        // The nearest rank: the least that so many are not above.
-        let quantile = |share: f64| {
-            let rank = (share * times.len() as f64).ceil() as usize;
-            times.get(rank.saturating_sub(1)).copied()
-        };
-        let completed = times.len() as u64;
-        debug_assert!(completed <= self.requests, "a reply to no request");
-        WebResult {
-            requests: self.requests,
-            completed,
-            mean_s: (completed > 0).then(|| times.iter().sum::<f64>() / completed as f64),
-            median_s: quantile(0.5),
-            late_s: quantile(0.95),
-        }
+    /// Requests since the warm-up.
+    pub(crate) const fn requests(&self) -> u64 {
+        self.requests
     }
 
     /// The next request, by chance.
@@ -123,11 +107,11 @@ impl Half {
         self.last
     }
 
-    fn push(&mut self, exchange: Exchange, payload: u32) {
+    fn push(&mut self, handed: Instant, exchange: Exchange, payload: u32) {
         let bytes = if self.replies { exchange.reply_bytes } else { exchange.request_bytes };
         debug_assert!(bytes > 0 && !self.last, "a message after the last, or none");
         self.end += bytes.div_ceil(payload);
-        self.messages.push_back(Message { exchange, bytes, end: self.end });
+        self.messages.push_back(Message { exchange, bytes, end: self.end, handed });
     }
 
     /// What is acknowledged is not sent again.
@@ -138,10 +122,19 @@ impl Half {
         }
     }
 
+    fn message_of(&self, number: u32) -> &Message {
+        let message = self.messages.iter().find(|message| number < message.end);
+        message.expect("a segment of a message that is not acknowledged")
+    }
+
+    /// When a segment was given to the connection.
+    pub(super) fn handed_over(&self, number: u32) -> Instant {
+        self.message_of(number).handed
+    }
+
     /// Data in a segment \[bytes\].
     pub(super) fn payload_of(&self, number: u32, payload: u32) -> u32 {
-        let message = self.messages.iter().find(|message| number < message.end);
-        let message = message.expect("a segment of a message that is not acknowledged");
+        let message = self.message_of(number);
         if number + 1 == message.end { (message.bytes - 1) % payload + 1 } else { payload }
     }
 }
@@ -197,15 +190,15 @@ impl Attached {
         core.call_at(now + gap, Due::Request(flow, run));
         let requests = match (connection, persistent) {
             (WebConnection::Persistent, Some(requests)) => requests,
-            (WebConnection::Persistent, None) => self.open_pair(flow),
-            (WebConnection::PerRequest, _) => self.open_half(flow, false),
+            (WebConnection::Persistent, None) => self.open_pair(now, flow),
+            (WebConnection::PerRequest, _) => self.open_half(now, flow, false),
         };
         self.send_message(core, requests, exchange, connection == WebConnection::PerRequest);
     }
 
     /// Opens a connection that persists; gives the half for requests.
-    fn open_pair(&mut self, flow: u32) -> u32 {
-        let (requests, replies) = (self.open_half(flow, false), self.open_half(flow, true));
+    fn open_pair(&mut self, now: Instant, flow: u32) -> u32 {
+        let (requests, replies) = (self.open_half(now, flow, false), self.open_half(now, flow, true));
         self.half(requests).partner = Some(replies);
         self.flows[flow as usize].web.as_mut().expect("a web flow").persistent = Some(requests);
         requests
@@ -220,7 +213,7 @@ impl Attached {
         let payload = self.flows[place.flow as usize].unit_bytes();
         let half = place.half.as_mut().expect("half of a web connection");
         half.forget(place.sender.acknowledged());
-        half.push(exchange, payload);
+        half.push(core.now(), exchange, payload);
         half.last = last;
         place.sender.supply(half.end);
         self.pump(core, connection);
@@ -245,13 +238,13 @@ impl Attached {
         half.delivered += exchanges.len();
         if half.replies {
             let measured = exchanges.iter().filter(|exchange| exchange.made >= warm_at);
-            web.times.extend(measured.map(|exchange| now.since(exchange.made)));
-            state.hand_over(now, in_order - before);
-            return;
+            measured.for_each(|exchange| state.complete(now.since(exchange.made)));
+            return self.hand_over(now, connection, in_order - before);
         }
+        place.handed.drain(..place.handed.len().min((in_order - before) as usize)); // the flow's data are the replies
         let partner = half.partner;
         for exchange in exchanges {
-            let replies = partner.unwrap_or_else(|| self.open_half(flow, true));
+            let replies = partner.unwrap_or_else(|| self.open_half(now, flow, true));
             self.send_message(core, replies, exchange, partner.is_none());
         }
         self.end_replies(core, connection);

@@ -92,9 +92,13 @@ impl<T: Copy> Core<T> {
         let packet = self.pool.get(next.packet);
         let hop = self.hops.get_mut(packet.hop);
         debug_assert_eq!(hop.queue, by, "a packet waited in the wrong queue");
-        hop.passed.waiting.add(self.now - next.enqueued);
+        let waited = self.now - next.enqueued;
+        hop.passed.waiting.add(waited);
         let (to, mode, size) = (hop.to, hop.mode, Bytes::new(next.size));
         let queue = &mut self.queues[by as usize];
+        if let Some(waits) = &mut queue.waits {
+            waits.add(waited);
+        }
         queue.service = Service::Packet(next, packet.hop);
         if matches!(queue.outlet, Outlet::Wire(_)) {
             self.call(self.now + mode.rate().time_for(size), Event::WireSent(by));

@@ -267,6 +267,7 @@ pub(super) fn bare_queue(
         arrived: Volume::default(),
         given_up: Volume::default(),
         dropped: Dropped::default(),
+        waits: None,
         ready_at: Instant::NEVER,
         without_room: VecDeque::new(),
         stream: Stream::named(seed, &name, "drop"),

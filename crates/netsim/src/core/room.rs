@@ -27,8 +27,19 @@ impl<T: Copy> Core<T> {
         }
     }
 
+    /// A law refuses an arrival. Where there was no room it would have been lost without the law.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refuse(&mut self, by: u32, arrival: Queued) {
+        let has_room = !self.is_full(by, &arrival);
+        let dropped = &mut self.queues[by as usize].dropped;
+        *(if has_room { &mut dropped.by_law } else { &mut dropped.queue_full }) += 1;
+        self.turn_away(by, arrival);
+    }
+
     /// Whether a queue has no room for a packet.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "asked for every packet: a call costs more than the answer")]
+    #[inline(always)]
     pub(super) fn is_full(&self, by: u32, arrival: &Queued) -> bool {
         let queue = &self.queues[by as usize];
         match queue.outlet {

@@ -137,6 +137,7 @@ impl<T: Copy> Core<T> {
             hop.passed.sojourn.add(waited);
             hop.passed.bytes += u64::from(next.size);
             packet.hop = hop.next();
+            self.queues[by as usize].waits.iter_mut().for_each(|waits| waits.add(waited));
             self.arrive(next.packet);
         }
         self.serve_nothing(by);

@@ -5,11 +5,12 @@ use crate::attached::{Attached, Due, Flow};
 use crate::core::{END, Passed};
 use crate::measure::{
     ClassResult, Counts, FlowCounts, FlowResult, GatewayResult, LinkResult, Packets, ProbeResult,
-    QueueCounts, RunResult,
+    QueueCounts, RunResult, TransferResult,
 };
 use crate::packet::Way;
-use crate::queue::{Outlet, TransmitQueue};
+use crate::queue::{Delays, Outlet, TransmitQueue};
 use crate::spec::{GatewayClass, name};
+use crate::times::{Histogram, Times};
 use evenair_des::Fingerprint;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::Air;
@@ -24,12 +25,16 @@ impl Network {
         }
         for flow in &mut self.attached.flows {
             (flow.last_delivery, flow.silence) = (now, Duration::ZERO);
+            flow.delay.start_measuring();
             if let Some(web) = &mut flow.web {
                 web.start_measuring();
             }
             if let Some(resequencer) = &mut flow.resequencer {
                 resequencer.start_measuring(now);
             }
+        }
+        for queue in &mut self.core.queues {
+            queue.waits.iter_mut().for_each(Histogram::clear);
         }
         if self.run.ledger {
             self.core.air.start_ledger(now);
@@ -38,27 +43,6 @@ impl Network {
 
     /// All that has been counted so far.
     fn counts(&self) -> Counts {
-        let passages = self.core.passages();
-        let flow = |(index, flow): (u32, &Flow)| {
-            let dropped = |way: Way| passages[way.0 as usize].lost();
-            let stats = self.attached.stats(index);
-            // Most data of the web are replies, on the way back.
-            let (data, acks) = match flow.web {
-                Some(_) => (Way::backward(index), Way::forward(index)),
-                None => (Way::forward(index), Way::backward(index)),
-            };
-            FlowCounts {
-                delivered: flow.delivered,
-                sent: stats.sent + u64::from(flow.next_datagram),
-                retransmitted: stats.retransmitted,
-                timeouts: stats.timeouts,
-                lost: dropped(data),
-                acks_lost: dropped(acks),
-                acks: passages[acks.0 as usize].delivered.packets,
-                probes: flow.prober.as_ref().map_or(0, |prober| prober.sent()),
-                loss_events: self.attached.loss_events(index),
-            }
-        };
         let queue = |(index, queue): (usize, &TransmitQueue)| QueueCounts {
             dropped: queue.dropped,
             frames: match (&self.core.air, &queue.outlet) {
@@ -67,8 +51,34 @@ impl Network {
             },
         };
         Counts {
-            flows: (0..).zip(&self.attached.flows).map(flow).collect(),
+            flows: (0..self.attached.flows.len()).map(|index| self.flow_counts(index)).collect(),
             queues: self.core.queues.iter().enumerate().map(queue).collect(),
+        }
+    }
+
+    /// All that has been counted of a flow so far.
+    fn flow_counts(&self, index: usize) -> FlowCounts {
+        let flow = &self.attached.flows[index];
+        let index = index as u32;
+        let passage = |way: Way| &self.core.passages()[way.0 as usize];
+        let stats = self.attached.stats(index);
+        // Most data of the web are replies, on the way back.
+        let (data, acks) = match flow.web {
+            Some(_) => (Way::backward(index), Way::forward(index)),
+            None => (Way::forward(index), Way::backward(index)),
+        };
+        let probes_came = flow.prober.as_ref().map_or(0, |prober| prober.came());
+        FlowCounts {
+            delivered: flow.delivered,
+            sent: stats.sent + u64::from(flow.next_datagram),
+            retransmitted: stats.retransmitted,
+            timeouts: stats.timeouts,
+            lost: passage(data).lost(),
+            arrived: passage(data).delivered.packets - probes_came,
+            acks_lost: passage(acks).lost(),
+            acks: passage(acks).delivered.packets,
+            probes: flow.prober.as_ref().map_or(0, |prober| prober.sent()),
+            loss_events: self.attached.loss_events(index),
         }
     }
 
@@ -78,13 +88,21 @@ impl Network {
         let warm = now > self.attached.warm_at;
         self.meter.series.time_s.push(now.as_secs_f64());
         self.meter.means.points += u32::from(warm);
+        let waiting = self.waiting_since_sample();
         for index in 0..self.attached.flows.len() {
             self.sample_flow(index, every, warm);
+            let delay_s = self.mean_wait_s(&waiting, self.ways(index).0);
+            self.meter.series.flows[index].queueing_delay_s.push(delay_s);
+        }
+        let mut waits = vec![Delays::default(); self.core.queues.len()];
+        for (hop, &waiting) in self.core.hops.all().iter().zip(&waiting) {
+            waits[hop.queue as usize] = waits[hop.queue as usize].plus(waiting);
         }
         for (index, queue) in self.core.queues.iter().enumerate() {
             let series = &mut self.meter.series.links[index];
             let backlog = queue.backlog().packets as f64;
             series.backlog.push(backlog);
+            series.waiting_s.push(waits[index].mean_s());
             series.aggressiveness.extend(queue.aggressiveness());
             if warm {
                 self.meter.means.backlog[index] += backlog;
@@ -108,14 +126,17 @@ impl Network {
             count += worth;
             window += packets;
         }
-        let delivered = flow.delivered - self.meter.delivered_at_sample[index];
-        self.meter.delivered_at_sample[index] = flow.delivered;
+        let delay_s = flow.delay.take_mean_s();
+        let round_trip = std::mem::take(&mut flow.sampled).mean();
+        let counts = self.flow_counts(index);
+        let since = counts.since(std::mem::replace(&mut self.meter.at_sample[index], counts));
         let series = &mut self.meter.series.flows[index];
-        series.goodput_pps.push(delivered as f64 / every.as_secs_f64());
+        series.goodput_pps.push(since.delivered as f64 / every.as_secs_f64());
+        series.delay_s.push(delay_s);
+        series.loss.push(since.loss());
         series.congestion_window.push(window);
         // A second without an acknowledgement tells nothing: the last point stands.
         let last = series.round_trip_s.last().copied().unwrap_or_default();
-        let round_trip = std::mem::take(&mut flow.sampled).mean();
         series.round_trip_s.push(round_trip.map_or(last, Duration::as_secs_f64));
         series.connections.push(count);
         if warm {
@@ -124,13 +145,35 @@ impl Network {
         }
     }
 
+    /// What waited at each hop since the last point of the time series.
+    fn waiting_since_sample(&mut self) -> Vec<Delays> {
+        let hops = self.core.hops.all().iter().map(|hop| hop.passed.waiting);
+        let since = |(now, then): (Delays, &mut Delays)| now.since(std::mem::replace(then, now));
+        hops.zip(&mut self.meter.waiting_at_sample).map(since).collect()
+    }
+
+    /// The first hops of a flow's data and of what comes back.
+    fn ways(&self, index: usize) -> (u32, u32) {
+        let flow = &self.attached.flows[index];
+        match flow.web {
+            Some(_) => (flow.hops.replies, flow.hops.reply_acks),
+            None => (flow.hops.forward, flow.hops.backward),
+        }
+    }
+
+    /// The sum over the hops from this one on of their mean waits \[s\]; none if nothing was served on one of them.
+    fn mean_wait_s(&self, waiting: &[Delays], first: u32) -> Option<f64> {
+        self.core.hops.chain(first).map(|hop| waiting[hop].mean_s()).sum()
+    }
+
     /// The result of the run, which ends here.
     pub fn finish(mut self) -> RunResult {
         let end = self.end();
         let measured_s = self.run.duration.as_secs_f64();
         let counts = self.counts().since(&self.meter.at_warmup);
         let passed = self.passed();
-        let flow = |(index, counts): (usize, &FlowCounts)| self.flow_result(index, *counts, &passed, end);
+        let waiting: Vec<Delays> = passed.iter().map(|passed| passed.waiting).collect();
+        let flow = |(index, counts): (usize, &FlowCounts)| self.flow_result(index, *counts, &waiting, end);
         let flows = counts.flows.iter().enumerate().map(flow).collect();
         let links = self.link_results(&counts, &passed, end);
         let fingerprint = self.fingerprint();
@@ -178,7 +221,7 @@ impl Network {
                 aggressiveness: queue.aggressiveness().map(|_| means.of(&means.aggressiveness, index)),
                 served_packets: passed.served().packets,
                 served_bytes: passed.served().bytes,
-                queueing_delay_s: passed.waiting.mean_s(),
+                waiting: Times::of(passed.waiting, queue.waits.as_ref()),
                 sojourn_s: passed.sojourn.mean_s(),
                 dropped_queue_full: dropped.queue_full,
                 dropped_by_law: dropped.by_law,
@@ -230,19 +273,15 @@ impl Network {
         packets
     }
 
-    fn flow_result(&self, index: usize, counts: FlowCounts, passed: &[Passed], end: Instant) -> FlowResult {
+    fn flow_result(&self, index: usize, counts: FlowCounts, waiting: &[Delays], end: Instant) -> FlowResult {
         let flow: &Flow = &self.attached.flows[index];
         let hops = &self.core.hops;
         let measured_s = self.run.duration.as_secs_f64();
         let goodput_pps = counts.delivered as f64 / measured_s;
         let means = &self.meter.means;
         let queue = |hop: u32| self.core.queues[hops.get(hop).queue as usize].name.clone();
-        // The sum over the hops of their means; none if nothing was served on one of them.
-        let delay_s = |first| hops.chain(first).map(|hop| passed[hop].waiting.mean_s()).sum::<Option<f64>>();
-        let (there, back) = match flow.web {
-            Some(_) => (flow.hops.replies, flow.hops.reply_acks),
-            None => (flow.hops.forward, flow.hops.backward),
-        };
+        let delay_s = |first| self.mean_wait_s(waiting, first);
+        let (there, back) = self.ways(index);
         let answers = flow.traffic.source().is_some() || flow.web.is_some();
         let back = Some(back).filter(|&hop| hop != END && answers);
         let goodput_bps = match &flow.web {
@@ -262,12 +301,13 @@ impl Network {
             connections: means.of(&means.connections, index),
             congestion_window: means.of(&means.congestion_window, index),
             offered_pps: flow.tcp().is_none().then(|| counts.sent as f64 / measured_s),
-            delay_s: flow.delays.mean().map(Duration::as_secs_f64),
-            jitter_s: flow.jitter.mean().map(Duration::as_secs_f64),
+            delay: flow.delay.result(),
+            jitter_s: flow.delay.jitter_s(),
             sent: counts.sent,
             retransmitted: counts.retransmitted,
             timeouts: counts.timeouts,
             lost: counts.lost,
+            arrived: counts.arrived,
             acks_lost: counts.acks_lost,
             acks: counts.acks,
             queueing_delay_s: delay_s(there),
@@ -276,7 +316,7 @@ impl Network {
             loss_event_rate: (flow.is_tfrc() && counts.sent > 0)
                 .then(|| counts.loss_events as f64 / counts.sent as f64),
             probes: probe_result(flow, counts),
-            web: flow.web.as_ref().map(|web| web.result()),
+            transfers: transfer_result(flow),
             resequencing: flow.resequencer.as_ref().map(|resequencer| resequencer.result(end)),
         }
     }
@@ -293,6 +333,18 @@ impl Network {
         }
         fingerprint
     }
+}
+
+/// What became of what a flow was asked for, if it was.
+fn transfer_result(flow: &Flow) -> Option<TransferResult> {
+    let requests = match &flow.web {
+        Some(web) => web.requests(),
+        None => flow.remaining.map(|_| u64::from(flow.began.is_some()))?,
+    };
+    let took = Times::of(flow.took.0, Some(&flow.took.1));
+    let completed = took.as_ref().map_or(0, |took| took.count);
+    debug_assert!(completed <= requests, "a reply to no request");
+    Some(TransferResult { requests, completed, took })
 }
 
 /// What a flow's probes found, if there are any.

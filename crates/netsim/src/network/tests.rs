@@ -1,6 +1,7 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
 mod connections;
+mod delays;
 mod gateway;
 mod queues;
 mod rated;
@@ -137,6 +138,7 @@ fn seconds(seed: u64, warmup: u64, duration: u64) -> RunSpec {
         warmup: Duration::from_secs(warmup),
         duration: Duration::from_secs(duration),
         sample_every: Some(Duration::from_secs(1)),
+        times: true,
         ledger: true,
         timeline: None,
     }
@@ -383,7 +385,7 @@ fn a_wire_takes_its_rate_and_its_delay() {
     let every = Pattern::Constant { interval: Duration::from_millis(25), jitter: 0.0 };
     let result = Network::run(&wired(1_000, 20, 10, datagrams(every)), seconds(1, 1, 10));
     let flow = &result.flows[0];
-    assert!((flow.delay_s.unwrap() - 0.030).abs() < 1e-9);
+    assert!((flow.delay.as_ref().unwrap().mean_s - 0.030).abs() < 1e-9);
     assert!(flow.jitter_s.unwrap().abs() < 1e-12);
     assert!((flow.goodput_pps - 40.0).abs() < 0.11 && (flow.offered_pps.unwrap() - 40.0).abs() < 0.11);
     assert_conserved(&result);
@@ -395,7 +397,11 @@ fn a_wire_that_is_offered_too_much_drops_and_delays_by_its_buffer() {
     let every = Pattern::Constant { interval: Duration::from_millis(5), jitter: 0.0 };
     let result = Network::run(&wired(1_000, 20, 10, datagrams(every)), seconds(1, 1, 10));
     assert!((result.flows[0].goodput_pps - 100.0).abs() < 0.11);
-    assert!((result.flows[0].delay_s.unwrap() - 0.130).abs() < 0.006, "{:?}", result.flows[0].delay_s);
+    let delay = result.flows[0].delay.as_ref().unwrap();
+    assert!(
+        (delay.mean_s - 0.130).abs() < 0.006 && (delay.p50_s.unwrap() / 0.130 - 1.0).abs() < 0.01,
+        "{delay:?}"
+    );
     assert!((result.links[0].dropped_queue_full as f64 - 1000.0).abs() < 2.0);
     assert_conserved(&result);
 }

@@ -37,6 +37,9 @@ pub enum FairShare {
 }
 
 impl FairShare {
+    /// How many runs of the scenario one of the experiment is.
+    pub(crate) const RUNS: u64 = RATES as u64 * SEEDS;
+
     /// One run.
     pub(crate) fn run(
         self,

@@ -40,6 +40,7 @@ pub(crate) fn run(scenario: &Resolved, options: Options) -> Result<RunRecord, St
             congestion_window: vec![0.0; time_s.len()],
             round_trip_s: vec![seen.round_trip_s; time_s.len()],
             connections,
+            ..FlowColumns::default()
         }
     };
     record.series = options.series.then(|| SeriesRecord {

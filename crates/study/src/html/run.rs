@@ -47,7 +47,7 @@ pub fn run_report(name: &str, sweep: &Sweep, runs: Vec<RunRecord>, command: &str
         point: None,
     }];
     study.figures = drawn(sweep, &runs[0]);
-    study.asked = Some(TOLD.to_vec());
+    study.asked = Some(TOLD.iter().map(|&metric| metric.into()).collect());
     let outcome = Outcome::new(study, sweep, vec![runs]);
     let mut page = Page::default();
     head::head(&mut page, &outcome, command);

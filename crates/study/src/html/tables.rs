@@ -28,7 +28,7 @@ pub(super) fn tables(page: &mut Page, outcome: &Outcome) {
 
 /// Means with standard deviations over seeds in parentheses, and the paper's means below them.
 fn summary_table(page: &mut Page, outcome: &Outcome, summary: &Summary) {
-    let heads = summary.metrics.iter().map(|metric| explained(metric.label()));
+    let heads = summary.metrics.iter().map(|metric| explained(&metric.label()));
     let rows = outcome.summary(summary).into_iter().map(|(label, cells)| {
         (explained(&label), cells.into_iter().map(|cell| cell.map_or("–".into(), summary_cell)).collect())
     });
@@ -86,7 +86,7 @@ fn quantity_table(page: &mut Page, outcome: &Outcome, quantity: Quantity) {
         flows.extend(names.iter().filter(|name| !flows.contains(*name)).copied().collect::<Vec<_>>());
     }
     let of_flows = flows.iter().map(|flow| (Some(*flow), format!("flow {}", escape(flow))));
-    let of_all = (None, quantity.metric.over_flows_name().to_string());
+    let of_all = (None, quantity.over_flows_name().to_string());
     let has_any = |flow: Option<&str>| outcome.shape().any(|(v, _)| outcome.row(v, flow, quantity).is_some());
     let (columns, heads): (Vec<Option<&str>>, Vec<String>) =
         of_flows.chain([of_all]).filter(|(flow, _)| has_any(*flow)).unzip();

@@ -5,15 +5,15 @@ use crate::measure::{self, Fair};
 use crate::quantity::{Of, Quantity};
 use crate::record::{LinkRecord, RunRecord};
 use evenair_laws::connections::HostCosts;
-use evenair_netsim::{FlowResult, WebResult};
+use evenair_netsim::{FlowResult, Histogram, Times, TransferResult};
 use evenair_scenario::{Optimum, Settings};
 
-/// A metric of a web client.
-fn of_web(metric: Metric, web: &WebResult) -> Option<f64> {
+/// A metric of transfers.
+fn of_transfers(metric: Metric, transfers: &TransferResult) -> Option<f64> {
     match metric {
-        Metric::Completed => Some(web.completed as f64 / (web.requests as f64).max(1.0)),
-        Metric::CompletionTime => web.mean_s,
-        _ => web.late_s,
+        Metric::Completed => Some(transfers.completed as f64 / (transfers.requests as f64).max(1.0)),
+        Metric::Completions => Some(transfers.completed as f64),
+        _ => transfers.took.as_ref().map(|took| took.mean_s),
     }
 }
 
@@ -37,6 +37,10 @@ pub(crate) struct Subject<'a> {
 impl Subject<'_> {
     /// The quantity of one flow, of the mean of several ("1..8", "web-*"), or of all; none where it has no meaning.
     pub(crate) fn take(&self, quantity: Quantity, flow: Option<&str>) -> Option<f64> {
+        if let Some(share) = quantity.percentile_of_times() {
+            let flows = flow.map_or_else(|| (0..self.run.flows.len()).collect(), |flow| self.named(flow));
+            return self.pooled(quantity, &flows).quantile_s(share);
+        }
         let Some(flow) = flow else { return self.of_all(quantity) };
         let flows = self.named(flow);
         let sum = flows.iter().map(|&index| self.of_one(quantity, index)).sum::<Option<f64>>()?;
@@ -55,6 +59,32 @@ impl Subject<'_> {
         }
         let ends = flow.split_once("..").and_then(|(first, last)| Some(place(first)?..=place(last)?));
         ends.map(Iterator::collect).unwrap_or_default()
+    }
+
+    /// The times of some flows together; of queues, of each that is one of theirs.
+    fn pooled(&self, quantity: Quantity, flows: &[usize]) -> Histogram {
+        let mut pooled = Histogram::default();
+        let mut queues = Vec::new();
+        for &index in flows {
+            let queue = quantity.queue(self.run, index);
+            if quantity.metric == Metric::Waiting && queues.contains(&queue) {
+                continue;
+            }
+            queues.push(queue);
+            let times = self.times(quantity, index);
+            times.iter().for_each(|times| pooled.merge(&times.histogram));
+        }
+        pooled
+    }
+
+    /// The times that a flow's metric is the mean of.
+    fn times(&self, quantity: Quantity, index: usize) -> Option<&Times> {
+        let flow = &self.run.flows[index];
+        match quantity.metric {
+            Metric::Delay => flow.delay.as_ref(),
+            Metric::CompletionTime => flow.transfers.as_ref()?.took.as_ref(),
+            _ => self.link(quantity, index)?.waiting.as_ref(),
+        }
     }
 
     fn of_one(&self, quantity: Quantity, index: usize) -> Option<f64> {
@@ -81,11 +111,9 @@ impl Subject<'_> {
             Metric::GoodputKbps => Some(flow.goodput_bps / 1e3),
             Metric::Offered => flow.offered_pps,
             Metric::Loss if quantity.of == Of::Acks => ack_loss(flow),
-            Metric::Loss => match flow.offered_pps {
-                Some(offered) => Some(1.0 - flow.goodput_pps / offered.max(1e-12)),
-                None => Some(flow.retransmitted as f64 / (flow.sent as f64).max(1.0)),
-            },
-            Metric::Delay => flow.delay_s,
+            Metric::Loss => flow.loss(),
+            Metric::Delay | Metric::Waiting => self.times(quantity, index).map(|times| times.mean_s),
+            Metric::Jitter => flow.jitter_s,
             Metric::CongestionWindow => Some(flow.congestion_window),
             Metric::Optimum => Some(self.optimum?.rates_pps[index]),
             Metric::FixedPoint => Some(self.fixed_point?.rates_pps[index]),
@@ -109,6 +137,8 @@ impl Subject<'_> {
                 let link = link()?;
                 per_second(link.dropped_queue_full + link.dropped_by_law + link.dropped_retries)
             }
+            Metric::EarlyDrops => per_second(link()?.dropped_by_law),
+            Metric::Overflows => per_second(link()?.dropped_queue_full),
             Metric::FrameLoss => {
                 let link = link()?;
                 let lost = link.collided + link.receiver_busy + link.ack_lost;
@@ -124,8 +154,8 @@ impl Subject<'_> {
             Metric::ResequencingDelayMax => Some(flow.resequencing?.delay_s_max),
             Metric::ResequencingBuffer => Some(flow.resequencing?.buffer),
             Metric::ResequencingBufferMax => Some(flow.resequencing?.buffer_max as f64),
-            Metric::Completed | Metric::CompletionTime | Metric::LateCompletion => {
-                of_web(quantity.metric, flow.web.as_ref()?)
+            Metric::Completed | Metric::Completions | Metric::CompletionTime => {
+                of_transfers(quantity.metric, flow.transfers.as_ref()?)
             }
             Metric::Retransmissions => per_second(flow.retransmitted),
             Metric::Timeouts => per_second(flow.timeouts),

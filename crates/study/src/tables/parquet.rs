@@ -56,3 +56,49 @@ fn field(name: &str, column: &Column) -> Result<Arc<Type>, ParquetError> {
     let builder = Type::primitive_type_builder(name, physical);
     builder.with_repetition(repetition).with_converted_type(converted).build().map(Arc::new)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Group, all, csv};
+    use crate::record::{Options, RunRecord};
+    use evenair_scenario::Resolved;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+    use std::fs::File;
+
+    /// A value as CSV has it.
+    fn cell(field: &Field) -> String {
+        match field {
+            Field::Null => String::new(),
+            Field::Str(text) => csv::quoted(text).into_owned(),
+            Field::Double(number) => number.to_string(),
+            Field::Long(number) => number.to_string(),
+            other => panic!("no table has {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_parquet_file_says_what_the_csv_file_says() {
+        let text = crate::builtin_scenario("chen10/a").unwrap();
+        let short = ["duration=2 s".to_string(), "warmup=1 s".to_string()];
+        let scenario = Resolved::parse("a.toml", text, &short).unwrap();
+        let options = Options { series: true, times: true, ..Options::default() };
+        let runs = [RunRecord::run(&scenario, 1, options)];
+        let folder = tempfile::tempdir().unwrap();
+        for (name, table) in all(&[Group { variant: "a, \"b\"", x: None, runs: &runs }]) {
+            let path = folder.path().join(name);
+            csv::write(&path, &table).unwrap();
+            let as_csv = std::fs::read_to_string(&path).unwrap();
+            super::write(&path, &table).unwrap();
+            let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+            let schema = reader.metadata().file_metadata().schema();
+            let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
+            let rows = reader.get_row_iter(None).unwrap().map(|row| {
+                let row = row.unwrap();
+                row.get_column_iter().map(|(_, field)| cell(field)).collect::<Vec<_>>().join(",")
+            });
+            let lines: Vec<String> = std::iter::once(names.join(",")).chain(rows).collect();
+            assert!(lines.len() > 1 && as_csv == lines.join("\n") + "\n", "{name}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::{Axis, Vary, VaryError};
 use crate::language::{Figure, FigureKind};
 use crate::metric::Metric;
-use crate::quantity::{Of, Statistic};
+use crate::quantity::Quantity;
 
 /// A figure: a metric over a key, a colour for each flow or each value of another key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Plot {
     /// The key along the axis; that with the most values, numbers first, if none is said.
     pub x: Option<String>,
     /// The metric; the first, if none is said.
-    pub y: Option<Metric>,
+    pub y: Option<Quantity>,
     /// `flow`, or the key whose values have a colour each; flows, if nothing is said and the metric is one of flows.
     pub color: Option<String>,
 }
@@ -43,7 +43,7 @@ impl Plot {
 
     /// Lines over numbers; over words bars of flows, or seeds and their mean of all flows together.
     pub(super) fn figure(&self, axes: &[Axis]) -> Figure {
-        let metric = self.y.unwrap_or(Metric::Goodput);
+        let Quantity { metric, statistic, of, .. } = self.y.unwrap_or(Metric::Goodput.into());
         let x = self.x.as_deref().unwrap_or_default();
         let numeric = axes.iter().any(|axis| axis.key == x && axis.is_numeric());
         let of_flows = self.color.as_deref() == Some(FLOW);
@@ -53,11 +53,11 @@ impl Plot {
                 (false, true) => FigureKind::Bars,
                 (false, false) => FigureKind::Spread,
             },
-            title: format!("{} over {x}", metric.label()),
+            title: format!("{} over {x}", Quantity { statistic, of, ..metric.into() }.label()),
             variants: Vec::new(),
             metric: Some(metric),
-            statistic: Statistic::Mean,
-            of: Of::Data,
+            statistic,
+            of,
             against: None,
             total: !of_flows,
             around: None,
@@ -68,7 +68,7 @@ impl Plot {
 impl Vary {
     /// The figures with nothing left open.
     pub(super) fn figures(&self) -> Result<Vec<Plot>, VaryError> {
-        let of_metric = |&y: &Metric| Plot { y: Some(y), ..Plot::default() };
+        let of_metric = |&y: &Quantity| Plot { y: Some(y), ..Plot::default() };
         let asked = if self.plots.is_empty() {
             self.metrics.iter().map(of_metric).collect()
         } else {
@@ -92,8 +92,8 @@ impl Vary {
         let longest = self.axes.iter().rev().max_by_key(|axis| (axis.is_numeric(), axis.levels.len()));
         let x = plot.x.or_else(|| longest.map(|axis| axis.key.clone())).unwrap_or_default();
         known(&x, "")?;
-        let y = plot.y.or(self.metrics.first().copied()).unwrap_or(Metric::Goodput);
-        let of_flows = y.is_of_flows();
+        let y = plot.y.or(self.metrics.first().copied()).unwrap_or(Metric::Goodput.into());
+        let of_flows = y.metric.is_of_flows();
         let color = match plot.color {
             Some(color) if color == FLOW && !of_flows => {
                 return Err(VaryError::of("color=flow", format!("{} is of all flows together", y.label())));
@@ -125,8 +125,8 @@ mod tests {
         let vary = vary(&["backoff.law=dcf,adaptive,optimal", "connections.k=1,2"]);
         let [goodput, jain] = &vary.figures().unwrap()[..] else { panic!("a figure of each metric") };
         let x = || Some("connections.k".to_string());
-        assert_eq!(*goodput, Plot { x: x(), y: Some(Metric::Goodput), color: Some(FLOW.into()) });
-        assert_eq!(*jain, Plot { x: x(), y: Some(Metric::Jain), color: Some("backoff.law".into()) });
+        assert_eq!(*goodput, Plot { x: x(), y: Some(Metric::Goodput.into()), color: Some(FLOW.into()) });
+        assert_eq!(*jain, Plot { x: x(), y: Some(Metric::Jain.into()), color: Some("backoff.law".into()) });
         assert_eq!(
             (goodput.figure(&vary.axes).kind, goodput.figure(&vary.axes).total),
             (FigureKind::Lines, false)

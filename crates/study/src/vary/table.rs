@@ -1,7 +1,6 @@
 //! What a sweep found, as tables: a row per point and flow, and one per point, seed and flow.
 
 use super::{Axis, Level};
-use crate::metric::Metric;
 use crate::outcome::Outcome;
 use crate::quantity::Quantity;
 use crate::statistics::Estimate;
@@ -19,7 +18,7 @@ pub struct Swept {
     /// What was varied.
     pub axes: Vec<Axis>,
     /// What was measured.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<Quantity>,
     /// A row per point and flow, and one for all flows together.
     pub rows: Vec<SweptRow>,
     /// The study that it is, for the report.
@@ -89,17 +88,17 @@ impl Swept {
         (0..self.points.len()).flat_map(flows).collect()
     }
 
-    fn values(&self, point: usize, flow: Option<&str>, metric: Metric) -> PerRun {
+    fn values(&self, point: usize, flow: Option<&str>, metric: Quantity) -> PerRun {
         self.outcome.values(&self.outcome.variants[point].id, metric, flow).unwrap_or_default()
     }
 
     fn row(&self, point: usize, flow: Option<String>) -> SweptRow {
-        let measured = |&metric: &Metric| {
+        let measured = |&metric: &Quantity| {
             // What is one of the network is none of its flows.
-            let of_flow = flow.is_none() || metric.is_of_flows();
+            let of_flow = flow.is_none() || metric.metric.is_of_flows();
             let values = self.values(point, flow.as_deref(), metric).into_iter().flatten();
             let values: Vec<f64> = values.filter(|_| of_flow).collect();
-            Measured::of(&values, Quantity::from(metric).bounds())
+            Measured::of(&values, metric.bounds())
         };
         SweptRow { point, measured: self.metrics.iter().map(measured).collect(), flow }
     }
@@ -135,7 +134,7 @@ impl Swept {
         let flow = |row: &SweptRow| row.flow.clone().unwrap_or_else(|| ALL.into());
         table.push(("flow".into(), Column::Text(self.rows.iter().map(flow).collect())));
         for (m, metric) in self.metrics.iter().enumerate() {
-            let name = metric.name();
+            let name = metric.to_string();
             let column = |of: &dyn Fn(&Measured) -> Option<f64>| {
                 Column::Optional(self.rows.iter().map(|row| row.measured[m].as_ref().and_then(of)).collect())
             };
@@ -161,7 +160,7 @@ impl Swept {
             seeds.extend(runs.iter().map(|run| run.seed.cast_signed()));
             flows.extend(runs.iter().map(|_| flow.clone().unwrap_or_else(|| ALL.into())));
             for (column, &metric) in values.iter_mut().zip(&self.metrics) {
-                let of_flow = flow.is_none() || metric.is_of_flows();
+                let of_flow = flow.is_none() || metric.metric.is_of_flows();
                 let of_runs = self.values(*point, flow.as_deref(), metric);
                 column.extend(of_runs.into_iter().map(|value| value.filter(|_| of_flow)));
             }
@@ -170,7 +169,7 @@ impl Swept {
         table.push(("seed".into(), Column::Count(seeds)));
         table.push(("flow".into(), Column::Text(flows)));
         let named =
-            self.metrics.iter().map(|metric| metric.name()).zip(values.into_iter().map(Column::Optional));
+            self.metrics.iter().map(ToString::to_string).zip(values.into_iter().map(Column::Optional));
         table.extend(named);
         table
     }
@@ -191,7 +190,7 @@ impl Swept {
                 let value = measured.map(|m| {
                     json!({"mean": m.mean, "low": m.interval.map(|i| i[0]), "high": m.interval.map(|i| i[1]), "n": m.n})
                 });
-                object.insert(metric.name(), json!(value));
+                object.insert(metric.to_string(), json!(value));
             }
             Value::Object(object)
         };

@@ -1,8 +1,8 @@
 //! `evenair list laws`.
 
-use super::{ListOptions, WIDTH};
+use super::{ListOptions, told};
 use crate::output::print;
-use crate::text;
+use crate::{terminal, text};
 use anyhow::{Result, bail};
 use evenair_scenario::{ListedFamily, ListedLaw};
 use serde_json::Value;
@@ -25,14 +25,15 @@ pub(super) fn laws(options: &ListOptions) -> Result<()> {
         }
     }
     if options.json {
-        return print(&format!("{:#}\n", serde_json::to_value(&families)?));
+        return print(&told("laws", serde_json::to_value(&families)?));
     }
     print(&families.iter().map(of_family).collect::<String>())
 }
 
 fn of_family(family: &ListedFamily) -> String {
     let ListedFamily { family: name, decides, key, laws } = family;
-    let mut out = text::wrapped(&format!("{name}: "), &format!("{decides} ({key} = \"NAME\")"), WIDTH);
+    let mut out =
+        text::wrapped(&format!("{name}: "), &format!("{decides} ({key} = \"NAME\")"), terminal::width());
     for law in laws {
         out += &of_law(law);
     }
@@ -42,11 +43,11 @@ fn of_family(family: &ListedFamily) -> String {
 fn of_law(law: &ListedLaw) -> String {
     let ListedLaw { name, does, source, media, traffic, parameters } = law;
     let mut out = format!("\n  {name}\n");
-    out += &text::wrapped("    ", does, WIDTH);
-    out += &text::wrapped("    from  ", source, WIDTH);
+    out += &text::wrapped("    ", does, terminal::width());
+    out += &text::wrapped("    from  ", source, terminal::width());
     if !media.is_empty() {
         let over = format!("over {}; for {} traffic", media.join(", "), traffic.join(", "));
-        out += &text::wrapped("    runs  ", &over, WIDTH);
+        out += &text::wrapped("    runs  ", &over, terminal::width());
     }
     let shown: Vec<(&str, String, String)> = parameters
         .iter()
@@ -64,7 +65,7 @@ fn of_law(law: &ListedLaw) -> String {
     let widest = |of: fn(&(&str, String, String)) -> usize| shown.iter().map(of).max().unwrap_or(0);
     let (keys, defaults) = (widest(|p| p.0.chars().count()), widest(|p| p.1.chars().count()));
     for (key, default, means) in &shown {
-        out += &text::wrapped(&format!("      {key:keys$}  {default:defaults$}  "), means, WIDTH);
+        out += &text::wrapped(&format!("      {key:keys$}  {default:defaults$}  "), means, terminal::width());
     }
     out
 }
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn every_law_fits_a_hundred_columns() {
         let text: String = evenair_scenario::laws().iter().map(of_family).collect();
-        let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
+        let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > terminal::width()).collect();
         assert!(long.is_empty() && text.contains("delay-price"), "{long:?}");
     }
 }

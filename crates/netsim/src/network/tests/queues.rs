@@ -62,7 +62,7 @@ fn codel_keeps_a_standing_queue_near_its_target() {
         assert_conserved(&result);
         let used = result.flows[0].goodput_bps / 10e6;
         assert!(used > 0.75, "{used} of the wire is used");
-        (result.links[0].queueing_delay_s.unwrap(), result.links[0].dropped_by_law)
+        (result.links[0].waiting.as_ref().unwrap().mean_s, result.links[0].dropped_by_law)
     };
     // 1000 packets of 1040 bytes are 0.83 s; a target of 5 ms, with round trips of 20 ms, oscillates below twice that.
     let ((full, none), (short, dropped)) = (delay_s(QueueSpec::fifo(1_000)), delay_s(codel()));
@@ -80,7 +80,7 @@ fn red_keeps_the_average_of_a_queue_between_its_thresholds() {
         assert!(used > 8.5, "{used} Mb/s of the wire are used");
         let link = &result.links[0];
         // Little's law: packets that wait are those that come while one does.
-        link.queueing_delay_s.unwrap() * link.served_packets as f64 / 60.0
+        link.waiting.as_ref().unwrap().mean_s * link.served_packets as f64 / 60.0
     };
     let full = waiting(None);
     let red = waiting(Some(RedParams::default().into()));
@@ -93,7 +93,7 @@ fn pie_keeps_a_standing_queue_near_its_target() {
     let result = Network::run(&bottleneck(queue, &[(); 5].map(|()| greedy())), seconds(1, 30, 60));
     assert_conserved(&result);
     let used = result.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() / 10e6;
-    let delay_s = result.links[0].queueing_delay_s.unwrap();
+    let delay_s = result.links[0].waiting.as_ref().unwrap().mean_s;
     // RFC 8033 section 4.2: the delay settles around QDELAY_REF.
     assert!(used > 0.9 && (0.010..0.020).contains(&delay_s), "{used} of the wire, {delay_s} s");
 }
@@ -123,7 +123,7 @@ fn a_node_may_have_queues_of_its_own() {
         spec.flows[0].traffic = every_ms(1, 1000);
         let result = Network::run(&spec, seconds(1, 1, 10));
         assert_conserved(&result);
-        result.links[0].queueing_delay_s.unwrap()
+        result.links[0].waiting.as_ref().unwrap().mean_s
     };
     let all = delay_s(Vec::new());
     let (short, another) = (delay_s(vec![(0, QueueSpec::fifo(5))]), delay_s(vec![(1, QueueSpec::fifo(5))]));
@@ -325,8 +325,8 @@ fn fair_queueing_works_over_the_air_too() {
     let (fifo, fq) =
         (run(QueueSpec::fifo(50)), run(QueueSpec { limit_packets: 50, ..fair(FairParams::fq_codel()) }));
     assert!(fifo.flows[1].lost > 50 && fq.flows[1].lost == 0, "{} {}", fifo.flows[1].lost, fq.flows[1].lost);
-    assert!(fq.flows[1].delay_s.unwrap() < 0.005, "{:?}", fq.flows[1].delay_s);
-    assert!(fifo.flows[1].delay_s.unwrap() > 0.050, "{:?}", fifo.flows[1].delay_s);
+    assert!(fq.flows[1].delay.as_ref().unwrap().mean_s < 0.005, "{:?}", fq.flows[1]);
+    assert!(fifo.flows[1].delay.as_ref().unwrap().mean_s > 0.050, "{:?}", fifo.flows[1]);
     // A saturated source whose packets are given up fills the gap.
     let codel = Network::run(
         &NetworkSpec { queue: codel(), flows: vec![flow("greedy", &greedy)], ..spec.clone() },
@@ -344,7 +344,7 @@ fn a_discipline_may_keep_packets_back_until_an_instant() {
     let result = Network::run(&bottleneck(queue, &[every_ms(25, 100)]), seconds(1, 0, 10));
     assert_conserved(&result);
     // Packets come at 0, 25, 50, 75 ms and leave at 0, 30, 50, 80.
-    let delay_s = result.links[0].queueing_delay_s.unwrap();
+    let delay_s = result.links[0].waiting.as_ref().unwrap().mean_s;
     assert!((delay_s - 0.0025).abs() < 0.0001, "{delay_s}");
     assert!((result.flows[0].goodput_pps - 40.0).abs() < 0.2);
 }

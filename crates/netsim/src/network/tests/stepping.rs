@@ -1,6 +1,7 @@
 //! A network that is stepped from outside takes the path that it takes in one run; packets from outside pass through it.
 
 use super::*;
+use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, When};
 
 /// The same run, instant by instant. Before `next_at` nothing happens, and at it something does.
 pub(super) fn instant_by_instant(spec: &NetworkSpec, run: RunSpec) -> RunResult {
@@ -142,11 +143,47 @@ fn delays_in_a_queue_are_what_the_arithmetic_says() {
     let run = RunSpec { warmup: Duration::from_millis(1_040), ..seconds(1, 0, 10) };
     let result = Network::run(&spec, run);
     let link = &result.links[0];
-    assert!((link.queueing_delay_s.unwrap() - 0.005).abs() < 1e-12, "{:?}", link.queueing_delay_s);
+    let waiting = link.waiting.as_ref().unwrap();
+    assert!((waiting.mean_s - 0.005).abs() < 1e-12 && waiting.count == 400, "{waiting:?}");
     assert!((link.sojourn_s.unwrap() - 0.015).abs() < 1e-12, "{:?}", link.sojourn_s);
     assert_eq!((link.served_packets, link.served_bytes), (400, 400 * 1250));
     let waits: Vec<f64> = result.flows.iter().map(|flow| flow.queueing_delay_s.unwrap()).collect();
     assert!(waits[0].abs() < 1e-12 && (waits[1] - 0.010).abs() < 1e-12, "{waits:?}");
     assert_eq!(result.flows[0].ack_queueing_delay_s, None);
-    assert_eq!(result.links[1].queueing_delay_s, None, "nothing goes back");
+    assert_eq!(result.links[1].waiting, None, "nothing goes back");
+}
+
+#[test]
+fn who_steps_a_network_sees_its_flows_and_sets_how_they_contend() {
+    let (spec, run) = (four_links(false), seconds(1, 0, 4));
+    let delivered = |shy: Option<u32>| -> Vec<u64> {
+        let mut network = Network::new(&spec, run);
+        if let Some(flow) = shy {
+            let (queue, name) = network.source_queue(flow).expect("on the air");
+            assert!(name.starts_with(spec.name(spec.flows[flow as usize].path[0])), "{name}");
+            network.set_access(queue, patient());
+        }
+        assert_eq!(network.advance(network.end()), None);
+        let states: Vec<_> = (0..4).map(|flow| network.flow_state(flow)).collect();
+        let result = network.finish();
+        for (state, flow) in states.iter().zip(&result.flows) {
+            assert_eq!((state.sent, state.lost), (flow.sent, flow.lost));
+            assert!((state.delivered.packets as f64 - flow.goodput_pps * 4.0).abs() < 1e-6);
+            assert_eq!(state.connections, 1);
+            assert!(state.congestion_window >= 1.0);
+        }
+        states.iter().map(|state| state.delivered.packets).collect()
+    };
+    let (even, shy) = (delivered(None), delivered(Some(3)));
+    assert!(2 * shy[3] < even[3], "{shy:?} of {even:?}");
+}
+
+/// A window of 1023 slots.
+fn patient() -> Access {
+    Access {
+        draw: Draw::Slots { window: 1023, end_included: true },
+        on_failure: OnFailure::Redraw,
+        when: When::AfterTransmission,
+        holding: Holding::Packet,
+    }
 }

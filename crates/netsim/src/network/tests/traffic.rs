@@ -61,10 +61,10 @@ fn web(interval_ms: u64, reply: u32, connection: WebConnection, handshake: bool)
     wired(1_000, 5, 50, Traffic::Web(web))
 }
 
-fn results(spec: &NetworkSpec, run: RunSpec) -> (RunResult, WebResult) {
+fn results(spec: &NetworkSpec, run: RunSpec) -> (RunResult, TransferResult) {
     let result = Network::run(spec, run);
     assert_conserved(&result);
-    let web = result.flows[0].web.expect("a web flow");
+    let web = result.flows[0].transfers.clone().expect("a web flow");
     (result, web)
 }
 
@@ -80,8 +80,13 @@ fn a_reply_takes_what_its_segments_take() {
         let expected_s = f64::from(bits) / 1e6 + 0.01;
         // The run ends with the hundred and first request.
         assert_eq!((web.requests, web.completed), (101, 100), "{connection:?}");
-        for took in [web.mean_s, web.median_s, web.late_s] {
-            assert!((took.unwrap() - expected_s).abs() < 1e-6, "{took:?}, not {expected_s}: {connection:?}");
+        let took = web.took.unwrap();
+        assert!((took.mean_s - expected_s).abs() < 1e-6, "{took:?}, not {expected_s}: {connection:?}");
+        for percentile in [took.p50_s.unwrap(), took.p95_s.unwrap(), took.p99_s.unwrap()] {
+            assert!(
+                (percentile / expected_s - 1.0).abs() < 0.01,
+                "{took:?}, not {expected_s}: {connection:?}"
+            );
         }
         let flow = &result.flows[0];
         assert!((flow.goodput_bps - 8.0 * f64::from(payload + 10)).abs() < 1e-6, "{}", flow.goodput_bps);
@@ -94,7 +99,7 @@ fn a_reply_takes_what_its_segments_take() {
 #[test]
 fn a_handshake_costs_a_round_trip_of_its_own_once() {
     let mean = |connection, handshake| {
-        results(&web(1000, 10, connection, handshake), seconds(1, 0, 100)).1.mean_s.unwrap()
+        results(&web(1000, 10, connection, handshake), seconds(1, 0, 100)).1.took.unwrap().mean_s
     };
     let plain = mean(WebConnection::PerRequest, false);
     let opened = mean(WebConnection::PerRequest, true);
@@ -117,7 +122,13 @@ fn sizes_and_times_are_drawn_as_they_are_said_to_be() {
     assert!(web.completed <= web.requests && web.completed > web.requests - 60, "{web:?}");
     let mean = result.flows[0].goodput_bps / 8.0 * 1000.0 / web.completed as f64;
     assert!((mean - 5_000.0).abs() < 4.0 * 1_000.0 / 141.0 + 20.0, "a standard error is 7 bytes: {mean}");
-    assert!(web.median_s < web.mean_s && web.mean_s < web.late_s, "{web:?}");
+    let took = web.took.unwrap();
+    assert!(
+        took.p50_s.unwrap() < took.mean_s
+            && took.mean_s < took.p95_s.unwrap()
+            && took.p95_s.unwrap() < took.p99_s.unwrap(),
+        "{took:?}"
+    );
 }
 
 #[test]
@@ -130,7 +141,7 @@ fn requests_end_with_the_flow_and_replies_come_all_the_same() {
             spec.flows[0].active = vec![(at(0), at(1)), (at(30), at(31))];
             let (result, web) = results(&spec, seconds(1, 0, 60));
             assert_eq!((web.requests, web.completed), (20, 20), "{connection:?} {handshake}");
-            assert!(web.late_s.unwrap() > 3.0, "{web:?}");
+            assert!(web.took.as_ref().unwrap().p95_s.unwrap() > 3.0, "{web:?}");
             let bytes = result.flows[0].goodput_bps * 60.0 / 8.0;
             assert!((bytes - 20.0 * 50_000.0).abs() < 1e-3, "{bytes}");
             assert!(result.packets.under_way == 0, "all connections are closed: {:?}", result.packets);
@@ -145,7 +156,7 @@ fn a_persistent_connection_answers_in_order_and_many_share() {
     // Four times what the wire carries: the persistent connection's replies come one after the other, the others together.
     let took = |connection| {
         let (_, web) = results(&web(100, 50_000, connection, false), seconds(1, 0, 60));
-        (web.completed, web.median_s.unwrap())
+        (web.completed, web.took.unwrap().p50_s.unwrap())
     };
     let (in_order, first) = took(WebConnection::Persistent);
     let (together, _) = took(WebConnection::PerRequest);
@@ -194,7 +205,8 @@ fn a_request_repeated_after_the_end_leaves_other_connections_alone() {
         let [repeats, next] = &result.flows[..] else { panic!("two flows") };
         assert_eq!((web.requests, web.completed, repeats.retransmitted), (1, 1, 1));
         // A request each second; or data as the window allows, all along.
-        let complete = next.web.map_or(next.goodput_pps * 30.0 > 1000.0, |web| web.completed == 20);
+        let complete =
+            next.transfers.as_ref().map_or(next.goodput_pps * 30.0 > 1000.0, |web| web.completed == 20);
         assert!(complete && next.retransmitted == 0, "{next:?}");
         assert_eq!(result.packets.under_way, 0, "all connections are closed");
     }

@@ -1,0 +1,33 @@
+//! `evenair schema`.
+
+use crate::output::print;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair schema > scenario.schema.json\n  \
+    evenair schema result")]
+pub(crate) struct SchemaOptions {
+    /// Whose
+    #[arg(value_enum, default_value_t = Form::Scenario)]
+    pub(crate) of: Form,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Form {
+    /// The scenario language, as JSON Schema
+    Scenario,
+    /// What --json prints and manifest.json holds, as JSON Schema: a definition for each command
+    Result,
+}
+
+/// What is printed. It is written by hand, and a test holds the commands to it.
+const RESULT: &str = include_str!("../../assets/result.schema.json");
+
+pub(crate) fn schema(options: &SchemaOptions) -> Result<()> {
+    match options.of {
+        Form::Scenario => print(&format!("{:#}\n", evenair_scenario::schema())),
+        Form::Result => print(RESULT),
+    }
+}

@@ -1,0 +1,67 @@
+//! What whoever steps a network from outside sees of its flows, and may change.
+
+use super::Network;
+use crate::packet::Way;
+use crate::queue::Outlet;
+use evenair_laws::backoff::{Access, Volume};
+
+/// A flow, as it is now. What is counted is counted since the beginning of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowState {
+    /// Segments or datagrams handed to the application, and their bytes.
+    pub delivered: Volume,
+    /// Segments or datagrams sent, repetitions included.
+    pub sent: u64,
+    /// Packets of the flow's own that were dropped on their way.
+    pub lost: u64,
+    /// What waits, or is in service, in the queue at its source.
+    pub backlog: Volume,
+    /// Its connections that are open.
+    pub connections: u32,
+    /// Their congestion windows together \[segments\].
+    pub congestion_window: f64,
+    /// All round-trip times together \[s\], if no series are taken; else since the last point.
+    pub round_trips_s: f64,
+    /// How many those are.
+    pub round_trips: u32,
+}
+
+impl Network {
+    /// How a flow is.
+    pub fn flow_state(&self, flow: u32) -> FlowState {
+        let state = &self.attached.flows[flow as usize];
+        let stats = self.attached.stats(flow);
+        let senders = state.connections.iter().filter(|_| !state.is_tfrc());
+        let senders = senders.map(|&id| &self.attached.connections[id as usize].sender);
+        let (connections, congestion_window) = senders.fold((0, 0.0), |(count, window), sender| {
+            (count + u32::from(sender.is_open()), window + sender.congestion_window())
+        });
+        FlowState {
+            delivered: Volume {
+                packets: state.delivered,
+                bytes: state.delivered * u64::from(state.unit_bytes()),
+            },
+            sent: stats.sent + u64::from(state.next_datagram),
+            lost: self.core.passages()[Way::forward(flow).0 as usize].lost(),
+            backlog: self.core.backlog_at(state.hops.forward),
+            connections,
+            congestion_window,
+            round_trips_s: state.sampled.sum_s(),
+            round_trips: state.sampled.count(),
+        }
+    }
+
+    /// The queue at a flow's source, by its number and its name; none on a wire.
+    pub fn source_queue(&self, flow: u32) -> Option<(u32, &str)> {
+        let hop = self.attached.flows[flow as usize].hops.forward;
+        let queue = self.core.hops.get(hop).queue;
+        let state = &self.core.queues[queue as usize];
+        matches!(state.outlet, Outlet::Air).then(|| (queue, state.name.as_str()))
+    }
+
+    /// Gives a queue of the air another answer of its back-off law, until that gives another itself. What has been drawn is
+    /// counted down; what is drawn next is drawn from this.
+    pub fn set_access(&mut self, queue: u32, access: Access) {
+        self.core.air.set_access(queue, access);
+    }
+}

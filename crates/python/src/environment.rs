@@ -1,0 +1,234 @@
+//! A network that is stepped from Python, its flows' controls set from there: what an environment of Gymnasium is made of.
+
+use crate::scenario::{Scenario, raised};
+use evenair_laws::OwnLaw;
+use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, When};
+use evenair_laws::connections::{ConnectionLaw, OwnConnections};
+use evenair_laws::flow::FlowView;
+use evenair_laws::rate::{OwnRate, RateLaw};
+use evenair_netsim::{FlowState, MacSpec, Network};
+use evenair_units::{Duration, Instant, Rate};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is set from outside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Control {
+    /// The contention window of the queue at each flow's source [slots].
+    ContentionWindow,
+    /// The number of each flow's connections.
+    Connections,
+    /// The rate of each source [bit/s].
+    Rate,
+}
+
+/// A law that does what it was told last.
+#[derive(Clone, Debug)]
+struct Told {
+    value: Arc<AtomicU64>,
+    interval: Duration,
+}
+
+impl Told {
+    fn get(&self) -> u64 {
+        self.value.load(Ordering::Relaxed)
+    }
+}
+
+impl OwnLaw for Told {
+    fn identity(&self) -> String {
+        "told from outside".into()
+    }
+}
+
+impl ConnectionLaw for Told {
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    fn on_interval(&mut self, _flow: &FlowView) -> u32 {
+        u32::try_from(self.get()).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+impl RateLaw for Told {
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    fn on_interval(&mut self, _flow: &FlowView) -> Rate {
+        Rate::from_bps(self.get())
+    }
+}
+
+/// What is seen of one flow after a step.
+const SEEN: usize = 6;
+
+/// A network and its controls.
+#[pyclass(module = "evenair._evenair")]
+pub(crate) struct Environment {
+    network: Network,
+    names: Vec<String>,
+    told: Vec<Arc<AtomicU64>>,
+    /// The queue at each flow's source, where contention is set.
+    queues: Vec<u32>,
+    control: Control,
+    step: Duration,
+    now: Instant,
+    end: Instant,
+    /// How much of its goodput's mean a step keeps.
+    keep: f64,
+    goodput_pps: Vec<f64>,
+    before: Vec<FlowState>,
+}
+
+#[pymethods]
+impl Environment {
+    /// A scenario at its beginning, all of whose flows are controlled, once per `step_s`. Goodput is averaged over `horizon_s`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        control: &str,
+        step_s: f64,
+        horizon_s: f64,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let control = match control {
+            "contention-window" => Control::ContentionWindow,
+            "connections" => Control::Connections,
+            "rate" => Control::Rate,
+            other => {
+                let known = "contention-window, connections, rate";
+                return Err(PyValueError::new_err(format!("control = \"{other}\": there are {known}")));
+            }
+        };
+        if !(step_s >= 1e-6 && step_s.is_finite() && horizon_s >= step_s) {
+            let message = "a step takes a microsecond at least, and no longer than the horizon";
+            return Err(PyValueError::new_err(format!("{step_s} s, {horizon_s} s: {message}")));
+        }
+        let step = Duration::from_secs_f64(step_s);
+        let mut written = scenario.resolved.written_out();
+        let told: Vec<_> = written.flows.iter().map(|_| Arc::new(AtomicU64::new(1))).collect();
+        for (flow, value) in written.flows.iter_mut().zip(&told) {
+            let law = Told { value: Arc::clone(value), interval: step };
+            match control {
+                Control::ContentionWindow => (),
+                Control::Connections => flow.connections = Some(OwnConnections::new(law).into()),
+                Control::Rate => flow.rate_law = Some(OwnRate::new(law).into()),
+            }
+        }
+        let resolved = written.resolve().map_err(|e| raised(py, &e))?;
+        if control == Control::ContentionWindow && !matches!(resolved.network().mac, MacSpec::Dcf { .. }) {
+            return Err(PyValueError::new_err("ideal CSMA has no slots, hence no contention windows"));
+        }
+        let network = Network::new(resolved.network(), resolved.run_spec(seed));
+        let queues =
+            if control == Control::ContentionWindow { queues(&network, told.len())? } else { Vec::new() };
+        let flows = told.len();
+        Ok(Self {
+            names: resolved.network().flows.iter().map(|flow| flow.name.clone()).collect(),
+            end: network.end(),
+            network,
+            told,
+            queues,
+            control,
+            step,
+            now: Instant::ZERO,
+            keep: (-step_s / horizon_s).exp(),
+            goodput_pps: vec![0.0; flows],
+            before: vec![FlowState::default(); flows],
+        })
+    }
+
+    /// The flows.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    /// How far it is [s].
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.now.as_secs_f64()
+    }
+
+    /// Sets each flow's control, goes on for one step, and tells what is seen of each flow and whether the run is over.
+    fn step(&mut self, py: Python<'_>, actions: Vec<f64>) -> PyResult<(Vec<f64>, bool)> {
+        if actions.len() != self.names.len() {
+            let (given, wanted) = (actions.len(), self.names.len());
+            return Err(PyValueError::new_err(format!("{given} actions for {wanted} flows")));
+        }
+        for (flow, &action) in actions.iter().enumerate() {
+            if !(action >= 0.0 && action.is_finite()) {
+                return Err(PyValueError::new_err(format!("an action of {action}: give 0 or more")));
+            }
+            self.set(flow, action);
+        }
+        let until = (self.now + self.step).min(self.end);
+        let network = &mut self.network;
+        py.detach(|| while network.advance(until).is_some() {});
+        let seconds = until.since(self.now).as_secs_f64();
+        self.now = until;
+        Ok((self.see(seconds), until == self.end))
+    }
+}
+
+impl Environment {
+    fn set(&mut self, flow: usize, action: f64) {
+        match self.control {
+            Control::ContentionWindow => {
+                let access = Access {
+                    draw: Draw::Slots { window: action.min(65_535.0) as u32, end_included: true },
+                    on_failure: OnFailure::Redraw,
+                    when: When::AfterTransmission,
+                    holding: Holding::Packet,
+                };
+                self.network.set_access(self.queues[flow], access);
+            }
+            Control::Connections | Control::Rate => self.told[flow].store(action as u64, Ordering::Relaxed),
+        }
+    }
+
+    /// Of each flow: mean goodput [packets/s], packets delivered in the step, backlog [packets], mean round-trip time in the step
+    /// (0, if there was none) [s], connections, congestion window [segments].
+    fn see(&mut self, seconds: f64) -> Vec<f64> {
+        let mut seen = Vec::with_capacity(SEEN * self.names.len());
+        for flow in 0..self.names.len() {
+            let state = self.network.flow_state(flow as u32);
+            let before = std::mem::replace(&mut self.before[flow], state);
+            let delivered = (state.delivered.packets - before.delivered.packets) as f64;
+            let goodput = &mut self.goodput_pps[flow];
+            *goodput = *goodput * self.keep + (1.0 - self.keep) * delivered / seconds.max(1e-9);
+            let samples = f64::from(state.round_trips - before.round_trips);
+            let round_trip = (state.round_trips_s - before.round_trips_s) / samples.max(1.0);
+            seen.extend([
+                *goodput,
+                delivered,
+                state.backlog.packets as f64,
+                round_trip,
+                f64::from(state.connections),
+                state.congestion_window,
+            ]);
+        }
+        seen
+    }
+}
+
+/// The queue at each flow's source.
+fn queues(network: &Network, flows: usize) -> PyResult<Vec<u32>> {
+    let mut queues: Vec<u32> = Vec::new();
+    for flow in 0..flows as u32 {
+        let Some((queue, name)) = network.source_queue(flow) else {
+            return Err(PyValueError::new_err("a flow begins on a wire, where nobody contends"));
+        };
+        if queues.contains(&queue) {
+            let message = format!("two flows begin in the queue {name}, and it has one contention window");
+            return Err(PyValueError::new_err(message));
+        }
+        queues.push(queue);
+    }
+    Ok(queues)
+}

@@ -1,0 +1,244 @@
+//! What laws are told, as light objects: each is made for one call, and read field by field.
+
+use evenair_laws::{backoff, flow, marking, window};
+use evenair_units::{Duration, Instant};
+use pyo3::prelude::*;
+
+/// An object with a fact's fields, each with its unit last in its name.
+macro_rules! view {
+    ($(#[$doc:meta])* $Name:ident($Inner:ty) { $($(#[$about:meta])* $field:ident: $Type:ty = |$fact:ident| $value:expr;)* }) => {
+        $(#[$doc])*
+        #[pyclass(frozen, module = "evenair.laws")]
+        pub(crate) struct $Name(pub(super) $Inner);
+
+        #[pymethods]
+        impl $Name {
+            $($(#[$about])*
+            #[getter]
+            fn $field(&self) -> $Type {
+                let $fact = &self.0;
+                $value
+            })*
+
+            fn __repr__(&self) -> String {
+                format!("{:?}", self.0)
+            }
+        }
+    };
+}
+
+fn at(instant: Instant) -> f64 {
+    instant.as_secs_f64()
+}
+
+fn long(time: Option<Duration>) -> Option<f64> {
+    time.map(Duration::as_secs_f64)
+}
+
+view! {
+    /// The queue that a back-off law is put at.
+    LinkRole(backoff::LinkRole) {
+        /// A slot [s].
+        slot_s: f64 = |role| role.surroundings.slot.as_secs_f64();
+        /// The MAC is ideal CSMA: no slots, no collisions.
+        is_ideal: bool = |role| role.surroundings.is_ideal;
+        /// It carries nothing but acknowledgements.
+        acknowledgements_only: bool = |role| role.acknowledgements_only;
+        /// It carries TCP's packets.
+        carries_tcp: bool = |role| role.carries_tcp;
+        /// Payload of its largest packet [bytes].
+        payload_bytes: u32 = |role| role.packet.payload.count();
+        /// Network-layer size of that [bytes].
+        packet_bytes: u32 = |role| role.packet.size.count();
+        /// Airtime of its frame [s].
+        frame_s: f64 = |role| role.packet.frame.as_secs_f64();
+        /// Time from one such packet to the next where nobody disturbs, back-off not counted [s].
+        exchange_s: f64 = |role| role.packet.exchange.as_secs_f64();
+    }
+}
+
+view! {
+    /// What a back-off law sees of its link.
+    LinkView(backoff::LinkView) {
+        /// When [s].
+        now_s: f64 = |link| at(link.now);
+        /// The time since the last update [s].
+        interval_s: f64 = |link| link.interval.as_secs_f64();
+        /// What came since then and was accepted [packets].
+        arrivals_packets: u64 = |link| link.arrivals.packets;
+        /// The same [bytes].
+        arrivals_bytes: u64 = |link| link.arrivals.bytes;
+        /// What left for its next hop since then [packets].
+        service_packets: u64 = |link| link.service.packets;
+        /// The same [bytes].
+        service_bytes: u64 = |link| link.service.bytes;
+        /// Dummy packets sent since then [packets].
+        dummies_packets: u64 = |link| link.dummies.packets;
+        /// What waits, the packet in service counted [packets].
+        backlog_packets: u64 = |link| link.backlog.packets;
+        /// The same [bytes].
+        backlog_bytes: u64 = |link| link.backlog.bytes;
+        /// How long the first of it has waited [s], where that is known.
+        head_of_line_delay_s: Option<f64> = |link| long(link.head_of_line_delay);
+        /// The rate at which data are sent [bit/s].
+        data_rate_bps: u64 = |link| link.data_rate.as_bps();
+    }
+}
+
+view! {
+    /// The flow that a law of connections or of a rate is put at.
+    FlowRole(flow::FlowRole) {
+        /// Payload of a segment [bytes].
+        payload_bytes: u32 = |role| role.payload.count();
+    }
+}
+
+view! {
+    /// What a law sees of its flow after an interval.
+    FlowView(flow::FlowView) {
+        /// When [s].
+        now_s: f64 = |flow| at(flow.now);
+        /// The time since the law ran last [s].
+        interval_s: f64 = |flow| flow.interval.as_secs_f64();
+        /// Mean round-trip time of all segments acknowledged in the interval [s], if any were.
+        round_trip_s: Option<f64> = |flow| long(flow.round_trip);
+        /// The mean of what the retransmission timers sampled [s].
+        round_trip_of_windows_s: Option<f64> = |flow| long(flow.round_trip_of_windows);
+        /// The mean of what probes measured [s], where the law wants them sent.
+        round_trip_of_probes_s: Option<f64> = |flow| long(flow.round_trip_of_probes);
+        /// The least round-trip time so far [s].
+        least_round_trip_s: Option<f64> = |flow| long(flow.least_round_trip);
+        /// The path has changed in the interval, as far as the host can tell.
+        route_changed: bool = |flow| flow.route_changed;
+        /// Payload delivered in the interval [segments].
+        delivered_packets: u64 = |flow| flow.delivered.packets;
+        /// The same [bytes].
+        delivered_bytes: u64 = |flow| flow.delivered.bytes;
+        /// The same per time [bit/s].
+        goodput_bps: u64 = |flow| flow.goodput().as_bps();
+        /// Segments sent in the interval, repetitions included.
+        sent: u64 = |flow| flow.sent;
+        /// Repetitions among them.
+        retransmitted: u64 = |flow| flow.retransmitted;
+        /// The flow's packets dropped on their way in the interval.
+        lost: u64 = |flow| flow.lost;
+        /// What waits at the flow's first link [packets], where the host knows.
+        first_backlog_packets: Option<u64> = |flow| flow.first_backlog.map(|v| v.packets);
+        /// The same [bytes].
+        first_backlog_bytes: Option<u64> = |flow| flow.first_backlog.map(|v| v.bytes);
+        /// What waits at all links on the flow's way [packets], for laws that ask for it.
+        path_backlog_packets: Option<u64> = |flow| flow.path_backlog.map(|v| v.packets);
+        /// The same [bytes].
+        path_backlog_bytes: Option<u64> = |flow| flow.path_backlog.map(|v| v.bytes);
+    }
+}
+
+view! {
+    /// The queue that a marking law is put at.
+    QueueRole(marking::QueueRole) {
+        /// The largest packet [bytes].
+        full_packet_bytes: u32 = |role| role.full_packet.count();
+        /// The rate at which its packets are sent [bit/s].
+        rate_bps: u64 = |role| role.rate.as_bps();
+    }
+}
+
+view! {
+    /// What a marking law sees of its queue.
+    QueueView(marking::QueueView) {
+        /// What waits beside the packet that comes or leaves [packets].
+        waiting_packets: u64 = |queue| queue.waiting.packets;
+        /// The same [bytes].
+        waiting_bytes: u64 = |queue| queue.waiting.bytes;
+        /// The flow of that packet: one number for each flow and direction.
+        flow: u32 = |queue| queue.flow;
+        /// Its network-layer size [bytes].
+        size_bytes: u32 = |queue| queue.size.count();
+    }
+}
+
+view! {
+    /// What a sender starts with.
+    WindowStart(window::WindowStart) {
+        /// Congestion window at the start [segments].
+        initial_window: f64 = |start| start.initial_window;
+        /// Slow-start threshold at the start [segments].
+        initial_threshold: f64 = |start| start.initial_ssthresh;
+        /// Grow by what an acknowledgement covers, not by one for each.
+        byte_counting: bool = |start| start.byte_counting;
+        /// Hops of the path on the air; none, if nothing is known of it.
+        hops: Option<u32> = |start| start.path.map(|path| path.hops);
+    }
+}
+
+view! {
+    /// An acknowledgement.
+    Acked(window::Acked) {
+        /// When it came [s].
+        now_s: f64 = |acked| at(acked.now);
+        /// Segments that it reports to have arrived and none did before.
+        segments: u32 = |acked| acked.segments;
+        /// It acknowledges new data cumulatively.
+        advances: bool = |acked| acked.advances;
+        /// A loss is being repaired.
+        in_recovery: bool = |acked| acked.in_recovery;
+        /// The congestion window is what limits the sender.
+        window_limited: bool = |acked| acked.window_limited;
+        /// Whether windows that know only growth and loss grow with it.
+        grows: bool = |acked| acked.grows();
+        /// Segments under way before it came.
+        flight: u32 = |acked| acked.flight;
+        /// The round-trip time that it measures [s], if it does.
+        sample_s: Option<f64> = |acked| long(acked.sample);
+        /// The smoothed round-trip time [s], once there is one.
+        smoothed_s: Option<f64> = |acked| long(acked.smoothed);
+        /// The least round-trip time so far [s], once there is one.
+        least_s: Option<f64> = |acked| long(acked.least);
+    }
+}
+
+view! {
+    /// A loss, as duplicate acknowledgements or a time-out announce it.
+    Loss(window::Loss) {
+        /// When it was found [s].
+        now_s: f64 = |loss| at(loss.now);
+        /// What was under way [segments].
+        flight: f64 = |loss| loss.flight;
+        /// One more of a flight for which the window was cut already.
+        repeated: bool = |loss| loss.repeated;
+    }
+}
+
+view! {
+    /// What an acknowledgement delivered.
+    Delivery(window::Delivery) {
+        /// When it came [s].
+        now_s: f64 = |d| at(d.now);
+        /// Segments that it reports to have arrived and none did before.
+        segments: u32 = |d| d.segments;
+        /// Segments that have arrived in all.
+        total: u64 = |d| d.total;
+        /// Segments found lost with it.
+        lost: u32 = |d| d.lost;
+        /// Segments found lost in all.
+        lost_total: u64 = |d| d.lost_total;
+        /// Segments thought to be in the network before it came.
+        flight_before: u32 = |d| d.flight_before;
+        /// Segments thought to be in the network now.
+        flight: u32 = |d| d.flight;
+        /// What is being repaired: "none", "recovery" or "timeout".
+        repair: &'static str = |d| match d.repair {
+            window::Repair::None => "none",
+            window::Repair::Recovery => "recovery",
+            window::Repair::Timeout => "timeout",
+        };
+        /// Round-trip time of the segment sent last of those [s], if it is not ambiguous.
+        round_trip_s: Option<f64> = |d| long(d.round_trip);
+        /// The smoothed round-trip time [s], once there is one.
+        smoothed_s: Option<f64> = |d| long(d.smoothed);
+        /// Segments per second that the network delivered, if that can be told.
+        delivery_rate_pps: Option<f64> = |d| d.rate.map(|rate| rate.rate_pps());
+        /// The application may have been what limited the sender.
+        application_limited: bool = |d| d.rate.is_some_and(|rate| rate.application_limited);
+    }
+}

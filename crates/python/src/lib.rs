@@ -1,0 +1,56 @@
+//! `evenair._evenair`: what the Python package is made of. `python/evenair` is what its users see.
+//!
+//! The package reads Python's objects and draws; scenarios, runs, theory and laws are here, as few plain functions and classes.
+#![cfg(feature = "module")]
+#![allow(clippy::needless_pass_by_value, reason = "what Python hands over is owned")]
+
+mod environment;
+mod law;
+mod run;
+mod scenario;
+mod session;
+mod table;
+mod theory;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _evenair {
+    #[pymodule_export]
+    use crate::environment::Environment;
+    #[pymodule_export]
+    use crate::law::views::{
+        Acked, Delivery, FlowRole, FlowView, LinkRole, LinkView, Loss, QueueRole, QueueView, WindowStart,
+    };
+    #[pymodule_export]
+    use crate::law::{Access, check_law};
+    #[pymodule_export]
+    use crate::run::{Records, run, study, sweep, tables};
+    #[pymodule_export]
+    use crate::scenario::{Scenario, scenario_ids, scenario_text, schema, study_ids};
+    #[pymodule_export]
+    use crate::table::Table;
+    #[pymodule_export]
+    use crate::theory::{compare, fluid, solve};
+
+    use super::{Bound, PyAny, PyResult, pyfunction};
+    use crate::law::own;
+
+    /// Names the file that holds this module: it is part of what kept runs are known by.
+    #[pyfunction]
+    fn program_is(file: std::path::PathBuf) {
+        evenair_study::program_is(file);
+    }
+
+    /// The version of evenair.
+    #[pyfunction]
+    fn version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    /// A time in words, such as "10 ms", in seconds.
+    #[pyfunction]
+    fn seconds(words: &Bound<'_, PyAny>) -> PyResult<f64> {
+        own::time(words).map(evenair_units::Duration::as_secs_f64)
+    }
+}

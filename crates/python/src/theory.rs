@@ -1,0 +1,208 @@
+//! The theory's answers, as tables.
+
+use crate::scenario::Scenario;
+use crate::session::conduct;
+use crate::table::Table;
+use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Solver};
+use evenair_study::Comparison;
+use evenair_study::tables::Column;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Tables by name.
+pub(crate) type Tables = HashMap<&'static str, Table>;
+
+/// What serde writes, as Python's dictionaries and lists.
+pub(crate) fn dictionary<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(value).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    py.import("json")?.getattr("loads")?.call1((text,))
+}
+
+/// The theory has no answer: `evenair.TheoryError`.
+fn failure(error: impl ToString) -> PyErr {
+    let message = error.to_string();
+    Python::attach(|py| {
+        let make = || py.import("evenair._errors")?.getattr("TheoryError")?.call1((message,));
+        make().map_or_else(|e| e, PyErr::from_value)
+    })
+}
+
+fn question(
+    objective: &str,
+    alpha: f64,
+    region: &str,
+    solver: &str,
+    beta: Option<f64>,
+) -> PyResult<Question> {
+    let unknown = |what: &str, value: &str, known: &str| {
+        PyValueError::new_err(format!("{what} = \"{value}\": there are {known}"))
+    };
+    let objective = match objective {
+        "fair" => Objective::Fair,
+        "fixed-point" => Objective::FixedPoint,
+        "proportional" => Objective::Proportional,
+        "alpha-fair" => Objective::AlphaFair(alpha),
+        "max-min" => Objective::MaxMin,
+        other => {
+            let known = "fair, fixed-point, proportional, alpha-fair, max-min";
+            return Err(unknown("objective", other, known));
+        }
+    };
+    let region = match region {
+        "exact" => Region::Exact,
+        "cliques" => Region::Cliques,
+        "collision-domains" => Region::CollisionDomains,
+        other => return Err(unknown("region", other, "exact, cliques, collision-domains")),
+    };
+    let solver = match solver {
+        "own" => Solver::Own,
+        "clarabel" => Solver::Clarabel,
+        other => return Err(unknown("solver", other, "own, clarabel")),
+    };
+    Ok(Question { objective, region, solver, beta })
+}
+
+/// The best allocation: tables of flows, links and sets, and what is known of them.
+#[pyfunction]
+pub(crate) fn solve<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    objective: &str,
+    alpha: f64,
+    region: &str,
+    solver: &str,
+    beta: Option<f64>,
+) -> PyResult<(Tables, Bound<'py, PyDict>)> {
+    let question = question(objective, alpha, region, solver, beta)?;
+    let resolved = scenario.resolved.clone();
+    let optimum = conduct(py, None, None, move |session| {
+        resolved.answer_unless(question, &session.stop).map_err(failure)
+    })?;
+    let facts = PyDict::new(py);
+    facts.set_item("objective", optimum.value.map(|(value, _)| value))?;
+    facts.set_item("bound", optimum.value.map(|(_, bound)| bound))?;
+    facts.set_item("solver", if optimum.by_clarabel { "clarabel" } else { "own" })?;
+    facts.set_item("residual", optimum.residuals.map(|r| r.worst()))?;
+    Ok((of_optimum(&optimum)?, facts))
+}
+
+fn of_optimum(optimum: &Optimum) -> PyResult<Tables> {
+    let theory = &optimum.theory;
+    let bits = theory.flows.iter().zip(&optimum.rates_pps).map(|(flow, rate)| rate * flow.payload_bits);
+    let flows = Table::new([
+        ("flow", Column::Text(theory.flows.iter().map(|f| f.name.clone()).collect())),
+        ("rate_pps", Column::Number(optimum.rates_pps.clone())),
+        ("rate_bps", Column::Number(bits.collect())),
+        ("capacity_pps", Column::Number(optimum.capacity_pps.clone())),
+    ])?;
+    let each = |of: &[f64]| Column::Optional((0..theory.links.len()).map(|l| of.get(l).copied()).collect());
+    let links = Table::new([
+        ("link", Column::Text(theory.links.clone())),
+        ("price", each(&optimum.prices)),
+        ("load", each(&optimum.load)),
+        ("airtime", each(&optimum.airtime)),
+    ])?;
+    let names = |set: &Vec<u32>| {
+        let names: Vec<&str> = set.iter().map(|&l| theory.links[l as usize].as_str()).collect();
+        names.join(" + ")
+    };
+    let sets = Table::new([
+        ("links", Column::Text(optimum.schedule.iter().map(|(set, _)| names(set)).collect())),
+        ("share", Column::Number(optimum.schedule.iter().map(|(_, share)| *share).collect())),
+    ])?;
+    Ok(HashMap::from([("flows", flows), ("links", links), ("sets", sets)]))
+}
+
+/// The fluid model's trajectory and rest.
+#[pyfunction]
+pub(crate) fn fluid<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<(Tables, Bound<'py, PyDict>)> {
+    let resolved = scenario.resolved.clone();
+    let run = conduct(py, None, None, move |session| resolved.fluid_unless(&session.stop).map_err(failure))?;
+    let facts = PyDict::new(py);
+    facts.set_item("has_settled", run.has_settled)?;
+    facts.set_item("warning", run.warning())?;
+    facts.set_item("steps", run.steps)?;
+    facts.set_item("corners", run.corners.len())?;
+    let carried = run.overloaded.is_empty();
+    facts.set_item("is_stable", run.rest.as_ref().map(|(rest, _)| carried && rest.is_stable()))?;
+    facts.set_item("eigenvalues", run.rest.as_ref().map(|(rest, _)| rest.eigenvalues.clone()))?;
+    Ok((of_fluid(&run)?, facts))
+}
+
+fn of_fluid(run: &FluidRun) -> PyResult<Tables> {
+    let theory = &run.theory;
+    let Some(end) = run.views.last() else { return Err(failure("the fluid model has no end")) };
+    let rest = run.rest.as_ref().filter(|_| run.overloaded.is_empty()).map(|(_, view)| view);
+    let count = theory.flows.len();
+    let flows = Table::new([
+        ("flow", Column::Text(theory.flows.iter().map(|f| f.name.clone()).collect())),
+        ("rate_pps", Column::Number(end.rates.clone())),
+        ("rest_pps", Column::Optional((0..count).map(|s| rest.map(|view| view.rates[s])).collect())),
+        ("connections", Column::Number(end.connections.clone())),
+        ("window", Column::Number(end.windows.clone())),
+        ("round_trip_s", Column::Number(end.round_trips_s.clone())),
+    ])?;
+    let each = |of: &[f64]| Column::Optional((0..theory.links.len()).map(|l| of.get(l).copied()).collect());
+    let links = Table::new([
+        ("link", Column::Text(theory.links.clone())),
+        ("price", each(&end.prices)),
+        ("airtime", each(&end.airtime)),
+    ])?;
+    let components = run.components.iter().enumerate();
+    let components = components
+        .map(|(i, name)| (name.clone(), Column::Number(run.states.iter().map(|state| state[i]).collect())));
+    let rates = theory.flows.iter().enumerate().map(|(s, flow)| {
+        let rates = run.views.iter().map(|view| view.rates[s]).collect();
+        (format!("rate_pps[{}]", flow.name), Column::Number(rates))
+    });
+    let time = [("time_s".to_string(), Column::Number(run.times.clone()))];
+    let trajectory = Table::new(time.into_iter().chain(components).chain(rates))?;
+    Ok(HashMap::from([("flows", flows), ("links", links), ("trajectory", trajectory)]))
+}
+
+/// What each flow gets in one world after the other.
+#[pyfunction]
+pub(crate) fn compare<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    seeds: u32,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<(Tables, Bound<'py, PyDict>)> {
+    let resolved = scenario.resolved.clone();
+    let threads = scenario.calls_python.then_some(1);
+    let comparison = conduct(py, threads, progress.as_ref(), move |session| {
+        Comparison::new(&resolved, seeds, &session.stop, session).map_err(failure)
+    })?;
+    let facts = PyDict::new(py);
+    facts.set_item("notes", &comparison.notes)?;
+    facts.set_item("senders_time", comparison.senders_time.clone())?;
+    Ok((HashMap::from([("stages", stages(&comparison)?)]), facts))
+}
+
+/// A row per world and flow.
+fn stages(comparison: &Comparison) -> PyResult<Table> {
+    let (mut stage, mut gap, mut flow) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut share, mut rate, mut counted) = (Vec::new(), Vec::new(), Vec::new());
+    for world in &comparison.stages {
+        let rates = world.rates_pps(&comparison.capacity_pps);
+        for (s, name) in comparison.flows.iter().enumerate() {
+            stage.push(world.name.to_string());
+            gap.push(world.gap.to_string());
+            flow.push(name.clone());
+            share.push(world.shares[s]);
+            rate.push(rates[s]);
+            counted.push(world.counted_pps.as_ref().map(|counted| counted[s]));
+        }
+    }
+    Table::new([
+        ("stage", Column::Text(stage)),
+        ("gap", Column::Text(gap)),
+        ("flow", Column::Text(flow)),
+        ("share", Column::Number(share)),
+        ("rate_pps", Column::Number(rate)),
+        ("counted_pps", Column::Optional(counted)),
+    ])
+}

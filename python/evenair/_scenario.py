@@ -1,0 +1,282 @@
+"""Scenarios: what there is."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from . import _evenair
+from ._map import svg
+from .laws import ConnectionLaw, Law
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ScenarioLike: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
+"""What is taken for a scenario: one, a file, a built-in id, TOML, or a dictionary."""
+
+
+def toml(value: object) -> str:
+    """Write a value as TOML, in one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        entries = (f"{toml_key(key)} = {toml(entry)}" for key, entry in value.items() if entry is not None)
+        return "{ " + ", ".join(entries) + " }"
+    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        return toml(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(toml(entry) for entry in value) + "]"
+    message = f"{value!r} has no place in a scenario: give words, numbers, truths, lists, dictionaries or laws"
+    raise TypeError(message)
+
+
+def toml_key(key: str) -> str:
+    """Write a key, in quotation marks where it needs them."""
+    return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else json.dumps(key)
+
+
+_STAND_INS = {
+    "backoff": ("backoff", "dcf"),
+    "window": ("window", "reno"),
+    "rate_law": ("rate", "utility-based"),
+    "drop": ("marking", "drop-tail"),
+    "connections": ("connections", "rtt-proportional"),
+}
+
+
+def _stand_in(key: str, law: Law) -> object:
+    """Give the built-in law that stands in a law's place until it is put there: the rest is resolved around it."""
+    family, name = _STAND_INS.get(key.rpartition(".")[2], ("", ""))
+    if family != law.family:
+        return None  # it is told where laws have their places
+    samples = {"samples": law.samples} if isinstance(law, ConnectionLaw) else {}
+    return {"law": name, **samples}
+
+
+def _without_laws(value: object, key: str, laws: dict[str, Law]) -> object:
+    """Take the laws out of a value and keep them by their keys."""
+    if isinstance(value, Law):
+        laws[key] = value
+        return _stand_in(key, value)
+    if isinstance(value, Mapping):
+        return {name: _without_laws(entry, f"{key}.{name}", laws) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_laws(entry, f"{key}.{index}", laws) for index, entry in enumerate(value)]
+    return value
+
+
+class Scenario:
+    """What there is: nodes, radio, links, flows, laws. It is not changed; `with_` gives another.
+
+    It is made from a file, a built-in id, TOML, or a dictionary with the same keys, in the units you think in:
+
+    >>> two = evenair.Scenario({
+    ...     "duration": "10 s",
+    ...     "radio": {"transmission_range": "250 m", "carrier_sense_range": "800 m"},
+    ...     "nodes": [{"id": "a", "at": [0, 0]}, {"id": "b", "at": [0, 100]}],
+    ...     "flows": [{"id": "up", "from": "a", "to": "b"}],
+    ... })
+    >>> two.with_(backoff="adaptive", connections={"k": 10}).resolved["backoff"]["law"]
+    'adaptive'
+
+    What is wrong is said with its key, its line in a file, and what is allowed:
+
+    >>> evenair.Scenario("chen10/a").with_(duration="10 parsecs")
+    Traceback (most recent call last):
+    ...
+    evenair.ScenarioError: ...
+    """
+
+    _file: str
+    _text: str
+    _changes: list[str]
+    _laws: dict[str, Law]
+    _core: _evenair.Scenario
+
+    def __init__(self, source: ScenarioLike) -> None:
+        """Read a scenario and check all of it."""
+        if isinstance(source, Scenario):
+            self._file, self._text = source._file, source._text
+            self._changes, self._laws = list(source._changes), dict(source._laws)
+            self._core = source._core
+            return
+        self._changes, self._laws = [], {}
+        if isinstance(source, Mapping):
+            self._file = str(source.get("name", "scenario"))
+            entries = {key: _without_laws(value, key, self._laws) for key, value in source.items()}
+            lines = (f"{toml_key(key)} = {toml(value)}\n" for key, value in entries.items() if value is not None)
+            self._text = "".join(lines)
+        elif isinstance(source, str) and ("\n" in source or "=" in source):
+            self._file, self._text = "scenario", source
+        else:
+            self._file, self._text = _evenair.scenario_text(os.fspath(source))
+        self._core = self._resolve()
+
+    def _resolve(self) -> _evenair.Scenario:
+        return _evenair.Scenario(self._file, self._text, self._changes, list(self._laws.items()))
+
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **more: object) -> Scenario:
+        """Give the same scenario with other settings.
+
+        Keys with dots stand in a mapping; as keywords, two underscores stand for a dot. A value is what TOML has, a
+        dictionary for a whole table, or a law of one's own.
+
+        >>> a = evenair.Scenario("chen10/a")
+        >>> a.with_({"mac.rts_threshold": "500 bytes"}).with_(duration="5 s", seed=7).seed
+        7
+        >>> a.with_(backoff__law="adaptive") == a.with_({"backoff.law": "adaptive"})
+        True
+        """
+        other = object.__new__(Scenario)
+        other._file, other._text = self._file, self._text
+        other._changes, other._laws = list(self._changes), dict(self._laws)
+        entries = dict(changes or {}) | {key.replace("__", "."): value for key, value in more.items()}
+        for key, given in entries.items():
+            within = (f"{key}.", f"{key}".rpartition(".")[0])
+            for known in [law for law in other._laws if law == key or law.startswith(within[0]) or law == within[1]]:
+                del other._laws[known]
+            value = _without_laws(given, key, other._laws)
+            if value is not None:
+                other._changes.append(f"{key}={toml(value)}")
+        other._core = other._resolve()
+        return other
+
+    set = with_
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._core.name
+
+    @property
+    def seed(self) -> int:
+        """The seed with which runs begin."""
+        return self._core.seed
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Every setting, all defaults written out, by its key in files."""
+        return self._core.settings()
+
+    @property
+    def flows(self) -> dict[str, list[str]]:
+        """The flows by id, each with the nodes on its way.
+
+        >>> evenair.Scenario("jam10/chain").flows["1"][:2]
+        ['1', '0']
+        """
+        return dict(self._core.flows())
+
+    @property
+    def links(self) -> dict[str, tuple[str, str]]:
+        """The links of the air that carry data, by name: sender and receiver."""
+        return {name: (sender, receiver) for name, sender, receiver in self._core.links()}
+
+    @property
+    def conflicts(self) -> list[tuple[str, str]]:
+        """Pairs of links that may not transmit at once."""
+        return self._core.conflicts()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is allowed and hardly meant."""
+        return self._core.warnings()
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether a law of it is written in Python: then one run follows the other, see `evenair.laws`."""
+        return self._core.calls_python
+
+    def to_toml(self) -> str:
+        """Write it as TOML, all defaults spelt out. Laws of one's own are named, and no file can have them."""
+        return self._core.to_toml()
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write it to a file that `evenair run` takes."""
+        if self._laws:
+            message = f"a file cannot hold the laws under {', '.join(self._laws)}: they are Python's"
+            raise ValueError(message)
+        Path(file).write_text(self.to_toml(), encoding="utf-8")
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether all settings are the same."""
+        return isinstance(other, Scenario) and self.resolved == other.resolved
+
+    def __hash__(self) -> int:
+        """Hash what it says."""
+        return hash(self.to_toml())
+
+    def __reduce__(self) -> tuple[Any, tuple[str, str, list[str], dict[str, Law]]]:
+        """Let it cross to another process, its laws with it."""
+        return _restored, (self._file, self._text, self._changes, self._laws)
+
+    def __repr__(self) -> str:
+        """Tell what it is."""
+        name = self.name or self._file
+        return f"<evenair.Scenario {name!r}: {len(self._core.nodes())} nodes, {len(self._core.flows())} flows>"
+
+    def _repr_html_(self) -> str:
+        return svg(self._core)
+
+
+def _restored(file: str, text: str, changes: list[str], laws: dict[str, Law]) -> Scenario:
+    scenario = object.__new__(Scenario)
+    scenario._file, scenario._text, scenario._changes, scenario._laws = file, text, changes, laws
+    scenario._core = scenario._resolve()
+    return scenario
+
+
+class Builder:
+    """A scenario put together step by step.
+
+    >>> build = evenair.Builder(duration="10 s", radio={"transmission_range": "250 m", "carrier_sense_range": "800 m"})
+    >>> for i in range(3):
+    ...     _ = build.node(f"n{i}", at=(200 * i, 0))
+    >>> build.flow("along", "n0", "n2").scenario().flows
+    {'along': ['n0', 'n1', 'n2']}
+    """
+
+    def __init__(self, **settings: object) -> None:
+        """Begin with settings of the whole: ``duration``, ``radio``, ``mac``, ``backoff``, …"""
+        self._settings = settings
+        self._lists: dict[str, list[object]] = {}
+
+    def _add(self, table: str, entry: object) -> Builder:
+        self._lists.setdefault(table, []).append(entry)
+        return self
+
+    def node(self, id: str, at: Sequence[float] | None = None) -> Builder:
+        """Add a node, at a position [m]."""
+        return self._add("nodes", {"id": id, "at": at})
+
+    def flow(self, id: str, source: str, destination: str, **settings: object) -> Builder:
+        """Add a flow; TCP, unless ``traffic`` says otherwise."""
+        return self._add("flows", {"id": id, "from": source, "to": destination, **settings})
+
+    def link(self, id: str, source: str, destination: str) -> Builder:
+        """Add a link of the air, where links are given outright."""
+        return self._add("links", {"id": id, "from": source, "to": destination})
+
+    def conflict(self, one: str, other: str) -> Builder:
+        """Say that two links may not transmit at once."""
+        return self._add("conflicts", [one, other])
+
+    def wire(self, source: str, destination: str, rate: str, delay: str, **settings: object) -> Builder:
+        """Add a wire, such as ``build.wire("server", "gateway", "100 Mbps", "10 ms")``."""
+        return self._add("wires", {"from": source, "to": destination, "rate": rate, "delay": delay, **settings})
+
+    def loss(self, source: str, destination: str, loss: object) -> Builder:
+        """Let a link lose a share of its frames that nothing else spoils."""
+        return self._add("losses", {"from": source, "to": destination, "loss": loss})
+
+    def scenario(self) -> Scenario:
+        """Check all of it and give the scenario."""
+        return Scenario({**self._settings, **self._lists})

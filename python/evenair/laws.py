@@ -1,0 +1,285 @@
+"""Laws of one's own: a class of ten lines, put into a scenario where a built-in law stands.
+
+A law decides and nothing else. It is told facts (times in seconds, rates in bit/s: each name ends in its unit) and
+answers; it has no clock, no randomness, and knows nothing of other nodes. evenair copies its object (`copy.deepcopy`)
+for each queue, flow or sender that it is put at, so that what it keeps in ``self`` is of that one alone.
+
+>>> class Patient(evenair.laws.BackoffLaw):
+...     "Who has little to send waits long."
+...     interval = "100 ms"
+...     def __init__(self, airtimes=2.0):
+...         self.airtimes, self.waiting = airtimes, 0
+...     def on_update(self, link):
+...         self.waiting = link.backlog_packets
+...     def access(self):
+...         return evenair.Access.exponential_of_frame(self.airtimes / (1 + self.waiting))
+>>> evenair.testing.check_law(Patient())
+>>> runs = evenair.run("chen10/a", backoff=Patient(), duration="2 s", warmup="0 s")
+>>> len(runs.flows)
+4
+
+`python/README.md` tells what a call costs beside what the law itself computes. Runs of laws in Python take turns in one
+process; seeds over all cores need processes: ``evenair.sweep(…, executor=ProcessPoolExecutor())``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from types import CodeType, FunctionType
+from typing import ClassVar
+
+from ._evenair import (
+    Access,
+    Acked,
+    Delivery,
+    FlowRole,
+    FlowView,
+    LinkRole,
+    LinkView,
+    Loss,
+    QueueRole,
+    QueueView,
+    WindowStart,
+)
+
+__all__ = [
+    "Access",
+    "Acked",
+    "BackoffLaw",
+    "ConnectionLaw",
+    "Delivery",
+    "FlowRole",
+    "FlowView",
+    "Law",
+    "LinkRole",
+    "LinkView",
+    "Loss",
+    "MarkingLaw",
+    "QueueRole",
+    "QueueView",
+    "RateLaw",
+    "WindowLaw",
+    "WindowStart",
+]
+
+
+class Law:
+    """What laws of all families have."""
+
+    family: ClassVar[str] = ""
+    _base: ClassVar[type[Law]]
+
+    def __init_subclass__(cls, **more: object) -> None:
+        """Keep the family's own class: what a law leaves as it is there, is never called."""
+        super().__init_subclass__(**more)
+        if Law in cls.__bases__:
+            cls._base = cls
+
+    def identity(self) -> str:
+        """Tell this law from others: its name, its code, its parameters. Runs are known by it.
+
+        The code is that of the class and of those between it and its family; what it calls elsewhere is not part of
+        it. Change the class's name, or a number ``version`` in it, where that changes.
+        """
+        code = hashlib.sha256()
+        for cls in type(self).__mro__:
+            if cls is self._base:
+                break
+            for name, value in sorted(vars(cls).items()):
+                if name not in _OF_CLASSES:
+                    code.update(f"{name}={_words(value)};".encode())
+        return f"{type(self).__qualname__} {code.hexdigest()[:16]} {self._state()}"
+
+    def _state(self) -> str:
+        """Give all that it knows, in words: the same for the same state."""
+        return ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
+
+
+_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__static_attributes__"}
+
+
+def _words(value: object) -> str:
+    """Give an entry of a class in words: of functions, what they compute, not where they stand."""
+    if isinstance(value, (staticmethod, classmethod)):
+        return _words(value.__func__)
+    if isinstance(value, property):
+        return " ".join(_words(part) for part in (value.fget, value.fset))
+    if isinstance(value, FunctionType):
+        return f"{_words(value.__code__)} {value.__defaults__!r} {value.__kwdefaults__!r}"
+    if isinstance(value, CodeType):
+        constants = " ".join(_words(constant) for constant in value.co_consts)
+        return f"{value.co_code.hex()} {value.co_names} {value.co_varnames} {constants}"
+    return repr(value)
+
+
+class BackoffLaw(Law):
+    """How long a transmitter waits before it takes the medium, and how long it keeps it.
+
+    It stands under ``backoff``: ``scenario.with_(backoff=MyLaw())``.
+    """
+
+    family = "backoff"
+    scope: str = "next-hop"
+    """What has a queue, and a copy of the law, of its own: "node", "category" or "next-hop"."""
+    interval: float | str | None = None
+    """How often the law sees its link, in seconds or words such as "100 ms"; never, if it does not look."""
+
+    def begin(self, role: LinkRole) -> None:
+        """It is put at its queue."""
+
+    def on_update(self, link: LinkView) -> None:
+        """See the link, once per interval."""
+
+    def access(self) -> Access:
+        """Answer the MAC; asked once at the beginning, and after each update."""
+        message = f"{type(self).__name__} says nothing of access: give an evenair.Access"
+        raise NotImplementedError(message)
+
+    def drop_probability(self) -> float:
+        """Give the probability with which an arrival is dropped; left to the queue, if it is not defined."""
+        raise NotImplementedError
+
+    def dummy_packet(self) -> int | None:
+        """Give what an empty queue sends nevertheless [bytes], if it does."""
+        raise NotImplementedError
+
+    def aggressiveness(self) -> float:
+        """Give the logarithm of what divides the mean back-off, for tables and series."""
+        raise NotImplementedError
+
+
+class WindowLaw(Law):
+    """How many segments a TCP sender may have under way.
+
+    It stands under ``tcp.window``. The endpoint decides what is lost and sent again; the law keeps ``window`` and
+    ``threshold``, which are read after each event.
+
+    >>> class Aimd(evenair.laws.WindowLaw):
+    ...     "One more segment each round trip, half of them at a loss."
+    ...     def on_ack(self, acked):
+    ...         if acked.grows:
+    ...             self.window += 1.0 if self.window < self.threshold else 1.0 / self.window
+    ...     def on_loss(self, loss):
+    ...         if not loss.repeated:
+    ...             self.threshold = max(loss.flight / 2, 2.0)
+    ...         self.window = self.threshold
+    ...     def on_timeout(self, loss):
+    ...         self.on_loss(loss)
+    ...         self.window = 1.0
+    >>> evenair.testing.check_law(Aimd())
+    """
+
+    family = "window"
+    steers_recovery: bool = False
+    """The window is in force during recovery, too."""
+    window: float = 1.0
+    """The congestion window [segments]."""
+    threshold: float = 1e6
+    """The slow-start threshold [segments]."""
+    pacing_gap: float | None = None
+    """How far apart segments leave, at least [s]."""
+
+    def begin(self, start: WindowStart) -> None:
+        """Begin, or begin again because a SYN was lost; who defines it sets window and threshold."""
+        self.window, self.threshold = start.initial_window, start.initial_threshold
+
+    def on_ack(self, acked: Acked) -> None:
+        """Learn of an acknowledgement, of whatever kind."""
+        raise NotImplementedError
+
+    def on_loss(self, loss: Loss) -> None:
+        """Learn of a loss: recovery begins."""
+        raise NotImplementedError
+
+    def on_timeout(self, loss: Loss) -> None:
+        """Learn that the retransmission timer has expired."""
+        raise NotImplementedError
+
+    def on_delivery(self, delivery: Delivery) -> None:
+        """Learn what an acknowledgement delivered, before `on_ack`; who defines it is told."""
+
+    def deflate(self, segments: float) -> None:
+        """Recovery without SACK takes so many segments off the window; a law need not follow."""
+
+
+class ConnectionLaw(Law):
+    """How many TCP connections a flow keeps open.
+
+    It stands under ``connections``, or under ``flows.ID.connections`` for one flow.
+
+    >>> class Proportional(evenair.laws.ConnectionLaw):
+    ...     "As many as the round trip is long."
+    ...     interval = "2 s"
+    ...     def __init__(self, k=10.0):
+    ...         self.k = k
+    ...     def on_interval(self, flow):
+    ...         return max(1, int(self.k * (flow.round_trip_s or 0.0)))
+    >>> evenair.testing.check_law(Proportional())
+    """
+
+    family = "connections"
+    interval: float | str = 1.0
+    """How often the law runs, in seconds or words."""
+    at_start: int = 1
+    """With how many connections a flow starts."""
+    samples: str = "segments"
+    """Which round trips it looks at: "segments", "windows" or "probes", which are sent for this alone."""
+
+    def begin(self, flow: FlowRole) -> None:
+        """It is put at its flow."""
+
+    def on_interval(self, flow: FlowView) -> int:
+        """Give how many connections there should be, one at least."""
+        raise NotImplementedError
+
+
+class RateLaw(Law):
+    """How fast a source sends.
+
+    It stands under ``rate_law``, or under ``flows.ID.rate_law``, of flows with ``traffic = "rated"``.
+    """
+
+    family = "rate"
+    interval: float | str = 0.1
+    """How often the law runs, in seconds or words."""
+    sees_path: bool = False
+    """Whether it looks at what waits on the flow's whole way."""
+
+    def begin(self, flow: FlowRole) -> None:
+        """It is put at its flow."""
+
+    def on_interval(self, flow: FlowView) -> float:
+        """Give the rate of the payload [bit/s]; the first time for an interval of no length."""
+        raise NotImplementedError
+
+
+class MarkingLaw(Law):
+    """Which packets a queue refuses or gives up.
+
+    It stands under ``drop``. What a class does not define is never called.
+
+    >>> class Linear(evenair.laws.MarkingLaw):
+    ...     "Refuse the more, the more waits."
+    ...     def on_arrival(self, now_s, queue):
+    ...         return min(1.0, queue.waiting_packets / 50)
+    >>> evenair.testing.check_law(Linear())
+    """
+
+    family = "marking"
+
+    def begin(self, queue: QueueRole) -> None:
+        """It is put at its queue."""
+
+    def on_arrival(self, now_s: float, queue: QueueView) -> float:
+        """Give the probability with which the packet that comes is refused."""
+        raise NotImplementedError
+
+    def after_arrival(self, now_s: float, queue: QueueView, accepted: bool) -> None:
+        """Learn what has become of an arrival."""
+
+    def on_departure(self, now_s: float, sojourn_s: float, queue: QueueView) -> bool:
+        """Tell whether the packet that is about to leave is dropped."""
+        raise NotImplementedError
+
+    def on_removal(self, now_s: float, queue: QueueView) -> None:
+        """Learn that a packet that waited was given up without the law being asked."""

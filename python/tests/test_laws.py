@@ -1,0 +1,220 @@
+"""Laws in Python: written again after built-in ones, they take the same path, frame by frame."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import traceback
+from pathlib import Path
+
+import evenair
+import pytest
+from evenair.laws import BackoffLaw, ConnectionLaw, MarkingLaw, RateLaw, WindowLaw
+
+SHORT = {"duration": "5 s", "warmup": "1 s"}
+
+
+def path(source: evenair.ScenarioLike, **changes: object) -> tuple[str, int, list[int]]:
+    """Give what tells a run's trajectory: its hash, its events, what was sent."""
+    runs = evenair.run(source, **SHORT, **changes)
+    return runs.records[0]["fingerprint"], runs.events, runs.flows["sent"]
+
+
+class Dcf(BackoffLaw):
+    """802.11b's contention window."""
+
+    scope = "node"
+
+    def access(self) -> evenair.Access:
+        return evenair.Access.slots(31, 1023, when="after-transmission")
+
+
+class Reno(WindowLaw):
+    """RFC 5681."""
+
+    def begin(self, start: evenair.laws.WindowStart) -> None:
+        super().begin(start)
+        self.byte_counting = start.byte_counting
+
+    def on_ack(self, acked: evenair.laws.Acked) -> None:
+        if not acked.grows:
+            return
+        if self.window < self.threshold:
+            self.window += min(acked.segments, 2) if self.byte_counting else 1.0
+        else:
+            self.window += (acked.segments if self.byte_counting else 1.0) / self.window
+
+    def on_loss(self, loss: evenair.laws.Loss) -> None:
+        self.threshold = max(math.floor(loss.flight / 2), 2.0)
+        self.window = self.threshold
+
+    def on_timeout(self, loss: evenair.laws.Loss) -> None:
+        if not loss.repeated:
+            self.threshold = max(math.floor(loss.flight / 2), 2.0)
+        self.window = 1.0
+
+    def deflate(self, segments: float) -> None:
+        self.window = max(self.window - segments, 1.0)
+
+
+class Proportional(ConnectionLaw):
+    """[Chen10] eq. (5.1)."""
+
+    def __init__(self, k: float) -> None:
+        self.k = k
+        self.connections = 1
+
+    def on_interval(self, flow: evenair.laws.FlowView) -> int:
+        if flow.round_trip_s is not None:
+            self.connections = max(1, int(self.k * flow.round_trip_s))
+        return self.connections
+
+
+class Refusing(MarkingLaw):
+    """The more wait, the likelier it is refused."""
+
+    def on_arrival(self, now_s: float, queue: evenair.laws.QueueView) -> float:
+        return min(1.0, 0.001 * queue.waiting_packets)
+
+
+class Constant(RateLaw):
+    """Always the same."""
+
+    def __init__(self, bps: float) -> None:
+        self.bps = bps
+
+    def on_interval(self, flow: evenair.laws.FlowView) -> float:
+        return self.bps
+
+
+def test_a_backoff_law_takes_the_path_of_its_twin() -> None:
+    assert path("chen10/a", backoff=Dcf()) == path("chen10/a", backoff="dcf")
+
+
+def test_a_window_law_takes_the_path_of_its_twin() -> None:
+    assert path("chen10/a", tcp__window=Reno()) == path("chen10/a", tcp__window="newreno")
+
+
+def test_a_marking_law_takes_the_path_of_its_twin() -> None:
+    built_in = {"law": "proportional", "per_packet": 0.001}
+    assert path("chen10/a", drop=Refusing()) == path("chen10/a", drop=built_in)
+    assert path("chen10/a", drop=Refusing()) != path("chen10/a")
+
+
+def test_a_connection_law_takes_the_path_of_its_twin() -> None:
+    built_in = evenair.Scenario("chen10/a").with_(connections={"k": 10, "interval": "1 s"})
+    assert path("chen10/a", connections=Proportional(10.0)) == path(built_in)
+    of_one = {"flows.3.connections": {"k": 10, "interval": "1 s"}}
+    a = evenair.Scenario("chen10/a")
+    assert path(a.with_({"flows.3.connections": Proportional(10.0)})) == path(a.with_(of_one))
+    assert len({path(a.with_(of_one))[0], path(a)[0], path(built_in)[0]}) == 3
+
+
+def test_a_rate_law_says_how_fast_a_source_sends() -> None:
+    scenario = evenair.Builder(
+        radio={"transmission_range": "250 m", "carrier_sense_range": "500 m"}, rate_law=Constant(80_000.0)
+    )
+    scenario.node("a", (0, 0)).node("b", (0, 100)).flow("up", "a", "b", traffic="rated")
+    assert evenair.run(scenario.scenario(), **SHORT).mean()["up"] == pytest.approx(10.0, rel=0.05)
+
+
+@pytest.mark.parametrize("law", [Dcf(), Reno(), Proportional(10.0), Refusing(), Constant(1e6)])
+def test_laws_conform(law: evenair.laws.Law) -> None:
+    evenair.testing.check_law(law)
+
+
+def test_what_does_not_conform_is_told() -> None:
+    class Fickle(ConnectionLaw):
+        calls = 0
+
+        def on_interval(self, flow: evenair.laws.FlowView) -> int:
+            Fickle.calls += 1
+            return Fickle.calls
+
+    with pytest.raises(AssertionError, match="one sequence gives one answer"):
+        evenair.testing.check_law(Fickle())
+
+
+def test_seeds_and_order_of_runs_do_not_matter() -> None:
+    law = Proportional(10.0)
+    first = evenair.run("chen10/a", seeds=2, connections=law, **SHORT)
+    law.connections = 99  # what becomes of the object afterwards does not matter, nor what runs did with copies of it
+    second = evenair.run("chen10/a", seeds=2, connections=Proportional(10.0), **SHORT)
+    assert [r["fingerprint"] for r in first.records] == [r["fingerprint"] for r in second.records]
+
+
+def test_an_exception_ends_the_run_with_its_traceback() -> None:
+    class Failing(ConnectionLaw):
+        def on_interval(self, flow: evenair.laws.FlowView) -> int:
+            message = "out of ideas"
+            raise LookupError(message)
+
+    with pytest.raises(LookupError, match="out of ideas") as raised:
+        evenair.run("chen10/a", seeds=100, connections=Failing(), duration="50 s")
+    assert "on_interval" in "".join(traceback.format_tb(raised.value.__traceback__))
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        ({"connections": type("None", (ConnectionLaw,), {"on_interval": lambda _self, _flow: 0})()}, "1 at least"),
+        ({"drop": type("Sure", (MarkingLaw,), {"on_arrival": lambda *_: 2.0})()}, "from 0 to 1"),
+        ({"backoff": type("Mute", (BackoffLaw,), {"access": lambda _self: 31})()}, "give an evenair.Access"),
+        ({"backoff": type("Else", (BackoffLaw,), {"scope": "world", "access": Dcf.access})()}, "there are node"),
+        ({"tcp__window": Dcf()}, "no back-off law has its place there"),
+        ({"mac": Dcf()}, "laws stand under backoff"),
+        ({"connections": type("Still", (ConnectionLaw,), {"interval": 0})()}, "more than no time"),
+    ],
+)
+def test_an_answer_out_of_bounds_is_told(law: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        evenair.run("chen10/a", **SHORT, **law)
+
+
+def test_an_identity_is_of_code_and_parameters() -> None:
+    def made(factor: int) -> evenair.laws.Law:
+        class Law(ConnectionLaw):
+            def on_interval(self, flow: evenair.laws.FlowView) -> int:
+                return max(1, flow.sent * 3)
+
+        class Other(ConnectionLaw):
+            def on_interval(self, flow: evenair.laws.FlowView) -> int:
+                return max(1, flow.sent * 4)
+
+        Other.__qualname__ = Law.__qualname__
+        return Law() if factor == 3 else Other()
+
+    assert made(3).identity() == made(3).identity()
+    assert made(3).identity() != made(4).identity()
+    assert Proportional(1.0).identity() != Proportional(2.0).identity()
+    assert "k=1.0" in Proportional(1.0).identity()
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        evenair.Access.slots(31, 1023, when="after-transmission"),
+        evenair.Access.slots(7, burst_s=0.003),
+        evenair.Access.exponential_of_frame(2.0, slotted=True),
+        evenair.Access.exponential_of_packet(0.5, span_s=0.01),
+        evenair.Access.exponential(1e-4, when="after-transmission-and-before-frame"),
+        evenair.Access.uniform(1e-4),
+        evenair.Access.fixed(2e-4),
+    ],
+)
+def test_an_answer_crosses_to_another_process(access: evenair.Access) -> None:
+    assert pickle.loads(pickle.dumps(access)) == access
+    assert copy.deepcopy(access) is access
+
+
+def test_a_file_cannot_hold_a_law(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a file cannot hold the laws under backoff"):
+        evenair.Scenario("chen10/a").with_(backoff=Dcf()).save(tmp_path / "a.toml")
+
+
+def test_a_law_is_replaced_by_what_comes_later() -> None:
+    scenario = evenair.Scenario("chen10/a").with_(backoff=Dcf())
+    assert scenario.calls_python
+    assert not scenario.with_(backoff="dcf").calls_python
+    assert scenario.with_(backoff__law="adaptive").resolved["backoff"]["law"] == "adaptive"

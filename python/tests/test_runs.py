@@ -1,0 +1,168 @@
+"""Runs and the theory, and their tables in other libraries."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import evenair
+import polars as pl
+import pyarrow as pa
+import pytest
+
+SHORT = {"duration": "2 s", "warmup": "1 s"}
+
+
+@pytest.fixture(scope="module")
+def runs() -> evenair.Runs:
+    return evenair.run("chen10/a", seeds=3, series=True, ledger=True, every="100 ms", **SHORT)
+
+
+def test_a_run_is_a_function_of_scenario_and_seed(runs: evenair.Runs) -> None:
+    again = evenair.run("chen10/a", seeds=3, threads=1, **SHORT)
+    assert runs.seeds == [1, 2, 3]
+    assert [r["fingerprint"] for r in again.records] == [r["fingerprint"] for r in runs.records]
+    third = evenair.run("chen10/a", first_seed=3, **SHORT)
+    assert third.records[0]["fingerprint"] == runs.records[2]["fingerprint"]
+
+
+def test_tables_are_the_same_in_every_library(runs: evenair.Runs) -> None:
+    goodput = runs.flows["goodput_pps"]
+    assert len(goodput) == 12
+    assert pa.table(runs.flows)["goodput_pps"].to_pylist() == goodput
+    assert pl.DataFrame(runs.flows)["goodput_pps"].to_list() == goodput
+    assert runs.to_pandas()["goodput_pps"].tolist() == goodput
+    assert pa.schema(runs.flows).field("seed").type == pa.int64()
+    assert runs.flows["offered_pps"] == [None] * 12
+    assert all(0 < half <= late for half, late in zip(runs.flows["delay_s_50"], runs.flows["delay_s_99"], strict=True))
+    assert runs.to_pandas("links")["airtime_own"].between(0, 1).all()
+    with pytest.raises(KeyError, match="goodput_pps"):
+        runs.flows["goodputs"]
+    with pytest.raises(AttributeError, match="there is no table 'nodes'"):
+        runs.nodes  # noqa: B018
+
+
+def test_numbers_are_handed_over_without_a_copy(runs: evenair.Runs) -> None:
+    once, twice = (pa.table(runs.flows)["goodput_pps"].chunk(0).buffers()[1].address for _ in range(2))
+    assert once == twice
+
+
+def test_series_have_an_axis_of_time(runs: evenair.Runs) -> None:
+    series = runs.to_xarray("series")
+    assert dict(series.sizes) == {"seed": 3, "object": len(set(runs.series["object"])), "time_s": 30}
+    one = series["congestion_window"].sel(object="flow 1", seed=1)
+    assert float(one.max()) >= 1.0
+    by_flow = evenair.run("chen10/a", seeds=2, **SHORT).to_xarray()
+    assert dict(by_flow.sizes) == {"seed": 2, "flow": 4}
+
+
+def test_more_seeds_are_run_until_a_precision_is_reached() -> None:
+    assert len(evenair.run("chen10/a", precision=0.9, **SHORT).seeds) >= 3
+
+
+def test_what_is_not_allowed_is_said() -> None:
+    with pytest.raises(ValueError, match="seeds = 0"):
+        evenair.run("chen10/a", seeds=0)
+    with pytest.raises(ValueError, match="precision = 2"):
+        evenair.run("chen10/a", precision=2)
+    with pytest.raises(ValueError, match="at most once a microsecond"):
+        evenair.run("chen10/a", every=-1.0)
+    with pytest.raises(ValueError, match="there are fair"):
+        evenair.solve("chen10/a", "best")
+    with pytest.raises(evenair.TheoryError):
+        evenair.solve("chen10/a", "fixed-point")
+    with pytest.raises(evenair.StudyError, match="did you mean chen10/table-6-1"):
+        evenair.study("chen10/table-6.1")
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    evenair.run("chen10/a", seeds=5, progress=lambda done, of: told.append((done, of)), **SHORT)
+    assert told[-1] == (5, 5)
+
+
+def test_what_progress_raises_ends_the_run() -> None:
+    def refuse(done: int, of: int) -> None:
+        message = f"{done} of {of} are enough"
+        raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError, match="are enough"):
+        evenair.run("chen10/a", seeds=50, progress=refuse, **SHORT)
+
+
+def test_the_interpreter_is_free_while_a_run_goes_on() -> None:
+    counted = 0
+    done = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not done.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    evenair.run("chen10/a", seeds=4, duration="10 s", threads=1)
+    done.set()
+    thread.join()
+    assert counted > 5
+
+
+def test_control_c_ends_a_run() -> None:
+    def interrupt() -> None:
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        evenair.run("chen10/a", seeds=10_000, duration="10 s")
+    assert time.monotonic() - start < 10.0
+
+
+def test_the_theory_answers() -> None:
+    fair = evenair.solve("chen10/a")
+    assert fair.residual < 1e-6
+    assert fair.solver == "own"
+    assert abs(sum(fair.sets["share"]) - 1.0) < 1e-6
+    own, other = fair.flows["rate_pps"], evenair.solve("chen10/a", solver="clarabel").flows["rate_pps"]
+    assert own == pytest.approx(other, rel=1e-4)
+    run = evenair.fluid("chen10/a", backoff__law="adaptive", connections__k=10)
+    assert run.has_settled
+    assert len(run.eigenvalues) > 0
+    assert run.flows["rate_pps"] == pytest.approx(run.flows["rest_pps"], rel=0.02)
+
+
+def test_worlds_are_compared() -> None:
+    result = evenair.compare("chen10/a", seeds=1, backoff="adaptive", connections={"k": 10}, duration="2 s")
+    assert list(dict.fromkeys(result.stages["stage"]))[:2] == ["fair optimum", "fixed point of the laws"]
+    assert [len(pair) for pair in result.senders_time] == [2] * 5
+
+
+def test_a_study_is_conducted_and_keeps_its_runs(tmp_path: Path) -> None:
+    found = evenair.study("chen10/table-6-1", quick=True, keep=tmp_path, duration="5 s")
+    kept = sorted(tmp_path.iterdir())
+    assert kept
+    again = evenair.study("chen10/table-6-1", quick=True, keep=tmp_path, duration="5 s")
+    assert sorted(tmp_path.iterdir()) == kept
+    assert again.table["mean"] == found.table["mean"]
+    assert set(found.claims["verdict"]) <= {"holds", "fails", "undecided"}
+    assert "vega" in found.report(tmp_path / "report.html").read_text()
+
+
+def test_results_are_drawn() -> None:
+    pytest.importorskip("matplotlib").use("agg")
+    runs = evenair.run("chen10/a", series=True, **SHORT)
+    assert len(runs.plot("goodput_pps").get_lines()) == 4
+    assert runs.plot("backlog").get_xlabel() == "time [s]"
+    assert len(evenair.run("chen10/a", **SHORT).plot().patches) == 4
+    assert evenair.solve("chen10/a").plot().get_ylabel() == "rate [packets/s]"
+    fluid = evenair.fluid("chen10/a", backoff__law="adaptive", connections__k=10)
+    assert len(fluid.plot().get_lines()) == 4
+    with pytest.raises(ValueError, match="they tell of"):
+        runs.plot("delay")
+    for result in (runs, fluid, evenair.solve("chen10/a")):
+        assert "<table>" in result._repr_html_()
