@@ -13,12 +13,50 @@ pub(crate) enum Step {
 }
 
 impl KeyPath {
-    pub(crate) fn key(key: &str) -> Self {
+    /// A key by its words: `mac.data_rate`.
+    pub fn key(key: &str) -> Self {
         Self(key.split('.').map(|k| Step::Key(k.into())).collect())
     }
 
-    pub(crate) fn entry(table: &str, index: usize, key: &str) -> Self {
+    /// A key of an entry of a list of tables.
+    pub fn entry(table: &str, index: usize, key: &str) -> Self {
         Self(vec![Step::Key(table.into()), Step::Index(index), Step::Key(key.into())])
+    }
+
+    /// The way to all.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// One key further.
+    #[must_use]
+    pub fn then(mut self, key: &str) -> Self {
+        self.0.push(Step::Key(key.into()));
+        self
+    }
+
+    /// One entry further.
+    #[must_use]
+    pub fn at(mut self, index: usize) -> Self {
+        self.0.push(Step::Index(index));
+        self
+    }
+
+    /// One step back; nothing, where there is none.
+    pub fn parent(&self) -> Option<Self> {
+        self.0
+            .split_last()
+            .filter(|(_, parents)| !parents.is_empty())
+            .map(|(_, parents)| Self(parents.to_vec()))
+    }
+
+    /// The same key where the entries of the list that it begins with have other numbers.
+    #[must_use]
+    pub fn renumbered(mut self, number: impl FnOnce(&str, usize) -> usize) -> Self {
+        if let [Step::Key(list), Step::Index(index), ..] = &mut self.0[..] {
+            *index = number(list, *index);
+        }
+        self
     }
 }
 

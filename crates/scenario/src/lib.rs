@@ -44,6 +44,7 @@ pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{
     Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,
 };
+pub use read::{line_and_column, place_of};
 pub use resolved::{
     Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
     ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedGateway, ResolvedMac, ResolvedQueue,

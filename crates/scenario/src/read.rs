@@ -137,7 +137,8 @@ fn read(folder: &Path, file: &str, text: &str) -> Result<Resolved, ScenarioError
     scenario.complete(folder).map_err(|mistake| locate(file, text, mistake))
 }
 
-fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+/// Line and column of a place in a text, from one.
+pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..offset.min(text.len())];
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
@@ -177,29 +178,27 @@ fn key_at(text: &str, offset: usize) -> Option<KeyPath> {
     find(document.as_item(), offset, &mut path).then_some(KeyPath(path))
 }
 
-/// Finds the line of a mistake's key; of the nearest table around it if the key is not written.
-fn locate(file: &str, text: &str, mistake: Mistake) -> ScenarioError {
-    let span = Document::parse(text).ok().and_then(|document| {
-        let mut item = document.as_item();
-        let mut span = item.span();
-        for step in &mistake.key.0 {
-            let next = match step {
-                Step::Key(key) => item.get(key.as_str()),
-                Step::Index(index) => item.get(*index),
-            };
-            match next {
-                Some(next) => item = next,
-                None => break,
-            }
-            span = item.span().or(span);
+/// Line and column of a key in a TOML text; of the nearest table around it, if the key is not written.
+pub fn place_of(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
+    let document = Document::parse(text).ok()?;
+    let mut item = document.as_item();
+    let mut span = item.span();
+    for step in &key.0 {
+        let next = match step {
+            Step::Key(key) => item.get(key.as_str()),
+            Step::Index(index) => item.get(*index),
+        };
+        match next {
+            Some(next) => item = next,
+            None => break,
         }
-        span
-    });
-    ScenarioError {
-        at: span.map(|span| line_and_column(text, span.start)),
-        key: Some(mistake.key),
-        ..error(file, mistake.message)
+        span = item.span().or(span);
     }
+    span.map(|span| line_and_column(text, span.start))
+}
+
+fn locate(file: &str, text: &str, mistake: Mistake) -> ScenarioError {
+    ScenarioError { at: place_of(text, &mistake.key), key: Some(mistake.key), ..error(file, mistake.message) }
 }
 
 /// The table of the gateway.

@@ -5,34 +5,39 @@
 //! for the row's word; a text that is nothing but `"{paper}"` becomes the row's value, a number if it is one. Variants, claims,
 //! published numbers and figures can all repeat.
 
+use evenair_scenario::KeyPath;
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// Whether any table of a study repeats.
-pub(crate) fn repeats(study: &Table) -> bool {
-    let mut tables = study.values().filter_map(Value::as_array).flatten().filter_map(Value::as_table);
-    tables.any(|table| table.contains_key("each"))
-}
+/// Which entry of its list in the file each entry comes from, by list.
+pub(crate) type Places = BTreeMap<String, Vec<usize>>;
 
-/// The study with every repetition written out, in order.
+/// The study with every repetition written out, in order, and where each entry comes from.
 ///
 /// # Errors
-/// If `each` is neither lists nor rows, or a table uses a word that its rows do not have.
-pub(crate) fn written_out(mut study: Table) -> Result<Table, String> {
-    for (_, value) in &mut study {
+/// If `each` is neither lists nor rows, or a table uses a word that its rows do not have: the table, and why.
+pub(crate) fn written_out(mut study: Table) -> Result<(Table, Places), (KeyPath, String)> {
+    let mut places = Places::new();
+    for (name, value) in &mut study {
         let Some(tables) = value.as_array_mut() else { continue };
-        let mut all = Vec::new();
-        for value in std::mem::take(tables) {
+        let (mut all, mut from) = (Vec::new(), Vec::new());
+        for (index, value) in std::mem::take(tables).into_iter().enumerate() {
             match value {
                 Value::Table(mut table) => match table.remove("each") {
-                    Some(each) => all.extend(repeated(&table, &each)?),
+                    Some(each) => {
+                        let wrong = |why| (KeyPath::entry(name, index, "each"), why);
+                        all.extend(repeated(&table, &each).map_err(wrong)?);
+                    }
                     None => all.push(Value::Table(table)),
                 },
                 other => all.push(other),
             }
+            from.resize(all.len(), index);
         }
         *tables = all;
+        places.insert(name.clone(), from);
     }
-    Ok(study)
+    Ok((study, places))
 }
 
 fn repeated(table: &Table, each: &Value) -> Result<Vec<Value>, String> {
@@ -119,8 +124,10 @@ mod tests {
     use super::*;
 
     fn written(text: &str) -> Result<Vec<Value>, String> {
-        let study = written_out(text.parse().unwrap())?;
-        Ok(study["claims"].as_array().unwrap().clone())
+        let (study, places) = written_out(text.parse().unwrap()).map_err(|(_, why)| why)?;
+        let claims = study["claims"].as_array().unwrap().clone();
+        assert_eq!(places["claims"].len(), claims.len());
+        Ok(claims)
     }
 
     #[test]

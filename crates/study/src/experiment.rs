@@ -8,7 +8,7 @@ pub use fair_share::{FairShare, ModelError};
 
 /// Reads and writes the words of an enum of which one variant, `Experiment`, stands for all words of another.
 macro_rules! with_the_words_of {
-    ($experiments:ident, $of:ident) => {
+    ($of:ident) => {
         impl serde::Serialize for $of {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
@@ -20,11 +20,8 @@ macro_rules! with_the_words_of {
 
         impl<'de> serde::Deserialize<'de> for $of {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                use serde::de::IntoDeserializer;
                 let word = <String as serde::Deserialize>::deserialize(deserializer)?;
-                let known: Result<$experiments, serde::de::value::Error> =
-                    serde::Deserialize::deserialize(word.as_str().into_deserializer());
-                known.map(Self::Experiment).or_else(|_| Self::deserialize(word.into_deserializer()))
+                word.parse().map_err(serde::de::Error::custom)
             }
         }
     };

@@ -1,15 +1,17 @@
 //! Study files.
 
+use crate::each::Places;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
 use crate::world::World;
 use evenair_scenario::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
 /// A study.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// Its id, `<paper tag>/<fig|table>-<number>`, which is the built-in file's name too; the name of a user's file, if none is given.
@@ -26,6 +28,8 @@ pub struct Study {
     /// Where it departs from the paper, and what the paper does not say.
     #[serde(default)]
     pub deviations: Vec<String>,
+    /// Why claims do not hold, where that is known: told beside each that does not and has no `why` of its own.
+    pub why: Option<String>,
     /// How many seeds; the fewest, if a precision is asked for.
     #[serde(default = "five")]
     pub seeds: u32,
@@ -80,6 +84,7 @@ impl Study {
             source: String::new(),
             about: String::new(),
             deviations: Vec::new(),
+            why: None,
             seeds: five(),
             precision: None,
             seeds_max: two_hundred(),
@@ -102,8 +107,12 @@ impl Study {
 /// Where a study comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
+    /// The file, as it was named; a built-in one's id.
+    pub(crate) file: String,
     pub(crate) text: String,
     pub(crate) folder: Option<PathBuf>,
+    /// Which entry of its list in the text each entry comes from.
+    pub(crate) places: Places,
 }
 
 const fn one() -> f64 {
@@ -119,7 +128,7 @@ const fn two_hundred() -> u32 {
 }
 
 /// What `--quick` changes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
     /// How many seeds.
@@ -136,7 +145,7 @@ impl Default for Quick {
 }
 
 /// One of the systems that are compared, on one scenario or on a pool of them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     /// Its id, for claims and tables.
@@ -164,10 +173,13 @@ pub struct Variant {
     /// The parameter's value, of a variant that a sweep made.
     #[serde(skip)]
     pub point: Option<Point>,
+    /// Its number in the study; that of the swept one, if a sweep made it.
+    #[serde(skip)]
+    pub(crate) number: usize,
 }
 
 /// Values of a parameter, and what each overrides.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterSweep {
     /// What is swept, with its unit: the axis of figures.
@@ -228,7 +240,7 @@ impl Variant {
 }
 
 /// A checkable sentence.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The sentence.
@@ -251,10 +263,12 @@ pub struct Claim {
     pub reference: Option<Reference>,
     /// When the sentence holds.
     pub holds: Holds,
+    /// Why it does not hold, where that is known: told beside it if it does not.
+    pub why: Option<String>,
 }
 
 /// What a claim makes of the values of all seeds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverSeeds {
     /// Their mean.
@@ -272,7 +286,7 @@ impl Claim {
 }
 
 /// A number that is not the paper's.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// The number.
@@ -282,7 +296,7 @@ pub struct Reference {
 }
 
 /// A measured value.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// Which metric.
@@ -317,7 +331,7 @@ impl Value {
 }
 
 /// When a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Holds {
     /// Below this.
@@ -340,6 +354,17 @@ impl Holds {
     }
 }
 
+impl Holds {
+    /// The bound that a value is nearest to.
+    pub(crate) fn nearest_bound(self, value: f64) -> f64 {
+        match self {
+            Self::Below(limit) | Self::Above(limit) => limit,
+            Self::Within([least, most]) if (value - least).abs() < (value - most).abs() => least,
+            Self::Within([_, most]) => most,
+        }
+    }
+}
+
 impl fmt::Display for Holds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -351,7 +376,7 @@ impl fmt::Display for Holds {
 }
 
 /// A number of the paper; one of another origin, if it names any.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// Which metric.
@@ -390,7 +415,7 @@ impl Published {
 }
 
 /// A figure of the report.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// What is drawn.
@@ -413,6 +438,8 @@ pub struct Figure {
     /// Draw the sum over flows instead of each, for lines.
     #[serde(default)]
     pub total: bool,
+    /// The flow that a window of the air shows being served, for timelines; a window after the warm-up, if none is named.
+    pub around: Option<String>,
 }
 
 impl Figure {
@@ -423,7 +450,7 @@ impl Figure {
 }
 
 /// A table of the whole of each variant: a row per variant, a column per metric, means and standard deviations over seeds.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
     /// Its headline.
@@ -439,7 +466,7 @@ pub struct Summary {
 }
 
 /// What is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
     /// A bar per flow and variant, with its interval, and the optimum.

@@ -6,11 +6,14 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+mod check;
 mod claim;
 mod compare;
+pub mod digits;
 mod each;
 mod experiment;
 pub mod figure;
+pub mod glossary;
 pub mod html;
 mod language;
 mod library;
@@ -22,6 +25,7 @@ mod papers;
 mod quantity;
 mod read;
 mod record;
+mod schema;
 mod statistics;
 mod sweep;
 pub mod tables;
@@ -50,6 +54,7 @@ pub use record::{
     AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,
     LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
 };
+pub use schema::schema;
 pub use statistics::Estimate;
 pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
 pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};

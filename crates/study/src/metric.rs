@@ -2,10 +2,10 @@
 
 mod subject;
 
-pub(crate) use subject::Subject;
+pub(crate) use subject::{Subject, flows_named};
 
 use crate::experiment::{ModelError, with_the_words_of};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A unit that may be missing.
 macro_rules! unit {
@@ -21,7 +21,7 @@ macro_rules! unit {
 macro_rules! metrics {
     ($($(#[doc = $about:literal])+ $name:ident: $label:literal $([$unit:literal])?, $over:ident;)+) => {
         /// A metric of a variant, of one flow or of all together.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(remote = "Self", rename_all = "kebab-case")]
         pub enum Metric {
             $($(#[doc = $about])+ $(#[doc = concat!("\\[", $unit, "\\]")])? $name,)+
@@ -197,7 +197,7 @@ metrics! {
     OffRest: "distance from rest", Network;
 }
 
-with_the_words_of!(ModelError, Metric);
+with_the_words_of!(Metric);
 
 /// What the column for all flows together holds, by metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,26 +1,45 @@
 //! How a study is read: a built-in one by its id, a user's own from its file; and what of it is kept.
 
-use crate::each;
-use crate::language::{Claim, Figure, Published, Study, Value, Variant};
+use crate::check::Mistake;
+use crate::each::{self, Places};
+use crate::language::{Claim, Figure, Origin, Published, Study, Value, Variant};
 use crate::library::did_you_mean;
 use crate::quantity::Quantity;
-use evenair_scenario::Resolved;
-use serde::Deserialize;
+use evenair_scenario::{KeyPath, Resolved, ScenarioError, line_and_column, place_of};
+use serde_path_to_error::Segment;
 use std::fmt;
 use std::path::Path;
 
-/// What is wrong with a study file.
+/// What is wrong with a study, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyError {
-    /// The study.
-    pub id: String,
-    /// What is wrong.
+    /// The file, as it was named; the id of a built-in study.
+    pub file: String,
+    /// Line and column, from one.
+    pub at: Option<(usize, usize)>,
+    /// The key, where it is known.
+    pub key: Option<KeyPath>,
+    /// What is wrong, and what is allowed.
     pub message: String,
+}
+
+impl StudyError {
+    fn new(file: &str, message: impl Into<String>) -> Self {
+        Self { file: file.into(), at: None, key: None, message: message.into() }
+    }
 }
 
 impl fmt::Display for StudyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "study {}: {}", self.id, self.message)
+        f.write_str(&self.file)?;
+        if let Some((line, column)) = self.at {
+            write!(f, ":{line}:{column}")?;
+        }
+        f.write_str(": ")?;
+        if let Some(key) = &self.key {
+            write!(f, "{key}: ")?;
+        }
+        f.write_str(&self.message)
     }
 }
 
@@ -30,11 +49,11 @@ impl Study {
     /// Reads a study from its text.
     ///
     /// # Errors
-    /// Names the line, or the variant that a claim or figure refers to and that is not there.
+    /// Names line, key and what is allowed.
     pub fn parse(id: &str, text: &str) -> Result<Self, StudyError> {
-        let study = Self::checked(id, text)?;
+        let study = Self::checked(id, id, text)?;
         if study.id != id {
-            return Err(StudyError { id: id.into(), message: format!("the file calls itself {}", study.id) });
+            return Err(study.fault(KeyPath::key("id"), format!("the study's file is called {id}")));
         }
         Ok(study)
     }
@@ -46,78 +65,56 @@ impl Study {
     pub fn load(path: &Path) -> Result<Self, StudyError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path)
-            .map_err(|e| StudyError { id: file.clone(), message: format!("cannot be read: {e}") })?;
+            .map_err(|e| StudyError::new(&file, format!("cannot be read: {e}")))?;
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let mut study = Self::checked(&name, &text).map_err(|e| StudyError { id: file, ..e })?;
+        let mut study = Self::checked(&file, &name, &text)?;
         study.origin.folder = Some(path.parent().map(Path::to_path_buf).unwrap_or_default());
         Ok(study)
     }
 
     /// Reads a study, which has this id if it names none.
-    fn checked(id: &str, text: &str) -> Result<Self, StudyError> {
-        let fail = |message: String| StudyError { id: id.into(), message };
-        let mut study = Self::read(text).map_err(fail)?;
+    fn checked(file: &str, id: &str, text: &str) -> Result<Self, StudyError> {
+        let mut study = Self::read(file, text)?;
         if study.id.is_empty() {
             study.id = id.into();
         }
-        study.origin.text = text.into();
-        study.variants = study.variants.into_iter().flat_map(Variant::expand).collect();
-        // Figures and the baseline may name all points of a sweep by its id.
-        let known = |id: &str| study.variants.iter().any(|variant| variant.is_named(id));
-        let named = study
-            .values()
-            .map(|v| &v.variant)
-            .chain(study.published.iter().map(|p| &p.variant))
-            .chain(study.figures.iter().flat_map(|f| &f.variants))
-            .chain(study.tables.iter().flat_map(|t| &t.variants))
-            .chain(&study.baseline);
-        for variant in named {
-            if !known(variant) {
-                return Err(fail(format!("there is no variant \"{variant}\"")));
+        for (number, variant) in study.variants.iter_mut().enumerate() {
+            variant.number = number;
+        }
+        study.variants = std::mem::take(&mut study.variants).into_iter().flat_map(Variant::expand).collect();
+        match study.mistake() {
+            Some(Mistake { key, message }) => Err(study.fault(key, message)),
+            None => Ok(study),
+        }
+    }
+
+    fn read(file: &str, text: &str) -> Result<Self, StudyError> {
+        let message = |e: &toml::de::Error| e.message().trim().replace('\n', "; ");
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+            let at = e.span().map(|span| line_and_column(text, span.start));
+            StudyError { at, ..StudyError::new(file, message(&e)) }
+        })?;
+        let written = each::written_out(table);
+        let (table, places) = written.map_err(|(key, why)| StudyError {
+            at: place_of(text, &key),
+            key: Some(key),
+            ..StudyError::new(file, why)
+        })?;
+        let origin = Origin { file: file.into(), text: text.into(), folder: None, places };
+        match serde_path_to_error::deserialize(table) {
+            Ok(study) => Ok(Self { origin, ..study }),
+            Err(error) => {
+                let fault = origin.fault(key_of(error.path()), message(error.inner()));
+                // Who reads of an unknown key needs no other key than those around it.
+                let key = fault.key.filter(|_| !fault.message.starts_with("unknown field"));
+                Err(StudyError { key, ..fault })
             }
         }
-        let of_values = study.values().map(|v| (v.quantity(), v.flow.as_deref()));
-        let of_published = study.published.iter().map(|p| (p.quantity(), p.flow.as_deref()));
-        let of_figures = study.figures.iter().map(|f| (f.quantity(), Some("")));
-        let of_tables = study.tables.iter().flat_map(|t| &t.metrics).map(|&quantity| (quantity, None));
-        if let Some(mistake) = of_values
-            .chain(of_published)
-            .chain(of_figures)
-            .chain(of_tables)
-            .find_map(|(quantity, flow)| quantity.mistake(flow))
-        {
-            return Err(fail(mistake));
-        }
-        study.check_pools().map_err(fail)?;
-        if study.seeds == 0 || study.quick.seeds == 0 || study.variants.is_empty() {
-            return Err(fail("needs at least one seed and one variant".into()));
-        }
-        Ok(study)
     }
 
-    fn check_pools(&self) -> Result<(), String> {
-        let pooled = |id: &str| self.variants.iter().any(|v| v.id == id && v.is_pooled());
-        if let Some(variant) = self.variants.iter().find(|v| v.scenario.is_empty() != v.is_pooled()) {
-            return Err(format!("variant {}: give one of scenario and scenarios", variant.id));
-        }
-        let of_values = self.values().filter(|v| v.flow.is_some()).map(|v| &v.variant);
-        let of_published = self.published.iter().filter(|p| p.flow.is_some()).map(|p| &p.variant);
-        if let Some(id) = of_values.chain(of_published).find(|id| pooled(id)) {
-            return Err(format!("variant {id} has a pool of scenarios, and no flow is in all of them"));
-        }
-        if self.precision.is_some() && self.variants.iter().any(Variant::is_pooled) {
-            return Err("a precision is one of flows, and pools of scenarios have none in common".into());
-        }
-        Ok(())
-    }
-
-    fn read(text: &str) -> Result<Self, String> {
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-        if !each::repeats(&table) {
-            // Read once more from the text, because then a mistake's line is known.
-            return toml::from_str(text).map_err(|e| e.to_string());
-        }
-        Self::deserialize(each::written_out(table)?).map_err(|e| e.to_string())
+    /// An error at a key of the study as it was read.
+    pub(crate) fn fault(&self, key: KeyPath, message: String) -> StudyError {
+        self.origin.fault(key, message)
     }
 
     /// Every value that a claim measures.
@@ -167,7 +164,7 @@ impl Study {
             let meant = did_you_mean(id, crate::study_ids())
                 .unwrap_or_else(|| "`evenair list studies` names all that are built in".into());
             let message = format!("there is no such study, and no such file; {meant}");
-            return Err(StudyError { id: id.into(), message });
+            return Err(StudyError::new(id, message));
         };
         Self::parse(id, text)
     }
@@ -181,8 +178,8 @@ impl Study {
     ///
     /// # Errors
     /// If there is neither, or as [`Resolved::parse`].
-    pub(crate) fn scenario(&self, id: &str, changes: &[String]) -> Result<Resolved, String> {
-        crate::scenario(id, self.origin.folder.as_deref(), changes).map_err(|e| e.to_string())
+    pub(crate) fn scenario(&self, id: &str, changes: &[String]) -> Result<Resolved, ScenarioError> {
+        crate::scenario(id, self.origin.folder.as_deref(), changes)
     }
 
     /// Keeps some variants, and what is told of them alone.
@@ -191,23 +188,53 @@ impl Study {
     /// If there is no variant of a name.
     pub fn keep(&mut self, names: &[String]) -> Result<(), StudyError> {
         if let Some(name) = names.iter().find(|name| !self.variants.iter().any(|v| v.is_named(name))) {
-            let ids: Vec<_> = self.variants.iter().map(|v| v.id.as_str()).collect();
-            let message = format!("there is no variant \"{name}\"; there are {}", ids.join(", "));
-            return Err(StudyError { id: self.id.clone(), message });
+            let message = format!("there is no variant \"{name}\"; {}", self.meant_variant(name));
+            return Err(StudyError::new(&self.origin.file, message));
         }
         self.variants.retain(|variant| names.iter().any(|name| variant.is_named(name)));
         let kept = |id: &String| self.variants.iter().any(|variant| variant.is_named(id));
-        self.claims.retain(|claim| claim.values().all(|value| kept(&value.variant)));
-        self.published.retain(|published| kept(&published.variant));
         // Who names none draws all that there are.
         let keep_some = |variants: &mut Vec<String>| {
             let named = !variants.is_empty();
             variants.retain(&kept);
             !named || !variants.is_empty()
         };
-        self.figures.retain_mut(|figure| keep_some(&mut figure.variants));
-        self.tables.retain_mut(|table| keep_some(&mut table.variants));
+        let places = &mut self.origin.places;
+        retain("claims", &mut self.claims, places, |claim| claim.values().all(|value| kept(&value.variant)));
+        retain("published", &mut self.published, places, |published| kept(&published.variant));
+        retain("figures", &mut self.figures, places, |figure| keep_some(&mut figure.variants));
+        retain("tables", &mut self.tables, places, |table| keep_some(&mut table.variants));
         self.baseline = self.baseline.take().filter(kept);
         Ok(())
     }
+}
+
+/// Keeps some entries of a list, and where each comes from.
+fn retain<T>(name: &str, list: &mut Vec<T>, places: &mut Places, mut keep: impl FnMut(&mut T) -> bool) {
+    let kept: Vec<bool> = list.iter_mut().map(&mut keep).collect();
+    let mut flags = kept.iter();
+    list.retain(|_| flags.next().copied().unwrap_or(true));
+    let mut flags = kept.iter();
+    if let Some(places) = places.get_mut(name) {
+        places.retain(|_| flags.next().copied().unwrap_or(true));
+    }
+}
+
+impl Origin {
+    fn fault(&self, key: KeyPath, message: String) -> StudyError {
+        let number = |list: &str, i: usize| self.places.get(list).and_then(|from| from.get(i)).copied();
+        let key = key.renumbered(|list, i| number(list, i).unwrap_or(i));
+        let at = place_of(&self.text, &key);
+        let key = Some(key).filter(|key| *key != KeyPath::root());
+        StudyError { at, key, ..StudyError::new(&self.file, message) }
+    }
+}
+
+/// The way that a deserialiser went.
+fn key_of(path: &serde_path_to_error::Path) -> KeyPath {
+    path.iter().fold(KeyPath::root(), |key, segment| match segment {
+        Segment::Seq { index } => key.at(*index),
+        Segment::Map { key: word } | Segment::Enum { variant: word } => key.then(word),
+        Segment::Unknown => key,
+    })
 }

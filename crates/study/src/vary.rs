@@ -270,6 +270,7 @@ impl Vary {
             world: self.world,
             set: self.changes(&chosen),
             group: String::new(),
+            number: 0,
             sweep: None,
             point: on_axis.and_then(|(axis, level)| {
                 Some(Point { curve: label.clone(), parameter: axis.title(), x: level.number? })

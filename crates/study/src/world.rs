@@ -5,10 +5,10 @@ use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, Se
 use crate::watch::{NoRecord, Watched};
 use evenair_netsim::FlowResult;
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Where a variant's numbers come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum World {
     /// The packet world, once per seed.
@@ -41,16 +41,17 @@ pub enum World {
     Experiment(FairShare),
 }
 
-with_the_words_of!(FairShare, World);
+with_the_words_of!(World);
 
 impl World {
     /// All there are.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Packets,
         Self::Fluid,
         Self::Fair,
         Self::FixedPoint,
         Self::Proportional,
+        Self::Utility,
         Self::Entropic,
         Self::MaxMin,
         Self::MaxMinCliques,
@@ -65,6 +66,30 @@ impl World {
     pub fn name(self) -> String {
         let name = serde_json::to_value(self).expect("a world has a name");
         name.as_str().unwrap_or_default().into()
+    }
+
+    /// What it is, in a sentence.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Packets => "The packet world, once per seed.",
+            Self::Fluid => "The scenario's fluid model.",
+            Self::Fair => "The fair optimum, Σ −1/x without entropy.",
+            Self::FixedPoint => "The fixed point of the scenario's laws, problems MP and EP of [Chen10].",
+            Self::Proportional => "Proportional fairness.",
+            Self::Utility => "The greatest sum of the flows' own utilities, [utility] of the scenario.",
+            Self::Entropic => "Proportional fairness with CSMA's entropy beside it, problem (2) of [QCSMA].",
+            Self::MaxMin => "Max-min fairness over the exact region.",
+            Self::MaxMinCliques => "Max-min fairness over the cliques of the conflict graph.",
+            Self::MaxMinCollisionDomains => "Max-min fairness over the collision domains.",
+            Self::FairShares => {
+                "The same with back-off counted: the rates that the measures of [Jam10] call fair."
+            }
+            Self::Sawtooth => "E-MULTCP on a path of its own in closed form ([CZ06] section IV-C).",
+            Self::Experiment(FairShare::RandomPlacement) => {
+                "The experiment of [Jam10] section 4.1.4 on a random placement of the scenario's nodes, drawn with the seed."
+            }
+            Self::Experiment(FairShare::OwnPlacement) => "The same on the scenario's own placement.",
+        }
     }
 
     /// Whether a run depends on its seed.

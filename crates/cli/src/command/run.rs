@@ -1,6 +1,7 @@
 //! `evenair run`.
 
 use crate::arguments::{ScenarioArguments, share};
+use crate::capture::Capture;
 use crate::gateway;
 use crate::interrupt::{self, STOP};
 use crate::output::{Force, command_line, document, finish, print, resolved, warn};
@@ -8,20 +9,16 @@ use crate::progress::Bar;
 use crate::seeds;
 use crate::terminal;
 use crate::text;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
-use evenair_netsim::pcap::PcapWriter;
-use evenair_netsim::{MacSpec, Network, Watchers};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::{
-    OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, manifest, tables,
+    OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html, manifest,
+    tables,
 };
 use evenair_units::{Duration, Instant};
 use serde_json::json;
-use std::io::BufWriter;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -29,7 +26,9 @@ use std::sync::atomic::Ordering;
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
     evenair run chen10/a --set backoff.law=adaptive --set connections.k=10 --ledger\n  \
     evenair run chen10/a --timeline 20s..20.1s --out result\n  \
+    evenair run chen10/a --report=chen10-a.html\n  \
     evenair run jam10/chain --set duration='10 s' --pcap chain.pcap\n  \
+    evenair run jam10/chain --set duration='10 s' --pcap captures/\n  \
     evenair run jam10/grid --precision 5%\n  \
     evenair run my.toml --json --series > result.jsonl")]
 pub(crate) struct RunOptions {
@@ -47,15 +46,17 @@ pub(crate) struct RunOptions {
     /// How often queues and windows are sampled, for series and means
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = positive)]
     pub(crate) every: Duration,
-    /// Record every frame of a window: who held the air, when, what was lost (in the JSON, and DIR/frames.csv)
+    /// Record every frame of a window: who held the air, when, for whom, which flow's, what was lost (in the JSON, and
+    /// DIR/frames.csv)
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     pub(crate) timeline: Option<(Instant, Instant)>,
     /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the largest
     /// goodput, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
-    /// Also write every frame of the first seed to a capture that Wireshark and tshark read
-    #[arg(long, value_name = "FILE")]
+    /// Also write every frame of the first seed to a capture that Wireshark and tshark read: the whole air to a file; to a folder,
+    /// one that is there or a name that ends in /, a capture for each node, of what it sent and decoded
+    #[arg(long, value_name = "FILE|DIR/")]
     pub(crate) pcap: Option<PathBuf>,
     /// Print the result as JSON, one document a line and seed; means over seeds are in result.json of --out
     #[arg(long)]
@@ -65,6 +66,10 @@ pub(crate) struct RunOptions {
     /// made them. The result that DIR had before goes
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Also write a report to look at in a browser: the network, what each flow gets and could get, where the senders' time goes,
+    /// a window of the air, everything over time. What it shows is recorded for it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "report.html")]
+    pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: Force,
 }
@@ -114,16 +119,20 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     // What has no place to go is not computed.
     let capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
     let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
+    let report = options.report.as_deref().map(OutputFile::create).transpose()?;
     interrupt::watch();
     let keep = RecordOptions {
-        series: options.series,
+        series: options.series || report.is_some(),
         every: Some(options.every),
-        ledger: options.ledger,
+        ledger: options.ledger || report.is_some(),
         times: true,
         histograms: false,
         timeline: options.timeline,
     };
     let mut sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
+    if report.is_some() && options.timeline.is_none() {
+        sweep.show_air();
+    }
     if let Some(precision) = options.precision {
         sweep.set_precision(precision, SEEDS_MAX);
     }
@@ -138,6 +147,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let lines = json_lines(name, &runs);
     // What was computed is told even where the disk is full.
     let written = output.map_or(Ok(()), |output| write(output, name, &scenario, &runs, &lines));
+    if let Some(mut file) = report {
+        let gateway = gateway::did(&runs);
+        let page = html::run_report(name, &sweep, runs.clone(), &command_line(), &gateway);
+        file.write_all(page.as_bytes()).context("cannot write the report")?;
+        file.finish()?;
+    }
     let told = if options.json { print(&lines) } else { print(&as_text(options, &scenario, &runs)) };
     written.and(told)
 }
@@ -166,44 +181,11 @@ fn write(
     output.write("scenario.toml", &resolved(scenario)?)?;
     output.write("runs.jsonl", lines)?;
     output.write("result.json", &format!("{:#}\n", seeds::as_json(name, runs)))?;
-    if runs.iter().any(|run| !run.frames.is_empty()) {
-        output.write("frames.csv", &frames_csv(runs))?;
-    }
     let group = tables::Group { variant: "run", x: None, runs };
     tables::write(output.drafts(), &[group]).context("cannot write the tables")?;
     let mut manifest = manifest(&command_line());
     manifest.insert("runs".into(), runs.iter().map(|run| group.manifest_entry(run)).collect());
     finish(output, manifest)
-}
-
-/// A capture of the first seed's frames.
-struct Capture(PcapWriter<BufWriter<OutputFile>>);
-
-impl Capture {
-    fn create(scenario: &Resolved, path: &Path) -> Result<Self> {
-        let network = scenario.network();
-        let MacSpec::Dcf { timing, .. } = network.mac else {
-            bail!("ideal CSMA has no frames, so that --pcap has nothing to write; captures are of 802.11");
-        };
-        let file = BufWriter::new(OutputFile::create(path)?);
-        Ok(Self(PcapWriter::new(file, network.nodes.len(), timing)?))
-    }
-
-    /// Runs the first seed once more and writes its frames down.
-    fn record(mut self, scenario: &Resolved) -> Result<()> {
-        let spec = scenario.run_spec(scenario.settings().seed);
-        let mut progress = |_| {
-            if STOP.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let watchers = Watchers { progress: Some(&mut progress), frames: Some(&mut self.0) };
-        ensure!(
-            Network::run_watched(scenario.network(), spec, watchers).is_some(),
-            "stopped before the capture was whole; nothing is kept"
-        );
-        let file = self.0.finish().context("cannot write the capture")?;
-        let file = file.into_inner().context("cannot write the capture")?;
-        Ok(file.finish()?)
-    }
 }
 
 /// One document a line and seed.
@@ -213,17 +195,6 @@ fn json_lines(scenario: &str, runs: &[RunRecord]) -> String {
         let mut run = serde_json::to_value(run).expect("a record is plain data");
         run["scenario"] = json!(scenario);
         text += &format!("{}\n", document("run", run));
-    }
-    text
-}
-
-fn frames_csv(runs: &[RunRecord]) -> String {
-    let mut text = String::from("seed,start_ms,end_ms,node,kind,decoded\n");
-    for run in runs {
-        for f in &run.frames {
-            text +=
-                &format!("{},{},{},{},{},{}\n", run.seed, f.start_ms, f.end_ms, f.node, f.kind, f.decoded);
-        }
     }
     text
 }

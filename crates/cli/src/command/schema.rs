@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     evenair schema > scenario.schema.json\n  \
+    evenair schema study > study.schema.json\n  \
     evenair schema result")]
 pub(crate) struct SchemaOptions {
     /// Whose
@@ -18,6 +19,8 @@ pub(crate) struct SchemaOptions {
 pub(crate) enum Form {
     /// The scenario language, as JSON Schema
     Scenario,
+    /// The study language, as JSON Schema
+    Study,
     /// What --json prints and manifest.json holds, as JSON Schema: a definition for each command
     Result,
 }
@@ -28,6 +31,7 @@ const RESULT: &str = include_str!("../../assets/result.schema.json");
 pub(crate) fn schema(options: &SchemaOptions) -> Result<()> {
     match options.of {
         Form::Scenario => print(&format!("{:#}\n", evenair_scenario::schema())),
+        Form::Study => print(&format!("{:#}\n", evenair_study::schema())),
         Form::Result => print(RESULT),
     }
 }

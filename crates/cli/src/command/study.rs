@@ -10,8 +10,9 @@ use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
+use evenair_study::chart::{self, Figures};
 use evenair_study::{
-    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, html, tables,
+    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, figure, html, tables,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use wildmatch::WildMatch;
     evenair study 'jam10/fig-8-*'\n  \
     evenair study jam10/fig-8-2 --variant pfrc --seeds 3 --set duration='60 s'\n  \
     evenair study jam10/fig-8-2 --export mine\n  \
+    evenair study mine/fig-8-2.toml --check\n  \
     evenair study mine/fig-8-2.toml"
 )]
 pub(crate) struct StudyOptions {
@@ -52,6 +54,9 @@ pub(crate) struct StudyOptions {
     /// Instead of running it: write the study and its scenarios there, to edit and to run as a file
     #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "seeds_max", "out", "force", "json"])]
     pub(crate) export: Option<PathBuf>,
+    /// Instead of running it: look for mistakes, in its scenarios with its changes, too
+    #[arg(long, conflicts_with_all = ["export", "shard", "decide", "precision", "seeds_max", "json", "out"])]
+    pub(crate) check: bool,
     /// Every study
     #[arg(long)]
     pub(crate) all: bool,
@@ -136,6 +141,8 @@ pub(crate) fn conduct(
     let text = study.text().to_owned();
     let outcome = simulate(sweep, study, &output.folder().join("runs"), decide, bar)?;
     output.write("report.html", &html::report(&outcome, command))?;
+    let figures = Figures::new(&outcome.study.id, figure::charts(&outcome));
+    output.write(chart::FILE, &figures.to_json())?;
     output.write("result.json", &format!("{:#}\n", document("study", outcome.to_json())))?;
     output.write("table.csv", &outcome.to_csv())?;
     output.write("study.toml", &text)?;
@@ -225,6 +232,16 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
     Ok(command)
 }
 
+/// Looks for mistakes, and says that there is none.
+fn check(asked: &Asked, quick: bool) -> Result<()> {
+    let Asked { name, study, .. } = asked;
+    let sweep = Sweep::new(study, quick)?;
+    let count = |n: usize, of: &str| format!("{n} {of}{}", if n == 1 { "" } else { "s" });
+    let (variants, claims) = (count(sweep.cases.len(), "variant"), count(study.claims.len(), "claim"));
+    let seeds = count(sweep.seeds as usize, "seed");
+    print(&format!("{name} is right: {variants}, {seeds} each, {claims}\n"))
+}
+
 pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let mut all = asked(options)?;
     if all.is_empty() {
@@ -241,6 +258,9 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     // Nor must a variant that one of them does not have.
     let commands = all.iter_mut().map(|one| changed(one, options)).collect::<Result<Vec<_>>>()?;
     options.check(&all)?;
+    if options.check {
+        return all.iter().try_for_each(|asked| check(asked, options.quick));
+    }
     // Nor a folder that cannot be written.
     let outputs = all.iter().map(|one| options.force.prepare(&options.out.join(&one.folder)));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;

@@ -137,7 +137,7 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
         (write("empty.toml", b""), "there is no flow"),
         (
             write("type.toml", b"seed = \"one\"\n"),
-            "type.toml:1:8: invalid type: string \"one\", expected u64",
+            "type.toml:1:8: seed: invalid type: string \"one\", expected u64",
         ),
         ("nowhere/at-all".into(), "there is no such file, and no built-in scenario of that id"),
     ];
@@ -687,4 +687,40 @@ fn solve_asks_for_the_scenarios_own_utilities() {
     assert!(plain["flows"][1]["alpha"] == 2.0 && own["flows"][1]["alpha"] == 1.0, "{}", own["flows"]);
     // Link 2 alone, or 1 with 3 or 4: w₂/x₂ = (1 + 1 + 1)/(1 − x₂) with all of weight one beside.
     assert!((own["links"][1]["load"].as_f64().unwrap() - 0.5).abs() < 1e-6, "{}", own["links"][1]);
+}
+
+#[test]
+fn words_are_explained() {
+    let all = stdout(&evenair(&["glossary"]));
+    assert!(
+        all.contains("receiver busy") && all.contains("[Jam10]") && all.contains("University of Waterloo"),
+        "{all}"
+    );
+    let one = stdout(&evenair(&["glossary", "H-ACK"]));
+    assert!(one.contains("highest aggressiveness") && one.lines().count() < 6, "{one}");
+    assert_eq!(stdout(&evenair(&["help", "glossary"])), all);
+    let document = json(&evenair(&["glossary", "by law", "--json"]));
+    assert_eq!(document["words"][0]["word"], "dropped by law");
+    assert!(stderr(&evenair(&["glossary", "nonsense-word"])).contains("does not have"));
+}
+
+#[test]
+fn a_run_is_reported_with_what_its_report_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.html");
+    let output = run_short(&[&format!("--report={}", file.display()), "--seeds", "2"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(&file).unwrap();
+    for part in [
+        "The network",
+        "Which links must not send at once",
+        "Where each sender's time goes",
+        "A part of the air",
+        "Queues over time",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("2 seeds") && page.contains("--report="), "it says what made it");
+    let nowhere = run_short(&["--report=/nowhere/at/all.html"]);
+    assert!(!nowhere.status.success() && stderr(&nowhere).contains("/nowhere/at"), "{}", stderr(&nowhere));
 }

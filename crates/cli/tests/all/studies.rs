@@ -110,3 +110,77 @@ fn mistakes_name_what_is_meant() {
         assert!(stderr(&output).contains(words), "{}", stderr(&output));
     }
 }
+
+/// Every mistake is found before anything runs, with its line.
+#[test]
+fn mistakes_have_a_line_a_key_and_what_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    for (from, to, words) in [
+        ("seeds = 2", "sedes = 2", ":3:9: unknown field `sedes`, expected one of `id`, `title`"),
+        ("seeds = 2", "seeds = \"2\"", ":3:9: seeds: invalid type: string \"2\", expected u32"),
+        ("seeds = 2", "seeds = 0", ":3:9: seeds: must be at least 1"),
+        ("seeds = 2", "seeds = ", ":3:"),
+        (
+            "variant = \"dcf\" }",
+            "variant = \"dfc\" }",
+            "claims[0].value.variant: there is no variant \"dfc\"; there are dcf, built-in",
+        ),
+        (
+            "metric = \"goodput\"",
+            "metric = \"gooodput\"",
+            ":12:20: claims[0].value.metric: there is no metric \"gooodput\"; did you mean goodput?",
+        ),
+        (
+            "variant = \"dcf\" }",
+            "variant = \"dcf\", flow = \"9\" }",
+            ":12:55: claims[0].value.flow: variant dcf has no flow \"9\"; there are 1, 2, 3, 4",
+        ),
+        ("holds = { above = 0.0 }", "", ":10:1: claims[0]: missing field `holds`"),
+        ("{ above = 0.0 }", "{ within = [2, 1] }", ":13:9: claims[0].holds: nothing is between 2 and 1"),
+        ("\"warmup=1 s\"", "\"warmupp=1 s\"", "variants[0].set: variant dcf: "),
+        (
+            "scenario = \"links\"",
+            "scenario = \"lnks\"",
+            "variants[0].scenario: variant dcf: lnks: there is no such",
+        ),
+    ] {
+        let file = mine(folder.path(), &MINE.replace(from, to));
+        let output = evenair(&["study", &file, "--check"]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{to}");
+        assert!(stderr(&output).contains(words), "{words}\n{}", stderr(&output));
+    }
+    let file = mine(folder.path(), MINE);
+    let right = stdout(&evenair(&["study", &file, "--check"]));
+    assert!(right.ends_with("is right: 2 variants, 2 seeds each, 1 claim\n"), "{right}");
+}
+
+/// A repeated table's mistake is at the table, whichever of its copies has it.
+#[test]
+fn mistakes_of_repeated_tables_have_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let each = r#"
+[[claims]]
+each = { v = ["dcf", "nobody"] }
+text = "{v}"
+value = { metric = "goodput", variant = "{v}" }
+holds = { above = 0.0 }
+"#;
+    let check = |each: &str| {
+        let file = mine(folder.path(), &format!("{MINE}{each}"));
+        stderr(&evenair(&["study", &file, "--check"]))
+    };
+    let line = MINE.lines().count() + 5;
+    let unknown = check(each);
+    let words = format!(":{line}:41: claims[1].value.variant: there is no variant \"nobody\"");
+    assert!(unknown.contains(&words), "{words}\n{unknown}");
+    let open = check(&each.replace("\"{v}\"", "\"{w}\""));
+    assert!(open.contains("claims[1].each: `each` has no word for"), "{open}");
+    let misspelt = check(&each.replace("text", "txet"));
+    assert!(misspelt.contains(&format!(":{}:8: unknown field `txet`", line - 1)), "{misspelt}");
+}
+
+#[test]
+fn the_language_of_studies_has_a_schema() {
+    let schema = json(&evenair(&["schema", "study"]));
+    assert_eq!((&schema["title"], &schema["additionalProperties"]), (&"Study".into(), &false.into()));
+}

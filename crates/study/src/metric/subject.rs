@@ -47,18 +47,9 @@ impl Subject<'_> {
         (!flows.is_empty()).then(|| sum / flows.len() as f64)
     }
 
-    /// The flow of this name; "1..8": these and those between them; "web-*": all whose names begin so.
     fn named(&self, flow: &str) -> Vec<usize> {
-        let flows = &self.run.flows;
-        let place = |name: &str| flows.iter().position(|f| f.flow == name);
-        if let Some(index) = place(flow) {
-            return vec![index];
-        }
-        if let Some(begins) = flow.strip_suffix('*') {
-            return (0..flows.len()).filter(|&index| flows[index].flow.starts_with(begins)).collect();
-        }
-        let ends = flow.split_once("..").and_then(|(first, last)| Some(place(first)?..=place(last)?));
-        ends.map(Iterator::collect).unwrap_or_default()
+        let names: Vec<&str> = self.run.flows.iter().map(|f| f.flow.as_str()).collect();
+        flows_named(&names, flow)
     }
 
     /// The times of some flows together; of queues, of each that is one of theirs.
@@ -242,4 +233,17 @@ impl Subject<'_> {
         let queue = quantity.queue(self.run, flow)?;
         self.run.links.iter().find(|l| l.queue == queue)
     }
+}
+
+/// The flow of this name; "1..8": these and those between them; "web-*": all whose names begin so.
+pub(crate) fn flows_named(names: &[&str], flow: &str) -> Vec<usize> {
+    let place = |name: &str| names.iter().position(|known| *known == name);
+    if let Some(index) = place(flow) {
+        return vec![index];
+    }
+    if let Some(begins) = flow.strip_suffix('*') {
+        return (0..names.len()).filter(|&index| names[index].starts_with(begins)).collect();
+    }
+    let ends = flow.split_once("..").and_then(|(first, last)| Some(place(first)?..=place(last)?));
+    ends.map(Iterator::collect).unwrap_or_default()
 }
