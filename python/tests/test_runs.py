@@ -36,7 +36,8 @@ def test_tables_are_the_same_in_every_library(runs: evenair.Runs) -> None:
     assert pl.DataFrame(runs.flows)["goodput_pps"].to_list() == goodput
     assert runs.to_pandas()["goodput_pps"].tolist() == goodput
     assert pa.schema(runs.flows).field("seed").type == pa.int64()
-    assert runs.flows["delay_s"] == [None] * 12
+    assert runs.flows["offered_pps"] == [None] * 12
+    assert all(0 < half <= late for half, late in zip(runs.flows["delay_s_50"], runs.flows["delay_s_99"], strict=True))
     assert runs.to_pandas("links")["airtime_own"].between(0, 1).all()
     with pytest.raises(KeyError, match="goodput_pps"):
         runs.flows["goodputs"]

@@ -3,8 +3,8 @@
 use crate::command::completions;
 use crate::command::{
     compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions, fluid::FluidOptions,
-    list::ListOptions, man::ManOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions,
-    solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
+    list::ListOptions, man::ManOptions, plot::PlotOptions, run::RunOptions, schema::SchemaOptions,
+    show::ShowOptions, solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
 };
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Study(StudyOptions),
     /// Vary keys of a scenario: a table, a figure, and files for pandas
     Sweep(SweepOptions),
+    /// Draw the figures of a result as SVG or PNG, without a browser
+    Plot(PlotOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),
     /// List what there is: laws with their parameters and where they may be used, studies, scenarios

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod fluid;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod plot;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "this is where printing lives")]
 
 mod arguments;
+mod capture;
 mod command;
 mod gateway;
 mod interrupt;
@@ -15,7 +16,7 @@ mod text;
 use arguments::{Arguments, Command};
 use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
-use command::{compare, completions, demo, fluid, list, man, run, schema, show, solve, study, sweep};
+use command::{compare, completions, demo, fluid, list, man, plot, run, schema, show, solve, study, sweep};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Compare(options) => compare::compare(options),
         Command::Study(options) => study::study(options),
         Command::Sweep(options) => sweep::sweep(options),
+        Command::Plot(options) => plot::plot(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
         Command::Schema(options) => schema::schema(options),

@@ -69,7 +69,7 @@ pub(crate) fn resolved(scenario: &Resolved) -> Result<String> {
 }
 
 /// So many of something: `1 study`, `2 studies`.
-pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
+pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
     let word = if count == N::from(1) { one } else { many };
     format!("{count} {word}")
 }

@@ -19,8 +19,15 @@ pub(crate) struct TerminalArguments {
     /// Say nothing but results and errors: no progress, no warnings
     #[arg(long, short, global = true, help_heading = "Terminal")]
     pub(crate) quiet: bool,
-    /// Colours; auto means on a terminal, and heeds NO_COLOR and CLICOLOR_FORCE
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Colour::Auto, help_heading = "Terminal")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t = Colour::Auto,
+        help_heading = "Terminal",
+        help = "Colours; auto means on a terminal, and heeds NO_COLOR and CLICOLOR_FORCE"
+    )]
     pub(crate) color: Colour,
 }
 

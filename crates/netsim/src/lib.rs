@@ -36,4 +36,4 @@ pub use spec::{
     TcpSpec, TfrcSpec, Traffic, WebConnection, WebSpec, Wire,
 };
 pub use times::{Histogram, Times};
-pub use trace::{FrameSink, Sent, Watchers};
+pub use trace::{Agreed, FrameSink, Sent, Watchers};

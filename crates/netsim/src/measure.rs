@@ -3,6 +3,7 @@
 use crate::core::Passed;
 use crate::queue::{ClassCounts, Delays, Dropped};
 use crate::times::Times;
+use crate::trace::Sent;
 
 mod gateway;
 
@@ -27,8 +28,8 @@ pub struct RunResult {
     pub gateway: Option<GatewayResult>,
     /// Time series, if they were asked for.
     pub series: Option<Series>,
-    /// Frames of the window, if one was asked for.
-    pub timeline: Vec<FrameRecord>,
+    /// Frames of the window, if one was asked for, each with the packet whose exchange it belongs to; none of a dummy packet.
+    pub timeline: Vec<(FrameRecord, Option<Sent>)>,
     /// Names of the nodes, for the timeline.
     pub nodes: Vec<String>,
     /// Where every packet went.

@@ -12,9 +12,10 @@ use crate::core::{Core, News, Passed, Traced};
 use crate::measure::{Counts, FlowCounts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
 use crate::packet::{Body, Foreign, Way};
 use crate::queue::Delays;
-use crate::spec::{NetworkSpec, RunSpec};
+use crate::spec::{NetworkSpec, RunSpec, TcpSpec};
 use crate::times::Histogram;
-use crate::trace::{FrameSink, Sent, Watchers};
+use crate::trace::{Agreed, FrameSink, Sent, Watchers};
+use evenair_tcp::Recovery;
 use evenair_units::{Duration, Instant};
 use evenair_wifi::FrameRecord;
 use std::fmt;
@@ -67,7 +68,7 @@ pub struct Network {
     /// Names of the nodes.
     nodes: Vec<String>,
     /// Frames of the window that was asked for.
-    frames: Vec<FrameRecord>,
+    frames: Vec<(FrameRecord, Option<Sent>)>,
 }
 
 impl Network {
@@ -217,12 +218,17 @@ impl Network {
 
     /// Frames have ended: into the window that was asked for, and to a sink.
     fn see_frames(&mut self, mut sink: Option<&mut (dyn FrameSink + '_)>) {
+        let overheard = self.core.take_overheard();
+        if let Some(sink) = &mut sink {
+            overheard.iter().for_each(|heard| sink.overheard(heard));
+        }
         for (frame, traced) in self.core.take_frames() {
+            let sent = self.sent(traced);
             if let Some(sink) = &mut sink {
-                sink.frame(&frame, self.sent(traced).as_ref());
+                sink.frame(&frame, sent.as_ref());
             }
             if self.run.timeline.is_some_and(|(from, to)| frame.end > from && frame.start < to) {
-                self.frames.push(frame);
+                self.frames.push((frame, sent));
             }
         }
     }
@@ -230,14 +236,24 @@ impl Network {
     /// What a sink sees of a packet.
     fn sent(&self, traced: Traced) -> Option<Sent> {
         let (packet, rate) = traced?;
-        let (flow, ends, payload) = if let Body::Foreign(foreign) = packet.body {
-            (foreign.flow, (foreign.from, foreign.to), 0)
+        let (flow, ends, payload, agreed) = if let Body::Foreign(foreign) = packet.body {
+            (foreign.flow, (foreign.from, foreign.to), 0, None)
         } else {
             let flow = &self.attached.flows[packet.way.flow() as usize];
             let (from, to) = (flow.source, flow.destination);
             let ends = if packet.way == Way::backward(packet.way.flow()) { (to, from) } else { (from, to) };
-            (packet.way.flow(), ends, flow.unit_bytes())
+            (packet.way.flow(), ends, flow.unit_bytes(), flow.tcp().map(agreed))
         };
-        Some(Sent { flow, ends, size: packet.size as u16, payload, rate, body: packet.body })
+        Some(Sent { flow, ends, size: packet.size as u16, payload, agreed, rate, body: packet.body })
+    }
+}
+
+fn agreed(tcp: &TcpSpec) -> Agreed {
+    Agreed {
+        headers: tcp.headers.count() as u16,
+        window: tcp.sender.receiver_window,
+        handshake: tcp.sender.handshake,
+        sack: tcp.sender.recovery == Recovery::Sack,
+        timestamps: tcp.sender.timestamps,
     }
 }

@@ -100,7 +100,7 @@ impl Histogram {
 const fn bin(nanos: u64) -> usize {
     let grains = nanos >> GRAIN_BITS;
     // Below two powers of two bins are one grain wide; from there on each power of two has the same number.
-    let shift = (63 - (grains | 1 << BIN_BITS).leading_zeros()) - BIN_BITS;
+    let shift = (grains | 1 << BIN_BITS).ilog2() - BIN_BITS;
     ((shift as usize) << BIN_BITS) + (grains >> shift) as usize
 }
 
@@ -108,7 +108,7 @@ const fn bin(nanos: u64) -> usize {
 fn middle_s(bin: usize) -> f64 {
     let shift = (bin >> BIN_BITS).saturating_sub(1) as u32;
     let first = (bin - ((shift as usize) << BIN_BITS)) as f64;
-    let grain_ns = f64::from(1u32 << GRAIN_BITS) * 2f64.powi(shift as i32);
+    let grain_ns = f64::from(1u32 << GRAIN_BITS) * 2f64.powi(shift.cast_signed());
     (first + 0.5) * grain_ns / 1e9
 }
 

@@ -2,7 +2,7 @@
 
 use crate::packet::Body;
 use evenair_units::{Instant, Rate};
-use evenair_wifi::FrameRecord;
+use evenair_wifi::{FrameRecord, Overheard};
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -35,14 +35,34 @@ pub struct Sent {
     pub size: u16,
     /// Payload of a full data segment of its flow \[bytes\]: what one sequence number stands for.
     pub payload: u32,
+    /// What the ends of its connection have agreed on, if it is TCP's.
+    pub agreed: Option<Agreed>,
     /// The rate of its DATA frame.
     pub rate: Rate,
     /// What it carries.
     pub body: Body,
 }
 
+/// What the two ends of a TCP connection know of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// IP and TCP headers of its segments, as its flow counts them \[bytes\].
+    pub headers: u16,
+    /// The receiver's window, from the next segment that it expects on \[segments\].
+    pub window: u32,
+    /// Whether it is opened with a SYN.
+    pub handshake: bool,
+    /// Whether the receiver tells what arrived out of order.
+    pub sack: bool,
+    /// Whether segments carry timestamps.
+    pub timestamps: bool,
+}
+
 /// Whoever wants to see every frame of a run, at its end.
 pub trait FrameSink {
     /// A frame has ended. The packet is none for dummy packets.
     fn frame(&mut self, frame: &FrameRecord, packet: Option<&Sent>);
+
+    /// A station has decoded a frame, whoever it was meant for; before the frame is shown, or a moment later.
+    fn overheard(&mut self, _heard: &Overheard) {}
 }

@@ -7,6 +7,7 @@ use elimination::Elimination;
 use evenair_topology::{ConflictGraph, TooLarge};
 use nalgebra::DMatrix;
 use rayon::prelude::*;
+use std::sync::atomic::AtomicBool;
 
 /// Directions that are followed at once: as many numbers as a cache line holds.
 const LANES: usize = 8;
@@ -47,7 +48,13 @@ impl ProductForm {
     /// # Errors
     /// If every order of elimination that is tried needs more than [`Self::SIZE_MAX`] values.
     pub fn new(graph: &ConflictGraph) -> Result<Self, TooLarge> {
-        Elimination::new(graph, Self::SIZE_MAX).map(|elimination| Self { graph: graph.clone(), elimination })
+        Self::new_unless(graph, &AtomicBool::new(false))
+    }
+
+    /// The same, unless it is told to stop: then it is too large for the time that was left.
+    pub(crate) fn new_unless(graph: &ConflictGraph, stop: &AtomicBool) -> Result<Self, TooLarge> {
+        let elimination = Elimination::new(graph, Self::SIZE_MAX, stop)?;
+        Ok(Self { graph: graph.clone(), elimination })
     }
 
     /// How many links there are.

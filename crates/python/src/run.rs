@@ -110,6 +110,8 @@ fn options(
         series,
         every: Some(Duration::from_secs_f64(every_s)),
         ledger,
+        times: true,
+        histograms: true,
         timeline: timeline_s.map(|(from, to)| (at(from), at(to))),
     })
 }

@@ -1,13 +1,20 @@
 //! Figures as data: what is drawn, before anyone draws it.
 //!
 //! A [`Chart`] is made once, from an outcome, from a scenario or from a table of one's own; reports draw it with Vega-Lite
-//! ([`Chart::vega`]). Positions are numbers on both axes; where an axis has words, word k stands at k.
+//! ([`Chart::vega`]), `evenair plot` without a browser ([`Chart::svg`], [`Chart::png`]). Positions are numbers on both axes; where an axis has words, word k stands at k.
 
+mod document;
+mod draw;
+mod font;
 mod lines;
 mod palette;
 mod scale;
+mod scene;
 mod vega;
 
+pub(crate) use document::file_name;
+pub use document::{FILE, Figures};
+pub use draw::TooLarge;
 pub use lines::{At, Observation, Titles};
 pub(crate) use lines::{distinct, printed};
 pub(crate) use palette::{fills, strokes};

@@ -1,5 +1,6 @@
 //! The report: one HTML file that works offline.
 
+use crate::chart::file_name;
 use crate::claim::Verdict;
 use crate::figure;
 use crate::language::{Reference, Summary};
@@ -58,7 +59,7 @@ pub fn report(outcome: &Outcome, command: &str) -> String {
     }
     put(&mut page, "<script>\n");
     for (index, chart) in charts.iter().enumerate() {
-        let file = format!("{}-{}", study.id.replace('/', "-"), chart.name);
+        let file = file_name(&study.id, chart);
         let _ = writeln!(page, "drawFigure('figure-{index}', {});", for_script(&chart.vega(&file)));
     }
     put(&mut page, "</script>\n</html>\n");

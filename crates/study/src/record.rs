@@ -1,13 +1,15 @@
 //! What is kept of a run: the result as a serialisable table.
 
+mod frames;
 mod gateway;
 
+pub use frames::FrameRow;
 pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as class_name};
 
 use crate::experiment::ModelError;
 use crate::watch::{Progress, Watched};
 use crate::world::World;
-use evenair_netsim::{FlowResult, Histogram, Network, RunResult, RunSpec, Times, Watchers};
+use evenair_netsim::{FlowResult, Histogram, MacSpec, Network, RunResult, RunSpec, Times, Watchers};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -197,21 +199,6 @@ pub struct LinkColumns {
     pub waiting_s: Vec<Option<f64>>,
 }
 
-/// One frame of the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FrameRow {
-    /// When it began [ms].
-    pub start_ms: f64,
-    /// When it ended [ms].
-    pub end_ms: f64,
-    /// The node that sent it.
-    pub node: String,
-    /// DATA or ACK.
-    pub kind: String,
-    /// Whether its addressee decoded it.
-    pub decoded: bool,
-}
-
 impl RunRecord {
     /// Runs a scenario with a seed and keeps what was asked for.
     pub fn run(scenario: &Resolved, seed: u64, options: Options) -> Self {
@@ -252,12 +239,13 @@ impl RunRecord {
         let mut progress = |now: Instant| watched.reached(now.as_secs_f64() / end_s);
         let watchers = Watchers { progress: Some(&mut progress), ..Watchers::default() };
         let result = Network::run_watched(scenario.network(), spec, watchers)?;
-        Some(Self::new(&scenario.settings().name, result, options, spec.warmup))
+        Some(Self::new(&scenario.settings().name, &scenario.network().mac, result, options, spec.warmup))
     }
 
-    fn new(scenario: &str, result: RunResult, options: Options, warmup: Duration) -> Self {
+    fn new(scenario: &str, mac: &MacSpec, result: RunResult, options: Options, warmup: Duration) -> Self {
         let names: Vec<String> = result.links.iter().map(|l| l.name.clone()).collect();
         let links = result.links.iter().map(|link| link_record(link, &names)).collect();
+        let frames = frames::rows(mac, &result);
         let series = result.series.filter(|_| options.series).map(|series| SeriesRecord {
             time_s: series.time_s,
             flows: series
@@ -287,13 +275,6 @@ impl RunRecord {
                 })
                 .collect(),
         });
-        let frames = result.timeline.iter().map(|frame| FrameRow {
-            start_ms: frame.start.as_secs_f64() * 1e3,
-            end_ms: frame.end.as_secs_f64() * 1e3,
-            node: result.nodes[frame.from as usize].clone(),
-            kind: frame.kind.name().into(),
-            decoded: frame.decoded,
-        });
         let mut record = Self {
             scenario: scenario.into(),
             seed: result.seed,
@@ -306,7 +287,7 @@ impl RunRecord {
                 .gateway
                 .map(|gateway| GatewayRecord::new(gateway, options.series, warmup.as_secs_f64())),
             series,
-            frames: frames.collect(),
+            frames,
             theory: None,
             findings: Vec::new(),
         };

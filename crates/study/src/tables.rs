@@ -1,10 +1,11 @@
 //! Tables of runs for pandas, polars and the rest; and the manifest that says what made them.
 //!
 //! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `seeds` one per variant and seed; `series`, in long form, one per instant,
-//! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
+//! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `frames` one per frame of a window that was asked for; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
 //! `parquet`, as Parquet with the same columns.
 
 pub(crate) mod csv;
+mod frames;
 mod gateway;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -58,6 +59,9 @@ pub fn all(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
     }
     if gateways.any(|gateway| gateway.series.is_some()) {
         tables.push(("gateway", gateway::looks(groups)));
+    }
+    if groups.iter().flat_map(|g| g.runs).any(|run| !run.frames.is_empty()) {
+        tables.push(("frames", frames::frames(groups)));
     }
     tables
 }

@@ -192,6 +192,15 @@ impl Air {
         }
     }
 
+    /// Takes out who decoded which of them, all stations that did, since it was last asked; ideal CSMA knows of no others than the
+    /// addressees.
+    pub fn take_overheard(&mut self) -> Option<std::vec::Drain<'_, crate::Overheard>> {
+        match self {
+            Self::Dcf(air) => air.timeline.as_deref_mut().map(Timeline::take_overheard),
+            Self::Ideal(_) => None,
+        }
+    }
+
     /// Starts the ledger, empty, at `now`.
     pub fn start_ledger(&mut self, now: Instant) {
         match self {

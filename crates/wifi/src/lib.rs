@@ -26,5 +26,5 @@ pub use mac::dcf::{Capture, Contention, Counters, DcfAir, Rules};
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;
 pub use phy::{Mode, Phy, PhyStandard, Preamble, UnsupportedRate};
-pub use timeline::{FrameKind, FrameRecord, Timeline};
+pub use timeline::{FrameKind, FrameRecord, Overheard, Timeline};
 pub use timing::{ControlRate, MacTiming};

@@ -50,18 +50,30 @@ pub struct FrameRecord {
     pub reserves_us: u32,
 }
 
+/// Somebody has decoded a frame, whoever it was meant for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overheard {
+    /// Who sent it.
+    pub from: u32,
+    /// When it began to be sent: with its sender this names the frame.
+    pub start: Instant,
+    /// Who decoded it.
+    pub at: u32,
+}
+
 /// The frames that overlap a window of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     from: Instant,
     to: Instant,
     frames: Vec<FrameRecord>,
+    overheard: Vec<Overheard>,
 }
 
 impl Timeline {
     /// An empty timeline for this window.
     pub const fn new(from: Instant, to: Instant) -> Self {
-        Self { from, to, frames: Vec::new() }
+        Self { from, to, frames: Vec::new(), overheard: Vec::new() }
     }
 
     /// The window's beginning and end.
@@ -78,6 +90,17 @@ impl Timeline {
     /// Takes the frames out, for a host that handles them as they come.
     pub fn take(&mut self) -> std::vec::Drain<'_, FrameRecord> {
         self.frames.drain(..)
+    }
+
+    /// Takes out who decoded what; of a frame to receivers far away some may come before it, others after it.
+    pub fn take_overheard(&mut self) -> std::vec::Drain<'_, Overheard> {
+        self.overheard.drain(..)
+    }
+
+    pub(crate) fn overhear(&mut self, heard: Overheard) {
+        if heard.start < self.to {
+            self.overheard.push(heard);
+        }
     }
 
     pub(crate) fn add(&mut self, frame: FrameRecord) {

@@ -60,8 +60,8 @@ fn one_exchange_is_the_formula_of_the_standard() {
             let starts: Vec<u64> = result
                 .timeline
                 .iter()
-                .filter(|f| f.kind == evenair_wifi::FrameKind::Data)
-                .map(|f| f.start.as_nanos())
+                .filter(|(frame, _)| frame.kind == evenair_wifi::FrameKind::Data)
+                .map(|(frame, _)| frame.start.as_nanos())
                 .collect();
             assert!(starts.len() > 90, "{preamble} {rate}");
             for pair in starts.windows(2) {

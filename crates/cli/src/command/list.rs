@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use evenair_scenario::Resolved;
 use evenair_study::{Metric, Paper, Study};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::path::Path;
 use wildmatch::WildMatch;
@@ -75,7 +75,7 @@ fn kinds(options: &ListOptions) -> Result<()> {
         ),
     ];
     if options.json {
-        let counts: serde_json::Map<String, Value> =
+        let counts: Map<String, Value> =
             count.iter().map(|(kind, n, _)| ((*kind).into(), Value::from(*n))).collect();
         return print(&told("counts", counts.into()));
     }
@@ -88,7 +88,7 @@ fn kinds(options: &ListOptions) -> Result<()> {
 
 /// A list as JSON.
 fn told(kind: &str, list: Value) -> String {
-    format!("{:#}\n", document("list", json!({ kind: list })))
+    format!("{:#}\n", document("list", Value::Object(Map::from_iter([(kind.into(), list)]))))
 }
 
 /// Something that is listed by its id.
@@ -229,14 +229,18 @@ fn statistics() -> String {
         + &text::wrapped(
             "percentiles of every segment, request or packet: ",
             &format!("{times}, with -p95, -p99.9 or another behind the name"),
-            WIDTH,
+            terminal::width(),
         )
         + &text::wrapped(
             "of the course over time: ",
             &format!(
                 "{over_time}, with -deviation, -least or -greatest behind the name, and -p95 of the others"
             ),
-            WIDTH,
+            terminal::width(),
         )
-        + &text::wrapped("of a flow's acknowledgements: ", "ack- before the name, such as ack-loss", WIDTH)
+        + &text::wrapped(
+            "of a flow's acknowledgements: ",
+            "ack- before the name, such as ack-loss",
+            terminal::width(),
+        )
 }

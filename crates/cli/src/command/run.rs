@@ -1,6 +1,7 @@
 //! `evenair run`.
 
 use crate::arguments::{ScenarioArguments, share};
+use crate::capture::Capture;
 use crate::gateway;
 use crate::interrupt::{self, STOP};
 use crate::output::{Force, command_line, document, finish, print, resolved, warn};
@@ -8,20 +9,15 @@ use crate::progress::Bar;
 use crate::seeds;
 use crate::terminal;
 use crate::text;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
-use evenair_netsim::pcap::PcapWriter;
-use evenair_netsim::{MacSpec, Network, Watchers};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::{
-    OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, manifest, tables,
+    OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, manifest, tables,
 };
 use evenair_units::{Duration, Instant};
 use serde_json::json;
-use std::io::BufWriter;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -30,6 +26,7 @@ use std::sync::atomic::Ordering;
     evenair run chen10/a --set backoff.law=adaptive --set connections.k=10 --ledger\n  \
     evenair run chen10/a --timeline 20s..20.1s --out result\n  \
     evenair run jam10/chain --set duration='10 s' --pcap chain.pcap\n  \
+    evenair run jam10/chain --set duration='10 s' --pcap captures/\n  \
     evenair run jam10/grid --precision 5%\n  \
     evenair run my.toml --json --series > result.jsonl")]
 pub(crate) struct RunOptions {
@@ -47,15 +44,17 @@ pub(crate) struct RunOptions {
     /// How often queues and windows are sampled, for series and means
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = positive)]
     pub(crate) every: Duration,
-    /// Record every frame of a window: who held the air, when, what was lost (in the JSON, and DIR/frames.csv)
+    /// Record every frame of a window: who held the air, when, for whom, which flow's, what was lost (in the JSON, and
+    /// DIR/frames.csv)
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     pub(crate) timeline: Option<(Instant, Instant)>,
     /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the largest
     /// goodput, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
-    /// Also write every frame of the first seed to a capture that Wireshark and tshark read
-    #[arg(long, value_name = "FILE")]
+    /// Also write every frame of the first seed to a capture that Wireshark and tshark read: the whole air to a file; to a folder,
+    /// one that is there or a name that ends in /, a capture for each node, of what it sent and decoded
+    #[arg(long, value_name = "FILE|DIR/")]
     pub(crate) pcap: Option<PathBuf>,
     /// Print the result as JSON, one document a line and seed; means over seeds are in result.json of --out
     #[arg(long)]
@@ -166,44 +165,11 @@ fn write(
     output.write("scenario.toml", &resolved(scenario)?)?;
     output.write("runs.jsonl", lines)?;
     output.write("result.json", &format!("{:#}\n", seeds::as_json(name, runs)))?;
-    if runs.iter().any(|run| !run.frames.is_empty()) {
-        output.write("frames.csv", &frames_csv(runs))?;
-    }
     let group = tables::Group { variant: "run", x: None, runs };
     tables::write(output.drafts(), &[group]).context("cannot write the tables")?;
     let mut manifest = manifest(&command_line());
     manifest.insert("runs".into(), runs.iter().map(|run| group.manifest_entry(run)).collect());
     finish(output, manifest)
-}
-
-/// A capture of the first seed's frames.
-struct Capture(PcapWriter<BufWriter<OutputFile>>);
-
-impl Capture {
-    fn create(scenario: &Resolved, path: &Path) -> Result<Self> {
-        let network = scenario.network();
-        let MacSpec::Dcf { timing, .. } = network.mac else {
-            bail!("ideal CSMA has no frames, so that --pcap has nothing to write; captures are of 802.11");
-        };
-        let file = BufWriter::new(OutputFile::create(path)?);
-        Ok(Self(PcapWriter::new(file, network.nodes.len(), timing)?))
-    }
-
-    /// Runs the first seed once more and writes its frames down.
-    fn record(mut self, scenario: &Resolved) -> Result<()> {
-        let spec = scenario.run_spec(scenario.settings().seed);
-        let mut progress = |_| {
-            if STOP.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let watchers = Watchers { progress: Some(&mut progress), frames: Some(&mut self.0) };
-        ensure!(
-            Network::run_watched(scenario.network(), spec, watchers).is_some(),
-            "stopped before the capture was whole; nothing is kept"
-        );
-        let file = self.0.finish().context("cannot write the capture")?;
-        let file = file.into_inner().context("cannot write the capture")?;
-        Ok(file.finish()?)
-    }
 }
 
 /// One document a line and seed.
@@ -213,17 +179,6 @@ fn json_lines(scenario: &str, runs: &[RunRecord]) -> String {
         let mut run = serde_json::to_value(run).expect("a record is plain data");
         run["scenario"] = json!(scenario);
         text += &format!("{}\n", document("run", run));
-    }
-    text
-}
-
-fn frames_csv(runs: &[RunRecord]) -> String {
-    let mut text = String::from("seed,start_ms,end_ms,node,kind,decoded\n");
-    for run in runs {
-        for f in &run.frames {
-            text +=
-                &format!("{},{},{},{},{},{}\n", run.seed, f.start_ms, f.end_ms, f.node, f.kind, f.decoded);
-        }
     }
     text
 }

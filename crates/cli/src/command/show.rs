@@ -1,6 +1,7 @@
 //! `evenair show`.
 
 use crate::arguments::ScenarioArguments;
+use crate::command::plot;
 use crate::gateway;
 use crate::output::{print, resolved, warn};
 use crate::text;
@@ -8,6 +9,8 @@ use anyhow::Result;
 use clap::Args;
 use evenair_netsim::MacSpec;
 use evenair_scenario::Objective;
+use evenair_study::figure;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
@@ -16,6 +19,10 @@ pub(crate) struct ShowOptions {
     /// Print the resolved scenario, all defaults written out, as TOML
     #[arg(long)]
     pub(crate) resolved: bool,
+    /// Draw the map instead: nodes in metres, the ways of flows, ranges; the conflict graph, where nodes have no positions. An SVG
+    /// or a PNG, by the file's ending
+    #[arg(long, value_name = "FILE", conflicts_with = "resolved")]
+    pub(crate) map: Option<PathBuf>,
 }
 
 pub(crate) fn show(options: &ShowOptions) -> Result<()> {
@@ -24,6 +31,9 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         return print(&resolved(&scenario)?);
     }
     warn(&scenario);
+    if let Some(file) = &options.map {
+        return plot::save(&figure::map(&scenario), file, plot::WIDTH, plot::SCALE);
+    }
     let (settings, layout, network) = (scenario.settings(), scenario.layout(), scenario.network());
     let names = &network.nodes;
     let mut out =

@@ -46,7 +46,7 @@ fn delays_and_completion_times_are_told_in_the_table_the_json_and_the_tables() {
     let run = json(&evenair(&["run", file, "--json", "--series", "--out", out.to_str().unwrap()]));
     // 10 ms on the wire and 20 ms on the way, each of them.
     let delay = &run["flows"][0]["delay"];
-    let near = |value: &serde_json::Value, s: f64| (value.as_f64().unwrap() / s - 1.0).abs() < 0.01;
+    let near = |value: &Value, s: f64| (value.as_f64().unwrap() / s - 1.0).abs() < 0.01;
     assert!(near(&delay["mean_s"], 0.030) && near(&delay["p99_s"], 0.030), "{delay}");
     assert_eq!(run["flows"][1]["transfers"]["completed"], 1);
     let series = std::fs::read_to_string(out.join("series.csv")).unwrap();
@@ -137,7 +137,7 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
         (write("empty.toml", b""), "there is no flow"),
         (
             write("type.toml", b"seed = \"one\"\n"),
-            "type.toml:1:8: invalid type: string \"one\", expected u64",
+            "type.toml:1:8: seed: invalid type: string \"one\", expected u64",
         ),
         ("nowhere/at-all".into(), "there is no such file, and no built-in scenario of that id"),
     ];

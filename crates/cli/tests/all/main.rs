@@ -1,10 +1,12 @@
 //! End to end: the command as its users call it. One binary, because each costs a link.
 
+mod captures;
 mod claims;
 mod command;
 mod documents;
 mod lists;
 mod output;
+mod plots;
 mod studies;
 mod sweeps;
 mod terminal;

@@ -38,6 +38,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// Whether a queue has no room for a packet.
+    #[expect(clippy::inline_always, reason = "asked for every packet: a call costs more than the answer")]
     #[inline(always)]
     pub(super) fn is_full(&self, by: u32, arrival: &Queued) -> bool {
         let queue = &self.queues[by as usize];

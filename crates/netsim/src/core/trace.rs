@@ -3,7 +3,7 @@
 use super::{Core, News};
 use crate::packet::Packet;
 use evenair_units::{Instant, Rate};
-use evenair_wifi::{FrameRecord, Timeline};
+use evenair_wifi::{FrameRecord, Overheard, Timeline};
 
 /// A packet in a frame, and the rate of its DATA frame.
 pub(crate) type Traced = Option<(Packet, Rate)>;
@@ -14,6 +14,7 @@ pub(super) struct Trace {
     /// Of each queue, the packet in service: it may have reached its next hop, and left the network, before its acknowledgement ends.
     pub(super) heads: Vec<Traced>,
     frames: Vec<(FrameRecord, Traced)>,
+    overheard: Vec<Overheard>,
 }
 
 impl<T: Copy> Core<T> {
@@ -21,7 +22,11 @@ impl<T: Copy> Core<T> {
     pub(crate) fn record(&mut self, (from, to): (Instant, Instant)) {
         debug_assert!(self.trace.is_none(), "frames are recorded already");
         self.air.record(Timeline::new(from, to));
-        self.trace = Some(Box::new(Trace { heads: vec![None; self.queues.len()], frames: Vec::new() }));
+        self.trace = Some(Box::new(Trace {
+            heads: vec![None; self.queues.len()],
+            frames: Vec::new(),
+            overheard: Vec::new(),
+        }));
     }
 
     /// The frames that have ended since this was last asked, in order, with the packets whose exchanges they belong to.
@@ -29,11 +34,17 @@ impl<T: Copy> Core<T> {
         self.trace.as_mut().map(|trace| std::mem::take(&mut trace.frames)).unwrap_or_default()
     }
 
+    /// Who has decoded which frames since this was last asked.
+    pub(crate) fn take_overheard(&mut self) -> Vec<Overheard> {
+        self.trace.as_mut().map(|trace| std::mem::take(&mut trace.overheard)).unwrap_or_default()
+    }
+
     /// Keeps the frames that have just ended, with their packets as they are before the air's news is handled.
     #[cold]
     pub(super) fn trace(&mut self) {
         let (Some(trace), Some(frames)) = (&mut self.trace, self.air.take_frames()) else { return };
         trace.frames.extend(frames.map(|frame| (frame, trace.heads[frame.by as usize])));
+        trace.overheard.extend(self.air.take_overheard().into_iter().flatten());
         if !trace.frames.is_empty() {
             self.news.push_back(News::Frames);
         }

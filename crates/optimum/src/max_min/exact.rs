@@ -59,7 +59,7 @@ pub fn fill_exactly_unless(
         flows: demands.iter().map(flow).collect(),
         ..Problem::default()
     };
-    let pricing = Pricing::new(&problem, stop);
+    let pricing = Pricing::new(&problem, stop)?;
     if !pricing.is_exact() {
         return Err(Failure::TooLarge(TooLarge { links: air.links(), limit: crate::ProductForm::SIZE_MAX }));
     }

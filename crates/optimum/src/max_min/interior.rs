@@ -75,18 +75,16 @@ fn together(problem: &Problem, demands: &[Demand], rates: &[Option<f64>], until:
     Problem { air: problem.air.clone(), wires, flows: vec![all], beta: None, background }
 }
 
-/// Prices and shares of time at the highest level.
-fn raised(
-    together: &Problem,
-    level: f64,
-    sets: &mut Sets,
-    stop: &AtomicBool,
-) -> (Vec<f64>, Vec<(Vec<u32>, f64)>) {
+/// Prices, and independent sets with their shares of time.
+type Raised = (Vec<f64>, Vec<(Vec<u32>, f64)>);
+
+/// Both at the highest level.
+fn raised(together: &Problem, level: f64, sets: &mut Sets, stop: &AtomicBool) -> Result<Raised, Failure> {
     let flow = &together.flows[0];
     let mut from = vec![0.0; together.links()];
     // Low prices to begin with: what the growing flows load is as dear.
     flow.loads.iter().for_each(|&(l, a)| from[l] = level.max(1e-9) / (a * flow.loads.len() as f64));
-    priced(together, &Pricing::new(together, stop), &from, sets, GAP)
+    Ok(priced(together, &Pricing::new(together, stop)?, &from, sets, GAP))
 }
 
 impl Filling<'_> {
@@ -95,7 +93,7 @@ impl Filling<'_> {
         let content = |s: usize| self.demands[s].limit / self.demands[s].weight;
         let until = waiting.iter().map(|&s| content(s)).fold(f64::INFINITY, f64::min);
         let together = together(self.problem, self.demands, &self.rates, until);
-        let (prices, schedule) = raised(&together, self.level, &mut self.sets, self.stop);
+        let (prices, schedule) = raised(&together, self.level, &mut self.sets, self.stop)?;
         let price = together.flows[0].price(&prices);
         let failed = || Failure::BadlyScaled("the level of the growing flows is lost".into());
         if !(price > 0.0 && price.is_finite()) {

@@ -67,7 +67,7 @@ impl Problem {
     }
 
     pub(super) fn by_clarabel(&self, stop: &AtomicBool) -> Result<Solution, Failure> {
-        let pricing = self.beta.is_none().then(|| Pricing::new(self, stop));
+        let pricing = self.beta.is_none().then(|| Pricing::new(self, stop)).transpose()?;
         let rungs = ladder::alphas(self).filter(|_| self.beta.is_none());
         let solution = if let Some(alphas) = rungs {
             self.by_rungs(&alphas, pricing.as_ref(), stop)?

@@ -6,7 +6,7 @@
 //! `z = βr` the airtimes know no β.
 
 use super::certificate::Found;
-use super::{Failure, Problem, Solution};
+use super::{Failure, Problem, Solution, unless_stopped};
 use crate::product_form::Shares;
 use crate::{ProductForm, newton};
 use evenair_topology::IndependentSets;
@@ -21,7 +21,7 @@ const DENSE_MAX: usize = 400_000_000;
 
 pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
     let beta = problem.beta.expect("asked with entropy only");
-    let form = ProductForm::new(&problem.air)?;
+    let form = unless_stopped(stop, Ok(ProductForm::new_unless(&problem.air, stop)))??;
     let dual = Dual { problem, form: &form, beta, stop };
     let mut steps = 0;
     // Where the entropy counts for little the dual is nearly a polyhedron, and the prices are nearly those without entropy.
@@ -30,6 +30,9 @@ pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Fa
         _ => dual.start(),
     };
     let z = dual.minimise(start, &mut steps);
+    if dual.is_stopped() {
+        return Err(Failure::Stopped);
+    }
     let prices: Vec<f64> = z.iter().map(|z| z / beta).collect();
     let shares = dual.form.shares(&z[..problem.air.links()]);
     let rates = problem.flows.iter().map(|f| f.utility.rate(f.price(&prices))).collect();
@@ -120,11 +123,15 @@ impl Dual<'_> {
         start
     }
 
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Goes down from a point.
     fn minimise(&self, from: Vec<f64>, steps: &mut u32) -> Vec<f64> {
         let mut at = self.point(from);
         let mut last = f64::INFINITY;
-        while *steps < STEPS_MAX && !self.stop.load(Ordering::Relaxed) {
+        while *steps < STEPS_MAX && !self.is_stopped() {
             // What a price at zero could gain by falling does not count.
             let slack = (0..at.z.len())
                 .filter(|&l| at.z[l] > 0.0 || at.gradient[l] < 0.0)
@@ -184,6 +191,9 @@ impl Dual<'_> {
         let mut fixed: Vec<bool> = (0..n).map(|l| at.z[l] == 0.0 && at.gradient[l] >= 0.0).collect();
         let mut direction = vec![0.0; n];
         for _ in 0..3 * n + 10 {
+            if self.is_stopped() {
+                return None;
+            }
             let free: Vec<usize> = (0..n).filter(|&l| !fixed[l]).collect();
             for l in 0..n {
                 direction[l] = if fixed[l] { -at.z[l] } else { 0.0 };
@@ -242,7 +252,7 @@ impl Dual<'_> {
                 t = t.min(-0.99 * at.z[l] / d);
             }
         }
-        while t > 1e-14 {
+        while t > 1e-14 && !self.is_stopped() {
             let next = self.point(at.z.iter().zip(direction).map(|(z, d)| (z + t * d).max(0.0)).collect());
             let turned: f64 = along(&next.gradient);
             if turned <= 0.5 * slope.abs() {
@@ -300,6 +310,9 @@ impl<'a> Hessian<'a> {
         self.dual.add_curvature(self.at, |l, m, x| diagonal[l] += if l == m { x } else { 0.0 });
         let diagonal: Vec<f64> = free.iter().map(|&l| diagonal[l]).collect();
         let times = |v: &[f64]| {
+            if self.dual.is_stopped() {
+                return vec![0.0; v.len()]; // without curvature the search ends
+            }
             let mut whole = vec![0.0; self.at.z.len()];
             free.iter().zip(v).for_each(|(&l, v)| whole[l] = *v);
             let product = self.times(&whole);

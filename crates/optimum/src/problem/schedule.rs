@@ -39,7 +39,7 @@ pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Fa
         }));
     }
     check_background(problem, stop)?;
-    let pricing = Pricing::new(problem, stop);
+    let pricing = Pricing::new(problem, stop)?;
     match ladder::alphas(problem) {
         Some(alphas) if alphas.last().is_some_and(|alpha| *alpha > GENTLE) => {
             climb(problem, &pricing, &alphas)
@@ -47,6 +47,9 @@ pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Fa
         rungs => {
             let mut master = Master::new(problem, &pricing);
             generate(&mut master, &pricing, GAP);
+            if pricing.is_stopped() {
+                return Err(Failure::Stopped);
+            }
             match (finish(problem, &pricing, &master), rungs) {
                 (Err(Failure::NotConverged(_)), Some(alphas)) => climb(problem, &pricing, &alphas),
                 (done, _) => done,
@@ -145,7 +148,7 @@ pub(crate) fn priced(
 /// Prices close to the best.
 pub(super) fn rough_prices(problem: &Problem, stop: &AtomicBool) -> Result<Vec<f64>, Failure> {
     check_background(problem, stop)?;
-    let pricing = Pricing::new(problem, stop);
+    let pricing = Pricing::new(problem, stop)?;
     let mut master = Master::new(problem, &pricing);
     generate(&mut master, &pricing, 1e-4);
     Ok(master.prices())
@@ -168,7 +171,7 @@ fn check_background(problem: &Problem, stop: &AtomicBool) -> Result<(), Failure>
     }
     let all = super::Flow { utility: crate::Utility::log(1.0), fixed_price: 0.0, loads: used };
     let alone = Problem { air: problem.air.clone(), flows: vec![all], ..Problem::default() };
-    let pricing = Pricing::new(&alone, stop);
+    let pricing = Pricing::new(&alone, stop)?;
     let mut master = Master::new(&alone, &pricing);
     generate(&mut master, &pricing, 1e-9);
     let times = finish(&alone, &pricing, &master)?.rates[0];

@@ -2,6 +2,7 @@
 
 use evenair_topology::{ConflictGraph, TooLarge};
 use fixedbitset::FixedBitSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What eliminating one link leaves behind: a value for each configuration of its separator, the later links that it
 /// meets in its own conflicts and in those of the links eliminated into it.
@@ -59,16 +60,18 @@ pub(super) struct Elimination {
 }
 
 impl Elimination {
-    /// Eliminates in the better of two orders: of few new pairs, and of few configurations.
-    pub(super) fn new(graph: &ConflictGraph, size_max: usize) -> Result<Self, TooLarge> {
+    /// Eliminates in the better of two orders: of few new pairs, and of few configurations. Told to stop it gives up as where there
+    /// are too many.
+    pub(super) fn new(graph: &ConflictGraph, size_max: usize, stop: &AtomicBool) -> Result<Self, TooLarge> {
         let conflicts = graph.rows();
-        let fewest_pairs = Self::in_order(graph, fill, size_max);
+        let fewest_pairs = Self::in_order(graph, fill, size_max, stop);
         let smaller = fewest_pairs.as_ref().map_or(size_max, |found| found.size);
         // Where the first is small a second is not worth its time.
         if smaller < SMALL {
             return fewest_pairs;
         }
-        let fewest_sets = Self::in_order(graph, |near, l| log_configurations(&conflicts, &near[l]), smaller);
+        let fewest_sets =
+            Self::in_order(graph, |near, l| log_configurations(&conflicts, &near[l]), smaller, stop);
         fewest_sets.or(fewest_pairs)
     }
 
@@ -76,10 +79,11 @@ impl Elimination {
         graph: &ConflictGraph,
         cost: impl Fn(&[FixedBitSet], usize) -> f64,
         size_max: usize,
+        stop: &AtomicBool,
     ) -> Result<Self, TooLarge> {
         let links = graph.links();
         let too_large = TooLarge { links, limit: size_max };
-        let (order, separators) = greedy(graph, cost);
+        let (order, separators) = greedy(graph, cost, stop).ok_or(too_large)?;
         let mut rank = vec![0; links];
         for (i, &l) in order.iter().enumerate() {
             rank[l] = i;
@@ -89,6 +93,9 @@ impl Elimination {
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); links];
         let mut size = 0;
         for (i, (&link, separator)) in order.iter().zip(separators).enumerate() {
+            if stop.load(Ordering::Relaxed) {
+                return Err(too_large);
+            }
             let mut separator: Vec<u32> = separator.ones().map(|l| l as u32).collect();
             separator.sort_unstable_by_key(|&l| rank[l as usize]);
             let own = Configurations::new(graph, &separator, size_max - size).ok_or(too_large)?;
@@ -194,11 +201,12 @@ impl Configurations {
     }
 }
 
-/// The order in which the link of least cost goes next, and what each link meets later.
+/// The order in which the link of least cost goes next, and what each link meets later; none if it is told to stop.
 fn greedy(
     graph: &ConflictGraph,
     cost: impl Fn(&[FixedBitSet], usize) -> f64,
-) -> (Vec<usize>, Vec<FixedBitSet>) {
+    stop: &AtomicBool,
+) -> Option<(Vec<usize>, Vec<FixedBitSet>)> {
     let links = graph.links();
     let mut near = graph.rows();
     let mut left = FixedBitSet::with_capacity(links);
@@ -215,13 +223,16 @@ fn greedy(
             near[m].remove(l);
             touched.union_with(&near[m]);
         }
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
         for m in touched.ones() {
             costs[m] = cost(&near, m);
         }
         order.push(l);
         separators.push(separator);
     }
-    (order, separators)
+    Some((order, separators))
 }
 
 /// How many pairs of its neighbours a link's elimination joins anew.

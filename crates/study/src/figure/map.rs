@@ -161,13 +161,37 @@ impl Map<'_> {
     fn nodes(&self) -> [Series; 2] {
         let names = &self.scenario.network().nodes;
         let at = self.placed().map(|(_, place)| place).collect();
-        let label =
-            |(node, [x, y]): (usize, [f64; 2])| Label { x, y, text: names[node].clone(), side: Side::Above };
+        let label = |(node, [x, y]): (usize, [f64; 2])| Label {
+            x,
+            y,
+            text: names[node].clone(),
+            side: self.free_side(node, [x, y]),
+        };
         let labels = self.placed().map(label).collect();
         [
             Series::ink("nodes", Marks::Symbols { symbol: Symbol::Node, at }),
             Series::ink("names", Marks::Labels { labels }),
         ]
+    }
+
+    /// On which side of a node there are the fewest ways: opposite to where they go on the whole.
+    fn free_side(&self, node: usize, [x, y]: [f64; 2]) -> Side {
+        let hops = self.scenario.network().flows.iter().flat_map(|flow| flow.path.windows(2));
+        let ends = hops.filter_map(|hop| match (hop[0] as usize == node, hop[1] as usize == node) {
+            (true, _) => self.places[hop[1] as usize],
+            (_, true) => self.places[hop[0] as usize],
+            _ => None,
+        });
+        let [east, north] = ends.fold([0.0, 0.0], |[east, north], [to_x, to_y]| {
+            let length = (to_x - x).hypot(to_y - y).max(1e-9);
+            [east + (to_x - x) / length, north + (to_y - y) / length]
+        });
+        match (east.abs() > north.abs() + 1e-9, east > 0.0, north > 1e-9) {
+            (true, true, _) => Side::Left,
+            (true, false, _) => Side::Right,
+            (false, _, true) => Side::Below,
+            (false, _, false) => Side::Above,
+        }
     }
 
     /// What its lines mean.

@@ -13,7 +13,7 @@ fn waits_within(rate: f64, service: f64, wait: f64) -> f64 {
     let mut sum = 0.0;
     for k in 0..=(wait / service).floor() as u32 {
         let left = rate * (wait - f64::from(k) * service);
-        let term = (1..=k).fold(left.exp(), |term, i| term * -left / f64::from(i));
+        let term = (1..=k).fold(libm::exp(left), |term, i| term * -left / f64::from(i));
         sum += term;
     }
     (1.0 - rate * service) * sum
@@ -113,7 +113,7 @@ fn an_application_waits_for_tcp_and_a_saturated_source_does_not() {
 fn loss_is_what_was_dropped_of_what_was_sent_whoever_sent_it() {
     let lossy = |traffic| {
         let mut spec = wired(1_000, 1, 50, traffic);
-        let schedule = vec![(Instant::ZERO, LossModel::Frames(Probability::clamped(0.1)))].into();
+        let schedule = vec![(Instant::ZERO, LossModel::Frames(Probability::clamped(0.1)))];
         spec.losses = vec![LinkLoss { from: 0, to: 1, schedule }];
         let result = Network::run(&spec, seconds(1, 1, 1_000));
         (result.flows[0].loss().unwrap(), result)

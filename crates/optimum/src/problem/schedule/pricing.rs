@@ -1,6 +1,6 @@
 //! The heaviest independent sets of each component of the conflict graph.
 
-use super::super::Problem;
+use super::super::{Failure, Problem, unless_stopped};
 use crate::ProductForm;
 use evenair_topology::{ConflictGraph, maximal_cliques};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,13 +20,13 @@ struct Component {
 
 /// Cuts a graph until sums over the parts are small. Conflicts across a cut are given up: the parts together may do more
 /// than the whole, which bounds it.
-fn parts(graph: &ConflictGraph) -> Vec<(Vec<u32>, ProductForm)> {
+fn parts(graph: &ConflictGraph, stop: &AtomicBool) -> Result<Vec<(Vec<u32>, ProductForm)>, Failure> {
     // Breadth first from an end, so that a cut is a front.
     let end = *graph.breadth_first(0).last().expect("a component has a link");
     let mut whole = vec![graph.breadth_first(end)];
     let mut parts = Vec::new();
     while let Some(links) = whole.pop() {
-        match ProductForm::new(&graph.restricted(&links)) {
+        match unless_stopped(stop, Ok(ProductForm::new_unless(&graph.restricted(&links), stop)))? {
             Ok(form) if form.size() <= PART_MAX || links.len() == graph.links() => parts.push((links, form)),
             _ => {
                 // The later half is looked at first, and stays behind the earlier one.
@@ -35,7 +35,7 @@ fn parts(graph: &ConflictGraph) -> Vec<(Vec<u32>, ProductForm)> {
             }
         }
     }
-    parts
+    Ok(parts)
 }
 
 /// A heavy set: the heaviest of every second part, then of the others among what these leave free.
@@ -69,7 +69,8 @@ pub(crate) struct Pricing<'a> {
 }
 
 impl<'a> Pricing<'a> {
-    pub(crate) fn new(problem: &'a Problem, stop: &'a AtomicBool) -> Self {
+    /// What is to be known beforehand; an error only if it is told to stop.
+    pub(crate) fn new(problem: &'a Problem, stop: &'a AtomicBool) -> Result<Self, Failure> {
         // Links that nothing uses have no price and need no schedule.
         let mut used = vec![false; problem.links()];
         for &(l, _) in problem.flows.iter().flat_map(|f| &f.loads) {
@@ -82,10 +83,15 @@ impl<'a> Pricing<'a> {
         let graph = problem.air.restricted(&active);
         let component = |places: Vec<u32>| {
             let graph = graph.restricted(&places);
-            let parts = parts(&graph);
-            Component { links: places.iter().map(|&i| active[i as usize]).collect(), graph, parts }
+            let parts = parts(&graph, stop)?;
+            Ok::<Component, Failure>(Component {
+                links: places.iter().map(|&i| active[i as usize]).collect(),
+                graph,
+                parts,
+            })
         };
-        Self { problem, stop, components: graph.components().into_iter().map(component).collect() }
+        let components = graph.components().into_iter().map(component).collect::<Result<_, _>>()?;
+        Ok(Self { problem, stop, components })
     }
 
     /// Whoever asks for sets need not go on.

@@ -1,9 +1,10 @@
 //! The ledger and the timeline.
 
+use super::reception::Reception;
 use super::{DcfAir, Sending};
 use crate::air::Contender;
 use crate::ledger::{Doing, Ledger};
-use crate::timeline::{FrameKind, FrameRecord};
+use crate::timeline::{FrameKind, FrameRecord, Overheard};
 use evenair_units::Instant;
 
 impl DcfAir {
@@ -39,6 +40,16 @@ impl DcfAir {
                 retry: sent.retry,
                 reserves_us: sent.reserves.as_nanos().div_ceil(1000) as u32,
             });
+        }
+    }
+
+    /// Who decoded a frame, for the timeline.
+    #[cold]
+    pub(super) fn overhear(&mut self, at: usize, from: usize, reception: Reception, sent: &Sending) {
+        if let Some(timeline) = &mut self.timeline
+            && reception == Reception::Decoded
+        {
+            timeline.overhear(Overheard { from: from as u32, start: sent.since, at: at as u32 });
         }
     }
 

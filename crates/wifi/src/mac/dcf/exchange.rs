@@ -181,6 +181,9 @@ impl DcfAir {
         let there = ear.node as usize;
         let reception = self.depart(there, node, ear, ended, sent);
         self.after_reception(there, reception, sent, ended);
+        if self.timeline.is_some() {
+            self.overhear(there, node, reception, sent);
+        }
         reception
     }
 

@@ -75,6 +75,7 @@ impl DcfAir {
         let there = ear.node as usize;
         let reception = self.depart(there, from as usize, ear, now, &sent);
         self.after_reception(there, reception, &sent, now);
+        self.overhear(there, from as usize, reception, &sent);
         if reception == Reception::Decoded && sent.to != ear.node && sent.kind == FrameKind::Rts {
             let void_at = self.void_at(now, &sent);
             let this = &mut self.nodes[there];

@@ -1,0 +1,130 @@
+//! `evenair plot`: figures of a result as files, without a browser.
+
+use crate::output::print;
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use evenair_study::OutputFile;
+use evenair_study::chart::{self, Chart, Figures};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use wildmatch::WildMatch;
+
+/// How wide a figure is, if nothing is said [px].
+pub(crate) const WIDTH: f64 = 720.0;
+/// How many pixels a PNG has for each of these: two are sharp in print and on good screens.
+pub(crate) const SCALE: f64 = 2.0;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Reads figures.json, which studies and sweeps write beside their report, and simulates nothing.\n\
+    Letters have the widths of Arial, and a PNG is the same on every machine. SVG text stays text.\n\
+    A network's map: evenair show SCENARIO --map FILE.\n\n\
+    Examples:\n  \
+    evenair study chen10/fig-4-2 --quick\n  \
+    evenair plot evenair-results/chen10/fig-4-2 --list\n  \
+    evenair plot evenair-results/chen10/fig-4-2 --out figures\n  \
+    evenair plot evenair-results/chen10/fig-4-2 goodput --out goodput.png --width 480\n  \
+    evenair plot evenair-results/chen10/fig-4-2 'conflict*' --out graph.svg"
+)]
+pub(crate) struct PlotOptions {
+    /// The folder of a result: what was given as --out, and a study's id below it
+    #[arg(value_name = "RESULT")]
+    pub(crate) result: PathBuf,
+    /// Which figures, by name or pattern; all, if none are named
+    #[arg(value_name = "FIGURE")]
+    pub(crate) figures: Vec<String>,
+    /// Name the figures, and draw none
+    #[arg(long, conflicts_with_all = ["out", "width", "scale"])]
+    pub(crate) list: bool,
+    /// Where they go: FILE.svg or FILE.png of one figure, or a folder for both of each
+    #[arg(long, value_name = "FILE|DIR", default_value = ".")]
+    pub(crate) out: PathBuf,
+    /// How wide a figure is, in pixels of which an inch has 96: a column of a paper has about 340, a page 720
+    #[arg(long, value_name = "PX", default_value_t = WIDTH, value_parser = between(160.0, 10_000.0))]
+    pub(crate) width: f64,
+    /// How many pixels a PNG has for each of these
+    #[arg(long, value_name = "N", default_value_t = SCALE, value_parser = between(0.25, 20.0))]
+    pub(crate) scale: f64,
+}
+
+/// Reads a number of a range.
+fn between(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    move |text| match text.parse::<f64>() {
+        Ok(x) if (least..=most).contains(&x) => Ok(x),
+        _ => Err(format!("give a number from {least} to {most}")),
+    }
+}
+
+pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
+    let all = read(&options.result)?;
+    let chosen = choose(&all, &options.figures)?;
+    if options.list {
+        let line = |chart: &&Chart| format!("{}: {}\n", chart.name, chart.title);
+        return print(&chosen.iter().map(line).collect::<String>());
+    }
+    let out = &options.out;
+    if format_of(out).is_some() {
+        let [chart] = chosen[..] else {
+            bail!("{} takes one figure; name one of {}", out.display(), names(&chosen))
+        };
+        return save(chart, out, options.width, options.scale);
+    }
+    if let Some(ending) = out.extension().filter(|_| !out.is_dir()) {
+        bail!("{}: figures are drawn as .svg or .png, not as .{}", out.display(), ending.to_string_lossy());
+    }
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    for chart in chosen {
+        for ending in ["svg", "png"] {
+            let file = out.join(format!("{}.{ending}", all.file_name(chart)));
+            save(chart, &file, options.width, options.scale)?;
+        }
+    }
+    Ok(())
+}
+
+/// The figures of a result.
+fn read(folder: &Path) -> Result<Figures> {
+    let file = if folder.is_file() { folder.into() } else { folder.join(chart::FILE) };
+    let text = std::fs::read_to_string(&file).with_context(|| {
+        let what = "give the folder of a study's or a sweep's result; one of an older evenair has its figures when it is run again, which simulates nothing twice";
+        format!("no figures in {}: {what}", folder.display())
+    })?;
+    Figures::parse(&text).map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))
+}
+
+fn names(charts: &[&Chart]) -> String {
+    charts.iter().map(|chart| chart.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Those that are named; all, if none are.
+fn choose<'a>(all: &'a Figures, patterns: &[String]) -> Result<Vec<&'a Chart>> {
+    let everything: Vec<&Chart> = all.figures.iter().collect();
+    ensure!(!everything.is_empty(), "{} has no figures", all.of);
+    for pattern in patterns {
+        let any = everything.iter().any(|chart| WildMatch::new(pattern).matches(&chart.name));
+        ensure!(any, "{} has no figure \"{pattern}\"; there are {}", all.of, names(&everything));
+    }
+    let asked = |chart: &&Chart| {
+        patterns.is_empty() || patterns.iter().any(|pattern| WildMatch::new(pattern).matches(&chart.name))
+    };
+    Ok(everything.into_iter().filter(asked).collect())
+}
+
+/// What a file's ending says of its format.
+fn format_of(file: &Path) -> Option<&'static str> {
+    let ending = file.extension()?.to_str()?;
+    ["svg", "png"].into_iter().find(|format| ending.eq_ignore_ascii_case(format))
+}
+
+/// Draws a figure into a file, as the file's ending says.
+pub(crate) fn save(chart: &Chart, file: &Path, width: f64, scale: f64) -> Result<()> {
+    let bytes = match format_of(file) {
+        Some("svg") => chart.svg(width).into_bytes(),
+        Some(_) => chart.png(width, scale).with_context(|| format!("cannot draw {}", file.display()))?,
+        None => bail!("{}: figures are drawn as .svg or .png; give the file such an ending", file.display()),
+    };
+    let mut output = OutputFile::create(file)?;
+    output.write_all(&bytes).with_context(|| format!("cannot write {}", file.display()))?;
+    output.finish()?;
+    print(&format!("{}\n", file.display()))
+}

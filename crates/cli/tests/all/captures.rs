@@ -1,0 +1,154 @@
+//! Captures: one of each node, and what tshark reads in them.
+
+use super::{evenair, stderr};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// A DATA frame of a capture: when it began, and who sent it.
+type Data = ((u32, u32), u8);
+
+/// The DATA frames of a capture.
+fn data_frames(path: &Path) -> BTreeSet<Data> {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let (mut at, mut frames) = (24, BTreeSet::new());
+    while at < bytes.len() {
+        let frame = at + 16 + 15; // behind radiotap
+        if bytes[frame] == 0x08 {
+            frames.insert(((word(at), word(at + 4)), bytes[frame + 15]));
+        }
+        at += 16 + word(at + 8) as usize;
+    }
+    frames
+}
+
+const CHAIN: [&str; 6] = ["run", "jam10/chain", "--set", "duration=2 s", "--set", "warmup=1 s"];
+
+#[test]
+fn a_node_has_in_its_capture_what_it_sent_and_what_it_could_decode() {
+    let folder = tempfile::tempdir().unwrap();
+    let (air, nodes) = (folder.path().join("air.pcap"), format!("{}/nodes/", folder.path().display()));
+    for place in [air.to_str().unwrap(), &nodes] {
+        let output = evenair(&[&CHAIN[..], &["--pcap", place]].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    let air = data_frames(&air);
+    let of_node = |node: u8| data_frames(&Path::new(&nodes).join(format!("{node}.pcap")));
+    let sent_by = |frames: &BTreeSet<Data>, node: u8| -> BTreeSet<Data> {
+        frames.iter().filter(|(_, from)| *from == node).copied().collect()
+    };
+    for node in 0..4 {
+        let here = of_node(node);
+        assert!(here.is_subset(&air));
+        assert_eq!(sent_by(&here, node), sent_by(&air, node), "all that node {node} sent");
+        for other in 0..4 {
+            // Neighbours are 200 m apart and reach 250 m.
+            let reach = node.abs_diff(other) == 1;
+            let heard = sent_by(&here, other).len();
+            assert!(node == other || reach == (heard > 0), "node {node} has {heard} frames of node {other}");
+        }
+    }
+    let lost = sent_by(&air, 2).difference(&of_node(1)).count();
+    assert!(lost > 0, "what collides at node 1 is not in its capture");
+}
+
+#[test]
+fn tshark_reads_windows_blocks_and_sequence_numbers() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        writeln!(
+            std::io::stderr(),
+            "skipped: what tshark reads in captures, because tshark is not installed"
+        )
+        .expect("standard error is there");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let place = format!("{}/", folder.path().display());
+    // The largest window of a 16-bit field is 65,535 bytes: 100 segments of 1000 need a scale.
+    let settings = ["duration=3 s", "warmup=1 s", "tcp.window=cubic", "tcp.sack=true", "tcp.timestamps=true"];
+    let settings = settings.into_iter().chain(["tcp.receiver_window=100 packets"]);
+    let mut arguments = vec!["run", "chen10/a", "--pcap", &place];
+    settings.for_each(|setting| arguments.extend(["--set", setting]));
+    let output = evenair(&arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let fields = [
+        "_ws.malformed",
+        "tcp.flags.syn",
+        "tcp.seq",
+        "tcp.len",
+        "tcp.ack",
+        "tcp.window_size",
+        "tcp.options.sack_le",
+        "tcp.options.sack_re",
+        "tcp.options.timestamp.tsval",
+        "tcp.options.wscale.shift",
+        "tcp.options.sack_perm",
+    ];
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(folder.path().join("s1.pcap")).args(["-T", "fields", "-E", "separator=;"]);
+    tshark.args(fields.iter().flat_map(|field| ["-e", field]));
+    let text = String::from_utf8(tshark.output().unwrap().stdout).unwrap();
+    let (mut data, mut blocks, mut opened) = (0, 0, 0);
+    for line in text.lines() {
+        let cells: Vec<&str> = line.split(';').collect();
+        let [malformed, syn, seq, len, ack, window, left, right, stamp, shift, permitted] = cells[..] else {
+            panic!("{line}")
+        };
+        assert_eq!(malformed, "", "{line}");
+        if seq.is_empty() {
+            continue; // an 802.11 acknowledgement
+        }
+        assert!(!stamp.is_empty(), "every segment has its timestamp: {line}");
+        if syn == "1" || syn == "True" {
+            assert_eq!((shift, permitted.is_empty()), ("1", false), "{line}");
+            opened += 1;
+            continue;
+        }
+        assert_eq!(window, "100000", "{line}");
+        let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{line}"));
+        data += u32::from(len == "1000");
+        assert!(len == "0" || (len == "1000" && number(seq) % 1000 == 1), "{line}");
+        for (left, right) in left.split(',').zip(right.split(',')).filter(|(left, _)| !left.is_empty()) {
+            assert!(number(ack) < number(left) && number(left) < number(right), "{line}");
+            assert_eq!((number(left) % 1000, number(right) % 1000), (1, 1), "{line}");
+            blocks += 1;
+        }
+    }
+    assert!(opened >= 2 && data > 100 && blocks > 10, "{opened} opened, {data} data, {blocks} blocks");
+}
+
+#[test]
+fn frames_of_a_window_have_one_shape_in_json_and_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let output = evenair(&[&CHAIN[..], &["--timeline", "1500ms..1600ms", "--json", "--out", out]].concat());
+    let run = super::json(&output);
+    let frames = run["frames"].as_array().unwrap();
+    let table = std::fs::read_to_string(folder.path().join("frames.csv")).unwrap();
+    let mut lines = table.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    assert_eq!(names[..3], ["variant", "x", "seed"]);
+    assert_eq!(frames.len(), lines.clone().count());
+    for (frame, line) in frames.iter().zip(lines) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let told = names[3..].iter().zip(&cells[3..]).filter(|(_, cell)| !cell.is_empty());
+        assert_eq!(told.clone().count(), frame.as_object().unwrap().len(), "{frame} {line}");
+        for (name, cell) in told {
+            let value = &frame[*name];
+            let same = match value {
+                serde_json::Value::String(text) => text == cell,
+                serde_json::Value::Number(number) => number.as_f64() == cell.parse().ok(),
+                other => other.as_bool().map(|is| if is { "true" } else { "false" }) == Some(cell),
+            };
+            assert!(same, "{name}: {value} {cell}");
+        }
+    }
+    // A segment of 1460 bytes at 1 Mb/s towards the next hop, and the 14 bytes that acknowledge it.
+    let data =
+        frames.iter().find(|f| f["kind"] == "DATA" && f["size_bytes"] == 1500).expect("a full segment");
+    assert_eq!((&data["rate_mbps"], data["flow"].is_string()), (&serde_json::json!(1.0), true), "{data}");
+    assert!(data["queue"].as_str().unwrap().contains(data["node"].as_str().unwrap()), "{data}");
+    assert!(frames.iter().any(|f| f["kind"] == "ACK" && f["size_bytes"] == 14 && f["to"] == data["node"]));
+}

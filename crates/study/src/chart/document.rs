@@ -1,0 +1,54 @@
+//! The figures of a result as a file.
+
+use super::Chart;
+use serde::{Deserialize, Serialize};
+
+/// What the file is called in a result's folder.
+pub const FILE: &str = "figures.json";
+/// The form of the file.
+const SCHEMA_VERSION: u32 = 1;
+
+/// All figures of a result, as they lie beside its tables.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    schema_version: u32,
+    /// What they are of: a study's id.
+    pub of: String,
+    /// The figures.
+    pub figures: Vec<Chart>,
+}
+
+impl Figures {
+    /// The figures of something.
+    pub fn new(of: &str, figures: Vec<Chart>) -> Self {
+        Self { schema_version: SCHEMA_VERSION, of: of.into(), figures }
+    }
+
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// Says why it is not one.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let figures: Self = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        match figures.schema_version {
+            SCHEMA_VERSION => Ok(figures),
+            other => Err(format!("its form is {other}, and this evenair reads {SCHEMA_VERSION}")),
+        }
+    }
+
+    /// The file.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("figures are plain data")
+    }
+
+    /// What a figure's file is called, without an ending: `chen10-fig-4-2-goodput`.
+    pub fn file_name(&self, chart: &Chart) -> String {
+        file_name(&self.of, chart)
+    }
+}
+
+/// What the file of a figure of something is called, without an ending.
+pub(crate) fn file_name(of: &str, chart: &Chart) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    format!("{of}-{}", chart.name).chars().map(plain).collect()
+}

@@ -1,0 +1,229 @@
+//! A panel's place on a page, its axes and what is written at them.
+
+use super::super::scale::{step, wrapped};
+use super::super::scene::{Anchor, INK, Item, Pen};
+use super::super::{Axis, Panel, Ticks, font};
+use super::{HEADLINE, LINE, TEXT, text};
+
+/// The room that a number at the x axis is given, and that at the y axis [px].
+const ACROSS: f64 = 75.0;
+const UPWARDS: f64 = 45.0;
+
+/// Where a panel is [px].
+pub(super) struct Frame<'a> {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) panel: &'a Panel,
+}
+
+/// The room left of a panel.
+pub(super) fn left(panel: &Panel) -> f64 {
+    if panel.y.ticks == Ticks::Hidden {
+        return 4.0;
+    }
+    let height = if let super::Height::Pixels(height) = panel.height { height } else { 300.0 };
+    let widest = ticks(&panel.y, height, UPWARDS).iter().map(|(_, label)| widest(label)).fold(0.0, f64::max);
+    widest + 10.0 + if panel.y.title.is_empty() { 0.0 } else { LINE + 3.0 }
+}
+
+/// The room above a panel.
+pub(super) fn above(panel: &Panel, width: f64) -> f64 {
+    if panel.title.is_empty() { 4.0 } else { headline(panel, width).len() as f64 * (HEADLINE + 3.0) + 4.0 }
+}
+
+fn headline(panel: &Panel, width: f64) -> Vec<String> {
+    let letters = (width / (HEADLINE * 0.52)) as usize;
+    wrapped(&panel.title, letters.max(16)).split('\n').map(String::from).collect()
+}
+
+fn widest(label: &str) -> f64 {
+    label.split('\n').map(|line| font::width(line, TEXT)).fold(0.0, f64::max)
+}
+
+impl Frame<'_> {
+    /// The room below a panel.
+    pub(super) fn below(&self) -> f64 {
+        if self.panel.x.ticks == Ticks::Hidden {
+            return 4.0;
+        }
+        let lines = ticks(&self.panel.x, self.width, ACROSS);
+        let lines = lines.iter().map(|(_, label)| label.split('\n').count()).max().unwrap_or(1);
+        let title = if self.panel.x.title.is_empty() { 0.0 } else { LINE + 3.0 };
+        8.0 + LINE * lines as f64 + title
+    }
+
+    /// Where a place is on the page.
+    pub(super) fn at(&self, x: f64, y: f64) -> [f64; 2] {
+        let (across, up) = (share(&self.panel.x, x), share(&self.panel.y, y));
+        [self.left + across * self.width, self.top + (1.0 - up) * self.height]
+    }
+
+    pub(super) fn draw(&self, items: &mut Vec<Item>) {
+        let (left, top, right, bottom) =
+            (self.left, self.top, self.left + self.width, self.top + self.height);
+        for (k, line) in headline(self.panel, self.width).iter().enumerate().filter(|(_, l)| !l.is_empty()) {
+            let above = (headline(self.panel, self.width).len() - 1 - k) as f64 * (HEADLINE + 3.0);
+            let at = [left, top - 7.0 - above];
+            let (text, anchor) = (line.clone(), Anchor::Start);
+            items.push(Item::Text { at, text, size: HEADLINE, anchor, upwards: false, colour: INK });
+        }
+        let border = vec![[left, top], [right, top], [right, bottom], [left, bottom], [left, top]];
+        items.push(Item::Line { points: border, pen: Pen::new(INK, 1.0).faint(0.2) });
+        self.draw_x(items, bottom);
+        self.draw_y(items, left);
+    }
+
+    fn draw_x(&self, items: &mut Vec<Item>, bottom: f64) {
+        let axis = &self.panel.x;
+        if axis.ticks == Ticks::Hidden {
+            return;
+        }
+        let (mut free, mut lines) = (f64::NEG_INFINITY, 1);
+        for (value, label) in ticks(axis, self.width, ACROSS) {
+            let x = self.at(value, self.panel.y.ends.0)[0];
+            self.tick(items, axis, [[x, self.top], [x, bottom]], [[x, bottom], [x, bottom + 4.0]]);
+            let half = widest(&label) / 2.0;
+            // A label that would touch the one before is left out.
+            if x - half < free {
+                continue;
+            }
+            free = x + half + 5.0;
+            lines = lines.max(label.split('\n').count());
+            for (k, line) in label.split('\n').enumerate() {
+                items.push(text([x, bottom + 16.0 + LINE * k as f64], line, Anchor::Middle));
+            }
+        }
+        items.push(Item::Line {
+            points: vec![[self.left, bottom], [self.left + self.width, bottom]],
+            pen: Pen::new(INK, 1.0),
+        });
+        let below = bottom + 16.0 + LINE * lines as f64 + 3.0;
+        items.push(text([self.left + self.width / 2.0, below], &axis.title, Anchor::Middle));
+    }
+
+    fn draw_y(&self, items: &mut Vec<Item>, left: f64) {
+        let axis = &self.panel.y;
+        if axis.ticks == Ticks::Hidden {
+            return;
+        }
+        let mut free = f64::INFINITY;
+        let mut room: f64 = 0.0;
+        let mut all = ticks(axis, self.height, UPWARDS);
+        all.sort_by(|(a, _), (b, _)| share(axis, *a).total_cmp(&share(axis, *b)));
+        for (value, label) in all {
+            let y = self.at(self.panel.x.ends.0, value)[1];
+            self.tick(items, axis, [[left, y], [left + self.width, y]], [[left - 4.0, y], [left, y]]);
+            let lines: Vec<&str> = label.split('\n').collect();
+            let half = 6.0 * lines.len() as f64;
+            if y + half > free + 1.0 {
+                continue;
+            }
+            free = y - half;
+            room = room.max(widest(&label));
+            for (k, line) in lines.iter().enumerate() {
+                let down = (k as f64 - (lines.len() as f64 - 1.0) / 2.0) * 13.0;
+                items.push(text([left - 7.0, y + 4.0 + down], line, Anchor::End));
+            }
+        }
+        items.push(Item::Line {
+            points: vec![[left, self.top], [left, self.top + self.height]],
+            pen: Pen::new(INK, 1.0),
+        });
+        if !axis.title.is_empty() {
+            let at = [left - 7.0 - room - 8.0, self.top + self.height / 2.0];
+            let (text, anchor) = (axis.title.clone(), Anchor::Middle);
+            items.push(Item::Text { at, text, size: TEXT, anchor, upwards: true, colour: INK });
+        }
+    }
+
+    /// A line across the panel and a stroke at its edge, but not where words are.
+    fn tick(&self, items: &mut Vec<Item>, axis: &Axis, across: [[f64; 2]; 2], stroke: [[f64; 2]; 2]) {
+        if !matches!(axis.ticks, Ticks::Words(_)) {
+            items.push(Item::Line { points: across.to_vec(), pen: Pen::new(INK, 1.0).faint(0.12) });
+            items.push(Item::Line { points: stroke.to_vec(), pen: Pen::new(INK, 1.0) });
+        }
+    }
+}
+
+/// How far along an axis a value is, from 0 to 1.
+fn share(axis: &Axis, value: f64) -> f64 {
+    let (low, high) = axis.ends;
+    if axis.ticks == Ticks::Powers {
+        return (value.max(1e-300).log10() - low.log10()) / (high.log10() - low.log10());
+    }
+    (value - low) / (high - low)
+}
+
+/// Values and what is written at them.
+fn ticks(axis: &Axis, length: f64, room: f64) -> Vec<(f64, String)> {
+    let (low, high) = axis.ends;
+    match &axis.ticks {
+        Ticks::Hidden => Vec::new(),
+        Ticks::Words(words) => words.iter().enumerate().map(|(k, word)| (k as f64, word.clone())).collect(),
+        Ticks::Powers => {
+            let (from, to) = (low.log10().round() as i32, high.log10().round() as i32);
+            let every = f64::from(to - from) / (length / room).max(1.0);
+            let powers = (from..=to).step_by(every.ceil().max(1.0) as usize);
+            powers
+                .map(|p| {
+                    (
+                        10f64.powi(p),
+                        if (-4..6).contains(&p) { number(10f64.powi(p), p) } else { format!("1e{p}") },
+                    )
+                })
+                .collect()
+        }
+        Ticks::Numbers | Ticks::Whole | Ticks::Shares => {
+            let mut step = step(high - low, (length / room).max(2.0) as usize);
+            if axis.ticks == Ticks::Whole {
+                step = step.max(1.0);
+            }
+            let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+            let power = step.log10().floor() as i32;
+            let label = |value: f64| match axis.ticks {
+                Ticks::Shares => format!("{} %", number(100.0 * value, power + 2)),
+                _ => number(value, power),
+            };
+            (first..=last).map(|k| (k as f64 * step, label(k as f64 * step))).collect()
+        }
+    }
+}
+
+/// A number down to a power of ten, in thousands.
+fn number(value: f64, power: i32) -> String {
+    let text = format!("{:.*}", (-power).max(0) as usize, value.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut grouped = String::new();
+    for (k, digit) in whole.chars().enumerate() {
+        if k > 0 && (whole.len() - k) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    let negative = value < 0.0 && text.chars().any(|c| c.is_ascii_digit() && c != '0');
+    format!("{}{grouped}{rest}", if negative { "−" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_precisely_as_their_steps() {
+        assert_eq!(number(12345.0, 3), "12,345");
+        assert_eq!(number(-0.25, -2), "−0.25");
+        assert_eq!(number(-0.001, 0), "0");
+    }
+
+    #[test]
+    fn ticks_lie_between_the_ends() {
+        let axis = Axis::of("", (0.0, 1.0), Ticks::Shares);
+        let labels: Vec<String> = ticks(&axis, 400.0, 75.0).into_iter().map(|(_, label)| label).collect();
+        assert_eq!(labels, ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]);
+        let axis = Axis::of("", (0.01, 1e4), Ticks::Powers);
+        let labels: Vec<String> = ticks(&axis, 600.0, 75.0).into_iter().map(|(_, label)| label).collect();
+        assert_eq!(labels, ["0.01", "0.1", "1", "10", "100", "1,000", "10,000"]);
+    }
+}

@@ -1,0 +1,69 @@
+//! The letters of figures without a browser: Arimo, whose widths are those of Arial, Helvetica and Liberation Sans, so that texts
+//! have the same room wherever an SVG is shown, and pixels are the same on every machine.
+
+use std::sync::LazyLock;
+use tiny_skia::{Path, PathBuilder, Transform};
+use ttf_parser::{Face, OutlineBuilder};
+
+/// What an SVG asks for.
+pub(super) const FAMILY: &str = "Arimo, Arial, Helvetica, 'Liberation Sans', sans-serif";
+
+static FACE: LazyLock<Face<'static>> = LazyLock::new(|| {
+    Face::parse(include_bytes!("../../assets/arimo.ttf"), 0).expect("the font is part of the program")
+});
+
+/// How wide a text is [px].
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    text.chars().map(advance).sum::<f64>() * size
+}
+
+/// How far a letter goes, over its size; a letter that the font lacks has the room of an n.
+fn advance(letter: char) -> f64 {
+    let glyph = FACE.glyph_index(letter).or_else(|| FACE.glyph_index('n'));
+    let units = glyph.and_then(|glyph| FACE.glyph_hor_advance(glyph)).unwrap_or_default();
+    f64::from(units) / f64::from(FACE.units_per_em())
+}
+
+/// The outline of a text that begins at the origin, on its base line.
+pub(super) fn outline(text: &str, size: f64) -> Option<Path> {
+    let mut all = PathBuilder::new();
+    let scale = (size / f64::from(FACE.units_per_em())) as f32;
+    let mut at = 0.0;
+    for letter in text.chars() {
+        let mut glyph = Glyph(PathBuilder::new());
+        if let Some(index) = FACE.glyph_index(letter) {
+            FACE.outline_glyph(index, &mut glyph);
+        }
+        // The font's y axis points up.
+        let place = Transform::from_row(scale, 0.0, 0.0, -scale, at as f32, 0.0);
+        if let Some(path) = glyph.0.finish().and_then(|path| path.transform(place)) {
+            all.push_path(&path);
+        }
+        at += advance(letter) * size;
+    }
+    all.finish()
+}
+
+struct Glyph(PathBuilder);
+
+impl OutlineBuilder for Glyph {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.0.move_to(x, y);
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.0.line_to(x, y);
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        self.0.quad_to(x1, y1, x, y);
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        self.0.cubic_to(x1, y1, x2, y2, x, y);
+    }
+
+    fn close(&mut self) {
+        self.0.close();
+    }
+}

@@ -1,0 +1,65 @@
+//! Frames of a window: who held the air, when, for whom, and what became of it.
+
+use evenair_netsim::{Body, MacSpec, RunResult, Sent};
+use evenair_wifi::{BROADCAST, FrameKind, FrameRecord};
+use serde::{Deserialize, Serialize};
+
+/// One frame of the window. In JSON an object of these fields; in CSV and Parquet a row of them, after the variant and the seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRow {
+    /// When it began [ms].
+    pub start_ms: f64,
+    /// When it ended [ms].
+    pub end_ms: f64,
+    /// The node that sent it.
+    pub node: String,
+    /// The node that it was sent to; "all" of a broadcast.
+    pub to: String,
+    /// DATA, ACK, RTS or CTS.
+    pub kind: String,
+    /// Whether its addressee decoded it; of a broadcast, whether anybody did.
+    pub decoded: bool,
+    /// Whether it repeats a DATA frame.
+    pub retry: bool,
+    /// The flow whose packet it carries, or answers; missing for dummies and for packets from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Of DATA, the packet with its network-layer headers; of control frames, the whole frame [bytes]. Missing for dummies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u32>,
+    /// The rate of its body [Mb/s]. Missing for dummies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_mbps: Option<f64>,
+    /// The transmit queue whose exchange it belongs to; the next hop of what it carries is where DATA goes to.
+    pub queue: String,
+}
+
+/// The frames that a run recorded.
+pub(super) fn rows(mac: &MacSpec, result: &RunResult) -> Vec<FrameRow> {
+    let row = |(frame, sent): &(FrameRecord, Option<Sent>)| FrameRow {
+        start_ms: frame.start.as_secs_f64() * 1e3,
+        end_ms: frame.end.as_secs_f64() * 1e3,
+        node: result.nodes[frame.from as usize].clone(),
+        to: if frame.to == BROADCAST { "all".into() } else { result.nodes[frame.to as usize].clone() },
+        kind: frame.kind.name().into(),
+        decoded: frame.decoded,
+        retry: frame.retry,
+        flow: sent.as_ref().and_then(|sent| match sent.body {
+            Body::Foreign(_) => None,
+            _ => Some(result.flows[sent.flow as usize].flow.clone()),
+        }),
+        size_bytes: sent.as_ref().map(|sent| match frame.kind {
+            FrameKind::Data => u32::from(sent.size),
+            FrameKind::Rts => 20,
+            FrameKind::Ack | FrameKind::Cts => 14,
+        }),
+        rate_mbps: sent.as_ref().map(|sent| match (mac, frame.kind) {
+            (MacSpec::Dcf { timing, .. }, FrameKind::Ack | FrameKind::Rts | FrameKind::Cts) => {
+                timing.control(sent.rate).as_bps() as f64 / 1e6
+            }
+            _ => sent.rate.as_bps() as f64 / 1e6,
+        }),
+        queue: result.links[frame.by as usize].name.clone(),
+    };
+    result.timeline.iter().map(row).collect()
+}
