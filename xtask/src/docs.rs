@@ -1,4 +1,4 @@
-//! rustdoc with warnings as errors, broken links among them.
+//! rustdoc and the site of docs/ with warnings as errors, broken links among them.
 //!
 //! A paper's tag stands in brackets, "[Chen10] eq. (5.2)", a unit behind its quantity, "goodput [packets]", and rustdoc takes
 //! both for links. Escaped they would come with their backslashes into the JSON Schema, which is made from the same
@@ -6,19 +6,48 @@
 
 use crate::Outcome;
 use crate::citations::tags;
-use crate::run::{cargo_command, root};
+use crate::python::environment;
+use crate::run::{cargo, cargo_command, root, succeed};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use std::io::BufReader;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// Units of one word; rustdoc takes no composed one, as in "[packets/s]", for a link.
 const UNITS: [&str; 7] = ["m", "ms", "nats", "packets", "s", "segments", "slots"];
 
+/// One version, so that a new warning of its does not break an old commit.
+const MKDOCS: &str = "mkdocs-material==9.8.1";
+
 const LINKS: &str = "rustdoc::broken_intra_doc_links";
 
 pub(crate) fn run() -> Result<Outcome> {
+    rustdoc()?;
+    site()
+}
+
+/// Builds the site into target/site; its reference pages are what the program says (docs/reference.py).
+fn site() -> Result<Outcome> {
+    let Some(python) = environment("docs", MKDOCS)? else {
+        return Ok(Outcome::Skipped(format!(
+            "no python3 with venv, or {MKDOCS} cannot be had: the site is not built"
+        )));
+    };
+    cargo(&["build", "--quiet", "--locked", "--package", "evenair-cli", "--all-features"])?;
+    let program = root().join("target/debug/evenair");
+    let build = ["-m", "mkdocs", "build", "--quiet", "--strict"];
+    succeed(
+        Command::new(python)
+            .args(build)
+            .current_dir(root())
+            .env("EVENAIR", program)
+            .env("NO_MKDOCS_2_WARNING", "1"),
+    )?;
+    Ok(Outcome::Passed)
+}
+
+fn rustdoc() -> Result<()> {
     let tags = tags(&root())?;
     let mut child = cargo_command()
         .args(["doc", "--quiet", "--locked", "--workspace", "--no-deps", "--document-private-items"])
@@ -39,7 +68,7 @@ pub(crate) fn run() -> Result<Outcome> {
     if !child.wait()?.success() {
         bail!("cargo doc failed");
     }
-    if findings == 0 { Ok(Outcome::Passed) } else { bail!("{findings} findings") }
+    if findings == 0 { Ok(()) } else { bail!("{findings} findings") }
 }
 
 /// Whether what rustdoc could not resolve is a tag or a unit, or this a summary of such findings.

@@ -33,7 +33,7 @@ type Part = (&'static str, &'static str, fn() -> Result<Outcome>);
 const PARTS: [Part; 10] = [
     ("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     ("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
-    ("python", "ruff over validation/ and python/", python::run),
+    ("python", "ruff over validation/, python/ and docs/", python::run),
     ("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
     ("clippy", "lints, with warnings as errors", || {
         cargo(&[
@@ -54,7 +54,7 @@ const PARTS: [Part; 10] = [
     }),
     ("module", "the Python module: its wheel, its tests on the oldest and newest Python, mypy", module::run),
     ("recipe", "CONTRIBUTING's recipe for a law, done on a copy of the tree", recipe::run),
-    ("docs", "rustdoc and its links, with warnings as errors", docs::run),
+    ("docs", "rustdoc and the site of docs/ with their links, warnings as errors", docs::run),
 ];
 
 fn main() -> ExitCode {

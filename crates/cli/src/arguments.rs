@@ -3,8 +3,8 @@
 use crate::command::completions;
 use crate::command::{
     compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions, fluid::FluidOptions,
-    list::ListOptions, man::ManOptions, plot::PlotOptions, run::RunOptions, schema::SchemaOptions,
-    show::ShowOptions, solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
+    glossary::GlossaryOptions, list::ListOptions, man::ManOptions, plot::PlotOptions, run::RunOptions,
+    schema::SchemaOptions, show::ShowOptions, solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
 };
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Show(ShowOptions),
     /// List what there is: laws with their parameters and where they may be used, studies, scenarios
     List(ListOptions),
+    /// Say what words mean: of tables, of the field, of the papers
+    Glossary(GlossaryOptions),
     /// Print what a form of file or of output looks like, for editors and programs
     Schema(SchemaOptions),
     /// Print the script that teaches a shell to complete commands, options, and ids of scenarios and studies

@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod fluid;
+pub(crate) mod glossary;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod plot;

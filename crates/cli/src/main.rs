@@ -16,7 +16,9 @@ mod text;
 use arguments::{Arguments, Command};
 use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
-use command::{compare, completions, demo, fluid, list, man, plot, run, schema, show, solve, study, sweep};
+use command::{
+    compare, completions, demo, fluid, glossary, list, man, plot, run, schema, show, solve, study, sweep,
+};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -27,7 +29,13 @@ const STOPPED: u8 = 130;
 fn main() -> ExitCode {
     // A shell that asks how to go on, by the variable COMPLETE, is answered and nothing else happens.
     CompleteEnv::with_factory(Arguments::command).complete();
-    let arguments = Arguments::parse();
+    // What words mean is help, too: more than the options of the command that says it.
+    let asked: Vec<_> = std::env::args_os().skip(1).collect();
+    let arguments = if asked == ["help", "glossary"] {
+        Arguments::parse_from(["evenair", "glossary"])
+    } else {
+        Arguments::parse()
+    };
     arguments.terminal.heed();
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options),
@@ -40,6 +48,7 @@ fn main() -> ExitCode {
         Command::Plot(options) => plot::plot(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
+        Command::Glossary(options) => glossary::glossary(options),
         Command::Schema(options) => schema::schema(options),
         Command::Completions(options) => completions::completions(options),
         Command::Man(options) => man::man(options),

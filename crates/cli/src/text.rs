@@ -2,7 +2,9 @@
 
 use crate::terminal;
 use evenair_netsim::FlowResult;
-use evenair_study::{Estimate, Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict};
+use evenair_study::{
+    Estimate, Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict, digits,
+};
 use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
@@ -80,10 +82,6 @@ pub(crate) fn number(x: f64) -> String {
     format!("{:.*}", digits as usize, if x.abs() < 5e-10 { 0.0 } else { x })
 }
 
-pub(crate) fn interval(mean: f64, half: Option<f64>) -> String {
-    half.map_or_else(|| number(mean), |half| format!("{} ±{}", number(mean), number(half)))
-}
-
 /// Goodput per variant and flow with the optimum, then the claims.
 pub(crate) fn outcome(outcome: &Outcome) -> String {
     let study = &outcome.study;
@@ -105,15 +103,22 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     for summary in &study.tables {
         let _ = write!(text, "\n{}\n{}", summary.title, summary_table(outcome, summary));
     }
-    let _ = write!(text, "\nclaims: {}\n", outcome.tally());
+    text + &claims(outcome)
+}
+
+/// The claims: what was measured, what is needed, and why one does not hold where the study knows.
+pub(crate) fn claims(outcome: &Outcome) -> String {
+    let mut text = format!("\nclaims: {}\n", outcome.tally());
+    let mut told = Vec::new();
     for claim in &outcome.claims {
         let (style, mark) = match claim.verdict {
             Verdict::Holds => (terminal::GOOD, "holds    "),
             Verdict::Fails => (terminal::BAD, "FAILS    "),
             Verdict::Undecided => (terminal::OPEN, "undecided"),
         };
-        let measured = claim.measured.map_or_else(|| "nothing".into(), |m| interval(m, claim.half_width));
-        let paper = claim.paper.map(|p| format!(", paper {}", number(p))).unwrap_or_default();
+        let measured =
+            claim.measured.map_or_else(|| "nothing".into(), |m| digits::measured(m, claim.half_width));
+        let paper = claim.paper.map(|p| format!(", paper {}", digits::printed(p))).unwrap_or_default();
         let reference = claim.reference.as_ref();
         let reference =
             reference.map(|r| format!(", {} by {}", number(r.value), r.origin)).unwrap_or_default();
@@ -121,8 +126,20 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
             format!("{} (measured {measured}, needed {}{paper}{reference})", claim.claim, claim.required);
         let lines = wrapped(&format!("  {mark}  "), &sentence, terminal::width());
         text += &lines.replacen(mark, &format!("{style}{mark}{style:#}"), 1);
+        if let Some(why) = &claim.why {
+            text.push_str(&why_not(why, &mut told));
+        }
     }
     text
+}
+
+/// The reason beside a claim that does not hold, once.
+fn why_not<'a>(why: &'a str, told: &mut Vec<&'a str>) -> String {
+    if told.contains(&why) {
+        return String::new();
+    }
+    told.push(why);
+    wrapped("             why: ", why, terminal::width())
 }
 
 /// A row per variant, a column per metric: mean, standard deviation over seeds, the paper's mean.
@@ -135,7 +152,8 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
                 || "–".into(),
                 |cell| {
                     let deviation = cell.deviation.map(|d| format!(" ({})", number(d))).unwrap_or_default();
-                    let paper = cell.paper.map(|p| format!(" [paper {}]", number(p))).unwrap_or_default();
+                    let paper =
+                        cell.paper.map(|p| format!(" [paper {}]", digits::printed(p))).unwrap_or_default();
                     format!("{}{deviation}{paper}", number(cell.mean))
                 },
             )
@@ -146,7 +164,7 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
 }
 
 /// A row per variant, a column per flow, and one for all of them that is called by what it holds.
-fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
+pub(crate) fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
     let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
     let of_all = (None, quantity.over_flows_name().to_string());
     // A metric of the network has no columns of flows, a statistic over time none of all flows.
@@ -164,9 +182,10 @@ fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> Stri
             cells.push(found.map_or_else(
                 || "–".into(),
                 |r| {
-                    let paper = r.paper.map(|p| format!(" [paper {}]", number(p))).unwrap_or_default();
+                    let paper =
+                        r.paper.map(|p| format!(" [paper {}]", digits::printed(p))).unwrap_or_default();
                     let other = r.reference.as_ref().map(|o| format!(" [{} {}]", o.origin, number(o.value)));
-                    format!("{}{paper}{}", interval(r.mean, r.half_width), other.unwrap_or_default())
+                    format!("{}{paper}{}", digits::measured(r.mean, r.half_width), other.unwrap_or_default())
                 },
             ));
         }
@@ -197,7 +216,7 @@ fn over_seeds(runs: &[RunRecord], of: &dyn Fn(&RunRecord) -> f64) -> String {
 /// The mean of some values, with half of its 95 % interval where there are several.
 fn estimated(values: &[f64]) -> String {
     let Estimate { mean, half_width } = Estimate::from_samples(values);
-    interval(mean, half_width)
+    digits::measured(mean, half_width)
 }
 
 /// What each flow and queue of some runs did, means over seeds.

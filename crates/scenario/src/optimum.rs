@@ -29,6 +29,19 @@ pub enum Objective {
     MaxMin,
 }
 
+impl Objective {
+    /// α of a flow's utility; none, where the objective is no sum of `weight·x^(1−α)/(1−α)`.
+    pub fn alpha_of(self, flow: &TheoryFlow) -> Option<f64> {
+        match self {
+            Self::Fair => Some(2.0),
+            Self::Proportional => Some(1.0),
+            Self::AlphaFair(alpha) => Some(alpha),
+            Self::Utility => Some(flow.alpha),
+            Self::FixedPoint | Self::MaxMin => None,
+        }
+    }
+}
+
 /// Which rates are held to be possible together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Region {

@@ -54,6 +54,9 @@ pub struct ClaimResult {
     pub verdict: Verdict,
     /// Whether it holds for sure.
     pub holds: bool,
+    /// Why it does not, where it does not and the study knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// How many claims hold, fail, and are undecided.
@@ -191,6 +194,11 @@ pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
         required: claim.holds.to_string(),
         verdict,
         holds: verdict == Verdict::Holds,
+        why: match verdict {
+            Verdict::Holds => None,
+            Verdict::Fails => claim.why.as_ref().or(outcome.study.why.as_ref()).cloned(),
+            Verdict::Undecided => claim.why.clone(),
+        },
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Study {
     /// Where it departs from the paper, and what the paper does not say.
     #[serde(default)]
     pub deviations: Vec<String>,
+    /// Why claims do not hold, where that is known: told beside each that does not and has no `why` of its own.
+    pub why: Option<String>,
     /// How many seeds; the fewest, if a precision is asked for.
     #[serde(default = "five")]
     pub seeds: u32,
@@ -82,6 +84,7 @@ impl Study {
             source: String::new(),
             about: String::new(),
             deviations: Vec::new(),
+            why: None,
             seeds: five(),
             precision: None,
             seeds_max: two_hundred(),
@@ -260,6 +263,8 @@ pub struct Claim {
     pub reference: Option<Reference>,
     /// When the sentence holds.
     pub holds: Holds,
+    /// Why it does not hold, where that is known: told beside it if it does not.
+    pub why: Option<String>,
 }
 
 /// What a claim makes of the values of all seeds.
@@ -349,6 +354,17 @@ impl Holds {
     }
 }
 
+impl Holds {
+    /// The bound that a value is nearest to.
+    pub(crate) fn nearest_bound(self, value: f64) -> f64 {
+        match self {
+            Self::Below(limit) | Self::Above(limit) => limit,
+            Self::Within([least, most]) if (value - least).abs() < (value - most).abs() => least,
+            Self::Within([_, most]) => most,
+        }
+    }
+}
+
 impl fmt::Display for Holds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -422,6 +438,8 @@ pub struct Figure {
     /// Draw the sum over flows instead of each, for lines.
     #[serde(default)]
     pub total: bool,
+    /// The flow that a window of the air shows being served, for timelines; a window after the warm-up, if none is named.
+    pub around: Option<String>,
 }
 
 impl Figure {

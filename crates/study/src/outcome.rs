@@ -336,6 +336,11 @@ impl Outcome {
         })
     }
 
+    /// What the table has, in its order.
+    pub(crate) fn quantities(&self) -> Vec<Quantity> {
+        quantities(&self.study)
+    }
+
     /// Ids of the variants and names of each one's flows, in order.
     pub fn shape(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
         self.variants.iter().map(|v| (v.id.as_str(), v.flow_names()))

@@ -18,6 +18,8 @@ pub struct Paper {
     pub published: &'static str,
     /// When, if that is known.
     pub year: Option<u16>,
+    /// What it says, for someone who has not read it.
+    pub about: &'static str,
 }
 
 impl Paper {
@@ -30,6 +32,7 @@ impl Paper {
             title: "TCP Reno over Adaptive CSMA",
             published: "M.Phil. thesis, The Chinese University of Hong Kong",
             year: Some(2010),
+            about: "TCP starves links that hear many others; a channel access that follows the queues, and connections in proportion to the round trip, cure it.",
         },
         Self {
             tag: "Jam10",
@@ -38,6 +41,7 @@ impl Paper {
             title: "Centralized Rate Allocation and Control in 802.11-based Wireless Mesh Networks",
             published: "Ph.D. thesis, University of Waterloo",
             year: Some(2010),
+            about: "In a mesh, flows over several hops starve beside those over one; the gateway, where all of them pass, can give each its share.",
         },
         Self {
             tag: "Lee12",
@@ -46,6 +50,7 @@ impl Paper {
             title: "Improving TCP Performance over Optimal CSMA in Wireless Multi-Hop Networks",
             published: "IEEE Communications Letters",
             year: Some(2012),
+            about: "Channel access that follows the queues starves under TCP; virtual queues, which TCP does not see, keep it fair.",
         },
         Self {
             tag: "CZ06",
@@ -54,6 +59,7 @@ impl Paper {
             title: "Flow Control over Wireless Network and Application Layer Implementation",
             published: "IEEE INFOCOM",
             year: Some(2006),
+            about: "TCP takes losses of a radio link for congestion; several connections for one flow fill the link again.",
         },
         Self {
             tag: "QCSMA",
@@ -62,8 +68,14 @@ impl Paper {
             title: "Joint TCP congestion control and CSMA scheduling without message passing",
             published: "the title page of our copy is lost",
             year: None,
+            about: "A TCP and a channel access that both follow queueing delay reach the best allocation without telling each other anything.",
         },
     ];
+
+    /// The papers that a text cites by their tags in brackets.
+    pub(crate) fn cited(text: &str) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |paper| text.contains(&format!("[{}]", paper.tag)))
+    }
 
     /// The paper that a scenario or study is from, by its id; none of evenair's own.
     pub fn of(id: &str) -> Option<Self> {

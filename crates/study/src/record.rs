@@ -2,6 +2,7 @@
 
 mod frames;
 mod gateway;
+pub(crate) mod window;
 
 pub use frames::FrameRow;
 pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as class_name};

@@ -1,13 +1,14 @@
 //! Running what is missing, over all cores.
 
 use crate::language::Study;
-use crate::record::{Options, RunRecord};
+use crate::record::{Options, RunRecord, window};
 use crate::statistics::Estimate;
 use crate::watch::{NoRecord, Progress, Watched};
 use crate::world::World;
 use evenair_scenario::{KeyPath, Resolved};
 use evenair_units::{Duration, Instant};
 use rayon::prelude::*;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -85,8 +86,17 @@ pub struct Sweep {
     /// Go on with more seeds until goodputs are known this well, up to so many seeds.
     precision: Option<(f64, u32)>,
     options: Options,
-    /// Record a window of frames after each scenario's warm-up.
-    timeline: bool,
+    /// Record a window of frames of each variant's first seed.
+    timeline: Option<Window>,
+}
+
+/// Which frames of a run are recorded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+enum Window {
+    /// The first ones after the warm-up.
+    First,
+    /// Those around a frame of a flow that arrived; of the flow that has the fewest, if none is named.
+    Around(Option<String>),
 }
 
 /// One part of a sweep that is shared among machines: the runs whose number leaves this remainder.
@@ -105,6 +115,8 @@ type Job = (usize, u64);
 pub const SEEDS_MAX: u32 = 1_000;
 /// The length of the window that studies draw.
 const WINDOW: Duration = Duration::from_millis(60);
+/// In so much time after the warm-up a frame of the flow is looked for that the window shows.
+const SEARCHED: Duration = Duration::from_secs(10);
 
 impl Sweep {
     /// The runs that a study asks for.
@@ -148,7 +160,9 @@ impl Sweep {
             ..Options::default()
         };
         let seeds = if quick { study.quick.seeds } else { study.seeds };
-        let timeline = draws(FigureKind::Timeline);
+        let timeline = study.figures.iter().find(|f| f.kind == FigureKind::Timeline);
+        let timeline =
+            timeline.map(|f| f.around.clone().map_or(Window::First, |flow| Window::Around(Some(flow))));
         let precision = study.precision.filter(|_| !quick).map(|p| (p, study.seeds_max));
         Self { cases, seeds, precision, options, timeline }
     }
@@ -171,7 +185,12 @@ impl Sweep {
             every_series: options.series,
         };
         let cases = scenarios.into_iter().map(case).collect();
-        Self { cases, seeds, precision: None, options, timeline: false }
+        Self { cases, seeds, precision: None, options, timeline: None }
+    }
+
+    /// Records a short window of the first seed's air, in which the flow with the fewest frames is served.
+    pub fn show_air(&mut self) {
+        self.timeline = Some(Window::Around(None));
     }
 
     /// Asks for more seeds until goodputs are known this well, as a study's `precision` does.
@@ -284,6 +303,7 @@ impl Sweep {
                     Err(NoRecord::Stopped) => return None,
                     Err(NoRecord::Failed(message)) => return Some(Err(SweepError::Scenario(message))),
                 };
+                let record = self.cropped(record);
                 if let Err(error) = store(&path(job), &record) {
                     return Some(Err(error));
                 }
@@ -336,12 +356,13 @@ impl Sweep {
                         return None;
                     }
                     let scenario = self.cases[0].scenario(seed);
+                    let timeline = self.options.timeline.or(self.options_for(0, seed).timeline);
+                    let options = Options { timeline, ..self.options };
                     let mut watched = Watched::new(stop, progress, self.work_of((0, seed)));
-                    let record =
-                        RunRecord::watched(scenario, self.seed(0, seed), self.options, &mut watched)?;
+                    let record = RunRecord::watched(scenario, self.seed(0, seed), options, &mut watched)?;
                     finished.fetch_add(1, Ordering::Relaxed);
                     watched.finish();
-                    Some(record)
+                    Some(self.cropped(record))
                 })
                 .collect();
             let stopped = || {
@@ -389,15 +410,34 @@ impl Sweep {
     /// is cheap and kept for all.
     fn options_for(&self, case: usize, seed: u64) -> Options {
         let warm = Instant::ZERO + self.cases[case].scenario(seed).settings().warmup.0;
-        let timeline = (self.timeline && seed == 1).then(|| (warm, warm + WINDOW));
+        let length = match &self.timeline {
+            Some(Window::Around(_)) => Some(SEARCHED),
+            Some(Window::First) => Some(WINDOW),
+            None => None,
+        };
+        let timeline = length.filter(|_| seed == 1).map(|length| (warm, warm + length));
         let series = self.cases[case].every_series || (self.options.series && seed == 1);
         Options { series, timeline, ..self.options }
     }
 
+    /// A run with the frames alone that are drawn of it.
+    fn cropped(&self, mut record: RunRecord) -> RunRecord {
+        if let Some(Window::Around(flow)) = &self.timeline {
+            let flow = flow.as_deref().unwrap_or_else(|| window::scarcest(&record)).to_owned();
+            window::crop(&mut record, &flow, WINDOW);
+        }
+        record
+    }
+
     fn key(&self, case: usize, seed: u64) -> String {
         let world = self.cases[case].world;
-        let made_by =
-            (self.cases[case].scenario(seed), world, self.seed(case, seed), self.options_for(case, seed));
+        let made_by = (
+            self.cases[case].scenario(seed),
+            world,
+            self.seed(case, seed),
+            self.options_for(case, seed),
+            &self.timeline,
+        );
         let written = serde_json::to_string(&made_by).expect("a scenario is plain data");
         let hash = Sha256::new().chain_update(program_hash()).chain_update(written).finalize();
         format!("{hash:x}")[..24].to_string()

@@ -7,8 +7,11 @@
 pub(crate) mod csv;
 mod frames;
 mod gateway;
+mod optimum;
 #[cfg(feature = "parquet")]
 mod parquet;
+
+pub use optimum::{optimum, write_optimum};
 
 use crate::claim::ClaimResult;
 use crate::outcome::{Outcome, VariantOutcome};

@@ -4,10 +4,10 @@ use super::study::conduct;
 use crate::interrupt;
 use crate::output::{Force, document, print};
 use crate::progress::Bar;
-use crate::text;
+use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
-use evenair_study::{Outcome, Progress as _, Study, Sweep};
+use evenair_study::{Metric, Outcome, Progress as _, Study, Sweep};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -40,24 +40,79 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     if options.json {
         return print(&format!("{}\n", document("demo", outcome.to_json())));
     }
-    print(&text::outcome(&outcome))?;
-    print(&starvation_story(&outcome))?;
-    print(&format!("\nReport with figures: {}\n", options.out.join("report.html").display()))
+    print(&shown(&outcome))?;
+    let report = options.out.join("report.html");
+    print(&format!(
+        "\nReport with figures: {}\nWords: evenair glossary. This network with laws of your choice: evenair run chen10/a --help\n",
+        report.display()
+    ))
 }
 
-/// Why flow 2 starves, from the ledger, in a few lines.
-fn starvation_story(outcome: &Outcome) -> String {
-    let mut lines = String::from("\nwhere the time of flow 2's sender goes\n");
-    let mut rows: Vec<Vec<String>> = Vec::new();
+/// The flow that the demo is about.
+const STARVED: &str = "2";
+
+/// What the demo found, told for someone who knows TCP.
+fn shown(outcome: &Outcome) -> String {
+    let study = &outcome.study;
+    let mut out = format!("\n{}\n\n", study.title);
+    out += &text::wrapped("", &study.about, terminal::width());
+    let goodput = Metric::Goodput.into();
+    let flows: Vec<&str> = outcome.shape().next().map(|(_, flows)| flows).unwrap_or_default();
+    out += &format!(
+        "\ngoodput [packets/s], mean over {} seeds ± half of the 95 % interval\n{}",
+        outcome.seeds,
+        text::quantity_table(outcome, goodput, &flows)
+    );
+    out += &format!("\nwhere the time of flow {STARVED}'s sender goes\n{}\n", ledger(outcome));
     for (variant, _) in outcome.shape() {
-        let parts = outcome.ledger(variant, "2");
-        if rows.is_empty() {
-            let head = [""].into_iter().map(String::from).chain(parts.iter().map(|(part, _)| part.clone()));
-            rows.push(head.collect());
-        }
-        let cells = parts.iter().map(|(_, share)| format!("{:.1} %", share * 100.0));
-        rows.push([outcome.label(variant)].into_iter().chain(cells).collect());
+        out += &text::wrapped("  ", &sentence(outcome, variant).unwrap_or_default(), terminal::width());
     }
-    lines.push_str(&text::columns(&rows));
-    lines
+    out + &text::claims(outcome)
+}
+
+/// A row per part of the time, a column per variant.
+fn ledger(outcome: &Outcome) -> String {
+    let columns: Vec<_> = outcome
+        .shape()
+        .map(|(variant, _)| (outcome.label(variant), outcome.ledger(variant, STARVED)))
+        .collect();
+    let head = columns.iter().map(|(label, _)| label.clone());
+    let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
+    for (k, (part, _)) in columns[0].1.iter().enumerate() {
+        let name = if part == BLOCKED { "keeps still, because it hears others".into() } else { part.clone() };
+        let shares = columns.iter().map(|(_, parts)| format!("{:.1} %", parts[k].1 * 100.0));
+        rows.push(std::iter::once(name).chain(shares).collect());
+    }
+    text::columns(&rows)
+}
+
+/// What the ledger calls the time in which others are heard.
+const BLOCKED: &str = "blocked";
+
+/// What happens to the starved flow in one variant, in its numbers.
+fn sentence(outcome: &Outcome, variant: &str) -> Option<String> {
+    let of = |flow, metric: Metric| outcome.row(variant, flow, metric);
+    let (got, fair) = (of(Some(STARVED), Metric::Goodput)?, of(Some(STARVED), Metric::Optimum)?);
+    let total = of(None, Metric::Goodput)?.mean / of(None, Metric::Optimum)?.mean;
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let mut text = format!(
+        "{}: flow {STARVED} gets {} of what is fair, all flows together {}.",
+        outcome.label(variant),
+        percent(got.mean / fair.mean),
+        percent(total)
+    );
+    let parts = outcome.ledger(variant, STARVED);
+    let blocked = parts.iter().find(|(part, _)| part == BLOCKED).map_or(0.0, |(_, share)| *share);
+    text += &format!(" Its sender keeps still for others {} of the time", percent(blocked));
+    let one = |metric: Metric| of(Some(STARVED), metric).map(|row| row.mean);
+    text += &match (one(Metric::Connections), one(Metric::Timeouts)) {
+        (Some(n), Some(timeouts)) if n > 1.5 => {
+            format!("; it has {n:.0} TCP connections and {timeouts:.1} time-outs a second.")
+        }
+        _ => ".".into(),
+    };
+    if got.half_width.is_some_and(|half| half > got.mean / 2.0) {
+        text += " From seed to seed that is very different: who is ahead stays ahead.";
+    }
+    Some(text)
 }

@@ -13,7 +13,8 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use evenair_scenario::{Resolved, Time};
 use evenair_study::{
-    OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, manifest, tables,
+    OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html, manifest,
+    tables,
 };
 use evenair_units::{Duration, Instant};
 use serde_json::json;
@@ -25,6 +26,7 @@ use std::path::PathBuf;
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
     evenair run chen10/a --set backoff.law=adaptive --set connections.k=10 --ledger\n  \
     evenair run chen10/a --timeline 20s..20.1s --out result\n  \
+    evenair run chen10/a --report=chen10-a.html\n  \
     evenair run jam10/chain --set duration='10 s' --pcap chain.pcap\n  \
     evenair run jam10/chain --set duration='10 s' --pcap captures/\n  \
     evenair run jam10/grid --precision 5%\n  \
@@ -64,6 +66,10 @@ pub(crate) struct RunOptions {
     /// made them. The result that DIR had before goes
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Also write a report to look at in a browser: the network, what each flow gets and could get, where the senders' time goes,
+    /// a window of the air, everything over time. What it shows is recorded for it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "report.html")]
+    pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: Force,
 }
@@ -113,16 +119,20 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     // What has no place to go is not computed.
     let capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
     let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
+    let report = options.report.as_deref().map(OutputFile::create).transpose()?;
     interrupt::watch();
     let keep = RecordOptions {
-        series: options.series,
+        series: options.series || report.is_some(),
         every: Some(options.every),
-        ledger: options.ledger,
+        ledger: options.ledger || report.is_some(),
         times: true,
         histograms: false,
         timeline: options.timeline,
     };
     let mut sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
+    if report.is_some() && options.timeline.is_none() {
+        sweep.show_air();
+    }
     if let Some(precision) = options.precision {
         sweep.set_precision(precision, SEEDS_MAX);
     }
@@ -137,6 +147,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let lines = json_lines(name, &runs);
     // What was computed is told even where the disk is full.
     let written = output.map_or(Ok(()), |output| write(output, name, &scenario, &runs, &lines));
+    if let Some(mut file) = report {
+        let gateway = gateway::did(&runs);
+        let page = html::run_report(name, &sweep, runs.clone(), &command_line(), &gateway);
+        file.write_all(page.as_bytes()).context("cannot write the report")?;
+        file.finish()?;
+    }
     let told = if options.json { print(&lines) } else { print(&as_text(options, &scenario, &runs)) };
     written.and(told)
 }

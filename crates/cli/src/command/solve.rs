@@ -2,13 +2,15 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
-use crate::output::{document, print, warn_of_shapers};
+use crate::output::{Force, command_line, document, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver, TheoryFlow};
+use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
+use evenair_study::{manifest, tables};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -16,6 +18,7 @@ use serde_json::{Value, json};
     evenair solve jam10/grid --objective max-min --region collision-domains\n  \
     evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10\n  \
     evenair solve chen10/a --set flows.2.weight=3 --set flows.2.alpha=1 --set utility.unit=Mbps\n  \
+    evenair solve chen10/a --out a-optimum\n  \
     evenair solve chen10/a --exponents 0.8,0.8,0.8,0.8\n  \
     evenair solve chen10/a --wanted 250,130,150,150\n\n\
     A flow's own utility is weight·x^(1−α)/(1−α) of its rate x, at α = 1 weight·log x. x counts packets a second; with \
@@ -51,6 +54,12 @@ pub(crate) struct SolveOptions {
     /// Instead: which exponents give the flows these rates [packets/s]
     #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with_all = ["objective", "alpha", "region", "solver", "beta"])]
     pub(crate) wanted: Vec<f64>,
+    /// Write the allocation there: flows, links with prices, conflicts, independent sets with shares of time, as CSV (as Parquet,
+    /// too, if built with that feature) and result.json
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["exponents", "wanted"])]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: Force,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -112,6 +121,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
         return product_form(options, &scenario);
     }
+    let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     let objective = match options.objective {
         None => scenario.objective(),
         Some(ObjectiveName::Fair) => Objective::Fair,
@@ -143,8 +153,15 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let optimum =
         scenario.answer_unless(Question { objective, region, solver, beta: options.beta }, &STOP)?;
     drop(waiting);
+    let result = format!("{:#}\n", as_json(options.scenario.called(), &optimum));
+    if let Some(output) = output {
+        tables::write_optimum(output.drafts(), &optimum).context("cannot write the tables")?;
+        output.write("scenario.toml", &resolved(&scenario)?)?;
+        output.write("result.json", &result)?;
+        finish(output, manifest(&command_line()))?;
+    }
     if options.json {
-        return print(&format!("{:#}\n", as_json(options.scenario.called(), &optimum)));
+        return print(&result);
     }
     let given_up = optimum.by_clarabel && solver == Solver::Own;
     let note =
@@ -174,24 +191,13 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     print(&text::columns(&rows))
 }
 
-/// α of a flow's utility; none, where the objective is no sum of such.
-fn alpha_of(optimum: &Optimum, flow: &TheoryFlow) -> Option<f64> {
-    match optimum.objective {
-        Objective::Fair => Some(2.0),
-        Objective::Proportional => Some(1.0),
-        Objective::AlphaFair(alpha) => Some(alpha),
-        Objective::Utility => Some(flow.alpha),
-        Objective::FixedPoint | Objective::MaxMin => None,
-    }
-}
-
 /// What is not there is null.
 fn as_json(scenario: &str, optimum: &Optimum) -> Value {
     let flows = optimum.theory.flows.iter().zip(&optimum.rates_pps).zip(&optimum.capacity_pps);
     let flows = flows.map(|((flow, rate), capacity)| {
         let loads = flow.loads.iter().map(|&(l, a)| json!({"link": optimum.theory.links[l], "airtime_s": a}));
         json!({
-            "flow": flow.name, "weight": flow.weight, "alpha": alpha_of(optimum, flow), "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity,
+            "flow": flow.name, "weight": flow.weight, "alpha": optimum.objective.alpha_of(flow), "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity,
             "loads": loads.collect::<Vec<_>>(),
         })
     });

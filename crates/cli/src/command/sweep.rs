@@ -179,7 +179,7 @@ fn table(swept: &Swept, m: usize, of_flows: bool) -> String {
         cells.extend(flows.iter().map(|&flow| {
             let row = swept.rows.iter().find(|row| row.point == point && row.flow == *flow);
             let measured = row.and_then(|row| row.measured[m]);
-            measured.map_or_else(|| "–".into(), |x| text::interval(x.mean, x.half_width))
+            measured.map_or_else(|| "–".into(), |x| evenair_study::digits::measured(x.mean, x.half_width))
         }));
         rows.push(cells);
     }

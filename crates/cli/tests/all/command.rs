@@ -652,3 +652,75 @@ fn positions_and_conflict_graphs_are_of_one_network() {
         assert!(by_positions.lines().count() >= 5, "{topology}: {by_positions}");
     }
 }
+
+/// What `solve` writes is the allocation that it prints; its conflicts are read back by a scenario with the same links.
+#[test]
+fn solve_writes_its_allocation_as_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a");
+    let printed = json(&evenair(&["solve", "chen10/a-graph", "--json", "--out", out.to_str().unwrap()]));
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&read("result.json")).unwrap(), printed);
+    let rows = |name: &str| read(name).lines().skip(1).map(String::from).collect::<Vec<_>>();
+    for (row, flow) in rows("flows.csv").iter().zip(printed["flows"].as_array().unwrap()) {
+        let rate: f64 = row.split(',').nth(3).unwrap().parse().unwrap();
+        assert!((rate / flow["rate_pps"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{row}");
+    }
+    let shares: f64 =
+        rows("sets.csv").iter().map(|row| row.split(',').nth(1).unwrap().parse::<f64>().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-6, "{shares}");
+    assert_eq!(rows("conflicts.csv"), ["s1>r1,s2>r2", "s2>r2,s3>r3", "s2>r2,s4>r4", "s3>r3,s4>r4"]);
+    let file = format!("conflicts={{file='{}'}}", out.join("conflicts.csv").display());
+    let again = json(&evenair(&["solve", "chen10/a-graph", "--json", "--set", &file]));
+    assert_eq!(again["flows"], printed["flows"]);
+}
+
+/// The objective is the scenario's own where it has one.
+#[test]
+fn solve_asks_for_the_scenarios_own_utilities() {
+    let solve = |set: &[&str]| {
+        let changes = set.iter().flat_map(|change| ["--set", change]);
+        let arguments: Vec<&str> = ["solve", "chen10/a", "--json"].into_iter().chain(changes).collect();
+        json(&evenair(&arguments))
+    };
+    let (plain, own) = (solve(&[]), solve(&["utility.alpha=1", "flows.2.weight=3"]));
+    assert!(plain["flows"][1]["alpha"] == 2.0 && own["flows"][1]["alpha"] == 1.0, "{}", own["flows"]);
+    // Link 2 alone, or 1 with 3 or 4: w₂/x₂ = (1 + 1 + 1)/(1 − x₂) with all of weight one beside.
+    assert!((own["links"][1]["load"].as_f64().unwrap() - 0.5).abs() < 1e-6, "{}", own["links"][1]);
+}
+
+#[test]
+fn words_are_explained() {
+    let all = stdout(&evenair(&["glossary"]));
+    assert!(
+        all.contains("receiver busy") && all.contains("[Jam10]") && all.contains("University of Waterloo"),
+        "{all}"
+    );
+    let one = stdout(&evenair(&["glossary", "H-ACK"]));
+    assert!(one.contains("highest aggressiveness") && one.lines().count() < 6, "{one}");
+    assert_eq!(stdout(&evenair(&["help", "glossary"])), all);
+    let document = json(&evenair(&["glossary", "by law", "--json"]));
+    assert_eq!(document["words"][0]["word"], "dropped by law");
+    assert!(stderr(&evenair(&["glossary", "nonsense-word"])).contains("does not have"));
+}
+
+#[test]
+fn a_run_is_reported_with_what_its_report_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.html");
+    let output = run_short(&[&format!("--report={}", file.display()), "--seeds", "2"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(&file).unwrap();
+    for part in [
+        "The network",
+        "Which links must not send at once",
+        "Where each sender's time goes",
+        "A part of the air",
+        "Queues over time",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("2 seeds") && page.contains("--report="), "it says what made it");
+    let nowhere = run_short(&["--report=/nowhere/at/all.html"]);
+    assert!(!nowhere.status.success() && stderr(&nowhere).contains("/nowhere/at"), "{}", stderr(&nowhere));
+}

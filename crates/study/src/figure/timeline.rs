@@ -34,7 +34,14 @@ pub(super) fn timeline(variants: &[&VariantOutcome]) -> Chart {
         }
         panel
     });
-    Chart { panels: panels.collect(), colours: colours.into(), width: (460.0, 1000.0), ..Chart::default() }
+    let note = "Bars: frames on the air, a row per node, in a part of one run. Every frame is answered by a short acknowledgement; one that its receiver could not decode is lost.";
+    Chart {
+        note: note.into(),
+        panels: panels.collect(),
+        colours: colours.into(),
+        width: (460.0, 1000.0),
+        ..Chart::default()
+    }
 }
 
 fn kind_of(frame: &FrameRow) -> &'static str {

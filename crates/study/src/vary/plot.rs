@@ -60,6 +60,7 @@ impl Plot {
             of,
             against: None,
             total: !of_flows,
+            around: None,
         }
     }
 }

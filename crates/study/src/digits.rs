@@ -1,0 +1,79 @@
+//! How numbers are written: as many digits as what is known of them justifies.
+
+/// A mean with half of its 95 % interval, to the digit that the interval justifies: 3.85 ± 0.51. Half of the interval has two
+/// significant digits, the mean four at most, so that 418.07 ± 0.456 is 418.1 ± 0.5; what is exact, or has one seed, has four.
+pub fn measured(mean: f64, half_width: Option<f64>) -> String {
+    let Some(half) = half_width.filter(|half| half.is_finite() && mean.is_finite()) else {
+        return exact(mean);
+    };
+    if half == 0.0 {
+        return format!("{} ± 0", exact(mean));
+    }
+    let decimals = decimals(half, 2).min(decimals(mean, 4)).max(0);
+    // Half of an interval so small that it would round to nothing is said with one digit of its own.
+    let own = if half < 0.5 * 10f64.powi(-decimals) { decimals_of(half, 1) } else { decimals as usize };
+    let decimals = decimals as usize;
+    format!("{} ± {half:.own$}", without_sign_of_zero(format!("{mean:.decimals$}")))
+}
+
+/// A number that is known exactly, or of whose interval nothing is: four significant digits, no zeros at the end.
+pub fn exact(x: f64) -> String {
+    if !x.is_finite() {
+        return "–".into();
+    }
+    let text = format!("{x:.*}", decimals_of(x, 4));
+    let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    without_sign_of_zero(short.into())
+}
+
+/// A number as it is printed in a paper.
+pub fn printed(x: f64) -> String {
+    x.to_string()
+}
+
+/// How many decimals show so many significant digits of a number; fewer than none for large ones.
+fn decimals(x: f64, significant: i32) -> i32 {
+    if x == 0.0 { i32::MAX } else { significant - 1 - x.abs().log10().floor() as i32 }
+}
+
+fn decimals_of(x: f64, significant: i32) -> usize {
+    if x == 0.0 { 0 } else { decimals(x, significant).clamp(0, 12) as usize }
+}
+
+fn without_sign_of_zero(text: String) -> String {
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.into(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_says_how_many_digits() {
+        let of = |mean, half| measured(mean, Some(half));
+        assert_eq!(of(418.07, 0.456), "418.1 ± 0.5");
+        assert_eq!(of(3.851, 0.5127), "3.85 ± 0.51");
+        assert_eq!(of(302.2, 75.96), "302 ± 76");
+        assert_eq!(of(33.58, 75.96), "34 ± 76");
+        assert_eq!(of(889.1, 149.7), "889 ± 150");
+        assert_eq!(of(0.02431, 0.003_237), "0.0243 ± 0.0032");
+        assert_eq!(of(0.0, 0.0), "0 ± 0");
+        assert_eq!(of(1.0, 0.0), "1 ± 0");
+        assert_eq!(of(-0.04, 1.2), "0.0 ± 1.2");
+        assert_eq!(of(12_345.6, 0.2), "12346 ± 0.2", "an interval is never nothing");
+    }
+
+    #[test]
+    fn what_is_exact_has_four_digits() {
+        assert_eq!(
+            [354.17, 1.0, 0.98, 841.0, 0.0, 123_456.7, 0.000_123_456, -0.0].map(exact),
+            ["354.2", "1", "0.98", "841", "0", "123457", "0.0001235", "0"]
+        );
+        assert_eq!(measured(f64::NAN, Some(1.0)), "–");
+        assert_eq!(measured(2.5, None), "2.5");
+        assert_eq!(printed(94.0), "94");
+    }
+}

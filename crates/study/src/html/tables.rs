@@ -1,0 +1,175 @@
+//! Tables of numbers: long ones folded, each column sortable.
+
+use super::Page;
+use super::words::{escape, explained, anchor_of};
+use crate::digits;
+use crate::language::{Reference, Summary};
+use crate::metric::Metric;
+use crate::outcome::{Cell, Outcome, Row};
+use crate::quantity::Quantity;
+use std::fmt::Write;
+
+/// As many rows of a table are seen before it is unfolded.
+const SEEN: usize = 12;
+
+pub(super) fn tables(page: &mut Page, outcome: &Outcome) {
+    page.section("tables", "Numbers");
+    for summary in &outcome.study.tables {
+        summary_table(page, outcome, summary);
+    }
+    if let [one] = outcome.variants.as_slice() {
+        flow_table(page, outcome, &one.id);
+        return;
+    }
+    for quantity in outcome.quantities() {
+        quantity_table(page, outcome, quantity);
+    }
+}
+
+/// Means with standard deviations over seeds in parentheses, and the paper's means below them.
+fn summary_table(page: &mut Page, outcome: &Outcome, summary: &Summary) {
+    let heads = summary.metrics.iter().map(|metric| explained(&metric.label()));
+    let rows = outcome.summary(summary).into_iter().map(|(label, cells)| {
+        (explained(&label), cells.into_iter().map(|cell| cell.map_or("–".into(), summary_cell)).collect())
+    });
+    let table = Table {
+        title: summary.title.clone(),
+        note: "Means over seeds, their standard deviations in parentheses.".into(),
+        first: String::new(),
+        heads: heads.collect(),
+        rows: rows.collect(),
+    };
+    table.put(page);
+}
+
+fn summary_cell(cell: Cell) -> String {
+    let deviation =
+        cell.deviation.map(|d| format!(" ({d:.*})", decimals_beside(cell.mean))).unwrap_or_default();
+    let paper = cell.paper.map(|p| format!("<small>paper {}</small>", digits::printed(p)));
+    format!("{}{deviation}{}", digits::exact(cell.mean), paper.unwrap_or_default())
+}
+
+/// As many decimals as four significant digits of a mean have.
+fn decimals_beside(mean: f64) -> usize {
+    if mean == 0.0 { 2 } else { (3 - mean.abs().log10().floor() as i32).clamp(0, 6) as usize }
+}
+
+/// One variant alone: a row per flow, and one for all of them, a column per quantity.
+fn flow_table(page: &mut Page, outcome: &Outcome, variant: &str) {
+    let flows = outcome.shape().next().map(|(_, flows)| flows).unwrap_or_default();
+    let mut quantities = outcome.quantities();
+    let of_flows = flows.iter().map(|&flow| (Some(flow), flow.to_string()));
+    let has_any = |q: &Quantity| outcome.table.iter().any(|row| row.quantity == *q);
+    quantities.retain(has_any);
+    let rows = of_flows.chain([(None, "all".into())]).map(|(flow, label)| {
+        let cells = quantities.iter().map(|&q| match (outcome.row(variant, flow, q), flow) {
+            (Some(row), None) => format!("{}<small>{}</small>", cell(row), row.flow),
+            (Some(row), Some(_)) => cell(row),
+            (None, _) => String::new(),
+        });
+        (escape(&label), cells.collect())
+    });
+    let table = Table {
+        title: "Flows".into(),
+        note: "What \"all\" is of each quantity is said below its number.".into(),
+        first: "flow".into(),
+        heads: quantities.iter().map(|q| explained(&q.label())).collect(),
+        rows: rows.collect(),
+    };
+    table.put(page);
+}
+
+/// A row per variant, a column per flow, and one for all of them that is called by what it holds.
+fn quantity_table(page: &mut Page, outcome: &Outcome, quantity: Quantity) {
+    let mut flows: Vec<&str> = Vec::new();
+    for (_, names) in outcome.shape() {
+        flows.extend(names.iter().filter(|name| !flows.contains(*name)).copied().collect::<Vec<_>>());
+    }
+    let of_flows = flows.iter().map(|flow| (Some(*flow), format!("flow {}", escape(flow))));
+    let of_all = (None, quantity.over_flows_name().to_string());
+    let has_any = |flow: Option<&str>| outcome.shape().any(|(v, _)| outcome.row(v, flow, quantity).is_some());
+    let (columns, heads): (Vec<Option<&str>>, Vec<String>) =
+        of_flows.chain([of_all]).filter(|(flow, _)| has_any(*flow)).unzip();
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+    for (variant, _) in outcome.shape() {
+        let found: Vec<_> = columns.iter().map(|&flow| outcome.row(variant, flow, quantity)).collect();
+        if found.iter().all(Option::is_none) {
+            continue;
+        }
+        let cells = found.iter().map(|row| row.map_or("–".into(), cell)).collect();
+        rows.push((explained(&outcome.label(variant)), cells));
+    }
+    // The optimum is one for all variants of a scenario.
+    if quantity == Metric::Optimum.into() {
+        rows.dedup_by(|later, earlier| later.1 == earlier.1);
+    }
+    if rows.is_empty() {
+        return;
+    }
+    let baseline = outcome.study.baseline.as_ref().map(|id| outcome.study.label_of(id));
+    let note =
+        baseline.map(|label| format!("Below a number: minus {}, paired seed by seed.", escape(&label)));
+    let title = quantity.label();
+    Table { title, note: note.unwrap_or_default(), first: "variant".into(), heads, rows }.put(page);
+}
+
+fn cell(row: &Row) -> String {
+    let mut text = digits::measured(row.mean, row.half_width);
+    if let Some(difference) = row.difference {
+        let sign = if difference.mean > 0.0 { "+" } else { "" };
+        text += &format!("<small>{sign}{}</small>", digits::measured(difference.mean, difference.half_width));
+    }
+    if let Some(paper) = row.paper {
+        text += &format!("<small>paper {}</small>", digits::printed(paper));
+    }
+    if let Some(Reference { value, origin }) = &row.reference {
+        text += &format!("<small>{}: {}</small>", escape(origin), digits::exact(*value));
+    }
+    text
+}
+
+/// A table with a name, whose cells are HTML.
+struct Table {
+    title: String,
+    note: String,
+    first: String,
+    heads: Vec<String>,
+    rows: Vec<(String, Vec<String>)>,
+}
+
+impl Table {
+    fn put(&self, page: &mut Page) {
+        let anchor = format!("table-{}-{}", page.contents.len(), anchor_of(&self.title));
+        page.part(&anchor, &self.title);
+        if !self.note.is_empty() {
+            page.put(format_args!("<p class=\"note\">{}</p>", self.note));
+        }
+        let folded = self.rows.len() > SEEN + 2;
+        page.put(format_args!(
+            "<div class=\"{}\"><div class=\"wide\"><table class=\"sortable\">",
+            if folded { "fold" } else { "" }
+        ));
+        let heads = cells("th", &self.heads);
+        page.put(format_args!("<thead><tr><th>{}</th>{heads}</tr></thead><tbody>", self.first));
+        for (label, cells) in &self.rows {
+            page.put(format_args!("<tr><td>{label}</td>{}</tr>", self::cells("td", cells)));
+        }
+        page.body.push_str("</tbody></table></div>");
+        if folded {
+            page.put(format_args!(
+                "<label class=\"unfold\"><input type=\"checkbox\"> all {} rows</label>",
+                self.rows.len()
+            ));
+        }
+        page.body.push_str("</div>\n");
+    }
+}
+
+/// Cells of numbers, one after the other.
+fn cells(element: &str, texts: &[String]) -> String {
+    let mut row = String::new();
+    for text in texts {
+        let _ = write!(row, "<{element} class=\"n\">{text}</{element}>");
+    }
+    row
+}

@@ -1,0 +1,47 @@
+//! Words on a page: escaped, and explained where they are the field's.
+
+use super::Page;
+use crate::glossary;
+
+pub(super) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A text, escaped, with what the glossary says of its words where they first stand in it.
+pub(super) fn explained(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut rest = text;
+    for (place, len, entry) in glossary::found(text) {
+        let at = text.len() - rest.len();
+        out += &escape(&rest[..place - at]);
+        let word = &rest[place - at..place - at + len];
+        out += &format!("<abbr title=\"{}\">{}</abbr>", escape(&entry.means), escape(word));
+        rest = &rest[place - at + len..];
+    }
+    out + &escape(rest)
+}
+
+/// The words that the page explains, once more and in full: titles are neither on paper nor under a finger.
+pub(super) fn glossary(page: &mut Page) {
+    let used: Vec<_> = glossary::entries()
+        .iter()
+        .filter(|e| page.body.contains(&format!("<abbr title=\"{}\">", escape(&e.means))))
+        .collect();
+    if used.is_empty() {
+        return;
+    }
+    page.section("words", "Words");
+    page.body.push_str("<dl class=\"words\">\n");
+    for entry in used {
+        page.put(format_args!("<dt>{}</dt><dd>{}</dd>", escape(&entry.word), escape(&entry.means)));
+    }
+    page.body.push_str("</dl>\n");
+}
+
+/// A text as part of an anchor.
+pub(super) fn anchor_of(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let plain: String = plain.collect();
+    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).take(8).collect();
+    words.join("-")
+}

@@ -1,0 +1,218 @@
+"""Pages that are made from the program: commands, scenario language, laws, metrics, glossary and the Python module.
+
+MkDocs calls `on_files` while it builds the site; `EVENAIR` names the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = os.environ.get("EVENAIR", "evenair")
+MADE = "Made from the program by `docs/reference.py`; "
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages that no file has."""
+    pages = {
+        "commands": commands,
+        "scenario": scenario,
+        "laws": laws,
+        "metrics": metrics,
+        "glossary": glossary,
+        "python": python,
+    }
+    for name, page in pages.items():
+        files.append(File.generated(config, f"reference/{name}.md", content=page()))
+    return files
+
+
+def told(*arguments: str) -> str:
+    """What the program says."""
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    command = [PROGRAM, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def listed(*arguments: str) -> list[dict[str, Any]]:
+    """The list in what the program says as JSON."""
+    document = json.loads(told(*arguments, "--json"))
+    if isinstance(document, list):
+        return document
+    return next(value for value in document.values() if isinstance(value, list))
+
+
+def row(*cells: object) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+
+
+def header(*cells: str) -> str:
+    return "\n" + row(*cells) + "|" + "---|" * len(cells) + "\n"
+
+
+def commands() -> str:
+    """A section for each command, with its help."""
+    names = re.findall(r"^  ([a-z-]+)  ", told("--help"), re.MULTILINE)
+    text = f"# Commands\n\n{MADE}`evenair COMMAND --help` says the same.\n"
+    for name in dict.fromkeys(name for name in names if name != "help"):
+        text += f"\n## evenair {name}\n\n```text\n{told(name, '--help').rstrip()}\n```\n"
+    return text
+
+
+def kind(key: dict[str, Any], tables: dict[str, Any]) -> str:
+    """What is written for a key, with a link to a table of its own."""
+    if "$ref" in key:
+        name = key["$ref"].rsplit("/", 1)[1]
+        table = tables[name]
+        if is_table(table):
+            return f"[{name}](#{name.lower()})"
+        return f"`{json.dumps(table['examples'][0])}`" if "examples" in table else words(table)
+    if "anyOf" in key:
+        kinds = [kind(one, tables) for one in key["anyOf"] if one.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "enum" in key:
+        return ", ".join(f"`{word}`" for word in key["enum"])
+    if "const" in key:
+        return f"`{key['const']}`"
+    types = key.get("type", "")
+    types = [one for one in ([types] if isinstance(types, str) else types) if one != "null"]
+    if types == ["array"]:
+        items = key.get("items", {})
+        return f"list of {kind(items, tables) if isinstance(items, dict) else 'values'}"
+    return {"integer": "whole number", "boolean": "true or false"}.get(types[0], types[0]) if types else "value"
+
+
+def words(table: dict[str, Any]) -> str:
+    """The words that an enumeration allows, or what its forms are."""
+    found = [f"`{one['const']}`" for one in table.get("oneOf", []) if "const" in one]
+    found += [f"`{word}`" for one in table.get("oneOf", []) for word in one.get("enum", [])]
+    found += [f"`{word}`" for word in table.get("enum", [])]
+    return ", ".join(found) or str(table.get("type", "value"))
+
+
+def is_table(table: dict[str, Any]) -> bool:
+    return "properties" in table or any("properties" in one for one in table.get("oneOf", []))
+
+
+def keys(table: dict[str, Any], tables: dict[str, Any]) -> str:
+    text = header("key", "what is written", "meaning", "if it is not given")
+    required = table.get("required", [])
+    for name, key in table.get("properties", {}).items():
+        default = key.get("default")
+        given = "must be given" if name in required else "" if default in (None, "", []) else f"`{json.dumps(default)}`"
+        text += row(f"`{name}`", kind(key, tables), key.get("description", ""), given)
+    return text
+
+
+def scenario() -> str:
+    """Every key of a scenario file, table by table."""
+    schema = json.loads(told("schema"))
+    tables = schema.get("$defs", {})
+    text = (
+        f"# Scenario language\n\n{MADE}`evenair schema` prints the JSON Schema, for your editor. Quantities are texts "
+        'with a unit: `"60 s"`, `"11 Mbps"` or `"11 Mbit/s"`, `"250 m"`, `"-64 dBm"`, `"1000 bytes"`, `"50 packets"`; '
+        'a probability is a number or `"5%"`. Unknown keys are errors, and each error names its line.\n\nEvery key can '
+        "be changed for one run: `--set mac.data_rate='2 Mbps'`; entries of lists are named by their id or number: "
+        "`--set flows.1.stop='9 s'`.\n"
+    )
+    text += "\n## The file\n" + keys(schema, tables)
+    for name, table in tables.items():
+        if not is_table(table):
+            continue
+        text += f"\n## {name}\n\n{table.get('description', '')}\n"
+        text += keys(table, tables) if "properties" in table else ""
+        for form in table.get("oneOf", []):
+            if "properties" in form:
+                properties = form["properties"].items()
+                fixed = ", ".join(f'`{key} = "{value["const"]}"`' for key, value in properties if "const" in value)
+                text += f"\n### {name}: {fixed}\n\n{form.get('description', '')}\n" + keys(form, tables)
+    return text
+
+
+def laws() -> str:
+    """Every control law with its source and parameters."""
+    text = f"# Laws\n\n{MADE}`evenair list laws` says the same. Labels are told in [citations](../citations.md).\n"
+    for family in listed("list", "laws"):
+        text += f"\n## {family['family'].capitalize()}: {family['decides']}\n\nIn scenarios under `{family['key']}`.\n"
+        for law in family["laws"]:
+            text += f"\n### {law['name']} {{ #{family['family']}-{law['name']} }}\n\n"
+            text += f"{law['does']} Source: {law['source']}. "
+            where = f"Over {' and '.join(law['media'])}; traffic: {', '.join(law['traffic'])}."
+            text += (where if law.get("media") else "") + "\n"
+            if law["parameters"]:
+                text += header("parameter", "what is written", "default", "meaning")
+            for key in law["parameters"]:
+                default = "" if key["default"] is None else f"`{json.dumps(key['default'])}`"
+                text += row(f"`{key['key']}`", key["kind"], default, key["means"])
+    return text
+
+
+def metrics() -> str:
+    """Every metric that studies and sweeps know."""
+    text = f"# Metrics\n\n{MADE}`evenair list metrics` says the same. Sweeps name them in `--metric`, studies, too.\n"
+    text += header("metric", "unit", "what it is", "of all flows", "over time")
+    for one in listed("list", "metrics"):
+        over_time = "yes" if one.get("over_time") else ""
+        text += row(f"`{one['metric']}`", one.get("unit") or "", one["about"], one.get("of_all") or "", over_time)
+    return text
+
+
+def glossary() -> str:
+    """Words of the field and of the papers."""
+    text = f"# Glossary\n\n{MADE}`evenair glossary WORD` says the same.\n"
+    topic = ""
+    for entry in listed("glossary") if "  glossary " in told("--help") else []:
+        if entry["topic"] != topic:
+            topic = entry["topic"]
+            text += f"\n## {topic}\n" + header("word", "meaning")
+        text += row(f"**{entry['word']}**", entry["means"])
+    return text
+
+
+def python() -> str:
+    """The public names of the Python module, with their docstrings."""
+    text = "# Python\n\nMade from the docstrings of `python/evenair`, whose examples the tests execute.\n"
+    for path in sorted((ROOT / "python/evenair").glob("*.py")):
+        tree = ast.parse(path.read_text())
+        module = "evenair" if path.stem.startswith("_") else f"evenair.{path.stem}"
+        for node in tree.body:
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef) or not is_public(node):
+                continue
+            text += f"\n## {module}.{node.name}\n\n{signature(node)}{docstring(node)}"
+            for method in node.body if isinstance(node, ast.ClassDef) else []:
+                if isinstance(method, ast.FunctionDef) and is_public(method):
+                    text += f"\n### {node.name}.{method.name}\n\n{signature(method)}{docstring(method)}"
+    return text
+
+
+def is_public(node: ast.ClassDef | ast.FunctionDef) -> bool:
+    return not node.name.startswith("_") and ast.get_docstring(node) is not None
+
+
+def signature(node: ast.ClassDef | ast.FunctionDef) -> str:
+    if isinstance(node, ast.ClassDef):
+        return ""
+    result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"```text\n{node.name}({ast.unparse(node.args)}){result}\n```\n\n"
+
+
+def docstring(node: ast.ClassDef | ast.FunctionDef) -> str:
+    """Its text; examples become blocks of code."""
+    text, is_example = "", False
+    for line in (ast.get_docstring(node) or "").splitlines():
+        begins = line.lstrip().startswith(">>>")
+        if begins and not is_example:
+            text, is_example = text + "\n```pycon\n", True
+        elif is_example and not line.strip():
+            text, is_example = text + "```\n", False
+        text += line + "\n"
+    return text + ("```\n" if is_example else "")

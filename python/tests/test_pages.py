@@ -1,0 +1,30 @@
+"""The programs that the pages of docs/ show run, beside the files that their page shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```', re.MULTILINE | re.DOTALL)
+PAGES = {
+    str(page.relative_to(DOCS)): dict(FILE.findall(page.read_text(encoding="utf-8"))) for page in DOCS.rglob("*.md")
+}
+PROGRAMS = [(page, name) for page, files in PAGES.items() for name in files if name.endswith(".py")]
+
+
+@pytest.mark.parametrize(("page", "program"), PROGRAMS)
+def test_program(page: str, program: str, tmp_path: Path) -> None:
+    for name, text in PAGES[page].items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_there_are_programs() -> None:
+    assert PROGRAMS
