@@ -1,4 +1,4 @@
-"""Pages that are made from the program: commands, scenario language, laws, metrics, glossary and the Python module.
+"""Pages that are made from the program: commands, languages, laws, metrics, glossary and the Python module.
 
 MkDocs calls `on_files` while it builds the site; `EVENAIR` names the program.
 """
@@ -26,6 +26,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {
         "commands": commands,
         "scenario": scenario,
+        "study": study,
         "laws": laws,
         "metrics": metrics,
         "glossary": glossary,
@@ -73,12 +74,18 @@ def kind(key: dict[str, Any], tables: dict[str, Any]) -> str:
     if "$ref" in key:
         name = key["$ref"].rsplit("/", 1)[1]
         table = tables[name]
+        if name == "Metric":
+            return "[a metric](metrics.md)"
         if is_table(table):
             return f"[{name}](#{name.lower()})"
+        if "anyOf" in table or "$ref" in table:
+            return kind(table, tables)
         return f"`{json.dumps(table['examples'][0])}`" if "examples" in table else words(table)
     if "anyOf" in key:
         kinds = [kind(one, tables) for one in key["anyOf"] if one.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
+    if "oneOf" in key:
+        return words(key)
     if "enum" in key:
         return ", ".join(f"`{word}`" for word in key["enum"])
     if "const" in key:
@@ -116,7 +123,6 @@ def keys(table: dict[str, Any], tables: dict[str, Any]) -> str:
 def scenario() -> str:
     """Every key of a scenario file, table by table."""
     schema = json.loads(told("schema"))
-    tables = schema.get("$defs", {})
     text = (
         f"# Scenario language\n\n{MADE}`evenair schema` prints the JSON Schema, for your editor. Quantities are texts "
         'with a unit: `"60 s"`, `"11 Mbps"` or `"11 Mbit/s"`, `"250 m"`, `"-64 dBm"`, `"1000 bytes"`, `"50 packets"`; '
@@ -124,7 +130,23 @@ def scenario() -> str:
         "be changed for one run: `--set mac.data_rate='2 Mbps'`; entries of lists are named by their id or number: "
         "`--set flows.1.stop='9 s'`.\n"
     )
-    text += "\n## The file\n" + keys(schema, tables)
+    return text + sections(schema)
+
+
+def study() -> str:
+    """Every key of a study file, table by table."""
+    text = (
+        f"# Study language\n\n{MADE}`evenair schema study` prints the JSON Schema, for your editor, and `evenair study "
+        "FILE --check` looks for mistakes without running anything. [Studies of your own](../how-to/study.md) begins "
+        'with an example. A text such as `"{flow}"` is a place for a word of its table\'s `each`.\n'
+    )
+    return text + sections(json.loads(told("schema", "study")))
+
+
+def sections(schema: dict[str, Any]) -> str:
+    """The keys at the top of a file, and a section for each of its tables."""
+    tables = schema.get("$defs", {})
+    text = "\n## The file\n" + keys(schema, tables)
     for name, table in tables.items():
         if not is_table(table):
             continue
