@@ -79,7 +79,7 @@ fn ledger(outcome: &Outcome) -> String {
     let head = columns.iter().map(|(label, _)| label.clone());
     let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
     for (k, (part, _)) in columns[0].1.iter().enumerate() {
-        let name = if part == BLOCKED { "keeps still, because it hears others".into() } else { part.clone() };
+        let name = if part == BLOCKED { "keeps still for others".into() } else { part.clone() };
         let shares = columns.iter().map(|(_, parts)| format!("{:.1} %", parts[k].1 * 100.0));
         rows.push(std::iter::once(name).chain(shares).collect());
     }

@@ -40,6 +40,7 @@ pub(super) fn series(variants: &[&VariantOutcome], quantity: Quantity) -> Chart 
         panel
     };
     Chart {
+        note: "One run, that of the first seed.".into(),
         panels: variants.iter().map(panel).filter(|p| !p.series.is_empty()).collect(),
         colours,
         dashes,

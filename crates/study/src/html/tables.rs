@@ -11,6 +11,8 @@ use std::fmt::Write;
 
 /// As many rows of a table are seen before it is unfolded.
 const SEEN: usize = 12;
+/// More flows than this are rows, not columns.
+const COLUMNS_MAX: usize = 7;
 
 pub(super) fn tables(page: &mut Page, outcome: &Outcome) {
     page.section("tables", "Numbers");
@@ -54,29 +56,29 @@ fn decimals_beside(mean: f64) -> usize {
     if mean == 0.0 { 2 } else { (3 - mean.abs().log10().floor() as i32).clamp(0, 6) as usize }
 }
 
-/// One variant alone: a row per flow, and one for all of them, a column per quantity.
+/// One variant alone: a row per quantity, a column per flow and one for all of them; of many flows a row each.
 fn flow_table(page: &mut Page, outcome: &Outcome, variant: &str) {
     let flows = outcome.shape().next().map(|(_, flows)| flows).unwrap_or_default();
+    let columns: Vec<Option<&str>> = flows.iter().map(|&flow| Some(flow)).chain([None]).collect();
     let mut quantities = outcome.quantities();
-    let of_flows = flows.iter().map(|&flow| (Some(flow), flow.to_string()));
-    let has_any = |q: &Quantity| outcome.table.iter().any(|row| row.quantity == *q);
-    quantities.retain(has_any);
-    let rows = of_flows.chain([(None, "all".into())]).map(|(flow, label)| {
-        let cells = quantities.iter().map(|&q| match (outcome.row(variant, flow, q), flow) {
-            (Some(row), None) => format!("{}<small>{}</small>", cell(row), row.flow),
-            (Some(row), Some(_)) => cell(row),
-            (None, _) => String::new(),
-        });
-        (escape(&label), cells.collect())
-    });
-    let table = Table {
-        title: "Flows".into(),
-        note: "What \"all\" is of each quantity is said below its number.".into(),
-        first: "flow".into(),
-        heads: quantities.iter().map(|q| explained(&q.label())).collect(),
-        rows: rows.collect(),
+    quantities.retain(|q| outcome.table.iter().any(|row| row.quantity == *q));
+    let text = |quantity: Quantity, flow: Option<&str>| match (outcome.row(variant, flow, quantity), flow) {
+        (Some(row), None) => format!("{}<small>{}</small>", cell(row), row.flow),
+        (Some(row), Some(_)) => cell(row),
+        (None, _) => String::new(),
     };
-    table.put(page);
+    let flow_names =
+        columns.iter().map(|flow| flow.map_or("all".into(), |flow| format!("flow {}", escape(flow))));
+    let labels = quantities.iter().map(|q| explained(&q.label()));
+    let of_flow = |&flow: &Option<&str>| quantities.iter().map(|&q| text(q, flow)).collect();
+    let of_quantity = |&q: &Quantity| columns.iter().map(|&flow| text(q, flow)).collect();
+    let (heads, rows): (Vec<String>, Vec<(String, Vec<String>)>) = if flows.len() > COLUMNS_MAX {
+        (labels.collect(), flow_names.zip(columns.iter().map(of_flow)).collect())
+    } else {
+        (flow_names.collect(), labels.zip(quantities.iter().map(of_quantity)).collect())
+    };
+    let note = "What \"all\" is of each quantity is said below its number.".into();
+    Table { title: "Flows".into(), note, first: String::new(), heads, rows }.put(page);
 }
 
 /// A row per variant, a column per flow, and one for all of them that is called by what it holds.
