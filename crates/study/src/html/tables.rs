@@ -1,7 +1,7 @@
 //! Tables of numbers: long ones folded, each column sortable.
 
 use super::Page;
-use super::words::{escape, explained, anchor_of};
+use super::words::{anchor_of, escape, explained};
 use crate::digits;
 use crate::language::{Reference, Summary};
 use crate::metric::Metric;
