@@ -1,8 +1,9 @@
 //! Runs of several seeds: a row for each, and what they are in the mean.
 
 use crate::output::document;
-use crate::text::{columns, interval, number, row};
+use crate::text::{columns, number, row};
 use evenair_netsim::FlowResult;
+use evenair_study::digits;
 use evenair_study::{Estimate, RunRecord};
 use evenair_topology::jain_index;
 use serde_json::{Value, json};
@@ -43,7 +44,7 @@ pub(crate) fn as_text(runs: &[RunRecord]) -> String {
     }
     let mean = |of: &dyn Fn(&RunRecord) -> f64| {
         let Estimate { mean, half_width } = estimate(runs, of);
-        interval(mean, half_width)
+        digits::measured(mean, half_width)
     };
     let mut cells = vec!["mean".into(), mean(&total), mean(&jain)];
     cells.extend((0..flows).map(|f| mean(&|run| run.flows[f].goodput_pps)));

@@ -18,6 +18,7 @@ use evenair_study::{
 };
 use evenair_units::{Duration, Instant};
 use serde_json::json;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]

@@ -660,7 +660,7 @@ fn solve_writes_its_allocation_as_tables() {
     let out = folder.path().join("a");
     let printed = json(&evenair(&["solve", "chen10/a-graph", "--json", "--out", out.to_str().unwrap()]));
     let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&read("result.json")).unwrap(), printed);
+    assert_eq!(serde_json::from_str::<Value>(&read("result.json")).unwrap(), printed);
     let rows = |name: &str| read(name).lines().skip(1).map(String::from).collect::<Vec<_>>();
     for (row, flow) in rows("flows.csv").iter().zip(printed["flows"].as_array().unwrap()) {
         let rate: f64 = row.split(',').nth(3).unwrap().parse().unwrap();

@@ -56,7 +56,8 @@ fn replies_are_shaped_as_data_into_the_mesh_and_requests_as_data_out_of_it() {
     }
     let free = result(&chain(4, "", &clients));
     assert!(kbps(&free)[2] < 0.5 * kbps(&shaped)[2], "without it node 3 starves: {:?}", kbps(&free));
-    let completed = |result: &RunResult, flow: usize| result.flows[flow].web.unwrap().completed;
+    let completed =
+        |result: &RunResult, flow: usize| result.flows[flow].transfers.as_ref().unwrap().completed;
     assert!(completed(&shaped, 2) > completed(&free, 2));
 }
 

@@ -83,7 +83,7 @@ impl Frame<'_> {
         let (mut free, mut lines) = (f64::NEG_INFINITY, 1);
         for (value, label) in ticks(axis, self.width, ACROSS) {
             let x = self.at(value, self.panel.y.ends.0)[0];
-            self.tick(items, axis, [[x, self.top], [x, bottom]], [[x, bottom], [x, bottom + 4.0]]);
+            tick(items, axis, [[x, self.top], [x, bottom]], [[x, bottom], [x, bottom + 4.0]]);
             let half = widest(&label) / 2.0;
             // A label that would touch the one before is left out.
             if x - half < free {
@@ -114,7 +114,7 @@ impl Frame<'_> {
         all.sort_by(|(a, _), (b, _)| share(axis, *a).total_cmp(&share(axis, *b)));
         for (value, label) in all {
             let y = self.at(self.panel.x.ends.0, value)[1];
-            self.tick(items, axis, [[left, y], [left + self.width, y]], [[left - 4.0, y], [left, y]]);
+            tick(items, axis, [[left, y], [left + self.width, y]], [[left - 4.0, y], [left, y]]);
             let lines: Vec<&str> = label.split('\n').collect();
             let half = 6.0 * lines.len() as f64;
             if y + half > free + 1.0 {
@@ -137,13 +137,13 @@ impl Frame<'_> {
             items.push(Item::Text { at, text, size: TEXT, anchor, upwards: true, colour: INK });
         }
     }
+}
 
-    /// A line across the panel and a stroke at its edge, but not where words are.
-    fn tick(&self, items: &mut Vec<Item>, axis: &Axis, across: [[f64; 2]; 2], stroke: [[f64; 2]; 2]) {
-        if !matches!(axis.ticks, Ticks::Words(_)) {
-            items.push(Item::Line { points: across.to_vec(), pen: Pen::new(INK, 1.0).faint(0.12) });
-            items.push(Item::Line { points: stroke.to_vec(), pen: Pen::new(INK, 1.0) });
-        }
+/// A line across the panel and a stroke at its edge, but not where words are.
+fn tick(items: &mut Vec<Item>, axis: &Axis, across: [[f64; 2]; 2], stroke: [[f64; 2]; 2]) {
+    if !matches!(axis.ticks, Ticks::Words(_)) {
+        items.push(Item::Line { points: across.to_vec(), pen: Pen::new(INK, 1.0).faint(0.12) });
+        items.push(Item::Line { points: stroke.to_vec(), pen: Pen::new(INK, 1.0) });
     }
 }
 

@@ -26,10 +26,10 @@ pub(super) fn draw(chart: &Chart, frame: &Frame, items: &mut Vec<Item>) {
         let pen = |width: f64| Pen { dash: dash.clone(), ..Pen::new(&colour, width) };
         match &series.marks {
             Marks::Line { points, stepped, dotted } => {
-                line(frame, points, *stepped, *dotted, pen(1.7), items)
+                line(frame, points, *stepped, *dotted, &pen(1.7), items);
             }
             Marks::Bars { bars, lying } => {
-                bars.iter().for_each(|bar| draw_bar(frame, bar, *lying, &colour, items))
+                bars.iter().for_each(|bar| draw_bar(frame, bar, *lying, &colour, items));
             }
             Marks::Segments { segments, thick } => {
                 let faint = if series.colour.is_none() && *thick < 2.0 { 0.45 } else { 1.0 };
@@ -63,7 +63,7 @@ pub(super) fn draw(chart: &Chart, frame: &Frame, items: &mut Vec<Item>) {
 }
 
 /// A line, its dots, and the band of its intervals.
-fn line(frame: &Frame, points: &[Point], stepped: bool, dotted: bool, pen: Pen, items: &mut Vec<Item>) {
+fn line(frame: &Frame, points: &[Point], stepped: bool, dotted: bool, pen: &Pen, items: &mut Vec<Item>) {
     let ends = |upper: bool| {
         let end = move |p: &Point| {
             let (low, high) = p.interval.unwrap_or((p.y, p.y));
