@@ -34,27 +34,27 @@ const REPEATED: [&str; 4] = ["Variant", "Claim", "Published", "Figure"];
 const EACH: &str = "The table stands for many: `{ flow = [\"1\", \"2\"], k = [5, 10] }` for every combination of words, a list of \
     tables for one each. `{flow}` in a text is the word's place; \"{k}\" alone becomes the number.";
 
-/// Lets a word in braces stand where a number or one of some words is due.
+/// Lets a word in braces stand where a number, a list or one of some words is due.
 fn open(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
             for (_, value) in object.iter_mut() {
                 open(value);
             }
-            open_numbers(object);
+            open_values(object);
         }
         Value::Array(values) => values.iter_mut().for_each(open),
         _ => (),
     }
 }
 
-fn open_numbers(object: &mut Map<String, Value>) {
+fn open_values(object: &mut Map<String, Value>) {
     let types = match object.get("type") {
         Some(Value::String(one)) => vec![one.clone()],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).map(String::from).collect(),
         _ => return,
     };
-    if types.iter().any(|of| of == "number") {
+    if types.iter().any(|of| ["number", "integer", "boolean", "array"].contains(&of.as_str())) {
         let types: Vec<String> = types.into_iter().chain(["string".into()]).collect();
         object.insert("type".into(), json!(types));
         object.insert("pattern".into(), json!(WORD)); // of texts alone
@@ -148,6 +148,7 @@ mod tests {
         let claim = &schema["$defs"]["Claim"]["properties"];
         assert!(claim["each"]["anyOf"].is_array());
         assert_eq!(claim["paper"]["pattern"], WORD);
+        assert_eq!(schema["$defs"]["Variant"]["properties"]["set"]["pattern"], WORD);
         assert!(schema["properties"]["precision"]["pattern"].is_null(), "the study itself is not repeated");
         let metrics = &schema["$defs"]["Metric"]["anyOf"][0]["oneOf"];
         assert_eq!(metrics.as_array().map(Vec::len), Some(Metric::all().count()));
