@@ -243,7 +243,9 @@ impl Layers<'_> {
                 encoding.as_object_mut().expect("it was made above").remove("strokeDash");
             }
             if layer["mark"]["type"] == "area" {
-                layer["encoding"].as_object_mut().expect("it was made above").remove("strokeDash");
+                let encoding = layer["encoding"].as_object_mut().expect("it was made above");
+                encoding.remove("strokeDash");
+                encoding.remove("order"); // an area runs along x; with an order Vega-Lite stacks it, and nothing is seen
             }
             layers.push(layer);
         }

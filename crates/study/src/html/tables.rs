@@ -70,10 +70,10 @@ fn flow_table(page: &mut Page, outcome: &Outcome, variant: &str) {
     let flow_names =
         columns.iter().map(|flow| flow.map_or("all".into(), |flow| format!("flow {}", escape(flow))));
     let labels = quantities.iter().map(|q| explained(&q.label()));
-    let of_flow = |&flow: &Option<&str>| quantities.iter().map(|&q| text(q, flow)).collect();
+    let of_flow = |flow: Option<&str>| quantities.iter().map(|&q| text(q, flow)).collect();
     let of_quantity = |&q: &Quantity| columns.iter().map(|&flow| text(q, flow)).collect();
     let (heads, rows): (Vec<String>, Vec<(String, Vec<String>)>) = if flows.len() > COLUMNS_MAX {
-        (labels.collect(), flow_names.zip(columns.iter().map(of_flow)).collect())
+        (labels.collect(), flow_names.zip(columns.iter().copied().map(of_flow)).collect())
     } else {
         (flow_names.collect(), labels.zip(quantities.iter().map(of_quantity)).collect())
     };
