@@ -70,6 +70,7 @@ impl Resolved {
         plain.wires.iter_mut().for_each(|wire| wire.drop = None);
         plain.queues.iter_mut().for_each(|queues| queues.drop = None);
         for flow in &mut plain.flows {
+            flow.connections = None;
             if let Sends::Rated { rate_law, .. } = &mut flow.sends {
                 *rate_law = UtilityBasedParams::default().into();
             }
@@ -78,6 +79,7 @@ impl Resolved {
         let written = toml::Value::try_from(&plain).expect("every scenario can be written");
         let mut read: Scenario = written.try_into().expect("what is written out can be read");
         for (flow, meant) in read.flows.iter_mut().zip(&self.settings.flows) {
+            flow.connections.clone_from(&meant.connections);
             if let Sends::Rated { rate_law, .. } = &meant.sends {
                 flow.rate_law = Some(rate_law.clone());
             }

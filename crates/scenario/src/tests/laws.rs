@@ -5,7 +5,7 @@ use evenair_laws::OwnLaw;
 use evenair_laws::backoff::{
     Access, BackoffLaw, Draw, Holding, LinkView, OnFailure, OwnBackoff, Scope, When,
 };
-use evenair_laws::connections::{ConnectionParams, RttProportionalParams};
+use evenair_laws::connections::{ConnectionLaw, ConnectionParams, OwnConnections, RttProportionalParams};
 use evenair_laws::flow::FlowView;
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_laws::rate::tfrc::TfrcParams;
@@ -428,4 +428,38 @@ fn tfrc_has_words() {
             .contains("is for TCP; nothing else")
     );
     assert!(refused(&["flows.1.traffic=tfrc", "flows.1.to='*'"]).contains("a broadcast needs datagrams"));
+}
+
+/// Keeps three connections.
+#[derive(Clone, Debug)]
+struct Three;
+
+impl OwnLaw for Three {
+    fn identity(&self) -> String {
+        "three".into()
+    }
+}
+
+impl ConnectionLaw for Three {
+    fn interval(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+    fn at_start(&self) -> u32 {
+        3
+    }
+    fn on_interval(&mut self, _: &FlowView) -> u32 {
+        3
+    }
+}
+
+#[test]
+fn a_connection_law_of_ones_own_for_one_flow_survives_and_runs_over_either_mac() {
+    let mut scenario = set(&["duration=4 s", "warmup=1 s"]).unwrap().written_out();
+    scenario.flows[0].connections = Some(OwnConnections::new(Three).into());
+    let scenario = scenario.resolve().unwrap();
+    assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
+    for scenario in [scenario.over_ideal_csma().unwrap(), scenario] {
+        let result = Network::run(scenario.network(), scenario.run_spec(1));
+        assert!(result.flows[0].goodput_pps > 0.0);
+    }
 }
