@@ -39,7 +39,7 @@ pub struct Chart {
     pub dashes: Vec<Key>,
     /// Its panels.
     pub panels: Vec<Panel>,
-    /// The least and the greatest width of a panel [px]. Panels stand side by side where there is room for the least.
+    /// The least and the greatest width of a panel \[px\]. Panels stand side by side where there is room for the least.
     pub width: (f64, f64),
 }
 
@@ -154,7 +154,7 @@ pub enum Marks {
     Segments {
         /// The lines.
         segments: Vec<[f64; 4]>,
-        /// How thick they are [px].
+        /// How thick they are \[px\].
         thick: f64,
     },
     /// A symbol at each (x, y).

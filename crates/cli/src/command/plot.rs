@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
 
-/// How wide a figure is, if nothing is said [px].
+/// How wide a figure is, if nothing is said \[px\].
 pub(crate) const WIDTH: f64 = 720.0;
 /// How many pixels a PNG has for each of these: two are sharp in print and on good screens.
 pub(crate) const SCALE: f64 = 2.0;

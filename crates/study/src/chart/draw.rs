@@ -7,16 +7,16 @@ use super::scene::{Anchor, INK, Item, Pen, Scene};
 use super::{Chart, Height, Key, font};
 use frame::Frame;
 
-/// The size of texts [px].
+/// The size of texts \[px\].
 const TEXT: f64 = 12.0;
-/// The size of panels' headlines [px].
+/// The size of panels' headlines \[px\].
 const HEADLINE: f64 = 13.0;
-/// From one line of text to the next [px].
+/// From one line of text to the next \[px\].
 const LINE: f64 = 15.0;
-/// What lies around the page, and between its panels [px].
+/// What lies around the page, and between its panels \[px\].
 const BORDER: f64 = 10.0;
 const GAP: f64 = 22.0;
-/// A sample in a legend [px].
+/// A sample in a legend \[px\].
 const SAMPLE: f64 = 24.0;
 
 /// Why a figure cannot be a PNG.
@@ -32,12 +32,12 @@ impl std::fmt::Display for TooLarge {
 impl std::error::Error for TooLarge {}
 
 impl Chart {
-    /// The figure as SVG, so wide [px]; the same text on every machine.
+    /// The figure as SVG, so wide \[px\]; the same text on every machine.
     pub fn svg(&self, width: f64) -> String {
         self.scene(width).svg(&self.title)
     }
 
-    /// The figure as PNG, so wide [px], with `scale` pixels for each of these; the same bytes on every machine.
+    /// The figure as PNG, so wide \[px\], with `scale` pixels for each of these; the same bytes on every machine.
     ///
     /// # Errors
     /// If so many pixels do not fit into memory.

@@ -12,7 +12,7 @@ static FACE: LazyLock<Face<'static>> = LazyLock::new(|| {
     Face::parse(include_bytes!("../../assets/arimo.ttf"), 0).expect("the font is part of the program")
 });
 
-/// How wide a text is [px].
+/// How wide a text is \[px\].
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() * size
 }

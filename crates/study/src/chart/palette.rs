@@ -10,7 +10,7 @@ const MORE_COLOURS: [&str; 16] = [
     "#7fb8d8", "#f2cf80", "#7fceb9", "#eaae80", "#e5bcd3", "#abd9f4", "#d9d080", "#c2c2c2", "#004b75",
     "#976800", "#00684c", "#8c3e00", "#86506e", "#38769a", "#766a00", "#575757",
 ];
-/// Lengths of dashes and gaps [px].
+/// Lengths of dashes and gaps \[px\].
 const DASHES: [&str; 5] = ["", "7 3", "2 2", "10 3 2 3", "4 2 1 2"];
 
 /// Colours of areas.

@@ -73,7 +73,7 @@ pub(super) fn step(width: f64, count: usize) -> f64 {
         }
 }
 
-/// How wide a text of twelve pixels' height is, about [px].
+/// How wide a text of twelve pixels' height is, about \[px\].
 pub(super) fn width_of(text: &str) -> f64 {
     6.4 * text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0) as f64
 }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 /// The colour of the text around the figure.
 const INK: &str = "currentColor";
-/// For how wide a page a specification is laid out before `figures.js` sees the page [px].
+/// For how wide a page a specification is laid out before `figures.js` sees the page \[px\].
 const PAGE: f64 = 820.0;
-/// What lies between panels [px].
+/// What lies between panels \[px\].
 const GAP: f64 = 24.0;
 
 pub(super) fn spec(chart: &Chart, file: &str) -> Value {
@@ -59,7 +59,7 @@ fn config(legend_columns: u32) -> Value {
     })
 }
 
-/// How much room the labels of the upright axis take [px].
+/// How much room the labels of the upright axis take \[px\].
 fn margin(panel: &Panel) -> f64 {
     match &panel.y.ticks {
         Ticks::Hidden => 12.0,

@@ -5,9 +5,9 @@ use crate::metric::Metric;
 use crate::outcome::{Outcome, VariantOutcome};
 use crate::quantity::Quantity;
 
-/// The widest that upright bars and their words may be [px]; where they need more, they lie.
+/// The widest that upright bars and their words may be \[px\]; where they need more, they lie.
 const WIDEST: f64 = 560.0;
-/// The narrowest panel [px].
+/// The narrowest panel \[px\].
 const NARROWEST: f64 = 240.0;
 /// How much of the room of one flow its bars take.
 const FILLED: f64 = 0.8;

@@ -7,7 +7,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// With more links than this, names stand around the circle, not in it.
 const DISCS_MAX: usize = 10;
-/// The longest name that a disc has room for [letters].
+/// The longest name that a disc has room for \[letters\].
 const DISC_LETTERS: usize = 4;
 const LINKS: &str = "links";
 

@@ -24,7 +24,7 @@ pub struct FrameRow {
     /// The flow whose packet it carries, or answers; missing for dummies and for packets from outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
-    /// Of DATA, the packet with its network-layer headers; of control frames, the whole frame [bytes]. Missing for dummies.
+    /// Of DATA, the packet with its network-layer headers; of control frames, the whole frame \[bytes\]. Missing for dummies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u32>,
     /// The rate of its body [Mb/s]. Missing for dummies.

@@ -5,11 +5,11 @@ use super::super::scene::{Anchor, INK, Item, Pen};
 use super::super::{Axis, Panel, Ticks, font};
 use super::{HEADLINE, LINE, TEXT, text};
 
-/// The room that a number at the x axis is given, and that at the y axis [px].
+/// The room that a number at the x axis is given, and that at the y axis \[px\].
 const ACROSS: f64 = 75.0;
 const UPWARDS: f64 = 45.0;
 
-/// Where a panel is [px].
+/// Where a panel is \[px\].
 pub(super) struct Frame<'a> {
     pub(super) left: f64,
     pub(super) top: f64,
