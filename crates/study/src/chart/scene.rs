@@ -1,6 +1,7 @@
 //! What is on a page: lines, areas and texts in pixels, as SVG or as PNG.
 
 use super::font;
+use crate::markup::escape;
 use std::fmt::Write;
 use tiny_skia::{
     FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Shader, Stroke, StrokeDash, Transform,
@@ -65,7 +66,7 @@ impl Scene {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" font-family=\"{}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n",
             font::FAMILY,
-            escaped(title)
+            escape(title)
         );
         for item in &self.items {
             write_item(&mut svg, item);
@@ -92,10 +93,6 @@ fn short(x: f64) -> String {
     let text = format!("{x:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".into() } else { text.into() }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn corners(points: &[[f64; 2]]) -> String {
@@ -151,7 +148,7 @@ fn write_item(svg: &mut String, item: &Item) {
                 svg,
                 "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" text-anchor=\"{anchor}\" fill=\"{colour}\"{turn}>{}</text>",
                 short(*size),
-                escaped(text)
+                escape(text)
             )
         }
     };

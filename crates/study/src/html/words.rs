@@ -2,10 +2,7 @@
 
 use super::Page;
 use crate::glossary;
-
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
+pub(super) use crate::markup::escape;
 
 /// A text, escaped, with what the glossary says of its words where they first stand in it.
 pub(super) fn explained(text: &str) -> String {
