@@ -1,5 +1,7 @@
 //! What a study found.
 
+mod scenario;
+
 use crate::claim::{self, ClaimResult, Tally, Verdict};
 use crate::language::{Figure, Point, Published, Reference, Study, Summary, Value as Measured};
 use crate::measure::Fair;

@@ -4,6 +4,7 @@
 //! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `frames` one per frame of a window that was asked for; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
 //! `parquet`, as Parquet with the same columns.
 
+mod comparison;
 pub(crate) mod csv;
 mod frames;
 mod gateway;
@@ -11,6 +12,7 @@ mod optimum;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+pub use comparison::{comparison, write_comparison};
 pub use optimum::{optimum, write_optimum};
 
 use crate::claim::ClaimResult;

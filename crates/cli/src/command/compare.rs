@@ -2,18 +2,21 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
-use crate::output::{document, print};
+use crate::output::{Force, command_line, document, finish, print, resolved};
 use crate::progress::Bar;
 use crate::text;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
-use evenair_study::Comparison;
+use evenair_study::chart::{self, Figures};
+use evenair_study::{Comparison, Outcome, manifest, tables};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     evenair compare chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
-    evenair compare jam10/chain --seeds 10\n\n\
+    evenair compare jam10/chain --seeds 10\n  \
+    evenair compare jam10/chain --out worlds\n\n\
     Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid \
     model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11. Steps that the scenario's laws do not have \
     are left out. The gap of a step is what its idealisation hid.")]
@@ -26,16 +29,34 @@ pub(crate) struct CompareOptions {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Also write the result there: stages.csv (a row per world and flow; as Parquet, too, if built with that feature), result.json,
+    /// scenario.toml (all defaults resolved) and figures.json, which evenair plot DIR draws; manifest.json says what made them. The
+    /// result that DIR had before goes
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: Force,
 }
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = options.scenario.resolve()?;
+    let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     interrupt::watch();
     let bar = Bar::new(&base.settings().name);
     let comparison = Comparison::new(&base, options.seeds, &STOP, &bar)?;
     drop(bar);
+    let name = options.scenario.called();
+    let result = format!("{:#}\n", as_json(name, &comparison));
+    if let Some(output) = output {
+        tables::write_comparison(output.drafts(), &comparison).context("cannot write the table")?;
+        output.write("scenario.toml", &resolved(&base)?)?;
+        output.write("result.json", &result)?;
+        let outcome = Outcome::of_comparison(name, &base, &base.theory()?, &comparison);
+        output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
+        finish(output, manifest(&command_line()))?;
+    }
     if options.json {
-        return print(&format!("{:#}\n", as_json(options.scenario.called(), &comparison)));
+        return print(&result);
     }
     let mut out = as_text(&comparison);
     comparison.notes.iter().for_each(|note| out += &format!("\n{note}\n"));

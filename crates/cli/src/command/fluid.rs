@@ -8,7 +8,8 @@ use crate::text;
 use anyhow::Result;
 use clap::Args;
 use evenair_scenario::FluidRun;
-use evenair_study::manifest;
+use evenair_study::chart::{self, Figures};
+use evenair_study::{Outcome, manifest};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -27,8 +28,8 @@ pub(crate) struct FluidOptions {
     /// Print the result, trajectory included, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the result there: trajectory.csv (time, each component, each flow's rate), result.json and scenario.toml (all
-    /// defaults resolved); manifest.json says what made them. The result that DIR had before goes
+    /// Also write the result there: trajectory.csv (time, each component, each flow's rate), result.json, scenario.toml (all
+    /// defaults resolved) and figures.json, which evenair plot DIR draws; manifest.json says what made them. The result that DIR had before goes
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -47,6 +48,8 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     if let Some(output) = output {
         output.write("trajectory.csv", &csv(&run))?;
         output.write("result.json", &result)?;
+        let outcome = Outcome::of_fluid(options.scenario.called(), &scenario, &run);
+        output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
         output.write("scenario.toml", &resolved(&scenario)?)?;
         finish(output, manifest(&command_line()))?;
     }

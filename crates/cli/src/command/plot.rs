@@ -16,7 +16,8 @@ pub(crate) const SCALE: f64 = 2.0;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Reads figures.json, which studies and sweeps write beside their report, and simulates nothing.\n\
+    after_help = "Reads figures.json, which study, sweep, demo, and run, fluid, solve and compare with --out write beside their tables, and\n\
+    simulates nothing. A run has figures of what it kept: say --ledger, --series, --timeline FROM..TO with its --out.\n\
     Letters have the widths of Arial, and a PNG is the same on every machine. SVG text stays text.\n\
     A network's map: evenair show SCENARIO --map FILE.\n\n\
     Examples:\n  \
@@ -24,7 +25,9 @@ pub(crate) const SCALE: f64 = 2.0;
     evenair plot evenair-results/chen10/fig-4-2 --list\n  \
     evenair plot evenair-results/chen10/fig-4-2 --out figures\n  \
     evenair plot evenair-results/chen10/fig-4-2 goodput --out goodput.png --width 480\n  \
-    evenair plot evenair-results/chen10/fig-4-2 'conflict*' --out graph.svg"
+    evenair plot evenair-results/chen10/fig-4-2 'conflict*' --out graph.svg\n  \
+    evenair run chen10/a --series --out a\n  \
+    evenair plot a goodput-over-time --out a.svg"
 )]
 pub(crate) struct PlotOptions {
     /// The folder of a result: what was given as --out, and a study's id below it
@@ -86,7 +89,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
 fn read(folder: &Path) -> Result<Figures> {
     let file = if folder.is_file() { folder.into() } else { folder.join(chart::FILE) };
     let text = std::fs::read_to_string(&file).with_context(|| {
-        let what = "give the folder of a study's or a sweep's result; one of an older evenair has its figures when it is run again, which simulates nothing twice";
+        let what = "give the folder of a result, what was said as --out; one of an older evenair has its figures when its command is run again";
         format!("no figures in {}: {what}", folder.display())
     })?;
     Figures::parse(&text).map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))

@@ -12,9 +12,10 @@ use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use evenair_scenario::{Resolved, Time};
+use evenair_study::chart::{self, Figures};
 use evenair_study::{
-    OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html, manifest,
-    tables,
+    Outcome, OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html,
+    manifest, tables,
 };
 use evenair_units::{Duration, Instant};
 use serde_json::json;
@@ -26,7 +27,7 @@ use std::path::PathBuf;
     evenair run chen10/a\n  \
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
     evenair run chen10/a --set backoff.law=adaptive --set connections.k=10 --ledger\n  \
-    evenair run chen10/a --timeline 20s..20.1s --out result\n  \
+    evenair run chen10/a --ledger --series --timeline 20s..20.1s --out result\n  \
     evenair run chen10/a --report=chen10-a.html\n  \
     evenair run jam10/chain --set duration='10 s' --pcap chain.pcap\n  \
     evenair run jam10/chain --set duration='10 s' --pcap captures/\n  \
@@ -63,8 +64,8 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) json: bool,
     /// Also write the result there: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), runs.jsonl, and the tables
-    /// flows.csv, links.csv, seeds.csv and, with --series, series.csv; the same as Parquet, if evenair was built with --features parquet; manifest.json says what
-    /// made them. The result that DIR had before goes
+    /// flows.csv, links.csv, seeds.csv and, with --series, series.csv; the same as Parquet, if evenair was built with --features parquet; figures.json, which
+    /// evenair plot DIR draws (with --ledger, --series and --timeline also of those); manifest.json says what made them. The result that DIR had before goes
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Also write a report to look at in a browser: the network, what each flow gets and could get, where the senders' time goes,
@@ -145,17 +146,28 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         capture.record(&scenario)?;
     }
     let name = options.scenario.called();
+    // Only who wants figures waits for the optimum in them.
+    let (drawn, kept);
+    let (outcome, runs): (Option<&Outcome>, &[RunRecord]) = if output.is_some() || report.is_some() {
+        drawn = Outcome::of_run(name, &sweep, runs);
+        (Some(&drawn), drawn.groups()[0].runs)
+    } else {
+        kept = runs;
+        (None, &kept)
+    };
     // Long series make long lines: they are put together only for who reads them.
-    let lines = if options.json || output.is_some() { json_lines(name, &runs) } else { String::new() };
+    let lines = if options.json || output.is_some() { json_lines(name, runs) } else { String::new() };
     // What was computed is told even where the disk is full.
-    let written = output.map_or(Ok(()), |output| write(output, name, &scenario, &runs, &lines));
-    if let Some(mut file) = report {
-        let gateway = gateway::did(&runs);
-        let page = html::run_report(name, &sweep, runs.clone(), &command_line(), &gateway);
+    let mut written = Ok(());
+    if let (Some(output), Some(outcome)) = (output, outcome) {
+        written = write(output, &scenario, outcome, &lines);
+    }
+    if let (Some(mut file), Some(outcome)) = (report, outcome) {
+        let page = html::run_report(outcome, &command_line(), &gateway::did(runs));
         file.write_all(page.as_bytes()).context("cannot write the report")?;
         file.finish()?;
     }
-    let told = if options.json { print(&lines) } else { print(&as_text(options, &scenario, &runs)) };
+    let told = if options.json { print(&lines) } else { print(&as_text(options, &scenario, runs)) };
     written.and(told)
 }
 
@@ -172,21 +184,17 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> Str
     head + &text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(runs)
 }
 
-/// Writes the scenario, the runs and their tables.
-fn write(
-    output: OutputFolder,
-    name: &str,
-    scenario: &Resolved,
-    runs: &[RunRecord],
-    lines: &str,
-) -> Result<()> {
+/// Writes the scenario, the runs, their tables and figures.
+fn write(output: OutputFolder, scenario: &Resolved, outcome: &Outcome, lines: &str) -> Result<()> {
+    let groups = outcome.groups();
+    let (name, group) = (&outcome.study.id, groups[0]);
     output.write("scenario.toml", &resolved(scenario)?)?;
     output.write("runs.jsonl", lines)?;
-    output.write("result.json", &format!("{:#}\n", seeds::as_json(name, runs)))?;
-    let group = tables::Group { variant: "run", x: None, runs };
-    tables::write(output.drafts(), &[group]).context("cannot write the tables")?;
+    output.write("result.json", &format!("{:#}\n", seeds::as_json(name, group.runs)))?;
+    output.write(chart::FILE, &Figures::of(outcome).to_json())?;
+    tables::write(output.drafts(), &groups).context("cannot write the tables")?;
     let mut manifest = manifest(&command_line());
-    manifest.insert("runs".into(), runs.iter().map(|run| group.manifest_entry(run)).collect());
+    manifest.insert("runs".into(), group.runs.iter().map(|run| group.manifest_entry(run)).collect());
     finish(output, manifest)
 }
 

@@ -8,7 +8,8 @@ use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
-use evenair_study::{manifest, tables};
+use evenair_study::chart::{self, Figures};
+use evenair_study::{Outcome, manifest, tables};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -55,7 +56,7 @@ pub(crate) struct SolveOptions {
     #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with_all = ["objective", "alpha", "region", "solver", "beta"])]
     pub(crate) wanted: Vec<f64>,
     /// Write the allocation there: flows, links with prices, conflicts, independent sets with shares of time, as CSV (as Parquet,
-    /// too, if built with that feature) and result.json
+    /// too, if built with that feature), result.json, scenario.toml, and figures.json, which evenair plot DIR draws
     #[arg(long, value_name = "DIR", conflicts_with_all = ["exponents", "wanted"])]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -158,6 +159,8 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         tables::write_optimum(output.drafts(), &optimum).context("cannot write the tables")?;
         output.write("scenario.toml", &resolved(&scenario)?)?;
         output.write("result.json", &result)?;
+        let outcome = Outcome::of_optimum(options.scenario.called(), &scenario, &optimum);
+        output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
         finish(output, manifest(&command_line()))?;
     }
     if options.json {

@@ -12,7 +12,7 @@ use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 use evenair_study::chart::{self, Figures};
 use evenair_study::{
-    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, figure, html, tables,
+    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, html, tables,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -141,8 +141,7 @@ pub(crate) fn conduct(
     let text = study.text().to_owned();
     let outcome = simulate(sweep, study, &output.folder().join("runs"), decide, bar)?;
     output.write("report.html", &html::report(&outcome, command))?;
-    let figures = Figures::new(&outcome.study.id, figure::charts(&outcome));
-    output.write(chart::FILE, &figures.to_json())?;
+    output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
     output.write("result.json", &format!("{:#}\n", document("study", outcome.to_json())))?;
     output.write("table.csv", &outcome.to_csv())?;
     output.write("study.toml", &text)?;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use evenair_study::chart::{self, Figures};
 use evenair_study::{
-    Axis, Plan, Plot, Progress as _, Quantity, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, figure, html,
+    Axis, Plan, Plot, Progress as _, Quantity, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -130,8 +130,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     });
     let document = document("sweep", content);
     output.write("report.html", &html::report(&swept.outcome, &command))?;
-    let figures = Figures::new(&swept.outcome.study.id, figure::charts(&swept.outcome));
-    output.write(chart::FILE, &figures.to_json())?;
+    output.write(chart::FILE, &Figures::of(&swept.outcome).to_json())?;
     output.write("result.json", &format!("{document:#}\n"))?;
     output.write("scenario.toml", &scenario)?;
     swept.write(output.drafts()).context("cannot write the tables")?;

@@ -35,8 +35,7 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
     assert!(["frames.csv", "series.csv"].iter().all(|name| files.contains(&name.to_string())), "{files:?}");
     std::fs::write(place.join("notes.txt"), "mine").unwrap();
     assert!(short(&["--out", out]).status.success());
-    let expected =
-        "flows.csv links.csv manifest.json notes.txt result.json runs.jsonl scenario.toml seeds.csv";
+    let expected = "figures.json flows.csv links.csv manifest.json notes.txt result.json runs.jsonl scenario.toml seeds.csv";
     let with_parquet = names(&place);
     let files: Vec<&String> = with_parquet.iter().filter(|name| !name.ends_with(".parquet")).collect();
     assert_eq!(
@@ -58,7 +57,7 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
     assert!(evenair(&["fluid", "cz06/one", "--out", out]).status.success());
     assert_eq!(
         names(&place),
-        ["manifest.json", "notes.txt", "result.json", "scenario.toml", "trajectory.csv"]
+        ["figures.json", "manifest.json", "notes.txt", "result.json", "scenario.toml", "trajectory.csv"]
     );
 }
 
