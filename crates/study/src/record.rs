@@ -13,6 +13,7 @@ use crate::world::World;
 use evenair_netsim::{FlowResult, Histogram, MacSpec, Network, RunResult, RunSpec, Times, Watchers};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
@@ -49,7 +50,7 @@ fn window_in_nanoseconds<S: serde::Serializer>(
 }
 
 /// The result of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
     /// The scenario's name.
     pub scenario: String,
@@ -83,7 +84,7 @@ pub struct RunRecord {
 }
 
 /// What the theory found beside rates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TheoryRecord {
     /// The worst residual of an optimum's conditions.
     pub residual: Option<f64>,
@@ -96,7 +97,7 @@ pub struct TheoryRecord {
 }
 
 /// What one transmit queue did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkRecord {
     /// Its name.
     pub queue: String,
@@ -143,7 +144,7 @@ pub struct LinkRecord {
 }
 
 /// Shares of time, adding up to one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AirtimeRecord {
     /// Own exchanges that succeeded.
     pub own: f64,
@@ -160,7 +161,7 @@ pub struct AirtimeRecord {
 }
 
 /// Time series in columns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesRecord {
     /// When [s].
     pub time_s: Vec<f64>,
@@ -172,7 +173,7 @@ pub struct SeriesRecord {
 }
 
 /// The columns of one flow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "SeriesRecord says what they are")]
 pub struct FlowColumns {
     pub flow: String,
@@ -189,7 +190,7 @@ pub struct FlowColumns {
 }
 
 /// The columns of one queue.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "SeriesRecord says what they are")]
 pub struct LinkColumns {
     pub queue: String,

@@ -4,7 +4,7 @@ use crate::arguments::{ScenarioArguments, share};
 use crate::capture::Capture;
 use crate::gateway;
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, command_line, document, finish, print, resolved, warn};
+use crate::output::{Place, command_line, finish, print, resolved, warn};
 use crate::progress::Bar;
 use crate::seeds;
 use crate::terminal;
@@ -13,6 +13,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};
+use evenair_study::document::{RunMeans, document};
 use evenair_study::{
     Outcome, OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html,
     manifest, tables,
@@ -23,7 +24,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Writes into DIR, where --out names one: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed),\n\
+    runs.jsonl, and the tables flows.csv, links.csv, seeds.csv and, with --series, series.csv, with --timeline, frames.csv; the same\n\
+    as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --ledger, --series\n\
+    and --timeline also of those); manifest.json says what made them.\n\n\
+    Examples:\n  \
     evenair run chen10/a\n  \
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
     evenair run chen10/a --set backoff.law=adaptive --set connections.k=10 --ledger\n  \
@@ -32,7 +38,8 @@ use std::path::PathBuf;
     evenair run jam10/chain --set duration='10 s' --pcap chain.pcap\n  \
     evenair run jam10/chain --set duration='10 s' --pcap captures/\n  \
     evenair run jam10/grid --precision 5%\n  \
-    evenair run my.toml --json --series > result.jsonl")]
+    evenair run my.toml --json --series > result.jsonl"
+)]
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
@@ -63,17 +70,12 @@ pub(crate) struct RunOptions {
     /// Print the result as JSON, one document a line and seed; means over seeds are in result.json of --out
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the result there: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), runs.jsonl, and the tables
-    /// flows.csv, links.csv, seeds.csv and, with --series, series.csv; the same as Parquet, if evenair was built with --features parquet; figures.json, which
-    /// evenair plot DIR draws (with --ledger, --series and --timeline also of those); manifest.json says what made them. The result that DIR had before goes
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: Place,
     /// Also write a report to look at in a browser: the network, what each flow gets and could get, where the senders' time goes,
     /// a window of the air, everything over time. What it shows is recorded for it
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "report.html")]
     pub(crate) report: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) force: Force,
 }
 
 /// Reads "20s..20.1s".
@@ -93,7 +95,7 @@ fn positive(text: &str) -> Result<Duration, String> {
 impl RunOptions {
     /// What would have no effect is not taken.
     fn check(&self, scenario: &Resolved) -> Result<()> {
-        let goes_somewhere = self.json || self.out.is_some();
+        let goes_somewhere = self.json || self.place.out.is_some();
         for (option, is_given) in [("--series", self.series), ("--timeline", self.timeline.is_some())] {
             ensure!(goes_somewhere || !is_given, "{option} has no effect: say --json or --out DIR with it");
         }
@@ -120,7 +122,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     warn(&scenario);
     // What has no place to go is not computed.
     let capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
-    let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
+    let output = options.place.prepare()?;
     let report = options.report.as_deref().map(OutputFile::create).transpose()?;
     interrupt::watch();
     let keep = RecordOptions {
@@ -190,7 +192,7 @@ fn write(output: OutputFolder, scenario: &Resolved, outcome: &Outcome, lines: &s
     let (name, group) = (&outcome.study.id, groups[0]);
     output.write("scenario.toml", &resolved(scenario)?)?;
     output.write("runs.jsonl", lines)?;
-    output.write("result.json", &format!("{:#}\n", seeds::as_json(name, group.runs)))?;
+    output.write("result.json", &format!("{:#}\n", document("run", &RunMeans::of(name, group.runs))))?;
     output.write(chart::FILE, &Figures::of(outcome).to_json())?;
     tables::write(output.drafts(), &groups).context("cannot write the tables")?;
     let mut manifest = manifest(&command_line());
@@ -204,7 +206,7 @@ fn json_lines(scenario: &str, runs: &[RunRecord]) -> String {
     for run in runs {
         let mut run = serde_json::to_value(run).expect("a record is plain data");
         run["scenario"] = json!(scenario);
-        text += &format!("{}\n", document("run", run));
+        text += &format!("{}\n", document("run", &run));
     }
     text
 }

@@ -55,21 +55,24 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
     assert_eq!(manifest["runs"][0]["fingerprint"], record["fingerprint"]);
     // A result of another command takes its place, too.
     assert!(evenair(&["fluid", "cz06/one", "--out", out]).status.success());
+    let files = names(&place);
     assert_eq!(
-        names(&place),
-        ["figures.json", "manifest.json", "notes.txt", "result.json", "scenario.toml", "trajectory.csv"]
+        files.iter().filter(|name| !name.ends_with(".parquet")).collect::<Vec<_>>(),
+        "figures.json flows.csv links.csv manifest.json notes.txt result.json scenario.toml trajectory.csv"
+            .split(' ')
+            .collect::<Vec<_>>()
     );
 }
 
 #[test]
 fn what_has_no_place_to_go_is_not_computed() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
-    let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("thesis.tex"));
+    std::fs::write(folder.path().join("report.html"), "years of work").unwrap();
+    let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("report.html"));
     let below = file.join("result");
     let nowhere = folder.path().join("no/such/chain.pcap");
     let cases: [(Vec<&str>, &str); 5] = [
-        ([&ENDLESS[..], &["--out", here]].concat(), "holds no result of evenair's"),
+        ([&ENDLESS[..], &["--out", here]].concat(), "report.html is in the way: evenair did not write it"),
         ([&ENDLESS[..], &["--out", below.to_str().unwrap()]].concat(), "cannot make"),
         ([&ENDLESS[..], &["--pcap", nowhere.to_str().unwrap()]].concat(), "chain.pcap"),
         (
@@ -83,10 +86,38 @@ fn what_has_no_place_to_go_is_not_computed() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");
         assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
     }
-    assert_eq!(names(folder.path()), ["thesis.tex"], "nothing is left behind");
+    assert_eq!(names(folder.path()), ["report.html"], "nothing is left behind");
     assert!(short(&["--out", here, "--force"]).status.success());
-    assert!(names(folder.path()).contains(&"thesis.tex".to_string()));
+    assert!(names(folder.path()).contains(&"report.html".to_string()));
     assert!(stderr(&short(&["--force"])).contains("--out"), "--force alone has no effect");
+}
+
+/// A folder in which one works, with a scenario and a paper in it, takes a result as it is.
+#[test]
+fn files_of_the_users_own_are_no_hindrance_and_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = evenair_study::builtin_scenario("chen10/a").unwrap();
+    std::fs::write(folder.path().join("my.toml"), scenario).unwrap();
+    std::fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
+    let run = |scenario: &str, out: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenair"));
+        let short = ["--set", "duration=2 s", "--set", "warmup=1 s", "--out", out];
+        command.args(["run", scenario]).args(short).current_dir(folder.path()).output().unwrap()
+    };
+    let done = run("my.toml", ".");
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert!(names(folder.path()).contains(&"flows.csv".to_string()));
+    assert!(evenair(&["solve", "chen10/a", "--out", folder.path().to_str().unwrap()]).status.success());
+    let files = names(folder.path());
+    assert!(files.contains(&"conflicts.csv".to_string()) && !files.contains(&"runs.jsonl".to_string()));
+    assert!(["my.toml", "thesis.tex"].iter().all(|name| files.contains(&name.to_string())), "{files:?}");
+    // A scenario of the user's is not replaced by the resolved one.
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("scenario.toml"), scenario).unwrap();
+    let refused = run("other/scenario.toml", "other");
+    assert!(stderr(&refused).contains("scenario.toml is in the way"), "{}", stderr(&refused));
+    assert_eq!(names(&other), ["scenario.toml"]);
 }
 
 /// A limit on the size of files stands for a full disk: it needs no rights.

@@ -2,10 +2,11 @@
 
 use evenair_laws::rate::gateway::{Decision, Step};
 use evenair_netsim::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a gateway did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayRecord {
     /// Its node's name.
     pub node: String,
@@ -19,7 +20,7 @@ pub struct GatewayRecord {
 }
 
 /// Decisions, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Steps {
     /// More.
     pub increase: u32,
@@ -30,7 +31,7 @@ pub struct Steps {
 }
 
 /// What a gateway saw and decided, in columns: a value for each time that it looked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayColumns {
     /// When [s].
     pub time_s: Vec<f64>,
@@ -43,7 +44,7 @@ pub struct GatewayColumns {
 }
 
 /// The columns of one class: what it is allowed from then on, and what was counted since the time before.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "ClassResult says what they are")]
 pub struct ClassColumns {
     pub class: String,
