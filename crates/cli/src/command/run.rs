@@ -15,13 +15,18 @@ use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};
 use evenair_study::document::{RunMeans, document};
 use evenair_study::{
-    Outcome, OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html,
-    manifest, tables,
+    Aside, Outcome, OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SCHEMA_VERSION,
+    SEEDS_MAX, SeriesFile, Sweep, html, manifest, tables,
 };
 use evenair_units::{Duration, Instant};
-use serde_json::json;
-use std::io::Write as _;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+
+/// Points of a time series that a figure shows at most: more than it has pixels.
+const POINTS_DRAWN: usize = 2_000;
 
 #[derive(Debug, Args)]
 #[command(
@@ -120,8 +125,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     options.check(&scenario)?;
     warn(&scenario);
-    // What has no place to go is not computed.
-    let capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
+    // A place that cannot be written is found before anything is computed.
+    let mut capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
     let output = options.place.prepare()?;
     let report = options.report.as_deref().map(OutputFile::create).transpose()?;
     interrupt::watch();
@@ -140,37 +145,35 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     if let Some(precision) = options.precision {
         sweep.set_precision(precision, SEEDS_MAX);
     }
+    let name = options.scenario.called();
+    let disk = output.as_ref().map_or_else(std::env::temp_dir, |output| output.drafts().into());
+    let aside = Aside::new(&disk, capture.as_mut().map(Capture::sink));
     let bar = Bar::new(&scenario.settings().name);
     bar.expected(sweep.work());
-    let runs = sweep.run_in_memory(&STOP, &bar)?;
+    let mut runs = sweep.run_in_memory(&aside, &STOP, &bar)?;
     drop(bar);
-    if let Some(capture) = capture {
-        capture.record(&scenario)?;
-    }
-    let name = options.scenario.called();
-    // Only who wants figures waits for the optimum in them.
-    let (drawn, kept);
-    let (outcome, runs): (Option<&Outcome>, &[RunRecord]) = if output.is_some() || report.is_some() {
-        drawn = Outcome::of_run(name, &sweep, runs);
-        (Some(&drawn), drawn.groups()[0].runs)
-    } else {
-        kept = runs;
-        (None, &kept)
-    };
-    // Long series make long lines: they are put together only for who reads them.
-    let lines = if options.json || output.is_some() { json_lines(name, runs) } else { String::new() };
+    let series = aside.into_series();
+    runs.iter_mut().for_each(|run| run.scenario = name.into());
+    let done = Done { name, runs: &runs, series: if options.series { &series } else { &[] } };
     // What was computed is told even where the disk is full.
-    let mut written = Ok(());
-    if let (Some(output), Some(outcome)) = (output, outcome) {
-        written = write(output, &scenario, outcome, &lines);
+    let told = if options.json { done.print_lines() } else { print(&as_text(options, &scenario, &runs)) };
+    if output.is_some() || report.is_some() {
+        let mut drawn = runs.clone();
+        if let Some(first) = series.first() {
+            drawn[0].series = Some(first.thinned(POINTS_DRAWN).context("cannot keep time series")?);
+        }
+        let outcome = Outcome::of_run(name, &sweep, drawn);
+        if let Some(output) = output {
+            done.write(output, &scenario, &outcome)?;
+        }
+        if let Some(mut file) = report {
+            let page = html::run_report(&outcome, &command_line(), &gateway::did(&runs));
+            file.write_all(page.as_bytes()).context("cannot write the report")?;
+            file.finish()?;
+        }
     }
-    if let (Some(mut file), Some(outcome)) = (report, outcome) {
-        let page = html::run_report(outcome, &command_line(), &gateway::did(runs));
-        file.write_all(page.as_bytes()).context("cannot write the report")?;
-        file.finish()?;
-    }
-    let told = if options.json { print(&lines) } else { print(&as_text(options, &scenario, runs)) };
-    written.and(told)
+    capture.map_or(Ok(()), Capture::finish)?;
+    told
 }
 
 fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> String {
@@ -186,27 +189,57 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> Str
     head + &text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(runs)
 }
 
-/// Writes the scenario, the runs, their tables and figures.
-fn write(output: OutputFolder, scenario: &Resolved, outcome: &Outcome, lines: &str) -> Result<()> {
-    let groups = outcome.groups();
-    let (name, group) = (&outcome.study.id, groups[0]);
-    output.write("scenario.toml", &resolved(scenario)?)?;
-    output.write("runs.jsonl", lines)?;
-    output.write("result.json", &format!("{:#}\n", document("run", &RunMeans::of(name, group.runs))))?;
-    output.write(chart::FILE, &Figures::of(outcome).to_json())?;
-    tables::write(output.drafts(), &groups).context("cannot write the tables")?;
-    let mut manifest = manifest(&command_line());
-    manifest.insert("runs".into(), group.runs.iter().map(|run| group.manifest_entry(run)).collect());
-    finish(output, manifest)
+/// What was run, under which name; the time series are on disk, if they were asked for.
+struct Done<'a> {
+    name: &'a str,
+    runs: &'a [RunRecord],
+    series: &'a [SeriesFile],
 }
 
-/// One document a line and seed.
-fn json_lines(scenario: &str, runs: &[RunRecord]) -> String {
-    let mut text = String::new();
-    for run in runs {
-        let mut run = serde_json::to_value(run).expect("a record is plain data");
-        run["scenario"] = json!(scenario);
-        text += &format!("{}\n", document("run", &run));
+/// One run, as JSON has it.
+#[derive(Serialize)]
+struct Line<'a> {
+    schema_version: u32,
+    command: &'static str,
+    #[serde(flatten)]
+    run: &'a RunRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<&'a SeriesFile>,
+}
+
+impl Done<'_> {
+    /// Writes the scenario, the runs, their tables and figures.
+    fn write(&self, output: OutputFolder, scenario: &Resolved, outcome: &Outcome) -> Result<()> {
+        let Self { name, runs, series } = *self;
+        output.write("scenario.toml", &resolved(scenario)?)?;
+        output.write("result.json", &format!("{:#}\n", document("run", &RunMeans::of(name, runs))))?;
+        output.write(chart::FILE, &Figures::of(outcome).to_json())?;
+        let lines = File::create(output.drafts().join("runs.jsonl")).map(BufWriter::new);
+        lines.and_then(|lines| self.lines(lines)).context("cannot write runs.jsonl")?;
+        let group = tables::Group { variant: "run", x: None, runs };
+        tables::write(output.drafts(), &[group]).context("cannot write the tables")?;
+        if !series.is_empty() {
+            let portions = runs.iter().zip(series).flat_map(|(run, file)| {
+                file.portions().map(|portion| Ok((group.variant, run.seed, Cow::Owned(portion?))))
+            });
+            tables::write_series(output.drafts(), portions).context("cannot write the time series")?;
+        }
+        let mut manifest = manifest(&command_line());
+        manifest.insert("runs".into(), runs.iter().map(|run| group.manifest_entry(run)).collect());
+        finish(output, manifest)
     }
-    text
+
+    /// One document a line and seed, written as it is read: time series may be longer than memory.
+    fn lines(&self, mut out: impl Write) -> io::Result<()> {
+        for (index, run) in self.runs.iter().enumerate() {
+            let (schema_version, series) = (SCHEMA_VERSION, self.series.get(index));
+            serde_json::to_writer(&mut out, &Line { schema_version, command: "run", run, series })?;
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+
+    fn print_lines(&self) -> Result<()> {
+        Ok(self.lines(BufWriter::new(anstream::stdout().lock()))?)
+    }
 }

@@ -12,13 +12,13 @@ use serde::Serialize;
 pub struct RunMeans {
     /// The scenario as it was named; `<stdin>` for standard input.
     pub scenario: String,
-    /// Measured time of each seed [s]: without the warm-up.
+    /// Measured time of each seed \[s\]: without the warm-up.
     pub measured_s: f64,
     /// The flows.
     pub flows: Vec<FlowMeans>,
-    /// Goodput of all flows together [packets/s].
+    /// Goodput of all flows together \[packets/s\].
     pub goodput_pps: Estimate,
-    /// The same [bit/s].
+    /// The same \[bit/s\].
     pub goodput_bps: Estimate,
     /// Jain's index of the flows' goodputs.
     pub jain: Estimate,
@@ -31,15 +31,15 @@ pub struct RunMeans {
 pub struct FlowMeans {
     /// Its name.
     pub flow: String,
-    /// Data handed to the application [packets/s].
+    /// Data handed to the application \[packets/s\].
     pub goodput_pps: Estimate,
-    /// The same [bit/s].
+    /// The same \[bit/s\].
     pub goodput_bps: Estimate,
-    /// Mean round trip [s]; null where there is none.
+    /// Mean round trip \[s\]; null where there is none.
     pub round_trip_s: Option<Estimate>,
     /// Mean number of connections.
     pub connections: Estimate,
-    /// Mean congestion window, all connections together [segments].
+    /// Mean congestion window, all connections together \[segments\].
     pub congestion_window: Estimate,
     /// Segments sent again.
     pub retransmitted: Estimate,
@@ -54,11 +54,11 @@ pub struct SeedTotals {
     pub seed: u64,
     /// A hash of the trajectory.
     pub fingerprint: String,
-    /// Goodput of all flows together [packets/s].
+    /// Goodput of all flows together \[packets/s\].
     pub goodput_pps: f64,
     /// Jain's index of the flows' goodputs; 0 where nothing was delivered.
     pub jain: f64,
-    /// Each flow's goodput, in the order of `flows` [packets/s].
+    /// Each flow's goodput, in the order of `flows` \[packets/s\].
     pub flows_pps: Vec<f64>,
 }
 

@@ -37,11 +37,11 @@ pub struct SolvedFlow {
     pub weight: f64,
     /// The α of its utility; null where the objective is no sum of weight·x^(1−α)/(1−α).
     pub alpha: Option<f64>,
-    /// Its rate [packets/s].
+    /// Its rate \[packets/s\].
     pub rate_pps: f64,
-    /// The same [bit/s], of payload.
+    /// The same \[bit/s\], of payload.
     pub rate_bps: f64,
-    /// What it gets alone [packets/s].
+    /// What it gets alone \[packets/s\].
     pub capacity_pps: f64,
     /// What a packet of it takes of each link on its way.
     pub loads: Vec<Load>,
@@ -52,7 +52,7 @@ pub struct SolvedFlow {
 pub struct Load {
     /// The link.
     pub link: String,
-    /// Airtime of a packet [s].
+    /// Airtime of a packet \[s\].
     pub airtime_s: f64,
 }
 
@@ -61,7 +61,7 @@ pub struct Load {
 pub struct SolvedLink {
     /// Its name.
     pub link: String,
-    /// Its price [utility per share of time]; null where the objective has none.
+    /// Its price \[utility per share of time\]; null where the objective has none.
     pub price: Option<f64>,
     /// The share of time that its flows take.
     pub load: f64,
@@ -189,15 +189,15 @@ pub struct FluidDocument {
 pub struct FluidFlow {
     /// Its name.
     pub flow: String,
-    /// Its rate [packets/s].
+    /// Its rate \[packets/s\].
     pub rate_pps: f64,
-    /// Its rate at rest [packets/s].
+    /// Its rate at rest \[packets/s\].
     pub rest_pps: Option<f64>,
     /// How many connections it has.
     pub connections: f64,
-    /// The window of one [segments].
+    /// The window of one \[segments\].
     pub window: f64,
-    /// Its round-trip time [s].
+    /// Its round-trip time \[s\].
     pub round_trip_s: f64,
 }
 
@@ -228,7 +228,7 @@ pub struct OverloadedLink {
 pub struct FluidRest {
     /// The state, in the order of `components`.
     pub state: Vec<f64>,
-    /// Eigenvalues of the linearisation there: pairs of real and imaginary part [1/s], the greatest real part first.
+    /// Eigenvalues of the linearisation there: pairs of real and imaginary part \[1/s\], the greatest real part first.
     pub eigenvalues: Vec<(f64, f64)>,
     /// Whether all real parts are below zero, and what is asked for can be carried.
     pub is_stable: bool,
@@ -239,7 +239,7 @@ pub struct FluidRest {
 /// A way through states.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Trajectory {
-    /// When [s].
+    /// When \[s\].
     pub time_s: Vec<f64>,
     /// The states, each in the order of `components`.
     pub states: Vec<Vec<f64>>,
@@ -328,11 +328,11 @@ pub struct ComparedStage {
 pub struct ComparedFlow {
     /// Its name.
     pub flow: String,
-    /// Its rate, in packets of the scenario's own air [packets/s].
+    /// Its rate, in packets of the scenario's own air \[packets/s\].
     pub rate_pps: f64,
     /// The same as a share of what it gets alone there.
     pub share: f64,
-    /// What was counted [packets/s]; null in theory.
+    /// What was counted \[packets/s\]; null in theory.
     pub counted_pps: Option<f64>,
 }
 

@@ -45,15 +45,22 @@ pub struct GatewayColumns {
 
 /// The columns of one class: what it is allowed from then on, and what was counted since the time before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs, reason = "ClassResult says what they are")]
 pub struct ClassColumns {
+    /// The class: whose it is, and which way its data go.
     pub class: String,
+    /// What it is allowed from then on \[bit/s\].
     pub allowed_bps: Vec<f64>,
+    /// Packets that came, refused ones too.
     pub arrived_packets: Vec<u64>,
+    /// Packets that were let through.
     pub served_packets: Vec<u64>,
+    /// Their bytes.
     pub served_bytes: Vec<u64>,
+    /// Packets that were dropped.
     pub dropped_packets: Vec<u64>,
+    /// Packets that had to wait for tokens, or behind others that did.
     pub held_packets: Vec<u64>,
+    /// Packets that waited at that time.
     pub backlog_packets: Vec<u64>,
 }
 
