@@ -23,15 +23,15 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Tries the folder that is named, if one is, before anything is computed.
-    pub(crate) fn prepare(&self) -> Result<Option<OutputFolder>> {
+    /// Tries the folder that is named, if one is, before anything is computed; `names` are the files that may be written there.
+    pub(crate) fn prepare(&self, names: &[&str]) -> Result<Option<OutputFolder>> {
         ensure!(!self.force || self.out.is_some(), "--force has no effect: say --out DIR with it");
-        self.out.as_deref().map(|folder| self.prepare_at(folder)).transpose()
+        self.out.as_deref().map(|folder| self.prepare_at(folder, names)).transpose()
     }
 
     /// Tries a folder of a result that has one in any case.
-    pub(crate) fn prepare_at(&self, folder: &Path) -> Result<OutputFolder> {
-        Ok(OutputFolder::prepare(folder, self.force)?)
+    pub(crate) fn prepare_at(&self, folder: &Path, names: &[&str]) -> Result<OutputFolder> {
+        Ok(OutputFolder::prepare(folder, names, self.force)?)
     }
 
     /// The folder that is named, or else this one.

@@ -10,7 +10,7 @@ mod study;
 mod sweep;
 mod theory;
 
-pub use lists::{ListedEntry, ListedMetric};
+pub use lists::{GlossaryDocument, ListedEntry, ListedMetric};
 pub use run::{FlowMeans, RunMeans, SeedTotals};
 pub use study::{ClaimRow, StudyDocument, TableRow, TallyDocument};
 pub use sweep::SweepDocument;
@@ -52,11 +52,12 @@ fn contents(generator: &mut SchemaGenerator) -> Vec<(&'static str, &'static str,
         ("demo", "demo", of::<StudyDocument>(generator)),
         ("sweep", "sweep", of::<SweepDocument>(generator)),
         ("list", "list", of::<lists::ListDocument>(generator)),
+        ("glossary", "glossary", of::<GlossaryDocument<'_>>(generator)),
     ]
 }
 
 /// What each is, for whom it is printed.
-const ABOUT: [(&str, &str); 11] = [
+const ABOUT: [(&str, &str); 12] = [
     ("run", "evenair run --json, and a line of runs.jsonl: a document a line and seed."),
     ("run-result", "result.json of evenair run --out: means over seeds, and each seed."),
     ("solve", "evenair solve --json, and result.json of its --out."),
@@ -70,6 +71,7 @@ const ABOUT: [(&str, &str); 11] = [
     ("demo", "evenair demo --json."),
     ("sweep", "evenair sweep --json, and result.json of a sweep."),
     ("list", "evenair list --json: one of the lists."),
+    ("glossary", "evenair glossary --json."),
     ("manifest", "manifest.json of an output folder: what made the result, and its files."),
 ];
 

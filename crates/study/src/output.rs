@@ -20,26 +20,8 @@ const MANIFEST: &str = "manifest.json";
 /// What the folders of drafts are called, before the number of the process that fills them.
 const DRAFTS: &str = ".evenair-drafts-";
 
-/// What files of results are called, whatever the command, without the endings of tables.
-const NAMES: [&str; 7] =
-    ["report.html", "result.json", "figures.json", "scenario.toml", "study.toml", "runs.jsonl", MANIFEST];
-/// The names of tables.
-const TABLES: [&str; 14] = [
-    "table",
-    "claims",
-    "flows",
-    "links",
-    "seeds",
-    "series",
-    "classes",
-    "gateway",
-    "frames",
-    "stages",
-    "trajectory",
-    "conflicts",
-    "sets",
-    "set_links",
-];
+/// The files that every result has.
+const COMMON: [&str; 4] = [MANIFEST, "result.json", "scenario.toml", "figures.json"];
 
 /// Why a result has no place to go.
 #[derive(Debug)]
@@ -102,18 +84,19 @@ pub struct OutputFolder {
 
 impl OutputFolder {
     /// Makes a folder, or finds one, and tries to write there. What it holds stays until [`Self::finish`]; without that nothing has
-    /// happened. `force` takes a folder in which others' files are in the way, too.
+    /// happened. `names` are files that the result may have beside those of every result; of a table its CSV. `force` takes a folder in
+    /// which others' files are in the way, too.
     ///
     /// # Errors
     /// If it cannot be written, or holds files that are not evenair's and have names of a result's.
-    pub fn prepare(folder: &Path, force: bool) -> Result<Self, OutputError> {
+    pub fn prepare(folder: &Path, names: &[&str], force: bool) -> Result<Self, OutputError> {
         let made: Vec<PathBuf> = folder
             .ancestors()
             .take_while(|f| !f.as_os_str().is_empty() && !f.exists())
             .map(Into::into)
             .collect();
         fs::create_dir_all(folder).map_err(error_at("make", folder))?;
-        let in_the_way = if force { Vec::new() } else { in_the_way(folder)? };
+        let in_the_way = if force { Vec::new() } else { in_the_way(folder, names)? };
         if !in_the_way.is_empty() {
             return Err(OutputError::InTheWay(folder.into(), in_the_way));
         }
@@ -282,22 +265,21 @@ impl Drop for OutputFile {
 }
 
 /// Files of a folder that are not evenair's and have names of a result's.
-fn in_the_way(folder: &Path) -> Result<Vec<String>, OutputError> {
+fn in_the_way(folder: &Path, names: &[&str]) -> Result<Vec<String>, OutputError> {
     let ours = listed(folder);
-    let is_ours = |name: &str| match &ours {
-        Some(files) => name == MANIFEST || files.contains_key(Path::new(name)),
-        None => false,
+    let is_ours = |name: &str| {
+        ours.as_ref().is_some_and(|files| name == MANIFEST || files.contains_key(Path::new(name)))
     };
-    let is_table = |name: &str| {
-        let table = name.strip_suffix(".csv").or_else(|| name.strip_suffix(".parquet"));
-        table.is_some_and(|table| TABLES.contains(&table))
+    let is_of_a_result = |name: &str| {
+        let table = name.strip_suffix(".parquet").filter(|_| cfg!(feature = "parquet"));
+        let table = table.map(|table| format!("{table}.csv"));
+        let is = |known: &&str| *known == name || table.as_deref() == Some(*known);
+        COMMON.iter().chain(names).any(is)
     };
-    let mut names = entries(folder)?;
-    names.retain(|name| (NAMES.contains(&name.as_str()) || is_table(name)) && !is_ours(name));
-    // What is a folder on both sides has room for both.
-    names.retain(|name| folder.join(name).symlink_metadata().is_ok_and(|meta| !meta.is_dir()));
-    names.sort();
-    Ok(names)
+    let mut found = entries(folder)?;
+    found.retain(|name| is_of_a_result(name) && !is_ours(name));
+    found.sort();
+    Ok(found)
 }
 
 /// The files that a folder's manifest lists, with what they were written as; none without a manifest of evenair's.
@@ -387,9 +369,12 @@ mod tests {
         names
     }
 
+    /// What these tests' results may have.
+    const NAMES: &[&str] = &["study.toml", "table.csv"];
+
     /// A result of these files, whose text is their name and `version`.
     fn result(folder: &Path, files: &[&str], version: &str) -> Vec<PathBuf> {
-        let output = OutputFolder::prepare(folder, false).unwrap();
+        let output = OutputFolder::prepare(folder, NAMES, false).unwrap();
         files.iter().for_each(|name| output.write(name, &format!("{name} {version}")).unwrap());
         output.finish(manifest("evenair run a")).unwrap()
     }
@@ -432,14 +417,14 @@ mod tests {
         assert_eq!(names(folder.path()), ["flows.csv", "manifest.json", "thesis.tex"]);
         write("table.csv");
         write("study.toml");
-        let refused = || OutputFolder::prepare(folder.path(), false).unwrap_err().to_string();
+        let refused = || OutputFolder::prepare(folder.path(), NAMES, false).unwrap_err().to_string();
         let text = refused();
         assert!(
             text.starts_with("study.toml, table.csv are in the way") && text.contains("--force"),
             "{text}"
         );
         assert_eq!(names(folder.path()).len(), 5, "nothing has happened");
-        let output = OutputFolder::prepare(folder.path(), true).unwrap();
+        let output = OutputFolder::prepare(folder.path(), NAMES, true).unwrap();
         output.write("table.csv", "new").unwrap();
         assert_eq!(output.finish(manifest("")).unwrap(), [folder.path().join("table.csv.before")]);
         let expected = ["manifest.json", "study.toml", "table.csv", "table.csv.before", "thesis.tex"];
@@ -448,29 +433,29 @@ mod tests {
         fs::write(folder.path().join(MANIFEST), "{\"name\": \"an extension\"}").unwrap();
         assert!(refused().contains("manifest.json"), "{}", refused());
         let file = folder.path().join("thesis.tex");
-        assert!(OutputFolder::prepare(&file, false).unwrap_err().to_string().contains("cannot make"));
+        assert!(OutputFolder::prepare(&file, NAMES, false).unwrap_err().to_string().contains("cannot make"));
     }
 
     #[test]
     fn a_part_of_a_sweep_leaves_its_runs_alone_and_they_are_no_hindrance() {
         let folder = tempfile::tempdir().unwrap();
-        let output = OutputFolder::prepare(folder.path(), false).unwrap();
+        let output = OutputFolder::prepare(folder.path(), NAMES, false).unwrap();
         fs::create_dir(output.folder().join("runs")).unwrap();
         drop(output);
         assert_eq!(names(folder.path()), ["runs"]);
-        assert!(OutputFolder::prepare(folder.path(), false).is_ok());
+        assert!(OutputFolder::prepare(folder.path(), NAMES, false).is_ok());
     }
 
     #[test]
     fn what_is_not_finished_has_never_been() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("deep/result");
-        let output = OutputFolder::prepare(&place, false).unwrap();
+        let output = OutputFolder::prepare(&place, NAMES, false).unwrap();
         output.write("flows.csv", "half").unwrap();
         drop(output);
         assert!(names(folder.path()).is_empty(), "folders that were made are gone");
         result(&place, &["flows.csv"], "1");
-        let output = OutputFolder::prepare(&place, false).unwrap();
+        let output = OutputFolder::prepare(&place, NAMES, false).unwrap();
         output.write("flows.csv", "half").unwrap();
         drop(output);
         assert_eq!(fs::read_to_string(place.join("flows.csv")).unwrap(), "flows.csv 1");
@@ -481,7 +466,7 @@ mod tests {
     fn what_outlives_a_result_is_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("study");
-        let output = OutputFolder::prepare(&place, false).unwrap();
+        let output = OutputFolder::prepare(&place, NAMES, false).unwrap();
         fs::create_dir_all(output.folder().join("runs")).unwrap();
         drop(output);
         assert_eq!(names(&place), ["runs"]);

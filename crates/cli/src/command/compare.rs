@@ -38,7 +38,7 @@ pub(crate) struct CompareOptions {
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = options.scenario.resolve()?;
-    let output = options.place.prepare()?;
+    let output = options.place.prepare(&["stages.csv"])?;
     interrupt::watch();
     let bar = Bar::new(&base.settings().name);
     let comparison = Comparison::new(&base, options.seeds, &STOP, &bar)?;

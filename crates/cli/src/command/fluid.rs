@@ -39,7 +39,7 @@ pub(crate) struct FluidOptions {
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn_of_shapers(&scenario);
-    let output = options.place.prepare()?;
+    let output = options.place.prepare(&["trajectory.csv", "flows.csv", "links.csv"])?;
     interrupt::watch();
     let waiting = Waiting::new("following the fluid model");
     let run = scenario.fluid_unless(&STOP)?;

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use evenair_study::Paper;
 use evenair_study::glossary::{self, Entry};
-use serde_json::json;
+use evenair_study::document::{GlossaryDocument, document};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -31,8 +31,8 @@ pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
     let word = options.word.as_deref().unwrap_or_default();
     ensure!(!entries.is_empty(), "the glossary does not have \"{word}\"; evenair glossary lists its words");
     if options.json {
-        let document = json!({ "schema_version": evenair_study::SCHEMA_VERSION, "words": entries, "papers": Paper::ALL });
-        return print(&format!("{document:#}\n"));
+        let content = GlossaryDocument { words: entries, papers: Paper::ALL.to_vec() };
+        return print(&format!("{:#}\n", document("glossary", &content)));
     }
     let mut out = String::new();
     let mut topic = "";

@@ -45,9 +45,9 @@ pub(crate) struct PlotOptions {
     /// How wide a figure is, in pixels of which an inch has 96: a column of a paper has about 340, a page 720
     #[arg(long, value_name = "PX", default_value_t = WIDTH, value_parser = between(160.0, 10_000.0))]
     pub(crate) width: f64,
-    /// How many pixels a PNG has for each of these
-    #[arg(long, value_name = "N", default_value_t = SCALE, value_parser = between(0.25, 20.0))]
-    pub(crate) scale: f64,
+    /// How many pixels a PNG has for each of these; 2, if it is not said
+    #[arg(long, value_name = "N", value_parser = between(0.25, 20.0))]
+    pub(crate) scale: Option<f64>,
 }
 
 /// Reads a number of a range.
@@ -65,12 +65,13 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
         let line = |chart: &&Chart| format!("{}: {}\n", chart.name, chart.title);
         return print(&chosen.iter().map(line).collect::<String>());
     }
-    let out = &options.out;
-    if format_of(out).is_some() {
+    let (out, scale) = (&options.out, options.scale.unwrap_or(SCALE));
+    if let Some(format) = format_of(out) {
+        ensure!(format == "png" || options.scale.is_none(), "--scale has no effect: an SVG has no pixels");
         let [chart] = chosen[..] else {
             bail!("{} takes one figure; name one of {}", out.display(), names(&chosen))
         };
-        return save(chart, out, options.width, options.scale);
+        return save(chart, out, options.width, scale);
     }
     if let Some(ending) = out.extension().filter(|_| !out.is_dir()) {
         bail!("{}: figures are drawn as .svg or .png, not as .{}", out.display(), ending.to_string_lossy());
@@ -79,7 +80,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
     for chart in chosen {
         for ending in ["svg", "png"] {
             let file = out.join(format!("{}.{ending}", all.file_name(chart)));
-            save(chart, &file, options.width, options.scale)?;
+            save(chart, &file, options.width, scale)?;
         }
     }
     Ok(())

@@ -25,6 +25,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
+/// The files of a result, beside those that all results have.
+const WRITES: &[&str] = &[
+    "runs.jsonl", "flows.csv", "links.csv", "seeds.csv", "series.csv", "classes.csv", "gateway.csv", "frames.csv",
+];
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;
 
@@ -101,9 +105,11 @@ impl RunOptions {
     /// What would have no effect is not taken.
     fn check(&self, scenario: &Resolved) -> Result<()> {
         let goes_somewhere = self.json || self.place.out.is_some();
-        for (option, is_given) in [("--series", self.series), ("--timeline", self.timeline.is_some())] {
-            ensure!(goes_somewhere || !is_given, "{option} has no effect: say --json or --out DIR with it");
-        }
+        ensure!(goes_somewhere || !self.series, "--series has no effect: say --json or --out DIR with it");
+        ensure!(
+            goes_somewhere || self.report.is_some() || self.timeline.is_none(),
+            "--timeline has no effect: say --json or --out DIR with it, or --report"
+        );
         let end = Instant::ZERO + scenario.settings().warmup.0 + scenario.settings().duration.0;
         if let Some((from, to)) = self.timeline
             && to > end
@@ -126,8 +132,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     options.check(&scenario)?;
     warn(&scenario);
     // A place that cannot be written is found before anything is computed.
+    let output = options.place.prepare(WRITES)?;
     let mut capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
-    let output = options.place.prepare()?;
     let report = options.report.as_deref().map(OutputFile::create).transpose()?;
     interrupt::watch();
     let keep = RecordOptions {
@@ -160,7 +166,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     if output.is_some() || report.is_some() {
         let mut drawn = runs.clone();
         if let Some(first) = series.first() {
-            drawn[0].series = Some(first.thinned(POINTS_DRAWN).context("cannot keep time series")?);
+            drawn[0].series = Some(first.thinned(POINTS_DRAWN).context("cannot write the time series")?);
         }
         let outcome = Outcome::of_run(name, &sweep, drawn);
         if let Some(output) = output {

@@ -122,7 +122,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
         return product_form(options, &scenario);
     }
-    let output = options.place.prepare()?;
+    let output = options.place.prepare(&["flows.csv", "links.csv", "conflicts.csv", "sets.csv", "set_links.csv"])?;
     let objective = match options.objective {
         None => scenario.objective(),
         Some(ObjectiveName::Fair) => Objective::Fair,

@@ -84,12 +84,19 @@ pub(crate) struct StudyOptions {
     pub(crate) place: Place,
 }
 
+/// The files of a result, beside those that all results have.
+pub(super) const WRITES: &[&str] = &[
+    "report.html", "study.toml", "table.csv", "claims.csv", "flows.csv", "links.csv", "seeds.csv", "series.csv", "classes.csv",
+    "gateway.csv", "frames.csv",
+];
+
 impl StudyOptions {
     /// Whether nothing is said but what a list of studies takes.
     fn is_for_a_list(&self) -> bool {
         let lists = self.set.is_empty() && self.variant.is_empty() && self.export.is_none();
         let runs = self.quick || self.decide || self.shard.is_some() || self.precision.is_some();
-        lists && !runs && self.seeds.or(self.seeds_max).is_none()
+        let writes = self.check || self.place.out.is_some();
+        lists && !runs && !writes && self.seeds.or(self.seeds_max).is_none()
     }
 
     /// Where the folders of all results are.
@@ -261,7 +268,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         return all.iter().try_for_each(|asked| check(asked, options.quick));
     }
     // Nor a folder that cannot be written.
-    let outputs = all.iter().map(|one| options.place.prepare_at(&options.folder().join(&one.folder)));
+    let outputs = all.iter().map(|one| options.place.prepare_at(&options.folder().join(&one.folder), WRITES));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
     let sweeps = all.iter().map(|one| planned(&one.study, options)).collect::<Result<Vec<_>>>()?;
     interrupt::watch();

@@ -103,7 +103,7 @@ impl SweepOptions {
 pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let plan = options.plan()?;
     let folder = options.folder();
-    let output = options.place.prepare_at(&folder)?;
+    let output = options.place.prepare_at(&folder, &["report.html", "table.csv", "seeds.csv"])?;
     let runs = folder.join("runs");
     interrupt::watch();
     let bar = Bar::new(&plan.study.title);

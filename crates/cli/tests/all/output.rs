@@ -67,12 +67,12 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
 #[test]
 fn what_has_no_place_to_go_is_not_computed() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("report.html"), "years of work").unwrap();
-    let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("report.html"));
+    std::fs::write(folder.path().join("flows.csv"), "years of work").unwrap();
+    let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("flows.csv"));
     let below = file.join("result");
     let nowhere = folder.path().join("no/such/chain.pcap");
     let cases: [(Vec<&str>, &str); 5] = [
-        ([&ENDLESS[..], &["--out", here]].concat(), "report.html is in the way: evenair did not write it"),
+        ([&ENDLESS[..], &["--out", here]].concat(), "flows.csv is in the way: evenair did not write it"),
         ([&ENDLESS[..], &["--out", below.to_str().unwrap()]].concat(), "cannot make"),
         ([&ENDLESS[..], &["--pcap", nowhere.to_str().unwrap()]].concat(), "chain.pcap"),
         (
@@ -86,9 +86,10 @@ fn what_has_no_place_to_go_is_not_computed() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");
         assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
     }
-    assert_eq!(names(folder.path()), ["report.html"], "nothing is left behind");
-    assert!(short(&["--out", here, "--force"]).status.success());
-    assert!(names(folder.path()).contains(&"report.html".to_string()));
+    assert_eq!(names(folder.path()), ["flows.csv"], "nothing is left behind");
+    let forced = short(&["--out", here, "--force"]);
+    assert!(stderr(&forced).contains("is kept as"), "{}", stderr(&forced));
+    assert_eq!(std::fs::read_to_string(folder.path().join("flows.csv.before")).unwrap(), "years of work");
     assert!(stderr(&short(&["--force"])).contains("--out"), "--force alone has no effect");
 }
 
@@ -111,6 +112,15 @@ fn files_of_the_users_own_are_no_hindrance_and_stay() {
     let files = names(folder.path());
     assert!(files.contains(&"conflicts.csv".to_string()) && !files.contains(&"runs.jsonl".to_string()));
     assert!(["my.toml", "thesis.tex"].iter().all(|name| files.contains(&name.to_string())), "{files:?}");
+    // A report and captures may lie in the folder, and are no hindrance for the next result.
+    for _ in 0..2 {
+        let place = folder.path().join("with report");
+        let file = |name: &str| place.join(name).to_str().unwrap().to_string();
+        let (report, capture) = (format!("--report={}", file("report.html")), file("air.pcap"));
+        let done = short(&["--out", place.to_str().unwrap(), &report, "--pcap", &capture]);
+        assert!(done.status.success(), "{}", stderr(&done));
+        assert!(place.join("report.html").exists() && place.join("air.pcap").exists());
+    }
     // A scenario of the user's is not replaced by the resolved one.
     let other = folder.path().join("other");
     std::fs::create_dir(&other).unwrap();

@@ -43,6 +43,9 @@ fn figures_of_a_result_become_files() {
 
     let unknown = evenair(&["plot", &result, "throughput"]);
     assert!(stderr(&unknown).contains("there are goodput, map"), "{}", stderr(&unknown));
+    let svg = file(folder.path(), "a.svg");
+    let pixels = evenair(&["plot", &result, "map", "--out", &svg, "--scale", "3"]);
+    assert!(stderr(&pixels).contains("--scale has no effect"), "{}", stderr(&pixels));
     let several = evenair(&["plot", &result, "--out", &file(folder.path(), "all.svg")]);
     assert!(stderr(&several).contains("takes one figure"), "{}", stderr(&several));
     let strange = evenair(&["plot", &result, "map", "--out", &file(folder.path(), "map.pdf")]);

@@ -1,6 +1,8 @@
 //! Lists of what there is.
 
+use crate::glossary::Entry;
 use crate::metric::Metric;
+use crate::papers::Paper;
 use evenair_scenario::ListedFamily;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,6 +27,15 @@ pub(super) struct ListDocument {
     /// Scenarios.
     #[serde(skip_serializing_if = "Option::is_none")]
     scenarios: Option<Vec<ListedEntry>>,
+}
+
+/// Words and papers.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GlossaryDocument<'a> {
+    /// The words that were asked for; all, if none was.
+    pub words: Vec<&'a Entry>,
+    /// Who the papers are.
+    pub papers: Vec<Paper>,
 }
 
 /// A study or a scenario.
