@@ -93,6 +93,9 @@ mod tests {
         let laws = schema["$defs"]["ConnectionParams"]["oneOf"].as_array().unwrap();
         let nameless = laws.iter().filter(|law| !law["required"].to_string().contains("\"law\""));
         assert_eq!(nameless.count(), 1);
-        assert!(schema["required"].as_array().is_none_or(Vec::is_empty), "nothing but nodes and flows is needed");
+        assert!(
+            schema["required"].as_array().is_none_or(Vec::is_empty),
+            "nothing but nodes and flows is needed"
+        );
     }
 }

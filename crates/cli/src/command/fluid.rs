@@ -1,7 +1,7 @@
 //! `evenair fluid`.
 
 use crate::arguments::ScenarioArguments;
-use crate::interrupt::{self, STOP};
+use crate::interrupt::{self, NOTHING, STOP};
 use crate::output::{Place, command_line, counted, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
@@ -42,7 +42,8 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let output = options.place.prepare(&["trajectory.csv", "flows.csv", "links.csv"])?;
     interrupt::watch();
     let waiting = Waiting::new("following the fluid model");
-    let run = scenario.fluid_unless(&STOP)?;
+    let followed = scenario.clone();
+    let run = interrupt::unless_stopped(NOTHING, move || followed.fluid_unless(&STOP))??;
     drop(waiting);
     let name = options.scenario.called();
     let result = format!("{:#}\n", document("fluid", &FluidDocument::of(name, &run)));

@@ -5,8 +5,8 @@ use crate::{terminal, text};
 use anyhow::{Result, ensure};
 use clap::Args;
 use evenair_study::Paper;
-use evenair_study::glossary::{self, Entry};
 use evenair_study::document::{GlossaryDocument, document};
+use evenair_study::glossary::{self, Entry};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

@@ -27,7 +27,14 @@ use std::path::PathBuf;
 
 /// The files of a result, beside those that all results have.
 const WRITES: &[&str] = &[
-    "runs.jsonl", "flows.csv", "links.csv", "seeds.csv", "series.csv", "classes.csv", "gateway.csv", "frames.csv",
+    "runs.jsonl",
+    "flows.csv",
+    "links.csv",
+    "seeds.csv",
+    "series.csv",
+    "classes.csv",
+    "gateway.csv",
+    "frames.csv",
 ];
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;

@@ -1,7 +1,7 @@
 //! `evenair solve`.
 
 use crate::arguments::ScenarioArguments;
-use crate::interrupt::{self, STOP};
+use crate::interrupt::{self, NOTHING, STOP};
 use crate::output::{Place, command_line, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
@@ -122,7 +122,8 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
         return product_form(options, &scenario);
     }
-    let output = options.place.prepare(&["flows.csv", "links.csv", "conflicts.csv", "sets.csv", "set_links.csv"])?;
+    let output =
+        options.place.prepare(&["flows.csv", "links.csv", "conflicts.csv", "sets.csv", "set_links.csv"])?;
     let objective = match options.objective {
         None => scenario.objective(),
         Some(ObjectiveName::Fair) => Objective::Fair,
@@ -151,8 +152,9 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         scenario.network().flows.len(),
         scenario.layout().links.len()
     ));
-    let optimum =
-        scenario.answer_unless(Question { objective, region, solver, beta: options.beta }, &STOP)?;
+    let question = Question { objective, region, solver, beta: options.beta };
+    let asked = scenario.clone();
+    let optimum = interrupt::unless_stopped(NOTHING, move || asked.answer_unless(question, &STOP))??;
     drop(waiting);
     let name = options.scenario.called();
     let result = format!("{:#}\n", document("solve", &SolveDocument::of(name, &optimum)));

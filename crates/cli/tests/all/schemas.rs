@@ -121,6 +121,7 @@ fn documents_are_as_their_schema_says() {
     for kind in [&[][..], &["laws"], &["metrics"], &["studies"], &["scenarios"]] {
         check(&json(&evenair(&[&["list", "--json"], kind].concat())), "list");
     }
+    check(&json(&evenair(&["glossary", "--json"])), "glossary");
     let sweep = [
         "sweep",
         "chen10/a",
