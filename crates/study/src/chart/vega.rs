@@ -82,7 +82,7 @@ fn margin(panel: &Panel) -> f64 {
             words.iter().map(|w| width_of(w)).fold(0.0, f64::max).min(320.0)
                 + if panel.y.title.is_empty() { 18.0 } else { 36.0 }
         }
-        _ => 49.0 + 15.0 * title_lines(&panel.y.title, panel.height.of(300.0)).len() as f64,
+        _ => 55.0 + 15.0 * title_lines(&panel.y.title, panel.height.of(300.0)).len() as f64,
     }
 }
 

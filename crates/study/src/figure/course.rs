@@ -23,6 +23,8 @@ struct Course<'a> {
     flow: &'a str,
     times: Vec<f64>,
     values: Vec<f64>,
+    /// Whether a value is that of the time until the next: a sample of a run, not a state of a fluid model.
+    stepped: bool,
 }
 
 /// A metric over time, of the first seed: a panel per variant, a line per flow.
@@ -34,11 +36,19 @@ pub(super) fn series(variants: &[&VariantOutcome], quantity: Quantity) -> Chart 
         for (index, flow) in run.flows.iter().enumerate() {
             if let Some((times, values)) = quantity.course(run, index) {
                 let of = times.len().div_ceil(POINTS_MAX);
-                if of > 1 {
+                let sampled = is_regular(times);
+                if of > 1 && sampled {
                     step = Some(times[of] - times[0]);
                 }
-                let (times, values) = means(times, &values, of);
-                courses.push(Course { variant: &variant.id, flow: &flow.flow, times, values });
+                let (times, values) =
+                    if sampled { means(times, &values, of) } else { some(times, &values, of) };
+                courses.push(Course {
+                    variant: &variant.id,
+                    flow: &flow.flow,
+                    times,
+                    values,
+                    stepped: sampled,
+                });
             }
         }
     }
@@ -58,7 +68,7 @@ pub(super) fn series(variants: &[&VariantOutcome], quantity: Quantity) -> Chart 
                 name: format!("flow {}", course.flow),
                 colour: Some(name_of(course.flow, shorten)),
                 dash: (!dashes.is_empty()).then(|| name_of(course.flow, shorten)),
-                marks: Marks::Line { points, stepped: true, dotted: false },
+                marks: Marks::Line { points, stepped: course.stepped, dotted: false },
             });
         }
         panel
@@ -76,6 +86,20 @@ pub(super) fn series(variants: &[&VariantOutcome], quantity: Quantity) -> Chart 
         dashes,
         ..Chart::default()
     }
+}
+
+/// Whether samples follow each other in equal steps, as those of a run do, and those of a solver that chooses its steps do not.
+fn is_regular(times: &[f64]) -> bool {
+    let steps = || times.windows(2).map(|pair| pair[1] - pair[0]);
+    let longest = steps().fold(0.0, f64::max);
+    // The first and the last may be shorter.
+    steps().skip(1).take(times.len().saturating_sub(3)).all(|step| (step - longest).abs() <= 0.02 * longest)
+}
+
+/// One of so many points after each other, and the last.
+fn some(times: &[f64], values: &[f64], of: usize) -> (Vec<f64>, Vec<f64>) {
+    let last = times.len().saturating_sub(1);
+    (0..times.len()).filter(|k| k % of.max(1) == 0 || *k == last).map(|k| (times[k], values[k])).unzip()
 }
 
 /// Means of so many points after each other, each at the time of its first; what is no number has no part in them.
@@ -178,12 +202,20 @@ mod tests {
     }
 
     #[test]
+    fn a_solver_s_steps_are_not_averaged() {
+        assert!(is_regular(&[0.5, 1.0, 2.0, 3.0, 3.2]) && !is_regular(&[0.0, 1e-3, 0.1, 0.5, 4.0]));
+        let (at, values) = some(&[0.0, 0.1, 0.4, 0.9, 2.0], &[5.0, 4.0, 3.0, 2.0, 1.0], 3);
+        assert_eq!((at, values), (vec![0.0, 0.9, 2.0], vec![5.0, 2.0, 1.0]));
+    }
+
+    #[test]
     fn lines_that_hide_each_other_have_dashes() {
         let course = |flow, value: f64| Course {
             variant: "one",
             flow,
             times: vec![0.0, 1.0, 2.0],
             values: vec![value; 3],
+            stepped: true,
         };
         let span = Span::of([0.0, 100.0]);
         assert!(coincide(&[course("1", 4.0), course("2", 50.0), course("3", 50.5)], span));

@@ -52,12 +52,10 @@ fn chart(scenarios: &[&Resolved]) -> Chart {
 
 /// How many links of a panel have no name.
 fn unnamed(panel: &Panel) -> usize {
-    let count = |series: &Series| match &series.marks {
-        Marks::Symbols { at, .. } => at.len() as isize,
-        Marks::Labels { labels } => -(labels.len() as isize),
-        _ => 0,
-    };
-    panel.series.iter().map(count).sum::<isize>().max(0) as usize
+    let count = |of: fn(&Marks) -> usize| panel.series.iter().map(|series| of(&series.marks)).sum::<usize>();
+    let links = count(|marks| if let Marks::Symbols { at, .. } = marks { at.len() } else { 0 });
+    let names = count(|marks| if let Marks::Labels { labels } = marks { labels.len() } else { 0 });
+    links - names
 }
 
 /// The panel of a scenario, and whether its names stand within its discs.
