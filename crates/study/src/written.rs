@@ -55,7 +55,7 @@ impl Claim {
 
 #[cfg(test)]
 mod tests {
-    use crate::Study;
+    use crate::{Claim, Study};
 
     #[test]
     fn bounds_are_told_with_the_authors_digits() {
@@ -80,7 +80,7 @@ mod tests {
             holds = { below = 1e-3 }
         "#;
         let mut study = Study::checked("digits", "digits", text).unwrap();
-        let told = |study: &Study| study.claims.iter().map(|claim| claim.required()).collect::<Vec<_>>();
+        let told = |study: &Study| study.claims.iter().map(Claim::required).collect::<Vec<_>>();
         assert_eq!(told(&study), ["0.70 to 0.8", "above 3.50", "above 4", "below 1e-3"]);
         study.keep(&["one".into()]).unwrap();
         assert_eq!(told(&study)[0], "0.70 to 0.8");
