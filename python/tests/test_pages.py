@@ -1,4 +1,4 @@
-"""The programs that the pages of docs/ show run, beside the files that their page shows, and print what the page says."""
+"""The programs that the pages of docs/ show run, beside the files of their page, and print what the page says."""
 
 from __future__ import annotations
 
