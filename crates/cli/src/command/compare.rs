@@ -13,7 +13,7 @@ use evenair_study::{Comparison, Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR, where --out names one: stages.csv (a row per world and flow; as Parquet, too, if built with that feature),\n\
+    after_help = "Writes into DIR, where --out names one: stages.csv (a row per world and flow; as Parquet, too, if built with that feature), \
     result.json, scenario.toml (all defaults resolved), figures.json, which evenair plot DIR draws, and manifest.json.\n\n\
     Examples:\n  \
     evenair compare chen10/a --set backoff.law=adaptive --set connections.k=10\n  \

@@ -14,8 +14,8 @@ use evenair_study::{Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR, where --out names one: trajectory.csv (time, each component, each flow's rate), flows.csv and links.csv (where\n\
-    they end), the same as Parquet, if evenair was built with --features parquet, result.json, scenario.toml (all defaults\n\
+    after_help = "Writes into DIR, where --out names one: trajectory.csv (time, each component, each flow's rate), flows.csv and links.csv (where \
+    they end), the same as Parquet, if evenair was built with --features parquet, result.json, scenario.toml (all defaults \
     resolved), figures.json, which evenair plot DIR draws, and manifest.json.\n\n\
     Examples:\n  \
     evenair fluid chen10/a --set backoff.law=adaptive --set connections.k=10\n  \

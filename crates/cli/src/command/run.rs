@@ -41,9 +41,9 @@ const POINTS_DRAWN: usize = 2_000;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR, where --out names one: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed),\n\
-    runs.jsonl, and the tables flows.csv, links.csv, seeds.csv and, with --series, series.csv, with --timeline, frames.csv; the same\n\
-    as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --ledger, --series\n\
+    after_help = "Writes into DIR, where --out names one: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), \
+    runs.jsonl, and the tables flows.csv, links.csv, seeds.csv and, with --series, series.csv, with --timeline, frames.csv; the same \
+    as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --ledger, --series \
     and --timeline also of those); manifest.json says what made them.\n\n\
     Examples:\n  \
     evenair run chen10/a\n  \

@@ -21,8 +21,9 @@ use wildmatch::WildMatch;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR/ID (evenair-results/ID, if it is not said) report.html, result.json, figures.json, table.csv, claims.csv,\n\
-    flows.csv, links.csv (and series.csv; the same as Parquet, if built with --features parquet), study.toml, scenarios/ with all defaults resolved, and manifest.json.\n\
+    after_help = "Writes into DIR/ID (evenair-results/ID, if it is not said): report.html, result.json, figures.json, table.csv, claims.csv, \
+    flows.csv, links.csv, seeds.csv (and series.csv; the same as Parquet, if built with --features parquet), study.toml, scenarios/ with all \
+    defaults resolved, and manifest.json.\n\
     A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
     On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\
     Runs that are finished are kept: running again does only what is missing.\n\
