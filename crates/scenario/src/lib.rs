@@ -29,7 +29,7 @@ pub use build::Layout;
 pub use catalogue::{ListedFamily, ListedLaw, ListedParameter, laws};
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
-pub use evenair_optimum::Failure;
+pub use evenair_optimum::{Concave, Failure};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, ArrivalsName, ConnectionName, Directions, DisciplineName, DualDescentKeys, FlowPattern,
@@ -48,7 +48,7 @@ pub use read::{line_and_column, place_of};
 pub use resolved::{
     Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
     ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedGateway, ResolvedMac, ResolvedQueue,
-    ResolvedRadio, ResolvedSourceLimit, ResolvedUtility, ResolvedWeb, Sends, Settings,
+    ResolvedRadio, ResolvedSourceLimit, ResolvedUtility, ResolvedWeb, Sends, Settings, gives_one_rate,
 };
 pub use theory::{Theory, TheoryFlow};
 

@@ -12,7 +12,7 @@ mod web;
 pub(crate) use flow::ALPHA;
 pub use flow::{Activity, Pace, ResolvedFlow, ResolvedUtility, Sends};
 pub use fluid::ResolvedFluid;
-pub use gateway::{ResolvedGateway, ResolvedSourceLimit};
+pub use gateway::{ResolvedGateway, ResolvedSourceLimit, gives_one_rate};
 pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
 pub use queue::{ResolvedDiscipline, ResolvedQueue};
 pub use radio::{Interference, PropagationLaw, ResolvedRadio};
@@ -157,6 +157,7 @@ impl Scenario {
         for (index, mut flow) in self.flows.into_iter().enumerate() {
             flow.start_jitter = flow.start_jitter.or(self.start_jitter);
             flow.complete_law(rate_law.as_ref()).map_err(|mistake| mistake.within("flows", index))?;
+            flow.complete_window().map_err(|mistake| mistake.within("flows", index))?;
             let several = self.connections.is_some() || flow.connections.is_some();
             if flow.application_rate.is_some() && several {
                 let why = "paces one connection; several share their data in no way that is defined here";

@@ -102,7 +102,7 @@ impl SourceLimitTable {
 }
 
 /// Whether a law gives one rate for all, and not each class its own.
-fn gives_one_rate(law: &GatewayParams) -> bool {
+pub fn gives_one_rate(law: &GatewayParams) -> bool {
     // Where nothing is known of links a law may have to begin without any rate.
     let link_rate = Some(Rate::from_kbps(1000));
     let anybody = GatewayRole { classes: vec![ClassRole { link_rate, ..ClassRole::default() }] };
