@@ -12,7 +12,7 @@ for each queue, flow or sender that it is put at, so that what it keeps in ``sel
 ...     def on_update(self, link):
 ...         self.waiting = link.backlog_packets
 ...     def access(self):
-...         return evenair.Access.exponential_of_frame(self.airtimes / (1 + self.waiting))
+...         return evenair.Access.exponential(self.airtimes / (1 + self.waiting), "frame")
 >>> evenair.testing.check_law(Patient())
 >>> runs = evenair.run("chen10/a", backoff=Patient(), duration="2 s", warmup="0 s")
 >>> len(runs.flows)
@@ -26,14 +26,18 @@ from __future__ import annotations
 
 import hashlib
 from types import CodeType, FunctionType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ._evenair import (
     Access,
     Acked,
+    ClassRole,
+    ClassView,
     Delivery,
     FlowRole,
     FlowView,
+    GatewayRole,
+    GatewayView,
     LinkRole,
     LinkView,
     Loss,
@@ -42,14 +46,22 @@ from ._evenair import (
     WindowStart,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = [
     "Access",
     "Acked",
     "BackoffLaw",
+    "ClassRole",
+    "ClassView",
     "ConnectionLaw",
     "Delivery",
     "FlowRole",
     "FlowView",
+    "GatewayLaw",
+    "GatewayRole",
+    "GatewayView",
     "Law",
     "LinkRole",
     "LinkView",
@@ -115,7 +127,8 @@ def _words(value: object) -> str:
 class BackoffLaw(Law):
     """How long a transmitter waits before it takes the medium, and how long it keeps it.
 
-    It stands under ``backoff``: ``scenario.with_(backoff=MyLaw())``.
+    It stands under ``backoff``: ``scenario.with_(backoff=MyLaw())``; for some nodes alone under ``backoff`` of an entry of
+    ``queues``, such as ``queues=[{"nodes": ["2"], "backoff": MyLaw(3)}]``.
     """
 
     family = "backoff"
@@ -151,7 +164,7 @@ class BackoffLaw(Law):
 class WindowLaw(Law):
     """How many segments a TCP sender may have under way.
 
-    It stands under ``tcp.window``. The endpoint decides what is lost and sent again; the law keeps ``window`` and
+    It stands under ``tcp.window``, or under ``flows.ID.window`` for one flow. The endpoint decides what is lost and sent again; the law keeps ``window`` and
     ``threshold``, which are read after each event.
 
     >>> class Aimd(evenair.laws.WindowLaw):
@@ -253,10 +266,50 @@ class RateLaw(Law):
         raise NotImplementedError
 
 
+class GatewayLaw(Law):
+    """How much of the network's capacity a gateway lets its subscribers use: what it shapes to once an epoch.
+
+    It stands under ``gateway.law``. A class is what one subscriber sends (up) or receives (down). Rates are bit/s of
+    network-layer packets: one number for all classes together, a list with one for each, or None for no limit.
+
+    >>> class Halving(evenair.laws.GatewayLaw):
+    ...     "Less for all where a queue drops, a little more where none does."
+    ...     interval = "2 s"
+    ...     def __init__(self, most=1e6):
+    ...         self.most = self.rate = most
+    ...     def at_start(self):
+    ...         return self.rate
+    ...     def on_epoch(self, view):
+    ...         drops = any(seen.dropped_packets for seen in view.classes)
+    ...         self.rate = max(self.rate / 2, 1e4) if drops else min(self.rate + 2e4, self.most)
+    ...         return self.rate
+    >>> evenair.testing.check_law(Halving())
+    >>> mesh = evenair.Scenario("jam10/chain").with_(gateway={"node": "0", "law": Halving()}, duration="20 s")
+    >>> sorted(evenair.run(mesh, warmup="0 s").mean())
+    ['1', '2', '3']
+    """
+
+    family = "gateway"
+    interval: float | str = 5.0
+    """An epoch: how often the law runs, in seconds or words."""
+
+    def begin(self, gateway: GatewayRole) -> None:
+        """It is put at its gateway, which has one class at least."""
+
+    def at_start(self) -> float | Sequence[float] | None:
+        """Give the rates of the first epoch."""
+        raise NotImplementedError
+
+    def on_epoch(self, view: GatewayView) -> float | Sequence[float] | None:
+        """See what the classes did in an epoch and give the rates of the next."""
+        raise NotImplementedError
+
+
 class MarkingLaw(Law):
     """Which packets a queue refuses or gives up.
 
-    It stands under ``drop``. What a class does not define is never called.
+    It stands under ``drop``; for the queues of some nodes, or of a wire, under ``drop`` of an entry of ``queues`` or
+    ``wires``. What a class does not define is never called.
 
     >>> class Linear(evenair.laws.MarkingLaw):
     ...     "Refuse the more, the more waits."

@@ -21,7 +21,7 @@ def rated() -> evenair.Scenario:
     return build.flow("up", "a", "b", traffic="rated", rate_law="utility-based").scenario()
 
 
-@pytest.mark.parametrize("control", ["contention-window", "connections"])
+@pytest.mark.parametrize("control", ["contention-window", "congestion-window", "connections"])
 def test_gymnasiums_contract_is_kept(control: str) -> None:
     check_env(gym.NetworkEnv("chen10/a", control, **EPISODE), skip_render_check=True)
 
@@ -76,6 +76,24 @@ def test_connections_are_opened_as_told() -> None:
     assert seen[:, gym.CONNECTIONS].tolist()[2:] == [4.0, 1.0]
 
 
+def test_a_congestion_window_is_what_it_was_told() -> None:
+    # A round trip of 40 ms on a fast wire: so many segments are delivered in it as the window has.
+    build = evenair.Builder(tcp={"delayed_ack": "0 s"}, **EPISODE)
+    build.node("a").node("b").wire("a", "b", "100 Mbps", "20 ms").flow("up", "a", "b")
+    env = gym.NetworkEnv(build.scenario(), "congestion-window", step="100 ms")
+    seen = {}
+    for level in (0, 4):
+        env.reset(seed=1)
+        for _ in range(20):
+            observation, *_ = env.step([level])
+        assert observation[0, gym.WINDOW] == level + 1
+        seen[level] = float(observation[0, gym.DELIVERED])
+    assert seen[4] == pytest.approx(5 * seen[0], rel=0.05)
+    assert seen[0] == pytest.approx(0.1 / 0.04, abs=1)
+    with pytest.raises(ValueError, match="window: is for TCP"):
+        gym.NetworkEnv(rated(), "congestion-window")
+
+
 def test_a_rate_is_sent_as_told() -> None:
     env = gym.NetworkEnv(rated(), "rate", step="10 ms")
     env.reset(seed=1)
@@ -100,6 +118,9 @@ def test_pettingzoos_contract_is_kept() -> None:
     test = pytest.importorskip("pettingzoo.test")
     env = gym.parallel_env("chen10/a", duration="200 ms", warmup="0 s")
     test.parallel_api_test(env, num_cycles=500)
+    one_by_one = pytest.importorskip("pettingzoo.utils.conversions").parallel_to_aec(env)
+    test.api_test(one_by_one, num_cycles=500)
+    test.parallel_seed_test(lambda: gym.parallel_env("chen10/a", duration="20 ms", warmup="0 s"), num_cycles=20)
 
 
 def test_rewards_are_shared_or_ones_own() -> None:

@@ -6,6 +6,7 @@
 mod backoff;
 mod check;
 mod connections;
+mod gateway;
 mod marking;
 pub(crate) mod own;
 mod rate;
@@ -15,14 +16,17 @@ mod window;
 pub(crate) use backoff::Access;
 pub(crate) use check::check_law;
 
+use crate::session::guard;
 use backoff::PythonBackoff;
 use connections::PythonConnections;
 use evenair_laws::backoff::OwnBackoff;
 use evenair_laws::connections::OwnConnections;
 use evenair_laws::marking::OwnMarking;
 use evenair_laws::rate::OwnRate;
+use evenair_laws::rate::gateway::{GatewayParams, OwnGateway};
 use evenair_laws::window::OwnWindow;
 use evenair_scenario::{FlowTable, Scenario, Window};
+use gateway::PythonGateway;
 use marking::PythonMarking;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -35,6 +39,7 @@ enum Law {
     Window(OwnWindow),
     Connections(OwnConnections),
     Rate(OwnRate),
+    Gateway(OwnGateway),
     Marking(OwnMarking),
 }
 
@@ -49,6 +54,7 @@ impl Law {
             "window" => Self::Window(OwnWindow::new(PythonWindow::new(object)?)),
             "connections" => Self::Connections(OwnConnections::new(PythonConnections::new(object)?)),
             "rate" => Self::Rate(OwnRate::new(PythonRate::new(object)?)),
+            "gateway" => Self::Gateway(OwnGateway::new(PythonGateway::new(object)?)),
             "marking" => Self::Marking(OwnMarking::new(PythonMarking::new(object)?)),
             other => return Err(PyTypeError::new_err(format!("there is no family of laws \"{other}\""))),
         })
@@ -60,6 +66,7 @@ impl Law {
             Self::Window(_) => "window",
             Self::Connections(_) => "connection",
             Self::Rate(_) => "rate",
+            Self::Gateway(_) => "gateway",
             Self::Marking(_) => "marking",
         }
     }
@@ -79,34 +86,75 @@ impl Laws {
     }
 }
 
+/// Where laws stand, for whoever puts one elsewhere.
+const PLACES: &str = "backoff, tcp.window, connections, rate_law, drop, gateway.law; for one flow under flows.ID.window, \
+flows.ID.connections, flows.ID.rate_law; for some queues under queues.N.backoff, queues.N.drop, wires.N.drop";
+
 fn put(scenario: &mut Scenario, key: &str, law: Law) -> PyResult<()> {
     let steps: Vec<&str> = key.split('.').collect();
     match (steps.as_slice(), law) {
         (["backoff"], Law::Backoff(law)) => scenario.backoff = law.into(),
         (["tcp", "window"], Law::Window(law)) => scenario.tcp.window = Some(Window::Law(law.into())),
         (["connections"], Law::Connections(law)) => scenario.connections = Some(law.into()),
-        (["flows", flow, "connections"], Law::Connections(law)) => {
-            flow_of(scenario, flow)?.connections = Some(law.into());
-        }
         (["rate_law"], Law::Rate(law)) => {
             // Written out, each flow has a law of its own.
             for flow in scenario.flows.iter_mut().filter(|flow| flow.rate_law.is_some()) {
                 flow.rate_law = Some(law.clone().into());
             }
         }
-        (["flows", flow, "rate_law"], Law::Rate(law)) => {
-            flow_of(scenario, flow)?.rate_law = Some(law.into());
-        }
         (["drop"], Law::Marking(law)) => scenario.drop = Some(law.into()),
-        (_, law) => {
-            let places =
-                "backoff, tcp.window, connections, rate_law, drop, flows.ID.connections, flows.ID.rate_law";
-            let message =
-                format!("{key}: no {} law has its place there; laws stand under {places}", law.family());
-            return Err(PyValueError::new_err(message));
+        (["gateway", "law"], Law::Gateway(law)) => {
+            let gateway = scenario.gateway.as_mut().ok_or_else(|| missing(key))?;
+            gateway.law = Some(law.into());
         }
+        (["flows", flow, key], law) => put_at_flow(flow_of(scenario, flow)?, key, law)?,
+        (["queues", index, "backoff"], Law::Backoff(law)) => {
+            entry(&mut scenario.queues, key, index)?.backoff = Some(law.into());
+        }
+        (["queues", index, "drop"], Law::Marking(law)) => {
+            entry(&mut scenario.queues, key, index)?.drop = Some(law.into());
+        }
+        (["wires", index, "drop"], Law::Marking(law)) => {
+            entry(&mut scenario.wires, key, index)?.drop = Some(law.into());
+        }
+        (_, law) => return Err(misplaced(key, &law)),
     }
     Ok(())
+}
+
+fn put_at_flow(flow: &mut FlowTable, key: &str, law: Law) -> PyResult<()> {
+    match (key, law) {
+        ("window", Law::Window(law)) => flow.window = Some(Window::Law(law.into())),
+        ("connections", Law::Connections(law)) => flow.connections = Some(law.into()),
+        ("rate_law", Law::Rate(law)) => flow.rate_law = Some(law.into()),
+        (key, law) => return Err(misplaced(&format!("flows.{}.{key}", flow.id), &law)),
+    }
+    Ok(())
+}
+
+fn misplaced(key: &str, law: &Law) -> PyErr {
+    PyValueError::new_err(format!(
+        "{key}: no {} law has its place there; laws stand under {PLACES}",
+        law.family()
+    ))
+}
+
+fn missing(key: &str) -> PyErr {
+    PyValueError::new_err(format!("{key}: there is no such table in the scenario"))
+}
+
+/// An entry of a list of tables.
+fn entry<'a, T>(list: &'a mut [T], key: &str, index: &str) -> PyResult<&'a mut T> {
+    index.parse().ok().and_then(|i: usize| list.get_mut(i)).ok_or_else(|| missing(key))
+}
+
+/// Whether a gateway's law gives one rate for all, and not each class its own.
+#[pyfunction]
+pub(crate) fn gives_one_rate(law: &Bound<'_, PyAny>) -> PyResult<bool> {
+    guard(|| {
+        let law = GatewayParams::from(OwnGateway::new(PythonGateway::new(law)?));
+        Ok(evenair_scenario::gives_one_rate(&law))
+    })
 }
 
 /// A flow by its id or its number.

@@ -1,0 +1,69 @@
+"""What seeds cost on threads and in processes: wall-clock time, the least of several tries, of eight seeds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import evenair
+from evenair.laws import ConnectionLaw, FlowView
+
+SEEDS, TRIES = 8, 5
+LONG = {"duration": "60 s", "warmup": "0 s"}
+
+
+class Proportional(ConnectionLaw):
+    """[Chen10] eq. (5.1), every 10 ms."""
+
+    interval = "10 ms"
+
+    def on_interval(self, flow: FlowView) -> int:
+        return max(1, int(10 * (flow.round_trip_s or 0.0)))
+
+
+def least(work: Callable[[], object]) -> float:
+    """Give the least time of several tries [s]."""
+    times = []
+    for _ in range(TRIES):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def of_two_threads(law: dict[str, object]) -> None:
+    """Call `evenair.run` from two of Python's threads, with half of the seeds each."""
+    half = SEEDS // 2
+    starts = (1, 1 + half)
+    calls = [
+        threading.Thread(target=evenair.run, args=("chen10/a",), kwargs={"seeds": half, "first_seed": first, "threads": 1, **LONG, **law})
+        for first in starts
+    ]
+    for call in calls:
+        call.start()
+    for call in calls:
+        call.join()
+
+
+def main() -> None:
+    """Print a table: a row per way, a column per kind of law."""
+    laws: dict[str, dict[str, object]] = {"built in": {"connections": {"k": 10, "interval": "10 ms"}}, "in Python": {"connections": Proportional()}}
+    with ProcessPoolExecutor(1) as one, ProcessPoolExecutor(2) as two, ThreadPoolExecutor(2) as threads:
+        ways: dict[str, Callable[[dict[str, object]], object]] = {
+            "`run`, `threads=1`": lambda law: evenair.run("chen10/a", seeds=SEEDS, threads=1, **LONG, **law),
+            "`run`, `threads=2`": lambda law: evenair.run("chen10/a", seeds=SEEDS, threads=2, **LONG, **law),
+            "`run` in two of Python's threads": of_two_threads,
+            "`sweep`, `threads=2`": lambda law: evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, threads=2, **LONG, **law),
+            "`sweep`, two threads of an executor": lambda law: evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, executor=threads, **LONG, **law),
+            "`sweep`, one process": lambda law: evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, executor=one, **LONG, **law),
+            "`sweep`, two processes": lambda law: evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, executor=two, **LONG, **law),
+        }
+        print(f"| {SEEDS} seeds of 60 s | {' | '.join(f'law {name} [s]' for name in laws)} |")
+        for way, work in ways.items():
+            print(f"| {way} | {' | '.join(f'{least(lambda: work(law)):.2f}' for law in laws.values())} |")
+
+
+if __name__ == "__main__":
+    main()
