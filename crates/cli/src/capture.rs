@@ -1,15 +1,12 @@
 //! Captures of a run: of the whole air into one file, or of each node into a file of its own.
 
-use crate::interrupt::STOP;
 use anyhow::{Context, Result, bail, ensure};
 use evenair_netsim::pcap::PcapWriter;
-use evenair_netsim::{MacSpec, Network, Watchers};
+use evenair_netsim::{FrameSink, MacSpec};
 use evenair_scenario::Resolved;
 use evenair_study::OutputFile;
 use std::io::BufWriter;
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 /// As many files may be open at once.
 const NODES_MAX: usize = 500;
@@ -39,17 +36,13 @@ impl Capture {
         Ok(Self(PcapWriter::by_node(files.collect::<Result<_, _>>()?, timing)?))
     }
 
-    /// Runs the first seed once more and writes its frames down.
-    pub(crate) fn record(mut self, scenario: &Resolved) -> Result<()> {
-        let spec = scenario.run_spec(scenario.settings().seed);
-        let mut progress = |_| {
-            if STOP.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let watchers = Watchers { progress: Some(&mut progress), frames: Some(&mut self.0) };
-        ensure!(
-            Network::run_watched(scenario.network(), spec, watchers).is_some(),
-            "stopped before the capture was whole; nothing is kept"
-        );
+    /// Where the frames go, while the run goes on.
+    pub(crate) fn sink(&mut self) -> &mut (dyn FrameSink + Send) {
+        &mut self.0
+    }
+
+    /// The run is over: the captures are put in place.
+    pub(crate) fn finish(self) -> Result<()> {
         for file in self.0.finish().context("cannot write the capture")? {
             file.into_inner().context("cannot write the capture")?.finish()?;
         }

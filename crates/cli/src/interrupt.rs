@@ -1,9 +1,13 @@
 //! Ctrl-C.
 //!
 //! Whoever works for longer than a moment is handed [`STOP`]: runs look at it every 100 ms of simulated time, solvers and integrators
-//! before each of their steps. What they then give is an error that says what is kept.
+//! before each of their steps. What they then give is an error that says what is kept. Where a step may take seconds, the program
+//! does not wait for it ([`unless_stopped`]).
 
+use anyhow::{Result, bail};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 /// Set by Ctrl-C: whatever is at work ends within moments, wherever it is.
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
@@ -16,3 +20,32 @@ pub(crate) fn watch() {
         }
     });
 }
+
+/// How often [`STOP`] is looked at, and how long the work is given to end by itself.
+const LOOK: Duration = Duration::from_millis(50);
+const GRACE: Duration = Duration::from_millis(200);
+
+/// What some work gives. If it is stopped and does not end within moments, it is left where it is, for the process ends; so it must
+/// not write anything. `kept` says what is kept then.
+pub(crate) fn unless_stopped<T: Send + 'static>(
+    kept: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let (give, take) = channel();
+    let worker = std::thread::spawn(move || give.send(work()));
+    let mut patience = LOOK;
+    loop {
+        match take.recv_timeout(patience) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) if patience == GRACE => bail!("stopped; {kept}"),
+            Err(RecvTimeoutError::Timeout) if STOP.load(Ordering::Relaxed) => patience = GRACE,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                std::panic::resume_unwind(worker.join().expect_err("it gave nothing"))
+            }
+        }
+    }
+}
+
+/// What is kept of what is computed in one piece.
+pub(crate) const NOTHING: &str = "nothing is kept";

@@ -217,6 +217,47 @@ pub struct Series {
     pub links: Vec<LinkSeries>,
 }
 
+impl Series {
+    /// Puts later points of the same run behind these.
+    pub fn append(&mut self, later: &Self) {
+        self.time_s.extend(&later.time_s);
+        for (flow, later) in self.flows.iter_mut().zip(&later.flows) {
+            flow.goodput_pps.extend(&later.goodput_pps);
+            flow.congestion_window.extend(&later.congestion_window);
+            flow.round_trip_s.extend(&later.round_trip_s);
+            flow.connections.extend(&later.connections);
+            flow.delay_s.extend(&later.delay_s);
+            flow.loss.extend(&later.loss);
+            flow.queueing_delay_s.extend(&later.queueing_delay_s);
+        }
+        for (link, later) in self.links.iter_mut().zip(&later.links) {
+            link.backlog.extend(&later.backlog);
+            link.aggressiveness.extend(&later.aggressiveness);
+            link.waiting_s.extend(&later.waiting_s);
+        }
+    }
+
+    /// Forgets all points.
+    pub(crate) fn clear(&mut self) {
+        self.time_s.clear();
+        for flow in &mut self.flows {
+            let FlowSeries { goodput_pps, congestion_window, round_trip_s, connections, .. } = flow;
+            for column in [goodput_pps, congestion_window, round_trip_s, connections] {
+                column.clear();
+            }
+            let FlowSeries { delay_s, loss, queueing_delay_s, .. } = flow;
+            for column in [delay_s, loss, queueing_delay_s] {
+                column.clear();
+            }
+        }
+        for LinkSeries { backlog, aggressiveness, waiting_s } in &mut self.links {
+            backlog.clear();
+            aggressiveness.clear();
+            waiting_s.clear();
+        }
+    }
+}
+
 /// Time series of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSeries {
@@ -377,5 +418,7 @@ pub(crate) struct Meter {
     pub(crate) at_sample: Vec<FlowCounts>,
     pub(crate) waiting_at_sample: Vec<Delays>,
     pub(crate) means: Means,
+    /// The mean round trip of each flow as it was at the last point that had one \[s\].
+    pub(crate) last_round_trip_s: Vec<f64>,
     pub(crate) series: Series,
 }

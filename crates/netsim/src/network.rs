@@ -24,6 +24,9 @@ use std::fmt;
 /// event loop knows nothing of them.
 const STRIDE: Duration = Duration::from_millis(100);
 
+/// Points of time series that whoever sees them is given at once.
+const PORTION: usize = 256;
+
 /// A packet from outside that has come out of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emerged {
@@ -85,13 +88,16 @@ impl Network {
         loop {
             until = (until + STRIDE).min(end);
             while let Some(news) = network.core.advance(until) {
-                network.answer(&news, watchers.frames.as_deref_mut());
+                network.answer(&news, &mut watchers);
             }
             if watchers.progress.as_mut().is_some_and(|progress| progress(until).is_break()) {
                 return None;
             }
             if until == end {
-                return Some(network.finish());
+                network.tell_series(&mut watchers, 1);
+                let mut result = network.finish();
+                result.series = result.series.filter(|_| watchers.series.is_none());
+                return Some(result);
             }
         }
     }
@@ -115,6 +121,7 @@ impl Network {
             at_sample: vec![FlowCounts::default(); flows],
             waiting_at_sample: vec![Delays::default(); core.hops.all().len()],
             means: Means::new(flows, queues),
+            last_round_trip_s: vec![0.0; flows],
             series: Series {
                 time_s: Vec::new(),
                 flows: vec![FlowSeries::default(); flows],
@@ -158,7 +165,7 @@ impl Network {
     /// Handles all that happens at `until` and before, or until a packet from outside comes out; none if none has.
     pub fn advance(&mut self, until: Instant) -> Option<Emerged> {
         while let Some(news) = self.core.advance(until) {
-            let emerged = self.answer(&news, None);
+            let emerged = self.answer(&news, &mut Watchers::default());
             if emerged.is_some() {
                 return emerged;
             }
@@ -184,7 +191,7 @@ impl Network {
     }
 
     /// One piece of news is answered; a packet from outside comes out.
-    fn answer(&mut self, news: &News<Due>, sink: Option<&mut (dyn FrameSink + '_)>) -> Option<Emerged> {
+    fn answer(&mut self, news: &News<Due>, watchers: &mut Watchers<'_>) -> Option<Emerged> {
         let emerged = match news {
             News::Arrived(packet) => {
                 self.attached.deliver(&mut self.core, packet).map(|foreign| (foreign.to, foreign))
@@ -202,6 +209,7 @@ impl Network {
             }
             News::Due(Due::Sample) => {
                 self.on_sample();
+                self.tell_series(watchers, PORTION);
                 None
             }
             &News::Due(due) => {
@@ -209,7 +217,7 @@ impl Network {
                 None
             }
             News::Frames => {
-                self.see_frames(sink);
+                self.see_frames(watchers.frames.as_deref_mut());
                 None
             }
         };

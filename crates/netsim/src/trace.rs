@@ -1,5 +1,6 @@
 //! Watching a run: how far it is, and frame by frame.
 
+use crate::measure::Series;
 use crate::packet::Body;
 use evenair_units::{Instant, Rate};
 use evenair_wifi::{FrameRecord, Overheard};
@@ -14,13 +15,18 @@ pub struct Watchers<'a> {
     pub progress: Option<&'a mut dyn FnMut(Instant) -> ControlFlow<()>>,
     /// Sees every frame.
     pub frames: Option<&'a mut dyn FrameSink>,
+    /// Sees the time series in portions of some hundred points, in order; the result has none then.
+    pub series: Option<&'a mut dyn FnMut(&Series)>,
 }
 
 impl fmt::Debug for Watchers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { progress, frames } = self;
-        let (progress, frames) = (progress.is_some(), frames.is_some());
-        f.debug_struct("Watchers").field("progress", &progress).field("frames", &frames).finish()
+        let Self { progress, frames, series } = self;
+        f.debug_struct("Watchers")
+            .field("progress", &progress.is_some())
+            .field("frames", &frames.is_some())
+            .field("series", &series.is_some())
+            .finish()
     }
 }
 

@@ -151,7 +151,7 @@ impl fmt::Display for Failure {
             Self::NotConverged(residuals) => {
                 write!(f, "the solver stopped {:.1e} away from the optimality conditions", residuals.worst())
             }
-            Self::Stopped => f.write_str("stopped before the optimum was found; nothing is kept"),
+            Self::Stopped => f.write_str("stopped; nothing is kept"),
         }
     }
 }

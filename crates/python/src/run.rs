@@ -6,7 +6,7 @@ use crate::table::Table;
 use crate::theory::dictionary;
 use evenair_study::tables::{Column, Group};
 use evenair_study::{
-    Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, StudyError, Sweep, SweepError, html,
+    Aside, Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, StudyError, Sweep, SweepError, html,
 };
 use evenair_units::{Duration, Instant};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
@@ -91,7 +91,7 @@ pub(crate) fn run<'py>(
     let sweep = prepared(Sweep::of_scenario(resolved, seeds, options), precision)?;
     let threads = threads.or(scenario.calls_python.then_some(1));
     conduct(py, threads, progress.as_ref(), move |session| {
-        sweep.run_in_memory(&session.stop, session).map(Records).map_err(failed)
+        sweep.run_in_memory(&Aside::default(), &session.stop, session).map(Records).map_err(failed)
     })
 }
 

@@ -1,6 +1,6 @@
 //! One scenario, one idealisation after the other taken away.
 
-use crate::record::{Options, RunRecord};
+use crate::record::{Aside, Options, RunRecord};
 use crate::sweep::{Sweep, SweepError};
 use crate::watch::Progress;
 use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
@@ -67,7 +67,7 @@ impl Comparison {
         for (name, gap, world, sweep) in sweeps {
             progress.stage(name);
             let capacity = optimum(&world, Objective::Fair, stop).map_err(unanswered)?.capacity_pps;
-            let runs = sweep.run_in_memory(stop, progress)?;
+            let runs = sweep.run_in_memory(&Aside::default(), stop, progress)?;
             let mean =
                 |s: usize| runs.iter().map(|r| r.flows[s].goodput_pps).sum::<f64>() / runs.len() as f64;
             let rates: Vec<f64> = (0..capacity.len()).map(mean).collect();

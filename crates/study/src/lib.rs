@@ -52,8 +52,9 @@ pub use papers::Paper;
 pub use quantity::{Of, Percent, Quantity, Statistic};
 pub use read::StudyError;
 pub use record::{
-    AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,
-    LinkRecord, Options as RecordOptions, RunRecord, SeriesRecord, Steps, TheoryRecord, class_name,
+    AirtimeRecord, Aside, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,
+    LinkRecord, Options as RecordOptions, RunRecord, SeriesFile, SeriesRecord, Steps, TheoryRecord,
+    class_name,
 };
 pub use schema::schema;
 pub use statistics::Estimate;

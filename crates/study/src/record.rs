@@ -1,19 +1,29 @@
 //! What is kept of a run: the result as a serialisable table.
 
+mod aside;
 mod frames;
 mod gateway;
+mod series;
+mod series_file;
 pub(crate) mod window;
 
+pub use aside::Aside;
 pub use frames::FrameRow;
 pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as class_name};
+pub(crate) use series::Values;
+pub use series::{FlowColumns, LinkColumns, SeriesRecord};
+pub use series_file::SeriesFile;
 
 use crate::experiment::ModelError;
 use crate::watch::{Progress, Watched};
 use crate::world::World;
-use evenair_netsim::{FlowResult, Histogram, MacSpec, Network, RunResult, RunSpec, Times, Watchers};
+use evenair_netsim::{
+    FlowResult, FrameSink, Histogram, MacSpec, Network, RunResult, RunSpec, Series, Times, Watchers,
+};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 
 /// What is measured beside goodputs.
@@ -159,47 +169,6 @@ pub struct AirtimeRecord {
     pub blocked_by: Vec<(String, f64)>,
 }
 
-/// Time series in columns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SeriesRecord {
-    /// When [s].
-    pub time_s: Vec<f64>,
-    /// Per flow: goodput [packets/s], congestion window [segments], round-trip time [s], connections; and, where there was anything to
-    /// measure since the point before, one-way delay [s], loss, queueing delay [s].
-    pub flows: Vec<FlowColumns>,
-    /// Per transmit queue: backlog [packets], aggressiveness, and for how long what was served since the point before had waited [s].
-    pub links: Vec<LinkColumns>,
-}
-
-/// The columns of one flow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "SeriesRecord says what they are")]
-pub struct FlowColumns {
-    pub flow: String,
-    pub goodput_pps: Vec<f64>,
-    pub congestion_window: Vec<f64>,
-    pub round_trip_s: Vec<f64>,
-    pub connections: Vec<f64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub delay_s: Vec<Option<f64>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub loss: Vec<Option<f64>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub queueing_delay_s: Vec<Option<f64>>,
-}
-
-/// The columns of one queue.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "SeriesRecord says what they are")]
-pub struct LinkColumns {
-    pub queue: String,
-    pub backlog: Vec<f64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub aggressiveness: Vec<f64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waiting_s: Vec<Option<f64>>,
-}
-
 impl RunRecord {
     /// Runs a scenario with a seed and keeps what was asked for.
     pub fn run(scenario: &Resolved, seed: u64, options: Options) -> Self {
@@ -218,7 +187,7 @@ impl RunRecord {
         progress.started(1, 1);
         progress.started_work(work, work);
         let mut watched = Watched::new(stop, progress, work);
-        let record = Self::watched(scenario, seed, options, &mut watched)?;
+        let record = Self::watched(scenario, seed, options, &Aside::default(), &mut watched)?;
         watched.finish();
         Some(record)
     }
@@ -227,6 +196,7 @@ impl RunRecord {
         scenario: &Resolved,
         seed: u64,
         options: Options,
+        aside: &Aside<'_>,
         watched: &mut Watched<'_>,
     ) -> Option<Self> {
         let spec = RunSpec {
@@ -238,8 +208,22 @@ impl RunRecord {
         };
         let end_s = (spec.warmup + spec.duration).as_secs_f64();
         let mut progress = |now: Instant| watched.reached(now.as_secs_f64() / end_s);
-        let watchers = Watchers { progress: Some(&mut progress), ..Watchers::default() };
+        let mut file = aside.file(options);
+        let is_held = options.series && file.is_none();
+        let mut put = |portion: &Series| file.iter_mut().for_each(|file| file.append(portion));
+        let is_captured = seed == scenario.settings().seed;
+        let mut sink = aside.frames.as_ref().filter(|_| is_captured);
+        let mut sink = sink.as_mut().map(|sink| sink.lock().unwrap_or_else(PoisonError::into_inner));
+        let watchers = Watchers {
+            progress: Some(&mut progress),
+            frames: sink.as_deref_mut().map(|sink| &mut **sink as &mut dyn FrameSink),
+            series: (!is_held).then_some(&mut put),
+        };
         let result = Network::run_watched(scenario.network(), spec, watchers)?;
+        if let Some(mut file) = file {
+            file.name(&result);
+            aside.keep(seed, file);
+        }
         Some(Self::new(&scenario.settings().name, &scenario.network().mac, result, options, spec.warmup))
     }
 
@@ -247,35 +231,9 @@ impl RunRecord {
         let names: Vec<String> = result.links.iter().map(|l| l.name.clone()).collect();
         let links = result.links.iter().map(|link| link_record(link, &names)).collect();
         let frames = frames::rows(mac, &result);
-        let series = result.series.filter(|_| options.series).map(|series| SeriesRecord {
-            time_s: series.time_s,
-            flows: series
-                .flows
-                .into_iter()
-                .zip(&result.flows)
-                .map(|(columns, flow)| FlowColumns {
-                    flow: flow.flow.clone(),
-                    goodput_pps: columns.goodput_pps,
-                    congestion_window: columns.congestion_window,
-                    round_trip_s: columns.round_trip_s,
-                    connections: columns.connections,
-                    delay_s: columns.delay_s,
-                    loss: columns.loss,
-                    queueing_delay_s: columns.queueing_delay_s,
-                })
-                .collect(),
-            links: series
-                .links
-                .into_iter()
-                .zip(&names)
-                .map(|(columns, queue)| LinkColumns {
-                    queue: queue.clone(),
-                    backlog: columns.backlog,
-                    aggressiveness: columns.aggressiveness,
-                    waiting_s: columns.waiting_s,
-                })
-                .collect(),
-        });
+        let flows = result.flows.iter().map(|flow| flow.flow.as_str());
+        let series = result.series.filter(|_| options.series);
+        let series = series.map(|series| SeriesRecord::new(series, flows, names.iter().map(String::as_str)));
         let mut record = Self {
             scenario: scenario.into(),
             seed: result.seed,

@@ -1,7 +1,7 @@
 //! Running what is missing, over all cores.
 
 use crate::language::Study;
-use crate::record::{Options, RunRecord, window};
+use crate::record::{Aside, Options, RunRecord, window};
 use crate::statistics::Estimate;
 use crate::watch::{NoRecord, Progress, Watched};
 use crate::world::World;
@@ -330,13 +330,14 @@ impl Sweep {
         })
     }
 
-    /// Runs everything and keeps nothing on disk, with more seeds where a precision asks for them; only for a sweep of
-    /// one scenario.
+    /// Runs everything and keeps nothing on disk but what goes aside, with more seeds where a precision asks for them; only for a
+    /// sweep of one scenario.
     ///
     /// # Errors
     /// If `stop` was set.
     pub fn run_in_memory(
         &self,
+        aside: &Aside<'_>,
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<Vec<RunRecord>, SweepError> {
@@ -359,7 +360,8 @@ impl Sweep {
                     let timeline = self.options.timeline.or(self.options_for(0, seed).timeline);
                     let options = Options { timeline, ..self.options };
                     let mut watched = Watched::new(stop, progress, self.work_of((0, seed)));
-                    let record = RunRecord::watched(scenario, self.seed(0, seed), options, &mut watched)?;
+                    let record =
+                        RunRecord::watched(scenario, self.seed(0, seed), options, aside, &mut watched)?;
                     finished.fetch_add(1, Ordering::Relaxed);
                     watched.finish();
                     Some(self.cropped(record))

@@ -10,8 +10,10 @@ mod gateway;
 mod optimum;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod series;
 
 pub use optimum::{optimum, write_optimum};
+pub use series::write_series;
 
 use crate::claim::ClaimResult;
 use crate::outcome::{Outcome, VariantOutcome};
@@ -52,10 +54,19 @@ pub struct Group<'a> {
 
 /// The tables by name: `flows`, `links`, `seeds` and, where any run has them, `series`, `classes` and `gateway`.
 pub fn all(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
-    let mut tables = vec![("flows", flows(groups)), ("links", links(groups)), ("seeds", seeds(groups))];
-    if groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some()) {
-        tables.push(("series", series(groups)));
+    let mut tables = all_but_series(groups);
+    if has_series(groups) {
+        tables.insert(3, ("series", series::series(groups)));
     }
+    tables
+}
+
+fn has_series(groups: &[Group<'_>]) -> bool {
+    groups.iter().flat_map(|g| g.runs).any(|run| run.series.is_some())
+}
+
+fn all_but_series(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
+    let mut tables = vec![("flows", flows(groups)), ("links", links(groups)), ("seeds", seeds(groups))];
     let mut gateways = groups.iter().flat_map(|g| g.runs).filter_map(|run| run.gateway.as_ref()).peekable();
     if gateways.peek().is_some() {
         tables.push(("classes", gateway::classes(groups)));
@@ -74,7 +85,11 @@ pub fn all(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
 /// # Errors
 /// If a file cannot be written.
 pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), io::Error> {
-    all(groups).iter().try_for_each(|(name, table)| write_table(folder, name, table))
+    all_but_series(groups).iter().try_for_each(|(name, table)| write_table(folder, name, table))?;
+    if has_series(groups) {
+        write_series(folder, series::parts(groups).map(Ok))?;
+    }
+    Ok(())
 }
 
 /// Writes `claims` into a folder.
@@ -128,10 +143,43 @@ pub(crate) fn write_table<Name: AsRef<str>>(
     name: &str,
     table: &Table<Name>,
 ) -> io::Result<()> {
-    csv::write(&folder.join(format!("{name}.csv")), table)?;
+    let mut writer = TableWriter::create(folder, name, table)?;
+    writer.append(table)?;
+    writer.finish()
+}
+
+/// A table that is written part by part, in every form that there is.
+struct TableWriter {
+    csv: csv::Writer,
     #[cfg(feature = "parquet")]
-    parquet::write(&folder.join(format!("{name}.parquet")), table).map_err(io::Error::other)?;
-    Ok(())
+    parquet: parquet::Writer,
+}
+
+impl TableWriter {
+    /// A table with these columns, and no rows yet.
+    fn create<Name: AsRef<str>>(folder: &Path, name: &str, columns: &Table<Name>) -> io::Result<Self> {
+        Ok(Self {
+            csv: csv::Writer::create(&folder.join(format!("{name}.csv")), columns)?,
+            #[cfg(feature = "parquet")]
+            parquet: parquet::Writer::create(&folder.join(format!("{name}.parquet")), columns)
+                .map_err(io::Error::other)?,
+        })
+    }
+
+    /// Adds rows.
+    fn append<Name: AsRef<str>>(&mut self, rows: &Table<Name>) -> io::Result<()> {
+        self.csv.append(rows)?;
+        #[cfg(feature = "parquet")]
+        self.parquet.append(rows).map_err(io::Error::other)?;
+        Ok(())
+    }
+
+    fn finish(self) -> io::Result<()> {
+        self.csv.finish()?;
+        #[cfg(feature = "parquet")]
+        self.parquet.finish().map_err(io::Error::other)?;
+        Ok(())
+    }
 }
 
 impl Outcome {
@@ -324,51 +372,5 @@ fn seeds(groups: &[Group<'_>]) -> Table {
         ("jain", number(&rows, |r| jain(r.run))),
         ("measured_s", number(&rows, |r| r.run.measured_s)),
         ("fingerprint", text(&rows, |r| r.run.fingerprint.clone())),
-    ]
-}
-
-fn series(groups: &[Group<'_>]) -> Table {
-    let (mut variant, mut seed, mut time) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut object, mut metric, mut value) = (Vec::new(), Vec::new(), Vec::new());
-    for group in groups {
-        for run in group.runs {
-            let Some(series) = &run.series else { continue };
-            // What has no value at an instant has no row there.
-            let mut add = |name: &str, what: &str, values: &mut dyn Iterator<Item = Option<f64>>| {
-                for (&t, v) in series.time_s.iter().zip(values) {
-                    let Some(v) = v else { continue };
-                    variant.push(group.variant.to_string());
-                    seed.push(run.seed.cast_signed());
-                    time.push(t);
-                    object.push(name.to_string());
-                    metric.push(what.to_string());
-                    value.push(v);
-                }
-            };
-            for flow in &series.flows {
-                let name = format!("flow {}", flow.flow);
-                add(&name, "goodput_pps", &mut flow.goodput_pps.iter().copied().map(Some));
-                add(&name, "congestion_window", &mut flow.congestion_window.iter().copied().map(Some));
-                add(&name, "round_trip_s", &mut flow.round_trip_s.iter().copied().map(Some));
-                add(&name, "connections", &mut flow.connections.iter().copied().map(Some));
-                add(&name, "delay_s", &mut flow.delay_s.iter().copied());
-                add(&name, "loss", &mut flow.loss.iter().copied());
-                add(&name, "queueing_delay_s", &mut flow.queueing_delay_s.iter().copied());
-            }
-            for link in &series.links {
-                let name = format!("queue {}", link.queue);
-                add(&name, "backlog", &mut link.backlog.iter().copied().map(Some));
-                add(&name, "aggressiveness", &mut link.aggressiveness.iter().copied().map(Some));
-                add(&name, "waiting_s", &mut link.waiting_s.iter().copied());
-            }
-        }
-    }
-    vec![
-        ("variant", Column::Text(variant)),
-        ("seed", Column::Count(seed)),
-        ("time_s", Column::Number(time)),
-        ("object", Column::Text(object)),
-        ("metric", Column::Text(metric)),
-        ("value", Column::Number(value)),
     ]
 }

@@ -1,7 +1,9 @@
 //! The worlds that a variant can live in, and a run in each.
 
 use crate::experiment::{FairShare, sawtooth, with_the_words_of};
-use crate::record::{FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord};
+use crate::record::{
+    Aside, FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord,
+};
 use crate::watch::{NoRecord, Watched};
 use evenair_netsim::FlowResult;
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
@@ -145,7 +147,8 @@ impl World {
             Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares()?)),
             Self::Sawtooth => Ok(sawtooth::run(scenario, options)?),
             Self::Experiment(experiment) => experiment.run(scenario, seed, watched),
-            _ => RunRecord::watched(scenario, seed, options, watched).ok_or(NoRecord::Stopped),
+            _ => RunRecord::watched(scenario, seed, options, &Aside::default(), watched)
+                .ok_or(NoRecord::Stopped),
         }
     }
 }

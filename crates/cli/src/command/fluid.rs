@@ -1,7 +1,7 @@
 //! `evenair fluid`.
 
 use crate::arguments::ScenarioArguments;
-use crate::interrupt::{self, STOP};
+use crate::interrupt::{self, NOTHING, STOP};
 use crate::output::{Force, command_line, counted, document, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
@@ -41,7 +41,8 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     interrupt::watch();
     let waiting = Waiting::new("following the fluid model");
-    let run = scenario.fluid_unless(&STOP)?;
+    let followed = scenario.clone();
+    let run = interrupt::unless_stopped(NOTHING, move || followed.fluid_unless(&STOP))??;
     drop(waiting);
     let result = format!("{:#}\n", as_json(options.scenario.called(), &run));
     if let Some(output) = output {

@@ -4,7 +4,7 @@ use crate::arguments::{ScenarioArguments, share};
 use crate::capture::Capture;
 use crate::gateway;
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, command_line, document, finish, print, resolved, warn};
+use crate::output::{Force, command_line, finish, print, resolved, warn};
 use crate::progress::Bar;
 use crate::seeds;
 use crate::terminal;
@@ -13,13 +13,18 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use evenair_scenario::{Resolved, Time};
 use evenair_study::{
-    OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SEEDS_MAX, Sweep, html, manifest,
-    tables,
+    Aside, OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SCHEMA_VERSION, SEEDS_MAX,
+    SeriesFile, Sweep, html, manifest, tables,
 };
 use evenair_units::{Duration, Instant};
-use serde_json::json;
-use std::io::Write as _;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+
+/// Points of a time series that a figure shows at most: more than it has pixels.
+const POINTS_DRAWN: usize = 2_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -117,8 +122,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     options.check(&scenario)?;
     warn(&scenario);
-    // What has no place to go is not computed.
-    let capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
+    // A place that cannot be written is found before anything is computed.
+    let mut capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
     let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     let report = options.report.as_deref().map(OutputFile::create).transpose()?;
     interrupt::watch();
@@ -137,26 +142,31 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     if let Some(precision) = options.precision {
         sweep.set_precision(precision, SEEDS_MAX);
     }
+    let name = options.scenario.called();
+    let disk = output.as_ref().map_or_else(std::env::temp_dir, |output| output.drafts().into());
+    let aside = Aside::new(&disk, capture.as_mut().map(Capture::sink));
     let bar = Bar::new(&scenario.settings().name);
     bar.expected(sweep.work());
-    let runs = sweep.run_in_memory(&STOP, &bar)?;
+    let mut runs = sweep.run_in_memory(&aside, &STOP, &bar)?;
     drop(bar);
-    if let Some(capture) = capture {
-        capture.record(&scenario)?;
-    }
-    let name = options.scenario.called();
-    // Long series make long lines: they are put together only for who reads them.
-    let lines = if options.json || output.is_some() { json_lines(name, &runs) } else { String::new() };
+    let series = aside.into_series();
+    runs.iter_mut().for_each(|run| run.scenario = name.into());
+    let done = Done { name, runs: &runs, series: if options.series { &series } else { &[] } };
     // What was computed is told even where the disk is full.
-    let written = output.map_or(Ok(()), |output| write(output, name, &scenario, &runs, &lines));
+    let told = if options.json { done.print_lines() } else { print(&as_text(options, &scenario, &runs)) };
+    if let Some(output) = output {
+        done.write(output, &scenario)?;
+    }
     if let Some(mut file) = report {
         let gateway = gateway::did(&runs);
-        let page = html::run_report(name, &sweep, runs.clone(), &command_line(), &gateway);
+        let mut drawn = runs.clone();
+        drawn[0].series = Some(series[0].thinned(POINTS_DRAWN).context("cannot keep time series")?);
+        let page = html::run_report(name, &sweep, drawn, &command_line(), &gateway);
         file.write_all(page.as_bytes()).context("cannot write the report")?;
         file.finish()?;
     }
-    let told = if options.json { print(&lines) } else { print(&as_text(options, &scenario, &runs)) };
-    written.and(told)
+    capture.map_or(Ok(()), Capture::finish)?;
+    told
 }
 
 fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> String {
@@ -172,31 +182,56 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> Str
     head + &text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(runs)
 }
 
-/// Writes the scenario, the runs and their tables.
-fn write(
-    output: OutputFolder,
-    name: &str,
-    scenario: &Resolved,
-    runs: &[RunRecord],
-    lines: &str,
-) -> Result<()> {
-    output.write("scenario.toml", &resolved(scenario)?)?;
-    output.write("runs.jsonl", lines)?;
-    output.write("result.json", &format!("{:#}\n", seeds::as_json(name, runs)))?;
-    let group = tables::Group { variant: "run", x: None, runs };
-    tables::write(output.drafts(), &[group]).context("cannot write the tables")?;
-    let mut manifest = manifest(&command_line());
-    manifest.insert("runs".into(), runs.iter().map(|run| group.manifest_entry(run)).collect());
-    finish(output, manifest)
+/// What was run, under which name; the time series are on disk, if they were asked for.
+struct Done<'a> {
+    name: &'a str,
+    runs: &'a [RunRecord],
+    series: &'a [SeriesFile],
 }
 
-/// One document a line and seed.
-fn json_lines(scenario: &str, runs: &[RunRecord]) -> String {
-    let mut text = String::new();
-    for run in runs {
-        let mut run = serde_json::to_value(run).expect("a record is plain data");
-        run["scenario"] = json!(scenario);
-        text += &format!("{}\n", document("run", run));
+/// One run, as JSON has it.
+#[derive(Serialize)]
+struct Line<'a> {
+    schema_version: u32,
+    command: &'static str,
+    #[serde(flatten)]
+    run: &'a RunRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<&'a SeriesFile>,
+}
+
+impl Done<'_> {
+    /// Writes the scenario, the runs and their tables.
+    fn write(&self, output: OutputFolder, scenario: &Resolved) -> Result<()> {
+        let Self { name, runs, series } = *self;
+        output.write("scenario.toml", &resolved(scenario)?)?;
+        output.write("result.json", &format!("{:#}\n", seeds::as_json(name, runs)))?;
+        let lines = File::create(output.drafts().join("runs.jsonl")).map(BufWriter::new);
+        lines.and_then(|lines| self.lines(lines)).context("cannot write runs.jsonl")?;
+        let group = tables::Group { variant: "run", x: None, runs };
+        tables::write(output.drafts(), &[group]).context("cannot write the tables")?;
+        if !series.is_empty() {
+            let portions = runs.iter().zip(series).flat_map(|(run, file)| {
+                file.portions().map(|portion| Ok((group.variant, run.seed, Cow::Owned(portion?))))
+            });
+            tables::write_series(output.drafts(), portions).context("cannot write the time series")?;
+        }
+        let mut manifest = manifest(&command_line());
+        manifest.insert("runs".into(), runs.iter().map(|run| group.manifest_entry(run)).collect());
+        finish(output, manifest)
     }
-    text
+
+    /// One document a line and seed, written as it is read: time series may be longer than memory.
+    fn lines(&self, mut out: impl Write) -> io::Result<()> {
+        for (index, run) in self.runs.iter().enumerate() {
+            let (schema_version, series) = (SCHEMA_VERSION, self.series.get(index));
+            serde_json::to_writer(&mut out, &Line { schema_version, command: "run", run, series })?;
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+
+    fn print_lines(&self) -> Result<()> {
+        Ok(self.lines(BufWriter::new(anstream::stdout().lock()))?)
+    }
 }

@@ -1,7 +1,7 @@
 //! `evenair solve`.
 
 use crate::arguments::ScenarioArguments;
-use crate::interrupt::{self, STOP};
+use crate::interrupt::{self, NOTHING, STOP};
 use crate::output::{Force, command_line, document, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
@@ -150,8 +150,9 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         scenario.network().flows.len(),
         scenario.layout().links.len()
     ));
-    let optimum =
-        scenario.answer_unless(Question { objective, region, solver, beta: options.beta }, &STOP)?;
+    let question = Question { objective, region, solver, beta: options.beta };
+    let asked = scenario.clone();
+    let optimum = interrupt::unless_stopped(NOTHING, move || asked.answer_unless(question, &STOP))??;
     drop(waiting);
     let result = format!("{:#}\n", as_json(options.scenario.called(), &optimum));
     if let Some(output) = output {

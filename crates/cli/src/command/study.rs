@@ -121,7 +121,9 @@ fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool, bar: &Bar)
     let id = study.id.clone();
     bar.stage(&id);
     let runs = sweep.run(folder, &STOP, bar)?;
-    let mut outcome = Outcome::new(study, sweep, runs);
+    let of = sweep.clone();
+    let kept = "all runs are finished and kept; run again for what is computed from them";
+    let mut outcome = interrupt::unless_stopped(kept, move || Outcome::new(study, &of, runs))?;
     while let Some(wanted) = outcome.seeds_to_decide().filter(|_| decide) {
         bar.stage(&format!("{id}: {} undecided", outcome.tally().undecided));
         outcome.add(sweep.run_more(&outcome.runs_of_each(), &wanted, folder, &STOP, bar)?);

@@ -11,6 +11,7 @@ use crate::packet::Way;
 use crate::queue::{Delays, Outlet, TransmitQueue};
 use crate::spec::{GatewayClass, name};
 use crate::times::{Histogram, Times};
+use crate::trace::Watchers;
 use evenair_des::Fingerprint;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::Air;
@@ -112,6 +113,15 @@ impl Network {
         self.core.call_at(now + every, Due::Sample);
     }
 
+    /// Whoever sees the time series is given them once there are so many points.
+    pub(super) fn tell_series(&mut self, watchers: &mut Watchers<'_>, points: usize) {
+        let series = &mut self.meter.series;
+        if let Some(see) = watchers.series.as_mut().filter(|_| series.time_s.len() >= points) {
+            see(series);
+            series.clear();
+        }
+    }
+
     fn sample_flow(&mut self, index: usize, every: Duration, warm: bool) {
         let Attached { flows, connections, tfrc, .. } = &mut self.attached;
         let flow = &mut flows[index];
@@ -136,8 +146,9 @@ impl Network {
         series.loss.push(since.loss());
         series.congestion_window.push(window);
         // A second without an acknowledgement tells nothing: the last point stands.
-        let last = series.round_trip_s.last().copied().unwrap_or_default();
-        series.round_trip_s.push(round_trip.map_or(last, Duration::as_secs_f64));
+        let last = &mut self.meter.last_round_trip_s[index];
+        *last = round_trip.map_or(*last, Duration::as_secs_f64);
+        series.round_trip_s.push(*last);
         series.connections.push(count);
         if warm {
             self.meter.means.connections[index] += count;

@@ -623,6 +623,26 @@ fn who_watches_is_told_how_far_it_is_changes_nothing_and_may_end_it() {
     assert_eq!(told.last(), Some(&(Instant::ZERO + Duration::from_millis(300))));
 }
 
+#[test]
+fn portions_of_time_series_put_together_are_the_series() {
+    let spec = four_links(true);
+    let run = RunSpec { sample_every: Some(Duration::from_millis(7)), ..seconds(1, 1, 8) };
+    let (mut together, mut portions) = (Series::default(), 0);
+    let mut see = |portion: &Series| {
+        if portions == 0 {
+            together = portion.clone();
+        } else {
+            together.append(portion);
+        }
+        portions += 1;
+    };
+    let watchers = Watchers { series: Some(&mut see), ..Watchers::default() };
+    let streamed = Network::run_watched(&spec, run, watchers).unwrap();
+    let whole = Network::run(&spec, run);
+    assert_eq!((Some(together), portions), (whole.series.clone(), 1285_usize.div_ceil(256)));
+    assert_eq!(streamed, RunResult { series: None, ..whole });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

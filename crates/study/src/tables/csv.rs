@@ -6,21 +6,38 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
-pub(super) fn write<Name: AsRef<str>>(path: &Path, table: &Table<Name>) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(path)?);
-    let rows = table.first().map_or(0, |(_, column)| column.rows());
-    debug_assert!(table.iter().all(|(_, column)| column.rows() == rows), "columns of one length");
-    let names: Vec<Cow<'_, str>> = table.iter().map(|(name, _)| quoted(name.as_ref())).collect();
-    writeln!(out, "{}", names.join(","))?;
-    for row in 0..rows {
-        let cells: Vec<Cow<'_, str>> = table.iter().map(|(_, column)| column.cell(row)).collect();
-        writeln!(out, "{}", cells.join(","))?;
+/// A file that grows by rows.
+pub(super) struct Writer(BufWriter<File>);
+
+impl Writer {
+    /// A file with the names of these columns.
+    pub(super) fn create<Name: AsRef<str>>(path: &Path, columns: &Table<Name>) -> io::Result<Self> {
+        let mut out = BufWriter::new(File::create(path)?);
+        let names: Vec<Cow<'_, str>> = columns.iter().map(|(name, _)| quoted(name.as_ref())).collect();
+        writeln!(out, "{}", names.join(","))?;
+        Ok(Self(out))
     }
-    out.flush()
+
+    pub(super) fn append<Name: AsRef<str>>(&mut self, table: &Table<Name>) -> io::Result<()> {
+        let rows = table.first().map_or(0, |(_, column)| column.rows());
+        debug_assert!(table.iter().all(|(_, column)| column.rows() == rows), "columns of one length");
+        for row in 0..rows {
+            for (place, (_, column)) in table.iter().enumerate() {
+                self.0.write_all(if place > 0 { b"," } else { b"" })?;
+                column.write_cell(row, &mut self.0)?;
+            }
+            self.0.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 impl Column {
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         match self {
             Self::Text(values) => values.len(),
             Self::Number(values) => values.len(),
@@ -29,12 +46,12 @@ impl Column {
         }
     }
 
-    fn cell(&self, row: usize) -> Cow<'_, str> {
+    fn write_cell(&self, row: usize, out: &mut impl io::Write) -> io::Result<()> {
         match self {
-            Self::Text(values) => quoted(&values[row]),
-            Self::Number(values) => values[row].to_string().into(),
-            Self::Optional(values) => values[row].map(|x| x.to_string()).unwrap_or_default().into(),
-            Self::Count(values) => values[row].to_string().into(),
+            Self::Text(values) => out.write_all(quoted(&values[row]).as_bytes()),
+            Self::Number(values) => write!(out, "{}", values[row]),
+            Self::Optional(values) => values[row].map_or(Ok(()), |x| write!(out, "{x}")),
+            Self::Count(values) => write!(out, "{}", values[row]),
         }
     }
 }
@@ -61,7 +78,9 @@ mod tests {
         ];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
-        write(&path, &table).unwrap();
+        let mut writer = Writer::create(&path, &table).unwrap();
+        writer.append(&table).unwrap();
+        writer.finish().unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), "name,x,n\na,,1\n\"b, \"\"c\"\"\",0.5,-2\n");
     }
 }

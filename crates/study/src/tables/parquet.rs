@@ -12,12 +12,32 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) fn write<Name: AsRef<str>>(path: &Path, table: &Table<Name>) -> Result<(), ParquetError> {
-    let fields = table.iter().map(|(name, column)| field(name.as_ref(), column));
-    let schema = Type::group_type_builder("table").with_fields(fields.collect::<Result<_, _>>()?).build()?;
-    let schema = Arc::new(schema);
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer = SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
+/// A file that grows by groups of rows.
+pub(super) struct Writer(SerializedFileWriter<File>);
+
+impl Writer {
+    /// A file with these columns.
+    pub(super) fn create<Name: AsRef<str>>(path: &Path, columns: &Table<Name>) -> Result<Self, ParquetError> {
+        let fields = columns.iter().map(|(name, column)| field(name.as_ref(), column));
+        let schema =
+            Type::group_type_builder("table").with_fields(fields.collect::<Result<_, _>>()?).build()?;
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        SerializedFileWriter::new(File::create(path)?, Arc::new(schema), Arc::new(properties)).map(Self)
+    }
+
+    pub(super) fn append<Name: AsRef<str>>(&mut self, table: &Table<Name>) -> Result<(), ParquetError> {
+        write_group(&mut self.0, table)
+    }
+
+    pub(super) fn finish(self) -> Result<(), ParquetError> {
+        self.0.close().map(drop)
+    }
+}
+
+fn write_group<Name: AsRef<str>>(
+    writer: &mut SerializedFileWriter<File>,
+    table: &Table<Name>,
+) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     for (_, column) in table {
         let Some(mut place) = group.next_column()? else { break };
@@ -41,9 +61,7 @@ pub(super) fn write<Name: AsRef<str>>(path: &Path, table: &Table<Name>) -> Resul
         }
         place.close()?;
     }
-    group.close()?;
-    writer.close()?;
-    Ok(())
+    group.close().map(drop)
 }
 
 fn field(name: &str, column: &Column) -> Result<Arc<Type>, ParquetError> {
@@ -59,7 +77,7 @@ fn field(name: &str, column: &Column) -> Result<Arc<Type>, ParquetError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Group, all, csv};
+    use super::super::{Group, all, csv, write_table};
     use crate::record::{Options, RunRecord};
     use evenair_scenario::Resolved;
     use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -87,10 +105,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, table) in all(&[Group { variant: "a, \"b\"", x: None, runs: &runs }]) {
             let path = folder.path().join(name);
-            csv::write(&path, &table).unwrap();
-            let as_csv = std::fs::read_to_string(&path).unwrap();
-            super::write(&path, &table).unwrap();
-            let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+            write_table(folder.path(), name, &table).unwrap();
+            let as_csv = std::fs::read_to_string(path.with_extension("csv")).unwrap();
+            let reader = SerializedFileReader::new(File::open(path.with_extension("parquet")).unwrap());
+            let reader = reader.unwrap();
             let schema = reader.metadata().file_metadata().schema();
             let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
             let rows = reader.get_row_iter(None).unwrap().map(|row| {

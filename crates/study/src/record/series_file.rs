@@ -1,0 +1,326 @@
+//! Time series that are too long for memory, on disk.
+//!
+//! The file has no name, so that nothing is left of it whatever becomes of the program. It holds portions of points, each of them
+//! column by column: whoever wants rows reads portion after portion, whoever wants columns a piece of each.
+
+use super::{FlowColumns, LinkColumns, SeriesRecord, Values};
+use evenair_netsim::{RunResult, Series};
+use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
+use serde::{Serialize, Serializer};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// Bytes of a value.
+const VALUE: usize = size_of::<f64>();
+
+/// The time series of one run, on disk. A disk that is full does not end the run: what is read of such a file is the failure.
+#[derive(Debug)]
+pub struct SeriesFile {
+    file: io::Result<File>,
+    /// Where each portion begins, and how many points it has.
+    portions: Vec<(u64, usize)>,
+    end: u64,
+    /// Whether a column is empty: what it says has no meaning there.
+    is_empty: Vec<bool>,
+    flows: Vec<String>,
+    links: Vec<String>,
+}
+
+impl SeriesFile {
+    /// A file on the disk of this folder.
+    pub(super) fn create(folder: &Path) -> Self {
+        let file = tempfile::tempfile_in(folder);
+        Self {
+            file,
+            portions: Vec::new(),
+            end: 0,
+            is_empty: Vec::new(),
+            flows: Vec::new(),
+            links: Vec::new(),
+        }
+    }
+
+    /// Adds points behind the last.
+    pub(super) fn append(&mut self, portion: &Series) {
+        let Ok(file) = &mut self.file else { return };
+        let nameless = || std::iter::repeat("");
+        let record = SeriesRecord::new(portion.clone(), nameless(), nameless());
+        let points = record.time_s.len();
+        let columns = columns(&record);
+        let mut bytes = Vec::with_capacity(columns.len() * points * VALUE);
+        for column in &columns {
+            let values = (0..points).map(|point| column.at(point).unwrap_or(f64::NAN));
+            values.for_each(|value| bytes.extend(value.to_le_bytes()));
+        }
+        self.is_empty = columns.iter().map(Values::is_empty).collect();
+        if let Err(error) = file.write_all(&bytes) {
+            self.file = Err(error);
+            return;
+        }
+        self.portions.push((self.end, points));
+        self.end += bytes.len() as u64;
+    }
+
+    /// Says whose the columns are.
+    pub(super) fn name(&mut self, result: &RunResult) {
+        self.flows = result.flows.iter().map(|flow| flow.flow.clone()).collect();
+        self.links = result.links.iter().map(|link| link.name.clone()).collect();
+    }
+
+    /// All points, some hundred at a time.
+    pub fn portions(&self) -> impl Iterator<Item = io::Result<SeriesRecord>> {
+        let whole = |portion| self.record(|column| self.piece(portion, column));
+        (0..self.portions.len()).map(whole).chain(self.failure().map(Err))
+    }
+
+    /// So many points at most, each the mean of as many that follow each other, at the time of the last of them: what a figure can
+    /// show of them.
+    ///
+    /// # Errors
+    /// If the disk was full, or fails.
+    pub fn thinned(&self, points_max: usize) -> io::Result<SeriesRecord> {
+        let points: usize = self.portions.iter().map(|(_, points)| points).sum();
+        let together = points.div_ceil(points_max.max(1)).max(1);
+        self.record(|column| {
+            let mut means = Vec::with_capacity(points.div_ceil(together));
+            let mut group = Vec::with_capacity(together);
+            let mut put = |group: &mut Vec<Option<f64>>| {
+                let present = group.iter().flatten();
+                let count = present.clone().count();
+                let mean = (count > 0).then(|| present.sum::<f64>() / count as f64);
+                means.push(if column == 0 { group.last().copied().flatten() } else { mean });
+                group.clear();
+            };
+            for portion in 0..self.portions.len() {
+                for value in self.piece(portion, column)? {
+                    group.push(value);
+                    if group.len() == together {
+                        put(&mut group);
+                    }
+                }
+            }
+            if !group.is_empty() {
+                put(&mut group);
+            }
+            Ok(means)
+        })
+    }
+
+    /// A record of what is read of each column.
+    fn record(
+        &self,
+        mut read: impl FnMut(usize) -> io::Result<Vec<Option<f64>>>,
+    ) -> io::Result<SeriesRecord> {
+        if let Some(failure) = self.failure() {
+            return Err(failure);
+        }
+        let mut column = 0..;
+        let mut next = || {
+            let column = column.next().expect("it has no end");
+            if self.is_empty.get(column).is_none_or(|empty| *empty) { Ok(Vec::new()) } else { read(column) }
+        };
+        let all = |values: Vec<Option<f64>>| values.into_iter().flatten().collect();
+        let mut record = SeriesRecord { time_s: all(next()?), ..SeriesRecord::default() };
+        for flow in &self.flows {
+            record.flows.push(FlowColumns {
+                flow: flow.clone(),
+                goodput_pps: all(next()?),
+                congestion_window: all(next()?),
+                round_trip_s: all(next()?),
+                connections: all(next()?),
+                delay_s: next()?,
+                loss: next()?,
+                queueing_delay_s: next()?,
+            });
+        }
+        for queue in &self.links {
+            record.links.push(LinkColumns {
+                queue: queue.clone(),
+                backlog: all(next()?),
+                aggressiveness: all(next()?),
+                waiting_s: next()?,
+            });
+        }
+        Ok(record)
+    }
+
+    /// One portion's piece of a column.
+    fn piece(&self, portion: usize, column: usize) -> io::Result<Vec<Option<f64>>> {
+        let (begin, points) = self.portions[portion];
+        let mut file = self.file.as_ref().map_err(again)?;
+        file.seek(SeekFrom::Start(begin + (column * points * VALUE) as u64))?;
+        let mut bytes = vec![0; points * VALUE];
+        file.read_exact(&mut bytes)?;
+        let (values, _) = bytes.as_chunks::<VALUE>();
+        let value = |bytes: &[u8; VALUE]| Some(f64::from_le_bytes(*bytes)).filter(|value| !value.is_nan());
+        Ok(values.iter().map(value).collect())
+    }
+
+    fn failure(&self) -> Option<io::Error> {
+        self.file.as_ref().err().map(again)
+    }
+}
+
+/// An error once more: it is told to whoever asks.
+fn again(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
+}
+
+/// All columns, that of times first.
+fn columns(record: &SeriesRecord) -> Vec<Values<'_>> {
+    let mut columns = vec![Values::All(&record.time_s)];
+    for flow in &record.flows {
+        columns.extend(flow.columns().map(|(_, values)| values));
+    }
+    for link in &record.links {
+        columns.extend(link.columns().map(|(_, values)| values));
+    }
+    columns
+}
+
+/// As a [`SeriesRecord`] is written, without ever being one.
+impl Serialize for SeriesFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(failure) = self.failure() {
+            return Err(S::Error::custom(failure));
+        }
+        let flow = FlowColumns::default().columns().map(|(metric, _)| metric);
+        let link = LinkColumns::default().columns().map(|(metric, _)| metric);
+        let mut record = serializer.serialize_struct("SeriesRecord", 3)?;
+        record.serialize_field("time_s", &ColumnOf { file: self, column: 0 })?;
+        let flows = Objects { file: self, first: 1, key: "flow", names: &self.flows, metrics: &flow };
+        record.serialize_field("flows", &flows)?;
+        let first = 1 + flow.len() * self.flows.len();
+        record.serialize_field(
+            "links",
+            &Objects { file: self, first, key: "queue", names: &self.links, metrics: &link },
+        )?;
+        record.end()
+    }
+}
+
+/// Flows or queues, each with its columns; `first` is the first one's first.
+struct Objects<'a> {
+    file: &'a SeriesFile,
+    first: usize,
+    key: &'static str,
+    names: &'a [String],
+    metrics: &'a [&'static str],
+}
+
+impl Serialize for Objects<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let objects = self.names.iter().enumerate().map(|(index, name)| Object { of: self, index, name });
+        serializer.collect_seq(objects)
+    }
+}
+
+struct Object<'a> {
+    of: &'a Objects<'a>,
+    index: usize,
+    name: &'a str,
+}
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Objects { file, first, key, metrics, .. } = self.of;
+        let mut object = serializer.serialize_struct("Columns", 1 + metrics.len())?;
+        object.serialize_field(key, self.name)?;
+        let begin = first + self.index * metrics.len();
+        for (column, metric) in (begin..).zip(*metrics) {
+            if file.is_empty.get(column).is_none_or(|empty| *empty) {
+                object.skip_field(metric)?;
+            } else {
+                object.serialize_field(metric, &ColumnOf { file, column })?;
+            }
+        }
+        object.end()
+    }
+}
+
+/// One column, read piece by piece.
+struct ColumnOf<'a> {
+    file: &'a SeriesFile,
+    column: usize,
+}
+
+impl Serialize for ColumnOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut values = serializer.serialize_seq(None)?;
+        for portion in 0..self.file.portions.len() {
+            for value in self.file.piece(portion, self.column).map_err(S::Error::custom)? {
+                values.serialize_element(&value)?;
+            }
+        }
+        values.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Aside, Options, RunRecord};
+    use crate::sweep::Sweep;
+    use evenair_scenario::Resolved;
+    use evenair_units::Duration;
+    use std::sync::atomic::AtomicBool;
+
+    fn sweep() -> Sweep {
+        let changes = ["duration=4 s", "warmup=1 s", "backoff.law=adaptive"].map(String::from);
+        let text = crate::builtin_scenario("chen10/a").unwrap();
+        let scenario = Resolved::parse("chen10/a.toml", text, &changes).unwrap();
+        let every = Some(Duration::from_millis(7));
+        Sweep::of_scenario(scenario, 2, Options { series: true, every, ..Options::default() })
+    }
+
+    fn run(aside: &Aside<'_>) -> Vec<RunRecord> {
+        sweep().run_in_memory(aside, &AtomicBool::new(false), &()).unwrap()
+    }
+
+    fn aside(folder: &Path) -> (Vec<RunRecord>, Vec<SeriesFile>) {
+        let aside = Aside::new(folder, None);
+        (run(&aside), aside.into_series())
+    }
+
+    #[test]
+    fn what_went_to_disk_is_what_memory_would_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let (records, files) = aside(folder.path());
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the files have no names");
+        for ((held, bare), file) in run(&Aside::default()).into_iter().zip(records).zip(files) {
+            let whole = held.series.clone().unwrap();
+            assert_eq!(whole.time_s.len(), 714);
+            assert_eq!(serde_json::to_value(&whole).unwrap(), serde_json::to_value(&file).unwrap());
+            assert_eq!(file.thinned(1000).unwrap(), whole);
+            let portions: Vec<SeriesRecord> = file.portions().collect::<Result<_, _>>().unwrap();
+            let times: Vec<f64> = portions.iter().flat_map(|p| p.time_s.iter().copied()).collect();
+            let delays: Vec<_> = portions.iter().flat_map(|p| p.flows[1].delay_s.iter().copied()).collect();
+            assert_eq!((times, delays), (whole.time_s, whole.flows[1].delay_s.clone()));
+            assert_eq!(bare, RunRecord { series: None, ..held });
+        }
+    }
+
+    #[test]
+    fn thinned_points_are_means_of_those_that_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, files) = aside(folder.path());
+        let (whole, few) = (files[0].thinned(usize::MAX).unwrap(), files[0].thinned(100).unwrap());
+        assert_eq!((few.time_s.len(), few.time_s[0]), (90, whole.time_s[7]));
+        let mean = whole.flows[0].goodput_pps[8..16].iter().sum::<f64>() / 8.0;
+        assert!((few.flows[0].goodput_pps[1] - mean).abs() < 1e-9 * mean);
+        let present: Vec<f64> = whole.flows[1].delay_s[80..88].iter().flatten().copied().collect();
+        let mean = (!present.is_empty()).then(|| present.iter().sum::<f64>() / present.len() as f64);
+        assert_eq!(few.flows[1].delay_s[10], mean);
+        assert_eq!(few.links[0].aggressiveness.len(), 90, "the law has one");
+        assert_eq!(few.time_s.last(), whole.time_s.last());
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_fails_whoever_reads_and_nobody_else() {
+        let (records, files) = aside(Path::new("no/such/folder"));
+        assert!(records[0].flows[0].goodput_pps > 0.0);
+        assert!(files[0].thinned(10).is_err() && files[0].portions().any(|portion| portion.is_err()));
+        assert!(serde_json::to_string(&files[0]).is_err());
+    }
+}
