@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 
 import evenair
 from evenair.laws import ConnectionLaw, FlowView
@@ -38,7 +39,11 @@ def of_two_threads(law: dict[str, object]) -> None:
     half = SEEDS // 2
     starts = (1, 1 + half)
     calls = [
-        threading.Thread(target=evenair.run, args=("chen10/a",), kwargs={"seeds": half, "first_seed": first, "threads": 1, **LONG, **law})
+        threading.Thread(
+            target=evenair.run,
+            args=("chen10/a",),
+            kwargs={"seeds": half, "first_seed": first, "threads": 1, **LONG, **law},
+        )
         for first in starts
     ]
     for call in calls:
@@ -47,22 +52,30 @@ def of_two_threads(law: dict[str, object]) -> None:
         call.join()
 
 
+def swept(law: dict[str, object], **where: object) -> evenair.Swept:
+    """Do the runs as a sweep over one point."""
+    return evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, **where, **LONG, **law)
+
+
 def main() -> None:
     """Print a table: a row per way, a column per kind of law."""
-    laws: dict[str, dict[str, object]] = {"built in": {"connections": {"k": 10, "interval": "10 ms"}}, "in Python": {"connections": Proportional()}}
+    laws: dict[str, dict[str, object]] = {
+        "built in": {"connections": {"k": 10, "interval": "10 ms"}},
+        "in Python": {"connections": Proportional()},
+    }
     with ProcessPoolExecutor(1) as one, ProcessPoolExecutor(2) as two, ThreadPoolExecutor(2) as threads:
         ways: dict[str, Callable[[dict[str, object]], object]] = {
             "`run`, `threads=1`": lambda law: evenair.run("chen10/a", seeds=SEEDS, threads=1, **LONG, **law),
             "`run`, `threads=2`": lambda law: evenair.run("chen10/a", seeds=SEEDS, threads=2, **LONG, **law),
             "`run` in two of Python's threads": of_two_threads,
-            "`sweep`, `threads=2`": lambda law: evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, threads=2, **LONG, **law),
-            "`sweep`, two threads of an executor": lambda law: evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, executor=threads, **LONG, **law),
-            "`sweep`, one process": lambda law: evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, executor=one, **LONG, **law),
-            "`sweep`, two processes": lambda law: evenair.sweep("chen10/a", {"mac.queue": ["50 packets"]}, seeds=SEEDS, executor=two, **LONG, **law),
+            "`sweep`, `threads=2`": partial(swept, threads=2),
+            "`sweep`, an executor of two threads": partial(swept, executor=threads),
+            "`sweep`, one process": partial(swept, executor=one),
+            "`sweep`, two processes": partial(swept, executor=two),
         }
-        print(f"| {SEEDS} seeds of 60 s | {' | '.join(f'law {name} [s]' for name in laws)} |")
+        print(f"| {SEEDS} seeds of {LONG['duration']} | {' | '.join(f'law {name} [s]' for name in laws)} |")
         for way, work in ways.items():
-            print(f"| {way} | {' | '.join(f'{least(lambda: work(law)):.2f}' for law in laws.values())} |")
+            print(f"| {way} | {' | '.join(f'{least(partial(work, law)):.2f}' for law in laws.values())} |")
 
 
 if __name__ == "__main__":

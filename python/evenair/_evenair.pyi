@@ -141,7 +141,8 @@ class Access:
     ) -> Access:
         """Exponential with this mean, counted in what ``of`` says.
 
-        "second"; "frame", the airtime of the frame that waits; "packet", the bits of the packet that waits over its rate.
+        "second"; "frame", the airtime of the frame that waits; "packet", the bits of the packet that waits over its
+        rate.
         """
 
     @staticmethod
@@ -331,7 +332,10 @@ class ClassRole:
 
     @property
     def link_rate_bps(self) -> int | None:
-        """What the gateway's own link on the class's way carries, the MAC's overhead taken off [bit/s], where it is known."""
+        """What the gateway's own link on the class's way carries [bit/s], where it is known.
+
+        The MAC's overhead is taken off.
+        """
 
 @final
 class GatewayRole:

@@ -138,7 +138,7 @@ def _bars(axes: Axes, means: pd.DataFrame, metric: str, **more: Any) -> None:  #
 
 
 def _lines(axes: Axes, frame: pd.DataFrame, axis: str, others: list[str], metric: str, **more: Any) -> None:  # noqa: ANN401
-    """Draw a line per flow, and per value of the other keys, over the axis, with bars of 95 % of the normal distribution."""
+    """Draw a line per flow, and per value of the other keys, with bars of 95 % of the normal distribution."""
     for (names, rows), style in zip(frame.groupby(["flow", *others], sort=False), _styles(), strict=False):
         by = rows.groupby(axis)[metric]
         mean, count = by.mean(), by.count()

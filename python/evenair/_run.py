@@ -115,9 +115,10 @@ def solve(
         region: Which rates are possible together: "exact", "cliques" or "collision-domains".
         solver: "own", or "clarabel" for a second opinion.
         beta: Add CSMA's entropy with the weight 1/beta.
-        utility: Instead of an objective: what a flow's rate is worth, by the flow's name and the rate, counted in packets
-            per second or as ``utility.unit`` says. It rises and is strictly concave from a millionth of what the flow gets
-            alone up to all of that, and is asked nowhere else; straight lines are for ``utility.points`` of the scenario.
+        utility: Instead of an objective: what a flow's rate is worth, by the flow's name and the rate, counted in
+            packets per second or as ``utility.unit`` says. It rises and is strictly concave from a millionth of what
+            the flow gets alone up to all of that, and is hardly asked beyond; straight lines are for
+            ``utility.points`` of the scenario.
         marginal: Its derivative; taken from five values of the utility, if it is not given.
         **changes: Changes of the scenario.
 

@@ -34,6 +34,9 @@ def toml(value: object) -> str:
         return toml(value.tolist())
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(toml(entry) for entry in value) + "]"
+    if isinstance(value, type) and issubclass(value, Law):
+        message = f"{value.__name__} is a class: give a law of it, {value.__name__}(…)"
+        raise TypeError(message)
     message = f"{value!r} has no place in a scenario: give words, numbers, truths, lists, dictionaries or laws"
     raise TypeError(message)
 

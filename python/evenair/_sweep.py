@@ -23,7 +23,8 @@ Executor: TypeAlias = Any
 class Swept(Runs):
     """Runs at every point of a sweep; each table has a column per varied key.
 
-    ``points`` are the scenarios by name, ``keys`` what was varied, ``axis`` the one of them along which figures are drawn.
+    ``points`` are the scenarios by name, ``keys`` what was varied, ``axis`` the one of them along which figures are
+    drawn.
     """
 
     points: dict[str, Scenario]

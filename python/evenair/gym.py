@@ -75,7 +75,11 @@ class _Network:
         return np.zeros((len(self.core.names), SEEN), np.float32)
 
     def go_on(self, actions: list[float]) -> tuple[NDArray[np.float32], bool]:
-        """Take a step; levels become contention windows and numbers of connections."""
+        """Take a step; levels become contention windows, congestion windows and numbers of connections."""
+        most = self.rate_max_bps if self.control == "rate" else self.levels() - 1
+        if not all(0 <= action <= most for action in actions):
+            message = f"the action {actions}: give each flow something from 0 to {most:g}"
+            raise ValueError(message)
         if self.control == "contention-window":
             actions = [2.0**level - 1.0 for level in actions]
         elif self.control in ("connections", "congestion-window"):

@@ -106,6 +106,10 @@ class Law:
         """Give all that it knows, in words: the same for the same state."""
         return ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
 
+    def _undefined(self, method: str) -> NotImplementedError:
+        """Give the error of a law that lacks what its family asks."""
+        return NotImplementedError(f"{type(self).__name__} has no {method}: define it")
+
 
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__static_attributes__"}
 
@@ -127,8 +131,8 @@ def _words(value: object) -> str:
 class BackoffLaw(Law):
     """How long a transmitter waits before it takes the medium, and how long it keeps it.
 
-    It stands under ``backoff``: ``scenario.with_(backoff=MyLaw())``; for some nodes alone under ``backoff`` of an entry of
-    ``queues``, such as ``queues=[{"nodes": ["2"], "backoff": MyLaw(3)}]``.
+    It stands under ``backoff``: ``scenario.with_(backoff=MyLaw())``; for some nodes alone under ``backoff`` of an entry
+    of ``queues``, such as ``queues=[{"nodes": ["2"], "backoff": MyLaw(3)}]``.
     """
 
     family = "backoff"
@@ -145,27 +149,26 @@ class BackoffLaw(Law):
 
     def access(self) -> Access:
         """Answer the MAC; asked once at the beginning, and after each update."""
-        message = f"{type(self).__name__} says nothing of access: give an evenair.Access"
-        raise NotImplementedError(message)
+        raise self._undefined("access")
 
     def drop_probability(self) -> float:
         """Give the probability with which an arrival is dropped; left to the queue, if it is not defined."""
-        raise NotImplementedError
+        raise self._undefined("drop_probability")
 
     def dummy_packet(self) -> int | None:
         """Give what an empty queue sends nevertheless [bytes], if it does."""
-        raise NotImplementedError
+        raise self._undefined("dummy_packet")
 
     def aggressiveness(self) -> float:
         """Give the logarithm of what divides the mean back-off, for tables and series."""
-        raise NotImplementedError
+        raise self._undefined("aggressiveness")
 
 
 class WindowLaw(Law):
     """How many segments a TCP sender may have under way.
 
-    It stands under ``tcp.window``, or under ``flows.ID.window`` for one flow. The endpoint decides what is lost and sent again; the law keeps ``window`` and
-    ``threshold``, which are read after each event.
+    It stands under ``tcp.window``, or under ``flows.ID.window`` for one flow. The endpoint decides what is lost and
+    sent again; the law keeps ``window`` and ``threshold``, which are read after each event.
 
     >>> class Aimd(evenair.laws.WindowLaw):
     ...     "One more segment each round trip, half of them at a loss."
@@ -198,15 +201,15 @@ class WindowLaw(Law):
 
     def on_ack(self, acked: Acked) -> None:
         """Learn of an acknowledgement, of whatever kind."""
-        raise NotImplementedError
+        raise self._undefined("on_ack")
 
     def on_loss(self, loss: Loss) -> None:
         """Learn of a loss: recovery begins."""
-        raise NotImplementedError
+        raise self._undefined("on_loss")
 
     def on_timeout(self, loss: Loss) -> None:
         """Learn that the retransmission timer has expired."""
-        raise NotImplementedError
+        raise self._undefined("on_timeout")
 
     def on_delivery(self, delivery: Delivery) -> None:
         """Learn what an acknowledgement delivered, before `on_ack`; who defines it is told."""
@@ -243,7 +246,7 @@ class ConnectionLaw(Law):
 
     def on_interval(self, flow: FlowView) -> int:
         """Give how many connections there should be, one at least."""
-        raise NotImplementedError
+        raise self._undefined("on_interval")
 
 
 class RateLaw(Law):
@@ -263,7 +266,7 @@ class RateLaw(Law):
 
     def on_interval(self, flow: FlowView) -> float:
         """Give the rate of the payload [bit/s]; the first time for an interval of no length."""
-        raise NotImplementedError
+        raise self._undefined("on_interval")
 
 
 class GatewayLaw(Law):
@@ -298,11 +301,11 @@ class GatewayLaw(Law):
 
     def at_start(self) -> float | Sequence[float] | None:
         """Give the rates of the first epoch."""
-        raise NotImplementedError
+        raise self._undefined("at_start")
 
     def on_epoch(self, view: GatewayView) -> float | Sequence[float] | None:
         """See what the classes did in an epoch and give the rates of the next."""
-        raise NotImplementedError
+        raise self._undefined("on_epoch")
 
 
 class MarkingLaw(Law):
@@ -325,14 +328,14 @@ class MarkingLaw(Law):
 
     def on_arrival(self, now_s: float, queue: QueueView) -> float:
         """Give the probability with which the packet that comes is refused."""
-        raise NotImplementedError
+        raise self._undefined("on_arrival")
 
     def after_arrival(self, now_s: float, queue: QueueView, accepted: bool) -> None:
         """Learn what has become of an arrival."""
 
     def on_departure(self, now_s: float, sojourn_s: float, queue: QueueView) -> bool:
         """Tell whether the packet that is about to leave is dropped."""
-        raise NotImplementedError
+        raise self._undefined("on_departure")
 
     def on_removal(self, now_s: float, queue: QueueView) -> None:
         """Learn that a packet that waited was given up without the law being asked."""

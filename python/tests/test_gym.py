@@ -112,6 +112,23 @@ def test_what_cannot_be_controlled_is_said() -> None:
     env = gym.NetworkEnv("chen10/a", **EPISODE)
     with pytest.raises(ValueError, match="1 actions for 4 flows"):
         env.step([4])
+    for action in ([11, 0, 0, 0], [-1, 0, 0, 0]):
+        with pytest.raises(ValueError, match="from 0 to 10"):
+            env.step(action)
+    with pytest.raises(ValueError, match=r"from 0 to 1.1e\+07"):
+        gym.NetworkEnv(rated(), "rate").step([2e7])
+
+
+@pytest.mark.parametrize("kind", [gymnasium.vector.SyncVectorEnv, gymnasium.vector.AsyncVectorEnv])
+def test_many_environments_are_stepped_together(kind: type[gymnasium.vector.VectorEnv]) -> None:
+    envs = kind([lambda: gym.NetworkEnv("chen10/a", step="10 ms", duration="100 ms", warmup="0 s")] * 2)
+    seen, _ = envs.reset(seed=1)
+    assert seen.shape == (2, 4, gym.SEEN)
+    for _ in range(10):
+        _, rewards, _, over, _ = envs.step(np.full((2, 4), 4))
+    assert over.all()
+    assert rewards[0] != rewards[1], "each has a seed of its own"
+    envs.close()
 
 
 def test_pettingzoos_contract_is_kept() -> None:

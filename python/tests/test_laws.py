@@ -189,8 +189,8 @@ def test_a_gateways_law_takes_the_path_of_its_twin() -> None:
     of = evenair.Scenario("jam10/chain").with_(gateway={"node": "0", "law": Fixed(3e5)}).resolved["gateway"]
     assert of["shaper"] == "aggregate-fair", "one rate for all, and a line for each"
     assert "Fixed" in of["law"]["identity"]
-    with pytest.raises(ValueError, match="2 rates for 1 classes"):
-        path("jam10/chain", gateway={"node": "0", "law": type("Two", (Fixed,), {"at_start": lambda _: [1e5, 1e5]})(1.0)})
+    with pytest.raises(ValueError, match=r"rates of \[100000.0\]: there are \d classes"):
+        path("jam10/chain", gateway={"node": "0", "law": type("Two", (Fixed,), {"at_start": lambda _: [1e5]})(1.0)})
 
 
 @pytest.mark.parametrize(
@@ -294,3 +294,23 @@ def test_a_law_is_replaced_by_what_comes_later() -> None:
     assert scenario.calls_python
     assert not scenario.with_(backoff="dcf").calls_python
     assert scenario.with_(backoff__law="adaptive").resolved["backoff"]["law"] == "adaptive"
+
+
+@pytest.mark.parametrize(
+    ("law", "error", "message"),
+    [
+        ({"backoff": Dcf}, TypeError, "is a class: give a law of it"),
+        ({"backoff": object()}, TypeError, "has no place in a scenario"),
+        ({"tcp__window": WindowLaw()}, NotImplementedError, "WindowLaw has no on_ack: define it"),
+        ({"connections": ConnectionLaw()}, NotImplementedError, "ConnectionLaw has no on_interval: define it"),
+        ({"backoff": BackoffLaw()}, NotImplementedError, "BackoffLaw has no access: define it"),
+    ],
+)
+def test_a_law_that_is_none_is_told(law: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        evenair.run("chen10/a", **SHORT, **law)
+
+
+def test_a_class_is_no_law_to_be_checked() -> None:
+    with pytest.raises(TypeError, match="is a class: give a law of it"):
+        evenair.testing.check_law(Dcf)

@@ -79,7 +79,7 @@ def test_what_is_no_sweep_is_said() -> None:
     with pytest.raises(ValueError, match="nothing is varied"):
         evenair.sweep("chen10/a", {})
     for one in ("reno", 5, {"law": "reno"}):
-        with pytest.raises(TypeError, match="tcp.window has one value"):
+        with pytest.raises(TypeError, match=r"tcp\.window has one value"):
             evenair.sweep("chen10/a", {"tcp.window": one})
     with pytest.raises(TypeError, match="says not what is varied"):
         evenair.sweep("chen10/a", ["tcp.window"])

@@ -215,7 +215,7 @@ impl Environment {
                 self.network.set_access(self.queues[flow], access);
             }
             Control::Connections | Control::CongestionWindow | Control::Rate => {
-                self.told[flow].store(action as u64, Ordering::Relaxed)
+                self.told[flow].store(action as u64, Ordering::Relaxed);
             }
         }
     }

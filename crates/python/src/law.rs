@@ -16,20 +16,21 @@ mod window;
 pub(crate) use backoff::Access;
 pub(crate) use check::check_law;
 
-use crate::session::guard;
 use backoff::PythonBackoff;
 use connections::PythonConnections;
 use evenair_laws::backoff::OwnBackoff;
 use evenair_laws::connections::OwnConnections;
 use evenair_laws::marking::OwnMarking;
 use evenair_laws::rate::OwnRate;
-use evenair_laws::rate::gateway::{GatewayParams, OwnGateway};
+use evenair_laws::rate::gateway::OwnGateway;
 use evenair_laws::window::OwnWindow;
 use evenair_scenario::{FlowTable, Scenario, Window};
 use gateway::PythonGateway;
+pub(crate) use gateway::gives_one_rate;
 use marking::PythonMarking;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use rate::PythonRate;
 use window::PythonWindow;
 
@@ -46,6 +47,10 @@ enum Law {
 impl Law {
     /// The class that the object's class is derived from says which family it is of.
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyType>() {
+            let why = format!("{object} is a class: give a law of it, with its parameters in parentheses");
+            return Err(PyTypeError::new_err(why));
+        }
         let family = object.getattr("family").and_then(|f| f.extract::<String>()).map_err(|_| {
             PyTypeError::new_err(format!("{object} is no law: derive its class from one of evenair.laws"))
         })?;
@@ -146,15 +151,6 @@ fn missing(key: &str) -> PyErr {
 /// An entry of a list of tables.
 fn entry<'a, T>(list: &'a mut [T], key: &str, index: &str) -> PyResult<&'a mut T> {
     index.parse().ok().and_then(|i: usize| list.get_mut(i)).ok_or_else(|| missing(key))
-}
-
-/// Whether a gateway's law gives one rate for all, and not each class its own.
-#[pyfunction]
-pub(crate) fn gives_one_rate(law: &Bound<'_, PyAny>) -> PyResult<bool> {
-    guard(|| {
-        let law = GatewayParams::from(OwnGateway::new(PythonGateway::new(law)?));
-        Ok(evenair_scenario::gives_one_rate(&law))
-    })
 }
 
 /// A flow by its id or its number.

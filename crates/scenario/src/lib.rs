@@ -48,7 +48,7 @@ pub use read::{line_and_column, place_of};
 pub use resolved::{
     Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
     ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedGateway, ResolvedMac, ResolvedQueue,
-    ResolvedRadio, ResolvedSourceLimit, ResolvedUtility, ResolvedWeb, Sends, Settings, gives_one_rate,
+    ResolvedRadio, ResolvedSourceLimit, ResolvedUtility, ResolvedWeb, Sends, Settings,
 };
 pub use theory::{Theory, TheoryFlow};
 

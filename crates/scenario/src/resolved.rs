@@ -12,7 +12,7 @@ mod web;
 pub(crate) use flow::ALPHA;
 pub use flow::{Activity, Pace, ResolvedFlow, ResolvedUtility, Sends};
 pub use fluid::ResolvedFluid;
-pub use gateway::{ResolvedGateway, ResolvedSourceLimit, gives_one_rate};
+pub use gateway::{ResolvedGateway, ResolvedSourceLimit};
 pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
 pub use queue::{ResolvedDiscipline, ResolvedQueue};
 pub use radio::{Interference, PropagationLaw, ResolvedRadio};

@@ -60,7 +60,7 @@ fn allocation(answer: &Bound<'_, PyAny>, classes: usize) -> PyResult<Allocation>
     })?;
     if each.len() != classes {
         let why =
-            format!("{} rates for {classes} classes: give one for each, or one number for all", each.len());
+            format!("rates of {answer}: there are {classes} classes, so give as many, or one number for all");
         return Err(PyValueError::new_err(why));
     }
     Ok(Allocation { each: each.into_iter().map(rate).collect::<PyResult<_>>()?, ..Allocation::default() })
@@ -70,6 +70,19 @@ fn allocation(answer: &Bound<'_, PyAny>, classes: usize) -> PyResult<Allocation>
 fn sum(allocation: &Allocation) -> u64 {
     let each = allocation.each.iter().chain(&allocation.total);
     each.fold(0, |sum, rate| sum.saturating_add(rate.as_bps()))
+}
+
+/// Whether a law gives one rate for all, as far as one class tells, and not each class its own: what its shaper is, if nothing is
+/// said, depends on that.
+#[pyfunction]
+pub(crate) fn gives_one_rate(law: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = law.py();
+    let law = Object::new(law)?;
+    let anybody = GatewayRole(gateway::GatewayRole { classes: vec![gateway::ClassRole::default()] });
+    // A law that knows its own gateway only may fail here; at that it is asked in earnest.
+    let asked =
+        law.of(py).call_method1("begin", (anybody,)).and_then(|_| law.of(py).call_method0("at_start"));
+    Ok(asked.is_ok_and(|rates| rates.extract::<f64>().is_ok()))
 }
 
 impl OwnLaw for PythonGateway {

@@ -69,12 +69,11 @@ impl GatewayTable {
                 return Err(Mistake::at("gateway.rate", why));
             }
         };
-        let by_default = if law.as_ref().is_some_and(gives_one_rate) {
-            ShaperName::AggregateFair
-        } else {
-            ShaperName::default()
+        let by_default = || {
+            let one = law.as_ref().is_some_and(gives_one_rate);
+            if one { ShaperName::AggregateFair } else { ShaperName::default() }
         };
-        let shaper = self.shaper.unwrap_or(by_default);
+        let shaper = self.shaper.unwrap_or_else(by_default);
         let packets = if shaper == ShaperName::Aggregate { SHARED_PACKETS } else { LINE_PACKETS };
         Ok(ResolvedGateway {
             node: self.node,
@@ -102,7 +101,7 @@ impl SourceLimitTable {
 }
 
 /// Whether a law gives one rate for all, and not each class its own.
-pub fn gives_one_rate(law: &GatewayParams) -> bool {
+fn gives_one_rate(law: &GatewayParams) -> bool {
     // Where nothing is known of links a law may have to begin without any rate.
     let link_rate = Some(Rate::from_kbps(1000));
     let anybody = GatewayRole { classes: vec![ClassRole { link_rate, ..ClassRole::default() }] };

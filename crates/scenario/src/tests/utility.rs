@@ -150,7 +150,7 @@ fn tables_of_points_are_utilities() {
 fn functions_of_ones_own_are_utilities() {
     #[derive(Debug)]
     struct Power(f64);
-    impl evenair_optimum::Concave for Power {
+    impl Concave for Power {
         fn of(&self, rate: f64) -> f64 {
             rate.powf(1.0 - self.0) / (1.0 - self.0)
         }
@@ -162,8 +162,7 @@ fn functions_of_ones_own_are_utilities() {
         let text = format!("utility = {{ unit = \"{unit}\" }}");
         let scenario = network(true, &[(1.0, alpha), (1.0, alpha), (1.0, alpha), (1.0, alpha)], &text);
         let stop = std::sync::atomic::AtomicBool::new(false);
-        let own =
-            |_: &str| -> std::sync::Arc<dyn evenair_optimum::Concave> { std::sync::Arc::new(Power(alpha)) };
+        let own = |_: &str| -> std::sync::Arc<dyn Concave> { std::sync::Arc::new(Power(alpha)) };
         let question = Question::new(Objective::Utility);
         let (ours, built_in) = (scenario.answer_of_ones_own(own, question, &stop).unwrap(), solve(&scenario));
         for (x, y) in ours.rates_pps.iter().zip(&built_in.rates_pps) {
@@ -181,8 +180,7 @@ fn functions_of_ones_own_are_utilities() {
                 .contains("Clarabel knows")
         );
     }
-    let convex =
-        |_: &str| -> std::sync::Arc<dyn evenair_optimum::Concave> { std::sync::Arc::new(Power(-1.0)) };
+    let convex = |_: &str| -> std::sync::Arc<dyn Concave> { std::sync::Arc::new(Power(-1.0)) };
     let stop = std::sync::atomic::AtomicBool::new(false);
     let wrong = set(&[]).unwrap().answer_of_ones_own(convex, Question::new(Objective::Utility), &stop);
     assert!(wrong.unwrap_err().to_string().contains("the utility of flow 1: between rates"));
