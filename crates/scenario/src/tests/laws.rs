@@ -482,10 +482,16 @@ fn some_nodes_may_back_off_by_another_law() {
     let hasty = two(&["queues=[{ nodes = ['a'], backoff = { law = 'dcf', window_min = 7 } }]"]).unwrap();
     let [a, b] = goodputs(&hasty);
     assert!(a > 2.0 * b && b > 10.0, "{a} {b}");
-    let turned =
-        ["backoff.window_min=7", "queues=[{ nodes = ['b'], backoff = { law = 'dcf', window_min = 31 } }]"];
+    let turned = [
+        "backoff={ law = 'dcf', window_min = 7 }",
+        "queues=[{ nodes = ['b'], backoff = { law = 'dcf', window_min = 31 } }]",
+    ];
     let turned = two(&turned).unwrap();
-    assert_eq!(goodputs(&turned), [a, b], "what is all nodes' and what is one's does not matter");
+    let [c, d] = goodputs(&turned);
+    assert!(
+        (c - a).abs() + (d - b).abs() < 1e-9,
+        "what is all nodes' and what is one's does not matter: {c} {d}"
+    );
     assert_eq!(parse(&hasty.to_toml().unwrap()).unwrap(), hasty, "it reads back as the same");
     assert_eq!(hasty.written_out().resolve().unwrap(), hasty);
     let wrong = |changes: &[&str]| two(changes).unwrap_err().to_string();
