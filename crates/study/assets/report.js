@@ -71,7 +71,8 @@ document.querySelectorAll(".sortable").forEach(table => {
 });
 
 document.querySelectorAll(".filter").forEach(place => {
-  const rows = [...document.getElementById(place.dataset.for).tBodies[0].rows];
+  const table = document.getElementById(place.dataset.for);
+  const rows = [...table.tBodies[0].rows];
   const verdicts = [...new Set(rows.map(row => row.className))];
   if (verdicts.length < 2) return;
   place.textContent = "Show: ";
@@ -81,6 +82,7 @@ document.querySelectorAll(".filter").forEach(place => {
     button.setAttribute("aria-pressed", verdict === "all");
     button.onclick = () => {
       rows.forEach(row => { row.hidden = verdict !== "all" && row.className !== verdict; });
+      table.classList.toggle("filtered", verdict !== "all"); // what was asked for is not folded
       place.querySelectorAll("button").forEach(other => other.setAttribute("aria-pressed", other === button));
     };
     place.append(button, " ");

@@ -17,10 +17,15 @@ pub use document::{FILE, Figures};
 pub use draw::TooLarge;
 pub use lines::{At, Observation, Titles};
 pub(crate) use lines::{distinct, printed};
-pub(crate) use palette::{fills, strokes};
+pub(crate) use palette::{STROKES, dashes, fills, strokes};
 pub(crate) use scale::{Span, wrapped};
 
 use serde::{Deserialize, Serialize};
+
+/// How wide a text of twelve pixels' height is \[px\].
+pub(crate) fn text_width(text: &str) -> f64 {
+    font::width(text, 12.0)
+}
 
 /// A figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -76,6 +81,16 @@ pub enum Height {
     Pixels(f64),
     /// So many times its width.
     OfWidth(f64),
+}
+
+impl Height {
+    /// How high a panel of such a width is \[px\].
+    pub(crate) fn of(self, width: f64) -> f64 {
+        match self {
+            Self::Pixels(height) => height,
+            Self::OfWidth(ratio) => (width * ratio).round(),
+        }
+    }
 }
 
 impl Default for Height {

@@ -16,6 +16,15 @@ pub fn measured(mean: f64, half_width: Option<f64>) -> String {
     format!("{} ± {half:.own$}", without_sign_of_zero(format!("{mean:.decimals$}")))
 }
 
+/// A mean with a standard deviation, to the digits that the deviation justifies: 0.63 (0.21).
+pub fn spread(mean: f64, deviation: Option<f64>) -> String {
+    let text = measured(mean, deviation);
+    match text.split_once(" ± ") {
+        Some((mean, deviation)) => format!("{mean} ({deviation})"),
+        None => text,
+    }
+}
+
 /// A number that is known exactly, or of whose interval nothing is: four significant digits, no zeros at the end.
 pub fn exact(x: f64) -> String {
     if !x.is_finite() {
@@ -75,5 +84,12 @@ mod tests {
         assert_eq!(measured(f64::NAN, Some(1.0)), "–");
         assert_eq!(measured(2.5, None), "2.5");
         assert_eq!(printed(94.0), "94");
+    }
+
+    #[test]
+    fn a_spread_has_the_digits_of_an_interval() {
+        assert_eq!(spread(0.6252, Some(0.2058)), "0.63 (0.21)");
+        assert_eq!(spread(3.6801, Some(2.294)), "3.7 (2.3)");
+        assert_eq!(spread(3.6801, None), "3.68");
     }
 }

@@ -5,6 +5,7 @@ mod course;
 mod graph;
 mod ledger;
 mod map;
+mod names;
 mod spread;
 mod timeline;
 
@@ -61,7 +62,7 @@ fn chart(outcome: &Outcome, figure: &Figure) -> Chart {
         |v: &&VariantOutcome| figure.variants.is_empty() || figure.variants.iter().any(|id| named(id, v));
     let chosen: Vec<&VariantOutcome> = outcome.variants.iter().filter(chosen).collect();
     match figure.kind {
-        FigureKind::Bars => bars::bars(outcome, &chosen, figure.quantity()),
+        FigureKind::Bars => bars::bars(outcome, &chosen, figure.quantity(), figure.total),
         FigureKind::Series => course::series(&chosen, figure.quantity()),
         FigureKind::Spread => spread::spread(outcome, &chosen, figure.quantity()),
         FigureKind::Phase => course::phase(&chosen, figure.quantity(), figure.against.map(Into::into)),
@@ -90,7 +91,7 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Quantity, to
                 dash: variant.label.clone(),
                 x: At::Number(point.x),
                 y: row.mean,
-                interval: interval(row.mean, row.half_width),
+                interval: interval(quantity, row.mean, row.half_width),
                 paper: row.paper,
                 reference: row.reference.as_ref().map(|r| r.value),
             });
@@ -99,8 +100,9 @@ fn lines(outcome: &Outcome, variants: &[&VariantOutcome], quantity: Quantity, to
     Chart::lines(&titles, &rows)
 }
 
-/// The ends of an interval, if it is one. What cannot be negative is not drawn below zero, however few the seeds.
-fn interval(mean: f64, half_width: Option<f64>) -> Option<(f64, f64)> {
+/// The ends of an interval, if it is one. However few the seeds, it is not drawn where the quantity cannot be.
+fn interval(quantity: Quantity, mean: f64, half_width: Option<f64>) -> Option<(f64, f64)> {
     let half = half_width.filter(|half| *half > 0.0)?;
-    Some((if mean >= 0.0 { (mean - half).max(0.0) } else { mean - half }, mean + half))
+    let (least, greatest) = quantity.bounds();
+    Some(((mean - half).max(least.min(mean)), (mean + half).min(greatest.max(mean))))
 }

@@ -435,7 +435,7 @@ pub struct Figure {
     pub of: Of,
     /// What the metric is drawn against, in a phase portrait; the same of the second flow, if it is not given.
     pub against: Option<Metric>,
-    /// Draw the sum over flows instead of each, for lines.
+    /// Draw all flows together (their sum, their mean or whatever the metric is of all) instead of each, for bars and lines.
     #[serde(default)]
     pub total: bool,
     /// The flow that a window of the air shows being served, for timelines; a window after the warm-up, if none is named.

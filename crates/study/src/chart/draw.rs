@@ -4,7 +4,7 @@ mod frame;
 mod marks;
 
 use super::scene::{Anchor, INK, Item, Pen, Scene};
-use super::{Chart, Height, Key, font};
+use super::{Chart, Key, font};
 use frame::Frame;
 
 /// The size of texts \[px\].
@@ -18,6 +18,8 @@ const BORDER: f64 = 10.0;
 const GAP: f64 = 22.0;
 /// A sample in a legend \[px\].
 const SAMPLE: f64 = 24.0;
+/// The most columns of a legend.
+const COLUMNS_MAX: f64 = 8.0;
 
 /// Why a figure cannot be a PNG.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +58,7 @@ impl Chart {
         let width = ((room + GAP) / columns - GAP - margin).min(most).max(80.0).floor();
         for row in self.panels.chunks(columns as usize) {
             let above = row.iter().map(|p| frame::above(p, width)).fold(0.0, f64::max);
-            let heights = row.iter().map(|p| match p.height {
-                Height::Pixels(height) => height,
-                Height::OfWidth(ratio) => (width * ratio).round(),
-            });
+            let heights = row.iter().map(|p| p.height.of(width));
             let mut lowest = scene.height;
             for (column, (panel, height)) in row.iter().zip(heights).enumerate() {
                 let left = BORDER + margin + column as f64 * (width + margin + GAP);
@@ -82,15 +81,19 @@ impl Chart {
             if keys.len() < 2 {
                 return;
             }
-            let (mut x, mut y) = (BORDER, scene.height + TEXT);
+            // Names stand below each other, in as many columns as fit.
+            let needs =
+                keys.iter().map(|key| font::width(&key.name, TEXT)).fold(0.0, f64::max) + SAMPLE + 24.0;
+            let columns =
+                ((scene.width - 2.0 * BORDER + 18.0) / needs).floor().clamp(1.0, COLUMNS_MAX) as usize;
+            let mut y = scene.height + TEXT;
             for (k, key) in keys.iter().enumerate() {
-                let needs = SAMPLE + 6.0 + font::width(&key.name, TEXT) + 18.0;
-                if x > BORDER && x + needs - 18.0 > scene.width - BORDER {
-                    (x, y) = (BORDER, y + LINE + 2.0);
+                if k > 0 && k % columns == 0 {
+                    y += LINE + 2.0;
                 }
+                let x = BORDER + needs * (k % columns) as f64;
                 scene.items.push(sample(x, y, pen(k), of_lines));
                 scene.items.push(text([x + SAMPLE + 6.0, y], &key.name, Anchor::Start));
-                x += needs;
             }
             scene.height = y + 8.0;
         };
@@ -121,8 +124,16 @@ fn text(at: [f64; 2], text: &str, anchor: Anchor) -> Item {
 }
 
 #[cfg(test)]
+impl Chart {
+    /// Which of its texts collide, or stand beyond a page so wide [px].
+    pub(crate) fn illegible(&self, width: f64) -> Vec<String> {
+        self.scene(width).illegible()
+    }
+}
+
+#[cfg(test)]
 mod tests {
-    use crate::chart::{At, Chart, Observation, Titles};
+    use crate::chart::{At, Axis, Chart, Height, Observation, Panel, Ticks, Titles, fills, wrapped};
     use std::collections::BTreeSet;
 
     fn fifteen() -> Chart {
@@ -163,6 +174,49 @@ mod tests {
             assert_eq!(beyond.count(), 0, "{width}");
         }
         assert_eq!(chart.png(300.0, 2.0), again.png(300.0, 2.0));
+    }
+
+    /// Texts of all kinds of charts, as long as any that a study has.
+    fn wordy() -> Vec<Chart> {
+        let long = "goodput of the acknowledgements' queue, standard deviation over time [packets/s]";
+        let label = |k: usize| format!("PFRC, our corrected form, today's hosts, number {k}");
+        let rows = |words: bool| -> Vec<Observation> {
+            let row = |k: usize| Observation {
+                panel: label(k % 3),
+                colour: format!("flow {}", k % 15),
+                x: if words { At::Word(label(k / 15)) } else { At::Number(1e3 * (k / 15) as f64) },
+                y: 1234.5 * k as f64,
+                ..Observation::default()
+            };
+            (0..15 * 9).map(row).collect()
+        };
+        let titles = Titles { y: long.into(), x: long.into(), ..Titles::default() };
+        let logarithmic = Titles { log_x: true, log_y: true, ..titles.clone() };
+        let words: Vec<String> = (0..60).map(|k| wrapped(&format!("subscriber-{k}"), 24)).collect();
+        let bars = Panel::new(
+            &label(1),
+            Axis::of(long, (-2e5, 1e6), Ticks::Numbers),
+            Axis::of_words("flow", words).downwards(),
+            Height::Pixels(60.0 * 15.0),
+        );
+        let names: Vec<String> = (0..9).map(label).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        vec![
+            fifteen(),
+            Chart::lines(&titles, &rows(false)),
+            Chart::lines(&titles, &rows(true)),
+            Chart::lines(&logarithmic, &rows(false)),
+            Chart { colours: fills(&names), panels: vec![bars], width: (280.0, 900.0), ..Chart::default() },
+        ]
+    }
+
+    #[test]
+    fn no_two_texts_collide_and_none_leaves_the_page() {
+        for (k, chart) in wordy().iter().enumerate() {
+            for width in [480.0, 720.0, 1200.0] {
+                assert_eq!(chart.scene(width).illegible(), [""; 0], "chart {k}, {width} px wide");
+            }
+        }
     }
 
     #[test]

@@ -57,66 +57,69 @@ pub struct Titles {
     pub log_y: bool,
 }
 
+/// More bands than this in one panel hide each other, and the lines.
+const BANDS_MAX: usize = 8;
+
 impl Chart {
     /// Lines over a parameter: one per panel, colour and dash, with the interval as a band, the paper's numbers as crosses and
-    /// others as diamonds.
+    /// others as diamonds, in their line's colour. Of very many lines there are no bands.
     pub fn lines(titles: &Titles, rows: &[Observation]) -> Self {
-        let rows = &told_apart(rows);
-        let words = words(rows);
-        let place = |row: &Observation| match &row.x {
-            At::Number(x) => *x,
-            At::Word(word) => words.iter().position(|w| w == word).unwrap_or(0) as f64,
-        };
-        let (x, y) = (x_axis(titles, rows, &words), y_axis(titles, rows));
-        let (colours, dashes) = keys(rows);
-        let told = distinct(rows.iter().map(|r| r.dash.as_str())).len() > 1;
-        let mut panels = Vec::new();
-        for title in distinct(rows.iter().map(|r| r.panel.as_str())) {
-            let mut panel = Panel::new(title, x.clone(), y.clone(), Height::Pixels(280.0));
-            let here: Vec<&Observation> = rows.iter().filter(|r| r.panel == title).collect();
-            let mut curves: Vec<(&str, &str)> = Vec::new();
-            for row in &here {
-                let curve = (row.colour.as_str(), row.dash.as_str());
-                if !curves.contains(&curve) {
-                    curves.push(curve);
-                }
-            }
-            for (colour, dash) in curves {
-                let of = |r: &&&Observation| r.colour == colour && r.dash == dash;
-                let point = |r: &&Observation| Point { x: place(r), y: r.y, interval: r.interval };
-                panel.series.push(Series {
-                    name: [colour, dash]
-                        .iter()
-                        .filter(|n| !n.is_empty())
-                        .copied()
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                    colour: Some(colour.into()),
-                    dash: (!dashes.is_empty()).then(|| if told { dash } else { colour }.into()),
-                    marks: Marks::Line {
-                        points: here.iter().filter(of).map(point).collect(),
-                        stepped: false,
-                        dotted: true,
-                    },
-                });
-            }
-            panel.series.extend(printed(
-                "paper",
-                Symbol::Cross,
-                here.iter().filter_map(|r| Some([place(r), r.paper?])),
-            ));
-            let others = here.iter().filter_map(|r| Some([place(r), r.reference?]));
-            panel.series.extend(printed("another origin", Symbol::Diamond, others));
-            panels.push(panel);
+        let mut rows = told_apart(rows);
+        let crowded = distinct(rows.iter().map(|r| r.panel.as_str()))
+            .iter()
+            .any(|panel| curves(rows.iter().filter(|r| r.panel == *panel)).len() > BANDS_MAX);
+        let hidden = crowded && rows.iter().any(|r| r.interval.is_some());
+        if hidden {
+            rows.iter_mut().for_each(|row| row.interval = None);
         }
-        let width = (if panels.len() > 1 { 250.0 } else { 280.0 }, 900.0);
-        let note = note(&panels);
+        let words = words(&rows);
+        let (x, (y, cut)) = (x_axis(titles, &rows, &words), y_axis(titles, &rows));
+        let (colours, dashes) = keys(&rows);
+        let told = distinct(rows.iter().map(|r| r.dash.as_str())).len() > 1;
+        let dash_of = |(colour, dash): (&str, &str)| {
+            (!dashes.is_empty()).then(|| if told { dash } else { colour }.into())
+        };
+        let panel = |title: &&str| {
+            let here: Vec<&Observation> = rows.iter().filter(|r| r.panel == *title).collect();
+            let mut panel = Panel::new(title, x.clone(), y.clone(), Height::Pixels(280.0));
+            let mut foreign = Vec::new();
+            for curve in curves(here.iter().copied()) {
+                let of: Vec<_> = here.iter().copied().filter(|r| curve_of(r) == curve).collect();
+                let (line, printed) = line(curve, &of, &words);
+                panel.series.push(Series { dash: dash_of(curve), ..line });
+                foreign.extend(printed);
+            }
+            panel.series.extend(foreign);
+            panel
+        };
+        let panels: Vec<Panel> = distinct(rows.iter().map(|r| r.panel.as_str())).iter().map(panel).collect();
+        let width = (if panels.len() > 1 { 230.0 } else { 280.0 }, 900.0);
+        let note = note(&panels, cut, hidden);
         Self { name: titles.name.clone(), title: titles.title.clone(), note, colours, dashes, panels, width }
     }
 }
 
+/// A line through its rows, and symbols in its colour at numbers that are not ours.
+fn line((colour, dash): (&str, &str), rows: &[&Observation], words: &[String]) -> (Series, Vec<Series>) {
+    let place = |row: &Observation| match &row.x {
+        At::Number(x) => *x,
+        At::Word(word) => words.iter().position(|w| w == word).unwrap_or(0) as f64,
+    };
+    let name = [colour, dash].iter().filter(|n| !n.is_empty()).copied().collect::<Vec<_>>().join(", ");
+    let points = rows.iter().map(|r| Point { x: place(r), y: r.y, interval: r.interval }).collect();
+    let papers = rows.iter().filter_map(|r| Some([place(r), r.paper?]));
+    let others = rows.iter().filter_map(|r| Some([place(r), r.reference?]));
+    let foreign = [
+        printed(&format!("paper: {name}"), Symbol::Cross, papers),
+        printed(&format!("another origin: {name}"), Symbol::Diamond, others),
+    ];
+    let coloured = |series: Series| Series { colour: Some(colour.into()), ..series };
+    let foreign = foreign.into_iter().flatten().map(coloured).collect();
+    (Series::coloured(name, colour, Marks::Line { points, stepped: false, dotted: true }), foreign)
+}
+
 /// What lines, bands and symbols mean, as far as there are any.
-fn note(panels: &[Panel]) -> String {
+fn note(panels: &[Panel], cut: bool, hidden: bool) -> String {
     let series = || panels.iter().flat_map(|p| &p.series);
     let bands = series().any(
         |s| matches!(&s.marks, Marks::Line { points, .. } if points.iter().any(|p| p.interval.is_some())),
@@ -127,6 +130,12 @@ fn note(panels: &[Panel]) -> String {
     let mut note = String::new();
     if bands {
         note += "Lines: means over seeds, bands their 95 % intervals.";
+    }
+    if cut {
+        note += " Intervals that are much longer than the lines are high are cut.";
+    }
+    if hidden {
+        note += " So many lines are drawn without their intervals, which are in the tables.";
     }
     if any(Symbol::Cross) {
         note += " Crosses: the paper's numbers.";
@@ -141,6 +150,22 @@ fn note(panels: &[Panel]) -> String {
 pub(crate) fn printed(name: &str, symbol: Symbol, at: impl Iterator<Item = [f64; 2]>) -> Option<Series> {
     let at: Vec<_> = at.collect();
     (!at.is_empty()).then(|| Series::ink(name, Marks::Symbols { symbol, at }))
+}
+
+/// Which line a row is of: its colour and its dashes.
+fn curve_of(row: &Observation) -> (&str, &str) {
+    (&row.colour, &row.dash)
+}
+
+/// Colours and dashes of lines, in the order of first coming.
+fn curves<'a>(rows: impl Iterator<Item = &'a Observation>) -> Vec<(&'a str, &'a str)> {
+    let mut curves: Vec<(&str, &str)> = Vec::new();
+    for curve in rows.map(curve_of) {
+        if !curves.contains(&curve) {
+            curves.push(curve);
+        }
+    }
+    curves
 }
 
 fn words(rows: &[Observation]) -> Vec<String> {
@@ -169,14 +194,16 @@ fn x_axis(titles: &Titles, rows: &[Observation], words: &[String]) -> Axis {
     Axis::of(&titles.x, span.with_margin(), if whole { Ticks::Whole } else { Ticks::Numbers })
 }
 
-fn y_axis(titles: &Titles, rows: &[Observation]) -> Axis {
-    let ends = |r: &Observation| r.interval.map_or([r.y, r.y], |(low, high)| [low, high]);
-    let values = rows.iter().flat_map(|r| ends(r).into_iter().chain([r.y]).chain(r.paper).chain(r.reference));
-    let span = Span::of(values);
+/// The axis, and whether an interval goes beyond it.
+fn y_axis(titles: &Titles, rows: &[Observation]) -> (Axis, bool) {
+    let values = rows.iter().flat_map(|r| [Some(r.y), r.paper, r.reference].into_iter().flatten());
+    let intervals = rows.iter().filter_map(|r| r.interval);
     if titles.log_y {
-        return Axis::of(&titles.y, span.powers(), Ticks::Powers);
+        let ends = intervals.flat_map(|(low, high)| [low, high]);
+        return (Axis::of(&titles.y, Span::of(values.chain(ends)).powers(), Ticks::Powers), false);
     }
-    Axis::of(&titles.y, span.near_zero(), Ticks::Numbers)
+    let (span, cut) = Span::of(values).around(intervals);
+    (Axis::of(&titles.y, span.near_zero(), Ticks::Numbers), cut)
 }
 
 /// The same rows with the more numerous of two distinctions as colours, and with both in one where there are too many dashes.

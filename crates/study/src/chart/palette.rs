@@ -26,9 +26,12 @@ pub(crate) fn strokes(names: &[&str]) -> (Vec<Key>, Vec<Key>) {
 }
 
 /// A dash for each.
-pub(super) fn dashes(names: &[&str]) -> Vec<Key> {
+pub(crate) fn dashes(names: &[&str]) -> Vec<Key> {
     keys(names, DASHES.iter().cycle())
 }
+
+/// So many lines are told apart by colours alone.
+pub(crate) const STROKES: usize = COLOURS.len();
 
 /// How many dashes can be told apart without colours.
 pub(super) const DASHES_MAX: usize = DASHES.len();

@@ -17,6 +17,26 @@ impl Span {
         if span.low > span.high { Self { low: 0.0, high: 1.0 } } else { span }
     }
 
+    /// The same with intervals around the values, of which no more is shown than leaves the values readable: beyond them as far as they
+    /// and zero span, on either side. Says whether that cuts an interval.
+    pub(crate) fn around(self, intervals: impl IntoIterator<Item = (f64, f64)>) -> (Self, bool) {
+        let all = intervals.into_iter().fold(self, |span, (low, high)| Self {
+            low: if low.is_finite() { span.low.min(low) } else { span.low },
+            high: if high.is_finite() { span.high.max(high) } else { span.high },
+        });
+        let width = self.high.max(0.0) - self.low.min(0.0);
+        if width <= 0.0 {
+            return (all, false);
+        }
+        let kept = Self { low: all.low.max(self.low - width), high: all.high.min(self.high + width) };
+        (kept, kept.low > all.low || kept.high < all.high)
+    }
+
+    /// The greatest distance from zero.
+    pub(crate) fn reach(self) -> f64 {
+        self.high.abs().max(self.low.abs())
+    }
+
     /// Ends for bars: from zero, to a round number.
     pub(crate) fn with_zero(self) -> (f64, f64) {
         Self { low: self.low.min(0.0), high: self.high.max(0.0) }.rounded()
@@ -32,6 +52,17 @@ impl Span {
     pub(crate) fn with_margin(self) -> (f64, f64) {
         let width = if self.high > self.low { self.high - self.low } else { self.high.abs().max(1.0) };
         (self.low - 0.025 * width, self.high + 0.025 * width)
+    }
+
+    /// Round ends for symbols, with room for one that would stand on an end.
+    pub(crate) fn for_symbols(self) -> (f64, f64) {
+        let (low, high) = self.near_zero();
+        let room = 0.03 * (high - low);
+        let touches = |value: f64, end: f64| (value - end).abs() < 0.6 * room;
+        (
+            if touches(self.low, low) && low != 0.0 { low - room } else { low },
+            if touches(self.high, high) { high + room } else { high },
+        )
     }
 
     /// The values' own ends.
@@ -78,6 +109,12 @@ pub(super) fn width_of(text: &str) -> f64 {
     6.4 * text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0) as f64
 }
 
+/// The title of an axis so long \[px\], in lines that are no longer.
+pub(super) fn title_lines(title: &str, length: f64) -> Vec<String> {
+    let letters = (length / 6.4).max(16.0) as usize;
+    wrapped(title, letters).split('\n').map(String::from).collect()
+}
+
 /// A text in lines of so many letters at most, where words allow.
 pub(crate) fn wrapped(text: &str, letters: usize) -> String {
     let mut lines = vec![String::new()];
@@ -107,6 +144,22 @@ mod tests {
         assert_eq!(Span::of([3.0, 4000.0]).powers(), (1.0, 1e4));
         assert_eq!(Span::of([]).with_zero(), (0.0, 1.0));
         assert_eq!(Span::of([0.0, 0.0]).with_zero(), (0.0, 1.0));
+    }
+
+    #[test]
+    fn an_interval_of_two_seeds_does_not_hide_the_means() {
+        let (span, cut) = Span::of([-0.4, -0.1]).around([(-6.0, 5.2), (-0.3, 0.1)]);
+        assert!((span.low + 0.8).abs() < 1e-12 && (span.high - 0.3).abs() < 1e-12 && cut);
+        let (span, cut) = Span::of([0.9, 1.1]).around([(0.5, 1.3)]);
+        assert_eq!((span.low, span.high, cut), (0.5, 1.3, false));
+    }
+
+    #[test]
+    fn a_symbol_does_not_stand_on_the_words_beside_an_axis() {
+        let (low, high) = Span::of([0.9, 1.04]).for_symbols();
+        assert!(low < 0.9 && high > 1.04, "{low} {high}");
+        let (low, high) = Span::of([0.0, 0.6]).for_symbols();
+        assert!(low.abs() < 1e-12 && high > 0.6, "{low} {high}");
     }
 
     #[test]

@@ -214,3 +214,44 @@ fn paint_item(pixels: &mut Pixmap, item: &Item, zoom: Transform) {
         }
     }
 }
+
+#[cfg(test)]
+impl Scene {
+    /// Says which texts collide, or stand beyond the page.
+    pub(super) fn illegible(&self) -> Vec<String> {
+        let boxes: Vec<(&str, [f64; 4])> = self.items.iter().filter_map(letters).collect();
+        let mut found = Vec::new();
+        for (k, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
+            if *left < 0.0 || *top < 0.0 || *right > self.width || *bottom > self.height {
+                found.push(format!("{text}: beyond the page"));
+            }
+            for (other, [left2, top2, right2, bottom2]) in &boxes[k + 1..] {
+                let across = right.min(*right2) - left.max(*left2);
+                let down = bottom.min(*bottom2) - top.max(*top2);
+                if across > 0.5 && down > 0.5 {
+                    found.push(format!("{text} / {other}: {across:.0} x {down:.0} px"));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A text and where its letters are: left, top, right, bottom.
+#[cfg(test)]
+fn letters(item: &Item) -> Option<(&str, [f64; 4])> {
+    let Item::Text { at: [x, y], text, size, anchor, upwards, .. } = item else { return None };
+    let length = font::width(text, *size);
+    let before = match anchor {
+        Anchor::Start => 0.0,
+        Anchor::Middle => length / 2.0,
+        Anchor::End => length,
+    };
+    // From the base line: capitals reach three quarters of the size up, descenders a fifth of it down.
+    let (up, down) = (0.74 * size, 0.2 * size);
+    Some(if *upwards {
+        (text, [x - up, y - length + before, x + down, y + before])
+    } else {
+        (text, [x - before, y - up, x - before + length, y + down])
+    })
+}

@@ -1,6 +1,6 @@
 //! Charts as Vega-Lite specifications, for reports.
 
-use super::scale::{width_of, wrapped};
+use super::scale::{title_lines, width_of, wrapped};
 use super::{Axis, Chart, Height, Key, Label, Marks, Panel, Series, Side, Symbol, Ticks};
 use serde_json::{Map, Value, json};
 
@@ -10,6 +10,8 @@ const INK: &str = "currentColor";
 const PAGE: f64 = 820.0;
 /// What lies between panels \[px\].
 const GAP: f64 = 24.0;
+/// The most columns of a legend.
+const COLUMNS_MAX: f64 = 8.0;
 
 pub(super) fn spec(chart: &Chart, file: &str) -> Value {
     let margin = chart.panels.iter().map(margin).fold(0.0, f64::max);
@@ -23,21 +25,35 @@ pub(super) fn spec(chart: &Chart, file: &str) -> Value {
         _ => json!({"concat": panels, "columns": columns, "spacing": GAP}),
     };
     let of_width = |p: &Panel| if let Height::OfWidth(ratio) = p.height { json!(ratio) } else { Value::Null };
-    let legend = chart.colours.iter().chain(&chart.dashes).map(|k| width_of(&k.name)).fold(0.0, f64::max);
     spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
-    spec["config"] = config(((PAGE / (legend + 50.0)).floor() as u32).clamp(1, 6));
+    spec["config"] = config();
     spec["usermeta"] = json!({
         "embedOptions": {"downloadFileName": file},
         "layout": {
-            "least": least, "most": most, "margin": margin, "gap": GAP, "legend": legend + 50.0,
+            "least": least, "most": most, "margin": margin, "gap": GAP,
+            "legends": {"color": legend_width(&chart.colours), "strokeDash": legend_width(&chart.dashes)},
+            "words": chart.panels.iter().map(|p| widest_word(&p.x)).collect::<Vec<_>>(),
             "ofWidth": chart.panels.iter().map(of_width).collect::<Vec<_>>(),
         },
     });
     spec
 }
 
+/// How much room each word at an axis needs \[px\]; none, if it has no words.
+fn widest_word(axis: &Axis) -> f64 {
+    match &axis.ticks {
+        Ticks::Words(words) => words.iter().map(|word| width_of(word) + 6.0).fold(0.0, f64::max),
+        _ => 0.0,
+    }
+}
+
+/// How much room a name of a legend and its sample take \[px\].
+fn legend_width(keys: &[Key]) -> f64 {
+    50.0 + keys.iter().map(|key| width_of(&key.name)).fold(0.0, f64::max)
+}
+
 /// What all figures have in common; the page may say more, in the options of the call that embeds them.
-fn config(legend_columns: u32) -> Value {
+fn config() -> Value {
     let text = |size: u32| json!({"labelFontSize": size, "titleFontSize": size, "titleFontWeight": "normal", "labelColor": INK, "titleColor": INK});
     let mut axis = text(12);
     for (key, value) in [("domainColor", INK), ("tickColor", INK), ("gridColor", INK)] {
@@ -48,7 +64,6 @@ fn config(legend_columns: u32) -> Value {
     axis["labelSeparation"] = json!(6);
     let mut legend = text(12);
     legend["labelLimit"] = json!(600);
-    legend["columns"] = json!(legend_columns);
     legend["layout"] = json!({"top": {"anchor": "start", "direction": "vertical", "center": false}});
     json!({
         "font": "system-ui, sans-serif",
@@ -67,16 +82,13 @@ fn margin(panel: &Panel) -> f64 {
             words.iter().map(|w| width_of(w)).fold(0.0, f64::max).min(320.0)
                 + if panel.y.title.is_empty() { 18.0 } else { 36.0 }
         }
-        _ => 64.0,
+        _ => 55.0 + 15.0 * title_lines(&panel.y.title, panel.height.of(300.0)).len() as f64,
     }
 }
 
 fn panel(chart: &Chart, panel: &Panel, width: f64) -> Value {
-    let height = match panel.height {
-        Height::Pixels(height) => height,
-        Height::OfWidth(ratio) => (width * ratio).round(),
-    };
-    let layers = Layers { chart, panel };
+    let height = panel.height.of(width);
+    let layers = Layers { chart, panel, width, height };
     let mut spec = json!({"width": width, "height": height, "layer": layers.all()});
     if !panel.title.is_empty() {
         let lines = wrapped(&panel.title, ((width / 6.8) as usize).max(20));
@@ -89,6 +101,9 @@ fn panel(chart: &Chart, panel: &Panel, width: f64) -> Value {
 struct Layers<'a> {
     chart: &'a Chart,
     panel: &'a Panel,
+    /// How wide and how high it is \[px\].
+    width: f64,
+    height: f64,
 }
 
 /// One number with as many digits as can be seen.
@@ -147,6 +162,8 @@ impl Layers<'_> {
             "x": Self::position(&self.panel.x, x),
             "y": Self::position(&self.panel.y, y),
         });
+        encoding["x"]["title"] = json!(title_lines(&self.panel.x.title, self.width));
+        encoding["y"]["title"] = json!(title_lines(&self.panel.y.title, self.height));
         if !x2.is_empty() {
             encoding["x2"] = json!({"field": x2});
         }
@@ -174,7 +191,7 @@ impl Layers<'_> {
             false if key.look.is_empty() => json!([1, 0]),
             false => json!(key.look.split(' ').filter_map(|n| n.parse::<u32>().ok()).collect::<Vec<_>>()),
         };
-        let legend = match (keys.len() > 1, self.chart.is_of_lines()) {
+        let mut legend = match (keys.len() > 1, self.chart.is_of_lines()) {
             (false, _) => Value::Null,
             (true, true) => {
                 json!({"orient": "top", "symbolType": "stroke", "symbolStrokeWidth": 2.5, "symbolSize": 420, "symbolOpacity": 1, "symbolFillColor": "transparent"})
@@ -183,6 +200,9 @@ impl Layers<'_> {
                 json!({"orient": "top", "symbolType": "square", "symbolSize": 130, "symbolOpacity": 1, "symbolStrokeWidth": 0})
             }
         };
+        if !legend.is_null() {
+            legend["columns"] = json!((PAGE / legend_width(keys)).floor().clamp(1.0, COLUMNS_MAX));
+        }
         let domain: Vec<&str> = keys.iter().map(|k| k.name.as_str()).collect();
         let range: Vec<Value> = keys.iter().map(look).collect();
         let mut channel = json!({"field": field, "type": "nominal", "title": null, "sort": null, "scale": {"domain": domain, "range": range}, "legend": legend});
@@ -220,8 +240,12 @@ impl Layers<'_> {
         let (x, y) = (self.panel.x.title.as_str(), self.panel.y.title.as_str());
         let tooltip = Self::tooltip(&[("s", "line"), ("x", x), ("y", y), ("low", "low"), ("high", "high")]);
         let apart = json!([{"field": "s", "type": "nominal"}]);
-        let band =
-            self.layer(&bands, &json!({"type": "area", "opacity": 0.15}), ["x", "low", "", "high"], coloured);
+        let band = self.layer(
+            &bands,
+            &json!({"type": "area", "opacity": 0.15, "clip": true}),
+            ["x", "low", "", "high"],
+            coloured,
+        );
         let line =
             |interpolate: &str| json!({"type": "line", "strokeWidth": 1.6, "interpolate": interpolate});
         let plain = self.layer(&plain, &line("linear"), ["x", "y", "", ""], coloured);
@@ -291,8 +315,9 @@ impl Layers<'_> {
                 layer["encoding"]["tooltip"] = tooltip;
                 layers.push(layer);
             }
+            let rule = json!({"type": "rule", "strokeWidth": 1.2, "clip": true});
             let fields = if lies { ["low", "mid", "high", ""] } else { ["mid", "low", "", "high"] };
-            layers.extend(self.layer(&rules, &json!({"type": "rule", "strokeWidth": 1.2}), fields, false));
+            layers.extend(self.layer(&rules, &rule, fields, false));
         }
     }
 
@@ -334,7 +359,7 @@ impl Layers<'_> {
                 Symbol::Node => point("circle", 60),
                 Symbol::Dot => point("circle", 90),
                 Symbol::Cross => {
-                    json!({"type": "point", "shape": "cross", "size": 80, "filled": false, "strokeWidth": 1.5, "opacity": 1})
+                    json!({"type": "point", "shape": "M-1,-1L1,1M-1,1L1,-1", "size": 90, "filled": false, "strokeWidth": 1.5, "opacity": 1})
                 }
                 Symbol::Diamond => {
                     json!({"type": "point", "shape": "diamond", "size": 80, "filled": false, "strokeWidth": 1.5, "opacity": 1})
@@ -350,6 +375,7 @@ impl Layers<'_> {
                     fields.push(("y", &self.panel.y.title));
                 }
                 layer["encoding"]["tooltip"] = Self::tooltip(&fields);
+                layer["encoding"].as_object_mut().expect("it was made above").remove("strokeDash");
                 layers.push(layer);
             }
         }

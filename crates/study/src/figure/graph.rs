@@ -1,5 +1,6 @@
 //! Conflict graphs.
 
+use super::names::{Named, beside};
 use crate::chart::{Axis, Chart, Height, Key, Label, Marks, Panel, Series, Side, Symbol};
 use crate::outcome::VariantOutcome;
 use evenair_scenario::Resolved;
@@ -10,6 +11,8 @@ const DISCS_MAX: usize = 10;
 /// The longest name that a disc has room for \[letters\].
 const DISC_LETTERS: usize = 4;
 const LINKS: &str = "links";
+/// The least width of a panel with names around its circle \[px\].
+const NARROW: f64 = 260.0;
 
 /// The conflict graphs of the variants' scenarios, one panel each.
 pub(super) fn conflict_graphs(variants: &[&VariantOutcome]) -> Chart {
@@ -19,27 +22,44 @@ pub(super) fn conflict_graphs(variants: &[&VariantOutcome]) -> Chart {
             scenarios.push(scenario);
         }
     }
-    chart(scenarios.iter().map(|s| panel(s)).collect())
+    chart(&scenarios)
 }
 
 /// The conflict graph of a scenario.
 pub(super) fn conflict_graph(scenario: &Resolved) -> Chart {
-    let mut panel = panel(scenario);
-    panel.title.clear();
-    chart(vec![panel])
+    let mut chart = chart(&[scenario]);
+    chart.panels.iter_mut().for_each(|panel| panel.title.clear());
+    chart
 }
 
-fn chart(panels: Vec<Panel>) -> Chart {
+fn chart(scenarios: &[&Resolved]) -> Chart {
+    let drawn: Vec<(Panel, bool)> = scenarios.iter().map(|scenario| panel(scenario)).collect();
+    let beside = drawn.iter().any(|(_, within)| !within);
+    let panels: Vec<Panel> = drawn.into_iter().map(|(panel, _)| panel).collect();
+    let unnamed = panels.iter().map(unnamed).sum::<usize>();
+    let mut note = String::from("Dots: links. Two that are joined may not transmit at once.");
+    if unnamed > 0 {
+        note += &format!(" The names of {unnamed} links have no room.");
+    }
     Chart {
-        note: "Dots: links. Two that are joined may not transmit at once.".into(),
+        note,
         colours: vec![Key { name: LINKS.into(), look: "#0072b2".into() }],
         panels,
-        width: (170.0, 230.0),
+        width: if beside { (NARROW, 420.0) } else { (170.0, 230.0) },
         ..Chart::default()
     }
 }
 
-fn panel(scenario: &Resolved) -> Panel {
+/// How many links of a panel have no name.
+fn unnamed(panel: &Panel) -> usize {
+    let count = |of: fn(&Marks) -> usize| panel.series.iter().map(|series| of(&series.marks)).sum::<usize>();
+    let links = count(|marks| if let Marks::Symbols { at, .. } = marks { at.len() } else { 0 });
+    let names = count(|marks| if let Marks::Labels { labels } = marks { labels.len() } else { 0 });
+    links - names
+}
+
+/// The panel of a scenario, and whether its names stand within its discs.
+fn panel(scenario: &Resolved) -> (Panel, bool) {
     let layout = scenario.layout();
     let count = layout.links.len();
     let place = |l: usize| {
@@ -52,17 +72,6 @@ fn panel(scenario: &Resolved) -> Panel {
     };
     let names: Vec<String> = (0..count).map(|l| name(scenario, l)).collect();
     let within = count <= DISCS_MAX && names.iter().all(|n| n.chars().count() <= DISC_LETTERS);
-    let label = |(l, text): (usize, String)| {
-        let [x, y] = place(l);
-        let side = match (within, x.abs() < 0.1, x > 0.0, y > 0.0) {
-            (true, ..) => Side::Within,
-            (false, true, _, true) => Side::Above,
-            (false, true, _, false) => Side::Below,
-            (false, false, true, _) => Side::Right,
-            (false, false, false, _) => Side::Left,
-        };
-        Label { x, y, text, side }
-    };
     // Names beside the circle need room in it.
     let end = if within { 1.3 } else { 1.9 };
     let axis = Axis::hidden((-end, end));
@@ -72,9 +81,29 @@ fn panel(scenario: &Resolved) -> Panel {
     let symbol = if within { Symbol::Disc } else { Symbol::Node };
     let at = (0..count).map(place).collect();
     panel.series.push(Series::coloured(LINKS, LINKS, Marks::Symbols { symbol, at }));
-    let labels = names.into_iter().enumerate().map(label).collect();
+    let named = |(l, text): (usize, String)| {
+        let at = place(l);
+        Named { at, text, side: outside(at) }
+    };
+    let named: Vec<Named> = names.into_iter().enumerate().map(named).collect();
+    let labels = if within {
+        let label = |Named { at: [x, y], text, .. }| Label { x, y, text, side: Side::Within };
+        named.into_iter().map(label).collect()
+    } else {
+        beside(named, [NARROW; 2], (-end, end), (-end, end))
+    };
     panel.series.push(Series::ink("names", Marks::Labels { labels }));
-    panel
+    (panel, within)
+}
+
+/// On which side of a place on the circle there is nothing.
+fn outside([x, y]: [f64; 2]) -> Side {
+    match (x.abs() < 0.1, x > 0.0, y > 0.0) {
+        (true, _, true) => Side::Above,
+        (true, _, false) => Side::Below,
+        (false, true, _) => Side::Right,
+        (false, false, _) => Side::Left,
+    }
 }
 
 /// A link is called by the flow that alone uses it, if there is one.

@@ -1,8 +1,7 @@
 //! Maps of networks.
 
-use crate::chart::{
-    Axis, Chart, Height, Key, Label, Marks, Panel, Point, Series, Side, Span, Symbol, Ticks, fills,
-};
+use super::names::{Named, beside};
+use crate::chart::{Axis, Chart, Height, Key, Marks, Panel, Point, Series, Side, Span, Symbol, Ticks, fills};
 use evenair_scenario::Resolved;
 use std::f64::consts::TAU;
 
@@ -12,6 +11,8 @@ const FLOWS_MAX: usize = 8;
 const GREY: &str = "#858585";
 const LINKS: &str = "links in use";
 const WIRES: &str = "wires";
+/// How narrow a map may be for its names to stand clear of each other [px].
+const NARROW: f64 = 380.0;
 /// The least and the greatest height of a map over its width.
 const SHAPE: (f64, f64) = (0.28, 1.1);
 
@@ -28,8 +29,9 @@ pub(super) fn map(scenario: &Resolved) -> Chart {
     let extent = map.extent(&ranges);
     let mut series = ranges.clone();
     series.extend(map.ways(extent[1] - extent[0]));
-    series.extend(map.nodes());
     let width = extent[1] - extent[0];
+    let (nodes, unnamed) = map.nodes(extent);
+    series.extend(nodes);
     let axis = |title: &str, low, high| Axis::of(title, (low, high), Ticks::Numbers);
     let panel = Panel {
         title: String::new(),
@@ -40,7 +42,7 @@ pub(super) fn map(scenario: &Resolved) -> Chart {
     };
     let (colours, dashes) = map.keys();
     Chart {
-        note: map.note(),
+        note: map.note(unnamed),
         colours,
         dashes,
         panels: vec![panel],
@@ -158,20 +160,23 @@ impl Map<'_> {
         Some([x + dx, y + dy, x2 + dx, y2 + dy])
     }
 
-    fn nodes(&self) -> [Series; 2] {
+    /// Nodes and their names, and how many names have no room.
+    fn nodes(&self, [west, east, south, north]: [f64; 4]) -> ([Series; 2], usize) {
         let names = &self.scenario.network().nodes;
         let at = self.placed().map(|(_, place)| place).collect();
-        let label = |(node, [x, y]): (usize, [f64; 2])| Label {
-            x,
-            y,
+        let named = |(node, at): (usize, [f64; 2])| Named {
+            at,
             text: names[node].clone(),
-            side: self.free_side(node, [x, y]),
+            side: self.free_side(node, at),
         };
-        let labels = self.placed().map(label).collect();
-        [
+        let size = [NARROW, NARROW * (north - south) / (east - west)];
+        let labels = beside(self.placed().map(named).collect(), size, (west, east), (south, north));
+        let unnamed = self.placed().count() - labels.len();
+        let series = [
             Series::ink("nodes", Marks::Symbols { symbol: Symbol::Node, at }),
             Series::ink("names", Marks::Labels { labels }),
-        ]
+        ];
+        (series, unnamed)
     }
 
     /// On which side of a node there are the fewest ways: opposite to where they go on the whole.
@@ -216,13 +221,19 @@ impl Map<'_> {
         (colours, dashes)
     }
 
-    fn note(&self) -> String {
+    fn note(&self, unnamed: usize) -> String {
         let nowhere = self.places.iter().filter(|place| place.is_none()).count();
-        match nowhere {
+        let nowhere = match nowhere {
             0 => String::new(),
             1 => "One node has no position and is not drawn.".into(),
             n => format!("{n} nodes have no position and are not drawn."),
-        }
+        };
+        let unnamed = match unnamed {
+            0 => String::new(),
+            1 => "The name of one node has no room.".into(),
+            n => format!("The names of {n} nodes have no room."),
+        };
+        format!("{nowhere} {unnamed}").trim().into()
     }
 }
 
@@ -237,4 +248,21 @@ fn arrow([x, y, x2, y2]: [f64; 4], size: f64) -> [[f64; 4]; 3] {
     let (tip_x, tip_y) = (x + 0.6 * (x2 - x), y + 0.6 * (y2 - y));
     let barb = |side: f64| [tip_x, tip_y, tip_x - dx - side * 0.6 * dy, tip_y - dy + side * 0.6 * dx];
     [[x, y, x2, y2], barb(1.0), barb(-1.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library;
+
+    #[test]
+    fn names_on_maps_and_conflict_graphs_do_not_collide() {
+        for id in library::scenario_ids() {
+            let scenario = library::scenario(id, None, &[]).unwrap();
+            for width in [480.0, 720.0] {
+                assert_eq!(super::map(&scenario).illegible(width), [""; 0], "{id}, {width} px wide");
+                let graph = crate::figure::graph::conflict_graph(&scenario);
+                assert_eq!(graph.illegible(width), [""; 0], "{id}, its conflict graph, {width} px wide");
+            }
+        }
+    }
 }

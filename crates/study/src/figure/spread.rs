@@ -27,7 +27,7 @@ pub(super) fn spread(outcome: &Outcome, variants: &[&VariantOutcome], quantity: 
     let lines = words.iter().map(|word| word.split('\n').count()).max().unwrap_or(1);
     let mut panel = Panel::new(
         "",
-        Axis::of(quantity.label(), span.near_zero(), Ticks::Numbers),
+        Axis::of(quantity.label(), span.for_symbols(), Ticks::Numbers),
         Axis::of_words("", words).downwards(),
         Height::Pixels(variants.len() as f64 * (15.0 * lines as f64 + 12.0).max(34.0)),
     );

@@ -7,6 +7,9 @@ use crate::digits;
 use crate::language::{Claim, Reference};
 use crate::outcome::Outcome;
 
+/// As many claims are seen before the table is unfolded, and all that fail.
+const SEEN: usize = 20;
+
 pub(super) fn claims(page: &mut Page, outcome: &Outcome) {
     if outcome.claims.is_empty() {
         return;
@@ -16,14 +19,23 @@ pub(super) fn claims(page: &mut Page, outcome: &Outcome) {
     page.put(format_args!("<p class=\"filter\" data-for=\"claims-table\">{tally}</p>"));
     let has_paper = outcome.claims.iter().any(|claim| claim.paper.is_some());
     let paper = if has_paper { "<th class=\"n\">paper</th>" } else { "" };
+    let folded = outcome.claims.len() > SEEN + 5;
     page.put(format_args!(
-        "<table id=\"claims-table\" class=\"claims cards\"><thead><tr><th></th><th>claim</th><th class=\"n\">measured</th><th class=\"n\">needed</th>{paper}</tr></thead><tbody>"
+        "<div class=\"{}\"><table id=\"claims-table\" class=\"claims cards\"><thead><tr><th></th><th>claim</th><th class=\"n\">measured</th><th class=\"n\">needed</th>{paper}</tr></thead><tbody>",
+        if folded { "fold" } else { "" }
     ));
     let mut told = Told::default();
     for (number, (claim, result)) in outcome.study.claims.iter().zip(&outcome.claims).enumerate() {
         row(page, number + 1, claim, result, has_paper, &told.why(number + 1, outcome, result));
     }
-    page.body.push_str("</tbody></table>\n");
+    page.body.push_str("</tbody></table>");
+    if folded {
+        page.put(format_args!(
+            "<label class=\"unfold\"><input type=\"checkbox\"> all {} claims; those that fail are seen anyway</label>",
+            outcome.claims.len()
+        ));
+    }
+    page.body.push_str("</div>\n");
 }
 
 fn row(page: &mut Page, number: usize, claim: &Claim, result: &ClaimResult, has_paper: bool, why: &str) {

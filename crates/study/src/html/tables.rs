@@ -8,10 +8,11 @@ use crate::metric::Metric;
 use crate::outcome::{Cell, Outcome, Row};
 use crate::quantity::Quantity;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// As many rows of a table are seen before it is unfolded.
 const SEEN: usize = 12;
-/// More flows than this are rows, not columns.
+/// As many columns fit beside each other, and one more.
 const COLUMNS_MAX: usize = 7;
 
 pub(super) fn tables(page: &mut Page, outcome: &Outcome) {
@@ -45,15 +46,8 @@ fn summary_table(page: &mut Page, outcome: &Outcome, summary: &Summary) {
 }
 
 fn summary_cell(cell: Cell) -> String {
-    let deviation =
-        cell.deviation.map(|d| format!(" ({d:.*})", decimals_beside(cell.mean))).unwrap_or_default();
     let paper = cell.paper.map(|p| format!("<small>paper {}</small>", digits::printed(p)));
-    format!("{}{deviation}{}", digits::exact(cell.mean), paper.unwrap_or_default())
-}
-
-/// As many decimals as four significant digits of a mean have.
-fn decimals_beside(mean: f64) -> usize {
-    if mean == 0.0 { 2 } else { (3 - mean.abs().log10().floor() as i32).clamp(0, 6) as usize }
+    format!("{}{}", digits::spread(cell.mean, cell.deviation), paper.unwrap_or_default())
 }
 
 /// One variant alone: a row per quantity, a column per flow and one for all of them; of many flows a row each.
@@ -81,7 +75,8 @@ fn flow_table(page: &mut Page, outcome: &Outcome, variant: &str) {
     Table { title: "Flows".into(), note, first: String::new(), heads, rows }.put(page);
 }
 
-/// A row per variant, a column per flow, and one for all of them that is called by what it holds.
+/// A row per variant, a column per flow, and one for all of them that is called by what it holds; the other way round where that is
+/// narrower than more columns than fit.
 fn quantity_table(page: &mut Page, outcome: &Outcome, quantity: Quantity) {
     let mut flows: Vec<&str> = Vec::new();
     for (_, names) in outcome.shape() {
@@ -112,7 +107,9 @@ fn quantity_table(page: &mut Page, outcome: &Outcome, quantity: Quantity) {
     let note =
         baseline.map(|label| format!("Below a number: minus {}, paired seed by seed.", escape(&label)));
     let title = quantity.label();
-    Table { title, note: note.unwrap_or_default(), first: "variant".into(), heads, rows }.put(page);
+    let table = Table { title, note: note.unwrap_or_default(), first: "variant".into(), heads, rows };
+    let turns = table.heads.len() > COLUMNS_MAX + 1 && table.rows.len() < table.heads.len();
+    if turns { table.turned(String::new()) } else { table }.put(page);
 }
 
 fn cell(row: &Row) -> String {
@@ -140,21 +137,40 @@ struct Table {
 }
 
 impl Table {
+    /// The same with its rows as columns; `first` heads what were the columns' heads.
+    fn turned(self, first: String) -> Self {
+        let (heads, cells): (Vec<String>, Vec<Vec<String>>) = self.rows.into_iter().unzip();
+        let row = |(k, label): (usize, String)| (label, cells.iter().map(|of| of[k].clone()).collect());
+        let rows = self.heads.into_iter().enumerate().map(row).collect();
+        Self { title: self.title, note: self.note, first, heads, rows }
+    }
+
+    /// Writes the table: in parts below each other, where all its columns do not fit beside each other.
     fn put(&self, page: &mut Page) {
         let anchor = format!("table-{}-{}", page.contents.len(), anchor_of(&self.title));
         page.part(&anchor, &self.title);
         if !self.note.is_empty() {
             page.put(format_args!("<p class=\"note\">{}</p>", self.note));
         }
+        let count = self.heads.len();
+        let parts = if count > COLUMNS_MAX + 1 { count.div_ceil(COLUMNS_MAX) } else { 1 };
+        let ends: Vec<usize> = (0..=parts).map(|k| k * count / parts).collect();
+        for ends in ends.windows(2) {
+            self.put_part(page, ends[0]..ends[1]);
+        }
+    }
+
+    fn put_part(&self, page: &mut Page, columns: Range<usize>) {
         let folded = self.rows.len() > SEEN + 2;
         page.put(format_args!(
             "<div class=\"{}\"><div class=\"wide\"><table class=\"sortable\">",
             if folded { "fold" } else { "" }
         ));
-        let heads = cells("th", &self.heads);
+        let heads = cells("th", &self.heads[columns.clone()]);
         page.put(format_args!("<thead><tr><th>{}</th>{heads}</tr></thead><tbody>", self.first));
         for (label, cells) in &self.rows {
-            page.put(format_args!("<tr><td>{label}</td>{}</tr>", self::cells("td", cells)));
+            let cells = self::cells("td", &cells[columns.clone()]);
+            page.put(format_args!("<tr><td>{label}</td>{cells}</tr>"));
         }
         page.body.push_str("</tbody></table></div>");
         if folded {

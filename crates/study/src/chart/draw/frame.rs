@@ -1,6 +1,6 @@
 //! A panel's place on a page, its axes and what is written at them.
 
-use super::super::scale::{step, wrapped};
+use super::super::scale::{step, title_lines, wrapped};
 use super::super::scene::{Anchor, INK, Item, Pen};
 use super::super::{Axis, Panel, Ticks, font};
 use super::{HEADLINE, LINE, TEXT, text};
@@ -23,9 +23,10 @@ pub(super) fn left(panel: &Panel) -> f64 {
     if panel.y.ticks == Ticks::Hidden {
         return 4.0;
     }
-    let height = if let super::Height::Pixels(height) = panel.height { height } else { 300.0 };
+    let height = panel.height.of(300.0);
     let widest = ticks(&panel.y, height, UPWARDS).iter().map(|(_, label)| widest(label)).fold(0.0, f64::max);
-    widest + 10.0 + if panel.y.title.is_empty() { 0.0 } else { LINE + 3.0 }
+    let lines = if panel.y.title.is_empty() { 0 } else { title_lines(&panel.y.title, height).len() };
+    widest + 13.0 + LINE * lines as f64
 }
 
 /// The room above a panel.
@@ -48,16 +49,37 @@ impl Frame<'_> {
         if self.panel.x.ticks == Ticks::Hidden {
             return 4.0;
         }
-        let lines = ticks(&self.panel.x, self.width, ACROSS);
-        let lines = lines.iter().map(|(_, label)| label.split('\n').count()).max().unwrap_or(1);
-        let title = if self.panel.x.title.is_empty() { 0.0 } else { LINE + 3.0 };
-        8.0 + LINE * lines as f64 + title
+        let lines = title_lines(&self.panel.x.title, self.width).len() as f64;
+        let title = if self.panel.x.title.is_empty() { 0.0 } else { LINE * lines + 3.0 };
+        8.0 + self.labels_height() + title
+    }
+
+    /// Whether words at the x axis stand upright, because they would touch each other.
+    fn stands(&self) -> bool {
+        let Ticks::Words(words) = &self.panel.x.ticks else { return false };
+        let room = self.width / words.len().max(1) as f64 - 5.0;
+        words.iter().any(|word| widest(word) > room)
+    }
+
+    /// How high what is written at the x axis is.
+    fn labels_height(&self) -> f64 {
+        let labels = ticks(&self.panel.x, self.width, ACROSS);
+        if self.stands() {
+            return labels.iter().map(|(_, label)| widest(label)).fold(0.0, f64::max) + 4.0;
+        }
+        LINE * labels.iter().map(|(_, label)| label.split('\n').count()).max().unwrap_or(1) as f64
     }
 
     /// Where a place is on the page.
     pub(super) fn at(&self, x: f64, y: f64) -> [f64; 2] {
         let (across, up) = (share(&self.panel.x, x), share(&self.panel.y, y));
         [self.left + across * self.width, self.top + (1.0 - up) * self.height]
+    }
+
+    /// The same, but no further than its border.
+    pub(super) fn within(&self, x: f64, y: f64) -> [f64; 2] {
+        let [across, down] = self.at(x, y);
+        [across.clamp(self.left, self.left + self.width), down.clamp(self.top, self.top + self.height)]
     }
 
     pub(super) fn draw(&self, items: &mut Vec<Item>) {
@@ -80,27 +102,40 @@ impl Frame<'_> {
         if axis.ticks == Ticks::Hidden {
             return;
         }
-        let (mut free, mut lines) = (f64::NEG_INFINITY, 1);
+        let stands = self.stands();
+        let (mut free, page) = (f64::NEG_INFINITY, self.left + self.width + super::BORDER);
         for (value, label) in ticks(axis, self.width, ACROSS) {
             let x = self.at(value, self.panel.y.ends.0)[0];
             tick(items, axis, [[x, self.top], [x, bottom]], [[x, bottom], [x, bottom + 4.0]]);
-            let half = widest(&label) / 2.0;
-            // A label that would touch the one before is left out.
-            if x - half < free {
+            let lines: Vec<&str> = label.split('\n').collect();
+            let half = if stands { LINE * lines.len() as f64 / 2.0 } else { widest(&label) / 2.0 };
+            // A label that would touch the one before is left out; one at the right edge stays on the page.
+            let middle = x.min(page - half);
+            if middle - half < free {
                 continue;
             }
-            free = x + half + 5.0;
-            lines = lines.max(label.split('\n').count());
-            for (k, line) in label.split('\n').enumerate() {
-                items.push(text([x, bottom + 16.0 + LINE * k as f64], line, Anchor::Middle));
+            free = middle + half + 5.0;
+            for (k, line) in lines.iter().enumerate() {
+                let of_line = k as f64 - (lines.len() as f64 - 1.0) / 2.0;
+                items.push(if stands {
+                    let at = [x + 4.0 + LINE * of_line, bottom + 8.0];
+                    let (text, anchor) = ((*line).into(), Anchor::End);
+                    Item::Text { at, text, size: TEXT, anchor, upwards: true, colour: INK }
+                } else {
+                    text([middle, bottom + 16.0 + LINE * k as f64], line, Anchor::Middle)
+                });
             }
         }
         items.push(Item::Line {
             points: vec![[self.left, bottom], [self.left + self.width, bottom]],
             pen: Pen::new(INK, 1.0),
         });
-        let below = bottom + 16.0 + LINE * lines as f64 + 3.0;
-        items.push(text([self.left + self.width / 2.0, below], &axis.title, Anchor::Middle));
+        let below = bottom + 16.0 + self.labels_height() + 3.0;
+        let lines = title_lines(&axis.title, self.width);
+        for (k, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+            let at = [self.left + self.width / 2.0, below + LINE * k as f64];
+            items.push(text(at, line, Anchor::Middle));
+        }
     }
 
     fn draw_y(&self, items: &mut Vec<Item>, left: f64) {
@@ -131,9 +166,11 @@ impl Frame<'_> {
             points: vec![[left, self.top], [left, self.top + self.height]],
             pen: Pen::new(INK, 1.0),
         });
-        if !axis.title.is_empty() {
-            let at = [left - 7.0 - room - 8.0, self.top + self.height / 2.0];
-            let (text, anchor) = (axis.title.clone(), Anchor::Middle);
+        let lines = title_lines(&axis.title, self.height);
+        for (k, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+            let before = (lines.len() - 1 - k) as f64 * LINE;
+            let at = [left - 7.0 - room - 8.0 - before, self.top + self.height / 2.0];
+            let (text, anchor) = (line.clone(), Anchor::Middle);
             items.push(Item::Text { at, text, size: TEXT, anchor, upwards: true, colour: INK });
         }
     }

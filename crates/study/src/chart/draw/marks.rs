@@ -67,7 +67,7 @@ fn line(frame: &Frame, points: &[Point], stepped: bool, dotted: bool, pen: &Pen,
     let ends = |upper: bool| {
         let end = move |p: &Point| {
             let (low, high) = p.interval.unwrap_or((p.y, p.y));
-            frame.at(p.x, if upper { high } else { low })
+            frame.within(p.x, if upper { high } else { low })
         };
         points.iter().map(end)
     };
@@ -103,7 +103,8 @@ fn draw_bar(frame: &Frame, bar: &Bar, lying: bool, colour: &str, items: &mut Vec
     items.push(Item::Area { points, colour: colour.into(), opacity: 1.0 });
     if let Some((low, high)) = bar.interval {
         let middle = f64::midpoint(a, b);
-        let points = vec![at(low, middle), at(high, middle)];
+        let end = |along: f64| if lying { frame.within(along, middle) } else { frame.within(middle, along) };
+        let points = vec![end(low), end(high)];
         items.push(Item::Line { points, pen: Pen::new(INK, 1.2) });
     }
 }
