@@ -254,14 +254,9 @@ impl FlowTable {
         checked.map_err(|error| ("connections", error.to_string()))
     }
 
-    /// The law of its senders' windows is completed.
-    pub(crate) fn complete_window(&mut self) -> Result<(), Mistake> {
+    /// The laws of its windows and of its rate are completed; the latter is that of all flows, if it has none.
+    pub(crate) fn complete_laws(&mut self, of_all: Option<&RateParams>) -> Result<(), Mistake> {
         self.window = self.window.take().map(|window| window.complete("window")).transpose()?;
-        Ok(())
-    }
-
-    /// The law of its rate, or that of all flows, is completed.
-    pub(crate) fn complete_law(&mut self, of_all: Option<&RateParams>) -> Result<(), Mistake> {
         self.rate_law = match self.rate_law.take() {
             Some(law) => Some(law::complete("rate_law", law, &())?),
             None => of_all.filter(|_| self.traffic == TrafficKind::Rated).cloned(),
