@@ -35,7 +35,7 @@ impl Points {
             let mut why = format!("from {a} to {b} ");
             let slope = (to - from) / (b - a);
             if b <= a {
-                why += "rates must grow";
+                why += "the rates must grow";
             } else if slope <= 0.0 {
                 let _ = write!(
                     why,
@@ -111,7 +111,7 @@ mod tests {
         let wrong = |points: &[(f64, f64)]| Points::new(points.iter().copied()).unwrap_err();
         assert!(wrong(&[(0.0, 1.0)]).contains("two points at least"));
         assert!(wrong(&[(1.0, 1.0), (2.0, 2.0)]).contains("what a rate of 0 is worth"));
-        assert!(wrong(&[(0.0, 1.0), (2.0, 2.0), (2.0, 3.0)]).contains("from 2 to 2 rates must grow"));
+        assert!(wrong(&[(0.0, 1.0), (2.0, 2.0), (2.0, 3.0)]).contains("from 2 to 2 the rates must grow"));
         assert!(wrong(&[(0.0, 1.0), (2.0, 2.0), (3.0, 2.0)]).contains("end the table where"));
         assert!(
             wrong(&[(0.0, 1.0), (2.0, 2.0), (3.0, 9.0)]).contains("by 7.000e0 per unit of rate, by 5.000e-1")
