@@ -691,7 +691,7 @@ fn solve_asks_for_the_scenarios_own_utilities() {
     let table = "utility.points=[[0, 0], [100, 1]]";
     let few = solve(&[table]);
     assert!(few["flows"].as_array().unwrap().iter().all(|flow| flow["alpha"].is_null()), "{}", few["flows"]);
-    let rate = |flow: &serde_json::Value| flow["rate_pps"].as_f64().unwrap();
+    let rate = |flow: &Value| flow["rate_pps"].as_f64().unwrap();
     assert!(
         few["flows"].as_array().unwrap().iter().all(|flow| (rate(flow) - 100.0).abs() < 1e-3),
         "{}",
