@@ -75,7 +75,7 @@ def _without_laws(value: object, key: str, laws: dict[str, Law]) -> object:
     if isinstance(value, Mapping):
         return {name: _without_laws(entry, f"{key}.{name}", laws) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_laws(entry, f"{key}.{index}", laws) for index, entry in enumerate(value)]
+        return [_without_laws(entry, f"{key}[{index}]", laws) for index, entry in enumerate(value)]
     return value
 
 
@@ -153,16 +153,26 @@ class Scenario:
         other._changes, other._laws = list(self._changes), dict(self._laws)
         entries = dict(changes or {}) | {key.replace("__", "."): value for key, value in more.items()}
         for key, given in entries.items():
-            within = (f"{key}.", f"{key}".rpartition(".")[0])
-            for known in [law for law in other._laws if law == key or law.startswith(within[0]) or law == within[1]]:
+            place = self._place(str(key))
+            parts, whole = (f"{place}.", f"{place}["), place.rpartition(".")[0]
+            for known in [law for law in other._laws if law in (place, whole) or law.startswith(parts)]:
                 del other._laws[known]
-            value = _without_laws(given, key, other._laws)
+            value = _without_laws(given, place, other._laws)
             if value is not None:
                 other._changes.append(f"{key}={toml(value)}")
         other._core = other._resolve()
         return other
 
     set = with_
+
+    def _place(self, key: str) -> str:
+        """Give a key with its entry of a list by number, as laws are kept: flows are called by their ids or numbers."""
+        table, _, rest = key.partition(".")
+        entry, dot, rest = rest.partition(".")
+        ids = [flow for flow, _ in self._core.flows()]
+        if table == "flows" and entry in ids:
+            return f"flows[{ids.index(entry)}]{dot}{rest}"
+        return f"{table}[{entry}]{dot}{rest}" if table in ("flows", "queues", "wires") and entry.isdigit() else key
 
     @property
     def name(self) -> str:

@@ -160,6 +160,27 @@ def test_one_flow_may_have_a_window_law_of_its_own() -> None:
     assert len({path(a.with_({f"flows.{flow}.window": Reno()}))[0] for flow in "1234"}) == 4
 
 
+def test_a_law_is_at_the_flow_that_it_was_given_with_whatever_ids_are() -> None:
+    # The id of each flow is the number of another.
+    build = evenair.Builder(tcp={"window": "vegas"})
+    build.node("a").node("b").wire("a", "b", "1 Mbps", "5 ms").flow("1", "a", "b").flow("0", "a", "b", window=Reno())
+
+    def laws(scenario: evenair.Scenario) -> list[str | None]:
+        return [flow.get("window", {}).get("identity") for flow in scenario.resolved["flows"]]
+
+    scenario = build.scenario()
+    identity = Reno().identity()
+    assert laws(scenario) == [None, identity]
+    assert laws(scenario.with_({"flows.1.window": Reno()})) == [identity, identity]
+    assert laws(scenario.with_({"flows.1.window": Reno()}).with_({"flows.0.window": {"law": "cubic"}})) == [
+        identity,
+        None,
+    ]
+    assert laws(scenario.with_(duration="5 s")) == [None, identity]
+    assert laws(pickle.loads(pickle.dumps(scenario))) == [None, identity]
+    assert not scenario.with_({"flows.0.window": "cubic"}).calls_python
+
+
 def test_queues_of_some_nodes_and_wires_may_have_a_marking_law_of_their_own() -> None:
     built_in = {"law": "proportional", "per_packet": 0.001}
     node = evenair.Scenario("chen10/a").flows["1"][0]

@@ -95,34 +95,35 @@ impl Laws {
 const PLACES: &str = "backoff, tcp.window, connections, rate_law, drop, gateway.law; for one flow under flows.ID.window, \
 flows.ID.connections, flows.ID.rate_law; for some queues under queues.N.backoff, queues.N.drop, wires.N.drop";
 
+/// Puts a law under a key such as `flows[2].window`: entries of lists are called by their number, whatever their ids are.
 fn put(scenario: &mut Scenario, key: &str, law: Law) -> PyResult<()> {
-    let steps: Vec<&str> = key.split('.').collect();
-    match (steps.as_slice(), law) {
-        (["backoff"], Law::Backoff(law)) => scenario.backoff = law.into(),
-        (["tcp", "window"], Law::Window(law)) => scenario.tcp.window = Some(Window::Law(law.into())),
-        (["connections"], Law::Connections(law)) => scenario.connections = Some(law.into()),
-        (["rate_law"], Law::Rate(law)) => {
+    let (list, rest) = key.split_once('[').unwrap_or((key, ""));
+    let (index, rest) = rest.split_once("].").unwrap_or(("", ""));
+    match (list, rest, law) {
+        ("backoff", "", Law::Backoff(law)) => scenario.backoff = law.into(),
+        ("tcp.window", "", Law::Window(law)) => scenario.tcp.window = Some(Window::Law(law.into())),
+        ("connections", "", Law::Connections(law)) => scenario.connections = Some(law.into()),
+        ("rate_law", "", Law::Rate(law)) => {
             // Written out, each flow has a law of its own.
             for flow in scenario.flows.iter_mut().filter(|flow| flow.rate_law.is_some()) {
                 flow.rate_law = Some(law.clone().into());
             }
         }
-        (["drop"], Law::Marking(law)) => scenario.drop = Some(law.into()),
-        (["gateway", "law"], Law::Gateway(law)) => {
-            let gateway = scenario.gateway.as_mut().ok_or_else(|| missing(key))?;
-            gateway.law = Some(law.into());
+        ("drop", "", Law::Marking(law)) => scenario.drop = Some(law.into()),
+        ("gateway.law", "", Law::Gateway(law)) => {
+            scenario.gateway.as_mut().ok_or_else(|| missing(key))?.law = Some(law.into());
         }
-        (["flows", flow, key], law) => put_at_flow(flow_of(scenario, flow)?, key, law)?,
-        (["queues", index, "backoff"], Law::Backoff(law)) => {
+        ("flows", place, law) => put_at_flow(entry(&mut scenario.flows, key, index)?, place, law)?,
+        ("queues", "backoff", Law::Backoff(law)) => {
             entry(&mut scenario.queues, key, index)?.backoff = Some(law.into());
         }
-        (["queues", index, "drop"], Law::Marking(law)) => {
+        ("queues", "drop", Law::Marking(law)) => {
             entry(&mut scenario.queues, key, index)?.drop = Some(law.into());
         }
-        (["wires", index, "drop"], Law::Marking(law)) => {
+        ("wires", "drop", Law::Marking(law)) => {
             entry(&mut scenario.wires, key, index)?.drop = Some(law.into());
         }
-        (_, law) => return Err(misplaced(key, &law)),
+        (_, _, law) => return Err(misplaced(key, &law)),
     }
     Ok(())
 }
@@ -151,13 +152,4 @@ fn missing(key: &str) -> PyErr {
 /// An entry of a list of tables.
 fn entry<'a, T>(list: &'a mut [T], key: &str, index: &str) -> PyResult<&'a mut T> {
     index.parse().ok().and_then(|i: usize| list.get_mut(i)).ok_or_else(|| missing(key))
-}
-
-/// A flow by its id or its number.
-fn flow_of<'a>(scenario: &'a mut Scenario, name: &str) -> PyResult<&'a mut FlowTable> {
-    let by_id = scenario.flows.iter().position(|flow| flow.id == name);
-    by_id
-        .or_else(|| name.parse().ok())
-        .and_then(|index: usize| scenario.flows.get_mut(index))
-        .ok_or_else(|| PyValueError::new_err(format!("flows.{name}: there is no such flow")))
 }
