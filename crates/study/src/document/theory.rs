@@ -35,7 +35,7 @@ pub struct SolvedFlow {
     pub flow: String,
     /// The weight of its utility.
     pub weight: f64,
-    /// The α of its utility; null where the objective is no sum of weight·x^(1−α)/(1−α).
+    /// The α of its utility; null where the objective is no sum of weight·x^(1−α)/(1−α), or the utility is a table.
     pub alpha: Option<f64>,
     /// Its rate \[packets/s\].
     pub rate_pps: f64,
