@@ -1,4 +1,4 @@
-"""The programs that the pages of docs/ show run, beside the files that their page shows."""
+"""The programs that the pages of docs/ show run, beside the files of their page, and print what the page says."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```', re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = {
     str(page.relative_to(DOCS)): dict(FILE.findall(page.read_text(encoding="utf-8"))) for page in DOCS.rglob("*.md")
 }
@@ -23,7 +24,10 @@ def test_program(page: str, program: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    _, after = (DOCS / page).read_text(encoding="utf-8").split(f'title="{program}"')
+    printed = PRINTED.search(after)
+    assert printed, f"{page} does not show what {program} prints"
+    assert done.stdout == printed.group(1)
 
 
 def test_there_are_programs() -> None:

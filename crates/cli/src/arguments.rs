@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// TCP over CSMA, from the optimum to the packet.
 ///
-/// Start with `evenair demo`: it shows within a minute how TCP starves over 802.11, why, and what cures it.
+/// Start with `evenair demo`: it shows within a minute how TCP starves over 802.11, why, and what cures it. Words that you do not know: `evenair glossary`.
 #[derive(Debug, Parser)]
 #[command(name = "evenair", version, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -35,9 +35,9 @@ pub(crate) enum Command {
     Solve(SolveOptions),
     /// Follow a scenario's laws as differential equations, to where they rest
     Fluid(FluidOptions),
-    /// Lay optimum, fluid rest, ideal CSMA and 802.11 of one scenario side by side, and name the gaps
+    /// Lay side by side what one scenario could get, would get by theory, and gets over 802.11, and name the gaps
     Compare(CompareOptions),
-    /// Reproduce a figure or table of a paper, claim by claim
+    /// Reproduce a figure or table of a paper, claim by claim, or run a study of your own
     Study(StudyOptions),
     /// Vary keys of a scenario: a table, a figure, and files for pandas
     Sweep(SweepOptions),

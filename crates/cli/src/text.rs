@@ -227,11 +227,20 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     rows.push(vec!["total".into(), total(|f| f.goodput_pps), total(|f| f.goodput_bps / 1e3)]);
     let mut text = columns(&rows);
     text.push('\n');
-    let mut rows = vec![row(&[
+    text.push_str(&queue_table(runs));
+    if ledger {
+        text.push_str(&ledger_table(first));
+    }
+    text
+}
+
+/// A row per transmit queue, with what is not plain in its head below.
+fn queue_table(runs: &[RunRecord]) -> String {
+    let links = &runs[0].links;
+    let mut head = row(&[
         "queue",
         "backlog",
         "waits [ms]",
-        "r",
         "frames",
         "collided",
         "receiver busy",
@@ -239,19 +248,31 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
         "dropped: full",
         "by law",
         "retries",
-    ])];
-    for (i, link) in first.links.iter().enumerate() {
+    ]);
+    let mut notes = vec![
+        "receiver busy: its receiver was sending itself",
+        "by law: dropped by a rule of the queue, to slow TCP down",
+        "evenair glossary WORD explains every head",
+    ];
+    let has_law = links.iter().any(|link| link.aggressiveness.is_some());
+    if has_law {
+        head.insert(3, "r".into());
+        notes.insert(2, "r: how hard it presses for the air");
+    }
+    let mut rows = vec![head];
+    for (i, link) in links.iter().enumerate() {
         let mean = |of: &dyn Fn(&RunRecord) -> f64| over_seeds(runs, of);
         let count = |of: &dyn Fn(&RunRecord) -> u64| over_seeds(runs, &|r| of(r) as f64);
-        rows.push(vec![
+        let dash = || "–".to_string();
+        let waits = link
+            .waiting
+            .as_ref()
+            .map(|_| mean(&|r| r.links[i].waiting.as_ref().map_or(0.0, |w| w.mean_s) * 1e3));
+        let presses = link.aggressiveness.map(|_| mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0)));
+        let mut cells = vec![
             link.queue.clone(),
             mean(&|r| r.links[i].backlog),
-            link.waiting.as_ref().map_or_else(
-                || "–".into(),
-                |_| mean(&|r| r.links[i].waiting.as_ref().map_or(0.0, |w| w.mean_s) * 1e3),
-            ),
-            link.aggressiveness
-                .map_or_else(|| "–".into(), |_| mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0))),
+            waits.unwrap_or_else(dash),
             count(&|r| r.links[i].attempts),
             count(&|r| r.links[i].collided),
             count(&|r| r.links[i].receiver_busy),
@@ -259,13 +280,13 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
             count(&|r| r.links[i].dropped_queue_full),
             count(&|r| r.links[i].dropped_by_law),
             count(&|r| r.links[i].dropped_retries),
-        ]);
+        ];
+        if has_law {
+            cells.insert(3, presses.unwrap_or_else(dash));
+        }
+        rows.push(cells);
     }
-    text.push_str(&columns(&rows));
-    if ledger {
-        text.push_str(&ledger_table(first));
-    }
-    text
+    columns(&rows) + &wrapped("  ", &notes.join(" · "), terminal::width())
 }
 
 /// A column that only some flows have: its headline, what it holds, and what that is multiplied by.

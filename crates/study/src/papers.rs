@@ -66,7 +66,7 @@ impl Paper {
             folder: "qcsma",
             authors: "",
             title: "Joint TCP congestion control and CSMA scheduling without message passing",
-            published: "the title page of our copy is lost",
+            published: "authors and year not known: the title page of our copy is lost, and its text names neither",
             year: None,
             about: "A TCP and a channel access that both follow queueing delay reach the best allocation without telling each other anything.",
         },

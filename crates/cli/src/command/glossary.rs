@@ -12,23 +12,21 @@ use serde_json::json;
 #[command(after_help = "Examples:\n  \
     evenair glossary\n  \
     evenair glossary r\n  \
-    evenair glossary 'receiver busy'\n  \
+    evenair glossary receiver busy\n  \
     evenair glossary --json")]
 pub(crate) struct GlossaryOptions {
-    /// A word, or a part of what it means; all words, if none is given
+    /// A word of one part or several, or a part of what it means; all words, if none is given
     #[arg(value_name = "WORD")]
-    word: Option<String>,
+    word: Vec<String>,
     /// Print them as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
-    let entries: Vec<&Entry> = match &options.word {
-        Some(word) => glossary::look_up(word),
-        None => glossary::entries().iter().collect(),
-    };
-    let word = options.word.as_deref().unwrap_or_default();
+    let word = options.word.join(" ");
+    let entries: Vec<&Entry> =
+        if word.is_empty() { glossary::entries().iter().collect() } else { glossary::look_up(&word) };
     ensure!(!entries.is_empty(), "the glossary does not have \"{word}\"; evenair glossary lists its words");
     if options.json {
         let document = json!({ "schema_version": evenair_study::SCHEMA_VERSION, "words": entries, "papers": Paper::ALL });
@@ -43,7 +41,7 @@ pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
         }
         out += &text::wrapped(&format!("  {:24}  ", names(entry)), &entry.means, terminal::width());
     }
-    if options.word.is_none() {
+    if word.is_empty() {
         out += "\nThe papers\n";
         for paper in Paper::ALL {
             out += &text::wrapped("  ", &format!("{paper}. {}", paper.about), terminal::width());

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
     evenair schema study > study.schema.json\n  \
     evenair schema result")]
 pub(crate) struct SchemaOptions {
-    /// Whose
+    /// Of which language or output
     #[arg(value_enum, default_value_t = Form::Scenario)]
     pub(crate) of: Form,
 }

@@ -27,12 +27,12 @@ use std::path::PathBuf;
     kind = \"conflict-graph\" and a file alone.\n\n\
     The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
     802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
-    The exact region is solved exactly up to some hundreds of links, by generating independent sets as they are needed; \
+    The exact region is solved exactly up to some hundreds of links, by generating sets of links that may transmit at once as they are needed; \
     beyond, the allocation is feasible and a certified bound says how much better any could be.")]
 pub(crate) struct SolveOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
-    /// What is maximised; fair, if it is not given, or utility, where the scenario has `[utility]` or a flow's alpha
+    /// What is maximised; fair, if it is not given, or utility, where the scenario has `[utility]`, or a flow alpha or points
     #[arg(long, value_enum)]
     pub(crate) objective: Option<ObjectiveName>,
     /// How much fairness counts, for --objective alpha-fair: 1 is proportional, 2 is fair and the default, large is close to
@@ -45,13 +45,13 @@ pub(crate) struct SolveOptions {
     /// Who solves
     #[arg(long, value_enum, default_value_t = SolverName::Own)]
     pub(crate) solver: SolverName,
-    /// Add the entropy with the weight 1/BETA, as CSMA of that β does; 1 is problem (2) of [QCSMA]
+    /// Count what CSMA of that β loses by taking turns by chance: the entropy, with the weight 1/BETA; 1 is problem (2) of [QCSMA]
     #[arg(long, value_name = "BETA", value_parser = positive_number)]
     pub(crate) beta: Option<f64>,
-    /// Instead: how ideal CSMA shares the air at these exponents βr, one per link
+    /// Instead of an optimum: how ideal CSMA shares the air if its links press for it with these exponents βr (β times aggressiveness), one per link
     #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "wanted"])]
     pub(crate) exponents: Vec<f64>,
-    /// Instead: which exponents give the flows these rates [packets/s]
+    /// Instead of an optimum: which exponents βr give the flows these rates [packets/s]
     #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with_all = ["objective", "alpha", "region", "solver", "beta"])]
     pub(crate) wanted: Vec<f64>,
     /// Write the allocation there: flows, links with prices, conflicts, independent sets with shares of time, as CSV (as Parquet,
@@ -67,15 +67,15 @@ pub(crate) struct SolveOptions {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ObjectiveName {
-    /// Σ −1/x, no entropy: what n = kT connections of TCP Reno aim at
+    /// The largest sum of −1/x over all flows' rates x, in which a flow with little counts much: what TCP Reno aims at, were all round trips alike
     Fair,
-    /// Problem MP (EP, with wires) with the scenario's own k and β, entropy included
+    /// Where adaptive back-off and n = kT connections come to rest by theory, less what CSMA loses by taking turns by chance: problem MP of [Chen10] (EP, with wires), with the scenario's own k and β
     FixedPoint,
-    /// Σ log x, no entropy
+    /// The largest sum of log x
     Proportional,
-    /// Σ x^(1−α)/(1−α), no entropy
+    /// The largest sum of x^(1−α)/(1−α), with --alpha
     AlphaFair,
-    /// The flows' own utilities: `weight` and `alpha` of each, `[utility]` for all
+    /// The flows' own utilities: `weight`, and `alpha` or a table of `points`, of each; `[utility]` for all
     Utility,
     /// No flow can have more but at the cost of one that has less
     MaxMin,
@@ -83,7 +83,7 @@ pub(crate) enum ObjectiveName {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SolverName {
-    /// Newton's method on the dual, generated independent sets
+    /// Newton's method on the links' prices; sets of links that may transmit at once are added as they are needed
     Own,
     /// A conic interior-point solver: a second opinion on small networks
     Clarabel,
@@ -91,11 +91,11 @@ pub(crate) enum SolverName {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum RegionName {
-    /// The convex hull of the conflict graph's independent sets
+    /// All that a schedule of the air can reach: shares of time for sets of links that may transmit at once
     Exact,
-    /// Each clique of the conflict graph is busy at most all of the time
+    /// A simple bound: of links that are all in conflict with each other one transmits at a time
     Cliques,
-    /// Each collision domain (links within transmission range of a link) is
+    /// A simpler one: of a link and those within transmission range of it one transmits at a time
     CollisionDomains,
 }
 
@@ -164,9 +164,12 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     if options.json {
         return print(&result);
     }
-    let given_up = optimum.by_clarabel && solver == Solver::Own;
-    let note =
-        if given_up { "Found by Clarabel: evenair's own method stopped short of the optimum.\n" } else { "" };
+    let tables = objective == Objective::Utility && optimum.theory.flows.iter().any(|f| f.points.is_some());
+    let note = match (optimum.by_clarabel && solver == Solver::Own, tables) {
+        (true, true) => "Found by Clarabel: utilities that are tables of points make a linear programme.\n",
+        (true, false) => "Found by Clarabel: evenair's own method stopped short of the optimum.\n",
+        (false, _) => "",
+    };
     print(&(as_text(&optimum) + note))
 }
 

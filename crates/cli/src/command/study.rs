@@ -20,7 +20,7 @@ use wildmatch::WildMatch;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR/ID: report.html, result.json, table.csv, claims.csv, flows.csv, links.csv (and series.csv; the\n\
+    after_help = "Writes into DIR/ID: report.html, result.json, table.csv, claims.csv, flows.csv, links.csv (and series.csv; the \
     same as Parquet, if built with --features parquet), study.toml, scenarios/ with all defaults resolved, and manifest.json.\n\
     A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
     On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\

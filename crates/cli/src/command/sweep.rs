@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
     1,2,5             a list; of words, too (dcf,adaptive), of quantities ('1 Mbps,2 Mbps'), and of\n                    \
     TOML's tables (\"{ law = 'dcf' },{ law = 'adaptive', adapt = 0.2 }\")\n\n\
     Several --vary: each value of one with each of the others; with --zip the first with the first.\n\n\
-    Writes into DIR: table.csv, a row per point and flow (flow \"all\": all together) with mean, ends of the 95 % interval and\n\
-    number of seeds of each metric; seeds.csv, a row per point, seed and flow; the same as Parquet, if built with --features\n\
-    parquet; report.html; result.json; scenario.toml (all defaults resolved); manifest.json; runs/, from which a sweep that was\n\
+    Writes into DIR: table.csv, a row per point and flow (flow \"all\": all together) with mean, ends of the 95 % interval and \
+    number of seeds of each metric; seeds.csv, a row per point, seed and flow; the same as Parquet, if built with --features \
+    parquet; report.html; result.json; scenario.toml (all defaults resolved); manifest.json; runs/, from which a sweep that was \
     stopped goes on.\n\n\
     Examples:\n  \
     evenair sweep chen10/a --vary connections.k=5..20:5\n  \
@@ -42,7 +42,7 @@ pub(crate) struct SweepOptions {
     /// Pair the values of several --vary, instead of combining each with each
     #[arg(long)]
     pub(crate) zip: bool,
-    /// What is measured; `evenair list metrics` shows all, delay-p95 is a percentile, ack-loss of the acknowledgements
+    /// What is measured; `evenair list metrics` shows all; delay-p95 is a percentile of delay, ack-loss the loss of acknowledgements
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "goodput,jain")]
     pub(crate) metric: Vec<Quantity>,
     /// Where the numbers come from: packets, fluid, or an optimum such as fair, proportional, max-min

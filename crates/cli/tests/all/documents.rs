@@ -1,5 +1,7 @@
 //! Every command that README, CONTRIBUTING, the pages of docs/ and the helps show runs, with quick options, in a folder of its own.
 //!
+//! What the tutorial says that they print is what they print.
+//!
 //! A fenced block with a title is a file: ```` ```toml title="cafe.toml" ````. It is there before the page's commands run, which stand in
 //! blocks of `sh` and between backticks.
 
@@ -158,6 +160,44 @@ fn every_command_of_the_site_runs() {
         count += whole.len();
     }
     assert!(count > 40, "{count} commands");
+}
+
+/// Where a block of `text` follows commands, each of its lines is one that the last of them prints, as it stands and not in a
+/// quick form; how far columns are apart does not matter.
+#[test]
+fn the_site_shows_what_is_printed() {
+    let mut count = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for (name, contents) in files(&text) {
+            fs::write(folder.path().join(name), contents).unwrap();
+        }
+        let fences: Vec<(&str, &str)> =
+            text.split("```").skip(1).step_by(2).filter_map(|fence| fence.split_once('\n')).collect();
+        for pair in fences.windows(2) {
+            let [("sh", commands), ("text", shown)] = pair else { continue };
+            let command = commands.lines().last().expect("a block has a command");
+            let output = Command::new(env!("CARGO_BIN_EXE_evenair"))
+                .args(words(command.trim_start_matches("evenair ")))
+                .current_dir(folder.path())
+                .env("COLUMNS", "200")
+                .output()
+                .expect("the command runs");
+            let spaced = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            let printed: Vec<String> = stdout(&output).lines().map(spaced).collect();
+            for line in shown.lines().filter(|line| !line.trim().is_empty()) {
+                let is_printed = printed.contains(&spaced(line));
+                assert!(
+                    is_printed,
+                    "{}: `{command}` does not print\n{line}\nbut\n{printed:#?}",
+                    page.display()
+                );
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 6, "{count} blocks");
 }
 
 /// Whether it can be run as it stands: a sentence may name a command without its scenario, or a family of commands.

@@ -21,7 +21,10 @@ fn studies_are_listed_by_paper_and_by_pattern() {
     let text = stdout(&evenair(&["list", "studies", "jam10/fig-8-*", "cz06/fig-1"]));
     let (chen, jam) = (text.find("[CZ06] Minghua Chen"), text.find("[Jam10] Kamran Jamshaid: Centralized"));
     assert!(jam < chen && jam.is_some(), "{text}");
-    assert!(text.contains("jam10/fig-8-2  Weighted shares") && !text.contains("jam10/fig-7"), "{text}");
+    assert!(
+        text.contains("jam10/fig-8-2  PFRC at the gateway gives") && !text.contains("jam10/fig-7"),
+        "{text}"
+    );
     let rows = json(&evenair(&["list", "scenarios", "chen10", "--json"]))["scenarios"].clone();
     assert!(rows.as_array().unwrap().iter().all(|row| row["paper"] == "Chen10"), "{rows}");
     let refused = evenair(&["list", "studies", "jam11*"]);
@@ -42,7 +45,7 @@ fn a_faulty_file_is_shown_as_faulty_beside_the_others() {
     let output = evenair(&["list", "studies", &good, &bad]);
     let text = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(text.contains("Weighted shares") && text.contains("FAULTY: "), "{text}");
+    assert!(text.contains("PFRC at the gateway gives") && text.contains("FAULTY: "), "{text}");
     let rows = json(&evenair(&["list", "studies", &good, &bad, "--json"]))["studies"].clone();
     assert!(rows[1]["error"].as_str().unwrap().contains("unknown field `titel`"), "{rows}");
     let scenario = write("scenario.toml", "seed = \"one\"\n");
