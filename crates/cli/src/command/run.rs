@@ -180,7 +180,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
             done.write(output, &scenario, &outcome)?;
         }
         if let Some(mut file) = report {
-            let page = html::run_report(&outcome, &command_line(), &gateway::did(&runs));
+            let page = html::run_report(&outcome, &command_line());
             file.write_all(page.as_bytes()).context("cannot write the report")?;
             file.finish()?;
         }

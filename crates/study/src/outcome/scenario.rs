@@ -179,6 +179,9 @@ fn of_packets(run: &RunRecord) -> Vec<Figure> {
     let course = |title, metric| figure(FigureKind::Series, title, Some(metric));
     all.push(course("Goodput over time", Metric::Goodput));
     all.push(course("Queues over time", Metric::Backlog));
+    if run.gateway.as_ref().is_some_and(|gateway| gateway.series.is_some()) {
+        all.push(figure(FigureKind::Gateway, "What the gateway allows and passes", None));
+    }
     let is_tcp = run.flows.iter().any(|flow| flow.offered_pps.is_none());
     if is_tcp {
         all.push(course("Round-trip times", Metric::RoundTrip));
