@@ -3,7 +3,7 @@
 use super::{Page, figures, gateway, head, provenance, tables, words};
 use crate::outcome::Outcome;
 
-/// Draws what a scenario's runs show ([`Outcome::of_run`]) into one self-contained page; `command` is the line that made it.
+/// Draws what a scenario's runs show ([`Outcome::of_run`]) into one self-contained page. `command` is the line that made it.
 pub fn run_report(outcome: &Outcome, command: &str) -> String {
     let mut page = Page::default();
     head::head(&mut page, outcome, command);
