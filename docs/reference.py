@@ -196,7 +196,8 @@ def glossary() -> str:
         if entry["topic"] != topic:
             topic = entry["topic"]
             text += f"\n## {topic}\n" + header("word", "meaning")
-        text += row(f"**{entry['word']}**", entry["means"])
+        heads = f" ({', '.join(entry['heads'])})" if entry.get("heads") else ""
+        text += row(f"**{entry['word']}**{heads}", entry["means"])
     return text
 
 

@@ -21,7 +21,10 @@ fn studies_are_listed_by_paper_and_by_pattern() {
     let text = stdout(&evenair(&["list", "studies", "jam10/fig-8-*", "cz06/fig-1"]));
     let (chen, jam) = (text.find("[CZ06] Minghua Chen"), text.find("[Jam10] Kamran Jamshaid: Centralized"));
     assert!(jam < chen && jam.is_some(), "{text}");
-    assert!(text.contains("jam10/fig-8-2  PFRC at the gateway gives") && !text.contains("jam10/fig-7"), "{text}");
+    assert!(
+        text.contains("jam10/fig-8-2  PFRC at the gateway gives") && !text.contains("jam10/fig-7"),
+        "{text}"
+    );
     let rows = json(&evenair(&["list", "scenarios", "chen10", "--json"]))["scenarios"].clone();
     assert!(rows.as_array().unwrap().iter().all(|row| row["paper"] == "Chen10"), "{rows}");
     let refused = evenair(&["list", "studies", "jam11*"]);
