@@ -15,6 +15,7 @@ from types import ModuleType
 from . import _evenair, laws, testing
 from ._errors import ScenarioError, StudyError, TheoryError
 from ._evenair import Access, scenario_ids, schema, study_ids
+from ._plot import STYLE
 from ._results import Comparison, FluidRun, Result, Runs, Solution, Study
 from ._run import compare, fluid, run, solve, study
 from ._scenario import Builder, Scenario, ScenarioLike
@@ -35,6 +36,7 @@ def __getattr__(name: str) -> ModuleType:
 
 
 __all__ = [
+    "STYLE",
     "Access",
     "Builder",
     "Comparison",

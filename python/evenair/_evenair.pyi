@@ -13,12 +13,15 @@ class Table:
     def column_names(self) -> list[str]: ...
     def __len__(self) -> int: ...
     def __getitem__(self, name: str) -> list[Any]: ...
+    def __reduce__(self) -> tuple[Any, tuple[list[tuple[str, str, list[Any]]]]]: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
 @final
 class Scenario:
-    def __init__(self, file: str, text: str, changes: list[str], laws: list[tuple[str, Any]]) -> None: ...
+    def __init__(
+        self, file: str, text: str, has_lines: bool, changes: list[str], laws: list[tuple[str, Any]]
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -97,13 +100,17 @@ def study(
     progress: Callable[[int, int], object] | None,
 ) -> tuple[dict[str, Table], dict[str, Any]]: ...
 def solve(
-    scenario: Scenario, objective: str, alpha: float, region: str, solver: str, beta: float | None
+    scenario: Scenario,
+    asked: dict[str, Any],
+    utility: Callable[[str, float], float] | None,
+    marginal: Callable[[str, float], float] | None,
 ) -> tuple[dict[str, Table], dict[str, Any]]: ...
 def fluid(scenario: Scenario) -> tuple[dict[str, Table], dict[str, Any]]: ...
 def compare(
     scenario: Scenario, seeds: int, progress: Callable[[int, int], object] | None
 ) -> tuple[dict[str, Table], dict[str, Any]]: ...
 def check_law(law: object, seeds: int) -> None: ...
+def gives_one_rate(law: object) -> bool: ...
 
 @final
 class Access:
@@ -123,32 +130,21 @@ class Access:
         span_s: float | None = None,
     ) -> Access: ...
     @staticmethod
-    def exponential_of_frame(
-        factor: float,
-        *,
-        slotted: bool = False,
-        when: str = "before-frame",
-        burst_s: float | None = None,
-        span_s: float | None = None,
-    ) -> Access: ...
-    @staticmethod
-    def exponential_of_packet(
-        factor: float,
-        *,
-        slotted: bool = False,
-        when: str = "before-frame",
-        burst_s: float | None = None,
-        span_s: float | None = None,
-    ) -> Access: ...
-    @staticmethod
     def exponential(
-        mean_s: float,
+        mean: float,
+        of: str = "second",
         *,
         slotted: bool = False,
         when: str = "before-frame",
         burst_s: float | None = None,
         span_s: float | None = None,
-    ) -> Access: ...
+    ) -> Access:
+        """Exponential with this mean, counted in what ``of`` says.
+
+        "second"; "frame", the airtime of the frame that waits; "packet", the bits of the packet that waits over its
+        rate.
+        """
+
     @staticmethod
     def uniform(
         mean_s: float, *, when: str = "before-frame", burst_s: float | None = None, span_s: float | None = None
@@ -321,6 +317,93 @@ class FlowView:
     @property
     def path_backlog_bytes(self) -> int | None:
         """The same [bytes]."""
+
+@final
+class ClassRole:
+    """A class of a gateway: what one subscriber sends (up) or receives (down)."""
+
+    @property
+    def weight(self) -> float:
+        """Its weight; above zero."""
+
+    @property
+    def direction(self) -> str:
+        """Which way its data goes: "up", to the gateway, or "down"."""
+
+    @property
+    def link_rate_bps(self) -> int | None:
+        """What the gateway's own link on the class's way carries [bit/s], where it is known.
+
+        The MAC's overhead is taken off.
+        """
+
+@final
+class GatewayRole:
+    """The gateway that a law is put at."""
+
+    @property
+    def classes(self) -> list[ClassRole]:
+        """Its classes, in the order in which the flows ask for them."""
+
+@final
+class ClassView:
+    """What the gateway's queue counted of one class in an epoch."""
+
+    @property
+    def arrived_packets(self) -> int:
+        """What came to the queue, dropped or not [packets]."""
+
+    @property
+    def arrived_bytes(self) -> int:
+        """The same [bytes]."""
+
+    @property
+    def served_packets(self) -> int:
+        """What left it [packets]."""
+
+    @property
+    def served_bytes(self) -> int:
+        """The same [bytes]."""
+
+    @property
+    def dropped_packets(self) -> int:
+        """What it gave up [packets]."""
+
+    @property
+    def dropped_bytes(self) -> int:
+        """The same [bytes]."""
+
+    @property
+    def backlog_packets(self) -> int:
+        """What waits now [packets]."""
+
+    @property
+    def backlog_bytes(self) -> int:
+        """The same [bytes]."""
+
+    @property
+    def held_packets(self) -> int:
+        """How many packets had to wait for tokens."""
+
+@final
+class GatewayView:
+    """What a gateway's law sees after an epoch."""
+
+    @property
+    def now_s(self) -> float:
+        """When [s]."""
+
+    @property
+    def interval_s(self) -> float:
+        """The time since the law ran last [s]."""
+
+    @property
+    def served_bps(self) -> list[float]:
+        """What was served of each class per time [bit/s]; nothing in no time."""
+
+    @property
+    def classes(self) -> list[ClassView]:
+        """The classes, in the order of their roles."""
 
 @final
 class QueueRole:

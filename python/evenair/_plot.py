@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._map import COLORS
 from ._results import Comparison, FluidRun, Result, Study
+from ._sweep import Swept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +56,8 @@ def plot(result: Result, metric: str | None, ax: Axes | None, **more: Any) -> Ax
             _bars(axes, _grouped(result.to_pandas(), "stage", "flow", metric or "share"), metric or "share", **more)
         elif isinstance(result, FluidRun):
             _over_time(axes, result.to_pandas("trajectory"), metric or "rate_pps", **more)
+        elif isinstance(result, Swept):
+            _swept(axes, result, metric or "goodput_pps", **more)
         elif "series" in result.tables:
             _series(axes, result.to_pandas("series"), metric or "goodput_pps", **more)
         else:
@@ -91,12 +94,34 @@ def _of_study(result: Study, metric: str) -> tuple[pd.DataFrame, str]:
 
 def _flows(axes: Axes, frame: pd.DataFrame, metric: str | None, **more: Any) -> None:  # noqa: ANN401
     metric = metric or ("goodput_pps" if "goodput_pps" in frame else "rate_pps")
-    if "x" in frame and frame["x"].notna().any():
-        _lines(axes, frame, metric, **more)
-    elif "variant" in frame:
+    _measured(frame, metric)
+    if "variant" in frame:
         _bars(axes, _grouped(frame, "variant", "flow", metric), metric, **more)
     else:
         _bars(axes, _grouped(frame.assign(all=""), "all", "flow", metric), metric, **more)
+
+
+def _measured(frame: pd.DataFrame, metric: str) -> None:
+    """Refuse what is no column of numbers."""
+    numbers = [name for name in frame.select_dtypes("number") if frame[name].notna().any()]
+    if metric not in numbers:
+        message = f"the flows do not tell of {metric!r}; they tell of {', '.join(numbers)}"
+        raise ValueError(message)
+
+
+def _swept(axes: Axes, result: Swept, metric: str, *, x: str | None = None, **more: Any) -> None:  # noqa: ANN401
+    """Draw lines over a varied key, one per flow and per value of the others; bars, where no key has numbers."""
+    frame = result.to_pandas()
+    _measured(frame, metric)
+    axis = x or result.axis
+    if axis is None:
+        _bars(axes, _grouped(frame, "variant", "flow", metric), metric, **more)
+        return
+    if axis not in result.keys or frame[axis].dtype.kind not in "if":
+        message = f"x = {axis!r}: no numbers of that key were swept; there are {', '.join(result.keys)}"
+        raise ValueError(message)
+    others = [key for key in result.keys if key != axis and frame[key].nunique() > 1]
+    _lines(axes, frame, axis, others, metric, **more)
 
 
 def _bars(axes: Axes, means: pd.DataFrame, metric: str, **more: Any) -> None:  # noqa: ANN401 -- matplotlib's own
@@ -112,13 +137,15 @@ def _bars(axes: Axes, means: pd.DataFrame, metric: str, **more: Any) -> None:  #
         axes.legend()
 
 
-def _lines(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None:  # noqa: ANN401 -- matplotlib's own
-    """Draw a line per flow over the swept parameter, with bars of 95 % of the normal distribution."""
-    for (flow, rows), style in zip(frame.groupby("flow", sort=False), _styles(), strict=False):
-        by = rows.groupby("x")[metric]
+def _lines(axes: Axes, frame: pd.DataFrame, axis: str, others: list[str], metric: str, **more: Any) -> None:  # noqa: ANN401
+    """Draw a line per flow, and per value of the other keys, with bars of 95 % of the normal distribution."""
+    for (names, rows), style in zip(frame.groupby(["flow", *others], sort=False), _styles(), strict=False):
+        by = rows.groupby(axis)[metric]
         mean, count = by.mean(), by.count()
         half = (1.96 * by.std() / count**0.5).fillna(0.0)
-        axes.errorbar(mean.index, mean, yerr=half, capsize=2, label=f"flow {flow}", **style, **more)
+        label = ", ".join([f"flow {names[0]}", *(str(name) for name in names[1:])])
+        axes.errorbar(mean.index, mean, yerr=half, capsize=2, label=label, **style, **more)
+    axes.set_xlabel(axis)
     axes.set_ylabel(_label(metric))
     axes.legend()
 

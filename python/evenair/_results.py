@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from html import escape
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
     from ._scenario import Scenario
 
-_KEYS = {"variant", "x", "seed", "flow", "from", "to", "queue", "time_s", "object", "metric"}
-"""What tells rows apart; all else is measured."""
+_KEYS = ["variant", "x", "seed", "stage", "flow", "link", "links", "queue", "object", "time_s", "metric", "claim"]
+"""What tells rows apart, from the whole to its parts; all else is measured."""
+_SAID = {"from", "to", "gap"}
+"""What only says more of what tells rows apart."""
 
 
 class Result:
@@ -56,16 +59,29 @@ class Result:
         """Give a table as an xarray Dataset: what tells rows apart are dimensions, what was measured are variables."""
         name = table or ("series" if "series" in self.tables else self.main)
         frame = self.to_pandas(name)
+        keys = [key for key in self._keys() if key in frame]
         if {"object", "metric", "value"} <= set(frame.columns):  # the long form of series
-            index = ["variant", "seed", "object", "time_s"]
-            frame = frame.pivot_table(index=index, columns="metric", values="value").reset_index()
-        index = [key for key in frame.columns if key in _KEYS - {"from", "to"} and frame[key].nunique() > 1]
-        index = index or [key for key in frame.columns if key in _KEYS][:1]
-        frame = frame.drop(columns=[key for key in frame.columns if key in _KEYS - set(index)])
+            keys.remove("metric")
+            frame = frame.pivot_table(index=keys, columns="metric", values="value").reset_index()
+        index = [key for key in keys if frame[key].nunique() > 1] or keys[:1]
+        frame = frame.drop(columns=[key for key in frame.columns if key in {*_KEYS, *_SAID, *keys} - set(index)])
+        if frame.duplicated(index).any():
+            message = f"rows of {name!r} are not told apart by {', '.join(index)}: take to_pandas({name!r})"
+            raise ValueError(message)
         return frame.set_index(index).to_xarray()
 
+    def _keys(self) -> list[str]:
+        """Give the columns that may tell rows apart."""
+        return _KEYS
+
     def plot(self, metric: str | None = None, *, ax: Axes | None = None, **more: object) -> Axes:
-        """Draw it in the papers' style (with matplotlib: ``pip install 'evenair[plot]'``)."""
+        """Draw it in the papers' style (with matplotlib: ``pip install 'evenair[plot]'``).
+
+        Args:
+            metric: What is drawn: a column of the table, a metric of the study or of the series.
+            ax: Where; in a figure of its own, if it is not given.
+            **more: For matplotlib, such as ``alpha=0.5``; of a sweep ``x``, the varied key along the axis.
+        """
         from . import _plot
 
         return _plot.plot(self, metric, ax, **more)
@@ -115,7 +131,7 @@ class Runs(Result):
         return sum(records.events for _, _, records in self._groups)
 
     def mean(self, metric: str = "goodput_pps") -> dict[str, float]:
-        """Give the mean over runs of a column of ``flows``, by flow.
+        """Give the mean over runs of a column of ``flows``, by flow; of a flow that has none, it is not a number.
 
         >>> runs = evenair.run("chen10/a", seeds=2, duration="1 s", warmup="0 s")
         >>> list(runs.mean())
@@ -123,8 +139,11 @@ class Runs(Result):
         """
         sums: dict[str, list[float]] = {}
         for flow, value in zip(self.flows["flow"], self.flows[metric], strict=True):
-            sums.setdefault(flow, []).append(value)
-        return {flow: sum(values) / len(values) for flow, values in sums.items()}
+            if isinstance(value, str):
+                message = f"{metric!r} is a column of words: there is no mean of them"
+                raise TypeError(message)
+            sums.setdefault(flow, []).extend([] if value is None else [value])
+        return {flow: sum(values) / len(values) if values else nan for flow, values in sums.items()}
 
     def _headline(self) -> str:
         count = sum(len(records) for _, _, records in self._groups)

@@ -22,6 +22,14 @@ def _seconds(time: float | str) -> float:
     return _evenair.seconds(time) if isinstance(time, str) else float(time)
 
 
+def at_least(least: int, **numbers: int | None) -> None:
+    """Refuse numbers that are too small."""
+    for name, value in numbers.items():
+        if value is not None and value < least:
+            message = f"{name} = {value}: give {least} at least"
+            raise ValueError(message)
+
+
 def scenario(source: ScenarioLike, changes: Mapping[str, Any]) -> Scenario:
     """Read a scenario and change it."""
     read = source if isinstance(source, Scenario) else Scenario(source)
@@ -66,39 +74,69 @@ def run(
     '2'
     """
     made = scenario(source, changes)
-    window = None if timeline is None else (_seconds(timeline[0]), _seconds(timeline[1]))
+    at_least(1, seeds=seeds, threads=threads)
+    at_least(0, first_seed=first_seed)
+    window = None if timeline is None else _stretch(timeline)
     records = _evenair.run(
         made._core, first_seed, seeds, precision, series, _seconds(every), ledger, window, threads, progress
     )
     return of_one(made, records)
 
 
+def _stretch(timeline: tuple[float | str, float | str]) -> tuple[float, float]:
+    """Read two instants, the one before the other."""
+    if len(timeline) == 2:
+        begin, end = _seconds(timeline[0]), _seconds(timeline[1])
+        if 0 <= begin < end:
+            return begin, end
+    message = f'timeline = {timeline!r}: give two instants, such as ("1 s", "1.1 s")'
+    raise ValueError(message)
+
+
 def solve(
     source: ScenarioLike,
-    objective: str = "fair",
+    objective: str | None = None,
     *,
-    alpha: float = 2.0,
+    alpha: float | None = None,
     region: str = "exact",
     solver: str = "own",
     beta: float | None = None,
+    utility: Callable[[str, float], float] | None = None,
+    marginal: Callable[[str, float], float] | None = None,
     **changes: object,
 ) -> Solution:
     """Find the best allocation.
 
     Args:
         source: A scenario, a file, a built-in id, TOML, or a dictionary.
-        objective: "fair", "fixed-point", "proportional", "alpha-fair" or "max-min".
-        alpha: How much fairness counts, for "alpha-fair".
+        objective: "fair", "fixed-point", "proportional", "alpha-fair", "utility" (the flows' own, as the scenario has
+            them) or "max-min"; "utility", where the scenario has any, else "fair", if it is not given.
+        alpha: How much fairness counts, for "alpha-fair"; 2, if it is not given.
         region: Which rates are possible together: "exact", "cliques" or "collision-domains".
         solver: "own", or "clarabel" for a second opinion.
         beta: Add CSMA's entropy with the weight 1/beta.
+        utility: Instead of an objective: what a flow's rate is worth, by the flow's name and the rate, counted in
+            packets per second or as ``utility.unit`` says. It rises and is strictly concave from a millionth of what
+            the flow gets alone up to all of that, and is hardly asked beyond; straight lines are for
+            ``utility.points`` of the scenario.
+        marginal: Its derivative; taken from five values of the utility, if it is not given.
         **changes: Changes of the scenario.
 
     >>> solution = evenair.solve("chen10/a")
     >>> [round(rate) for rate in solution.flows["rate_pps"]]
     [354, 158, 177, 177]
+    >>> delay = evenair.solve("chen10/a", utility=lambda flow, rate: -1 / rate)  # the same: 1/rate is a packet's time
+    >>> [round(rate) for rate in delay.flows["rate_pps"]]
+    [354, 158, 177, 177]
     """
-    return Solution(*_evenair.solve(scenario(source, changes)._core, objective, alpha, region, solver, beta))
+    if utility is not None and (objective is not None or alpha is not None):
+        message = "a utility takes the place of an objective: leave objective and alpha out"
+        raise ValueError(message)
+    if utility is None and marginal is not None:
+        message = "marginal is the derivative of utility: give that, too"
+        raise ValueError(message)
+    asked = {"objective": objective, "alpha": alpha, "region": region, "solver": solver, "beta": beta}
+    return Solution(*_evenair.solve(scenario(source, changes)._core, asked, utility, marginal))
 
 
 def fluid(source: ScenarioLike, **changes: object) -> FluidRun:
@@ -118,6 +156,7 @@ def compare(source: ScenarioLike, *, seeds: int = 5, progress: Progress = None, 
     >>> list(dict.fromkeys(stages["stage"]))
     ['fair optimum', 'ideal CSMA', '802.11']
     """
+    at_least(1, seeds=seeds)
     return Comparison(*_evenair.compare(scenario(source, changes)._core, seeds, progress))
 
 
@@ -150,6 +189,7 @@ def study(
     >>> "verdict" in found.claims
     True
     """
+    at_least(1, seeds=seeds, threads=threads)
     overrides = [f"{key.replace('__', '.')}={toml(value)}" for key, value in changes.items()]
     with tempfile.TemporaryDirectory() as folder:
         return Study(

@@ -34,6 +34,9 @@ def toml(value: object) -> str:
         return toml(value.tolist())
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(toml(entry) for entry in value) + "]"
+    if isinstance(value, type) and issubclass(value, Law):
+        message = f"{value.__name__} is a class: give a law of it, {value.__name__}(…)"
+        raise TypeError(message)
     message = f"{value!r} has no place in a scenario: give words, numbers, truths, lists, dictionaries or laws"
     raise TypeError(message)
 
@@ -48,6 +51,7 @@ _STAND_INS = {
     "window": ("window", "reno"),
     "rate_law": ("rate", "utility-based"),
     "drop": ("marking", "drop-tail"),
+    "law": ("gateway", "pfrc"),
     "connections": ("connections", "rtt-proportional"),
 }
 
@@ -57,6 +61,8 @@ def _stand_in(key: str, law: Law) -> object:
     family, name = _STAND_INS.get(key.rpartition(".")[2], ("", ""))
     if family != law.family:
         return None  # it is told where laws have their places
+    if family == "gateway" and _evenair.gives_one_rate(law):
+        name = "arc"  # which says, as it does, what shaper there is if none is named
     samples = {"samples": law.samples} if isinstance(law, ConnectionLaw) else {}
     return {"law": name, **samples}
 
@@ -69,7 +75,7 @@ def _without_laws(value: object, key: str, laws: dict[str, Law]) -> object:
     if isinstance(value, Mapping):
         return {name: _without_laws(entry, f"{key}.{name}", laws) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_laws(entry, f"{key}.{index}", laws) for index, entry in enumerate(value)]
+        return [_without_laws(entry, f"{key}[{index}]", laws) for index, entry in enumerate(value)]
     return value
 
 
@@ -97,6 +103,7 @@ class Scenario:
 
     _file: str
     _text: str
+    _written: bool
     _changes: list[str]
     _laws: dict[str, Law]
     _core: _evenair.Scenario
@@ -106,9 +113,11 @@ class Scenario:
         if isinstance(source, Scenario):
             self._file, self._text = source._file, source._text
             self._changes, self._laws = list(source._changes), dict(source._laws)
+            self._written = source._written
             self._core = source._core
             return
         self._changes, self._laws = [], {}
+        self._written = not isinstance(source, Mapping)
         if isinstance(source, Mapping):
             self._file = str(source.get("name", "scenario"))
             entries = {key: _without_laws(value, key, self._laws) for key, value in source.items()}
@@ -116,12 +125,16 @@ class Scenario:
             self._text = "".join(lines)
         elif isinstance(source, str) and ("\n" in source or "=" in source):
             self._file, self._text = "scenario", source
-        else:
+        elif isinstance(source, (str, os.PathLike)):
             self._file, self._text = _evenair.scenario_text(os.fspath(source))
+        else:
+            message = f"{source!r} is no scenario: give one, a file, a built-in id, TOML, or a dictionary"
+            raise TypeError(message)
         self._core = self._resolve()
 
     def _resolve(self) -> _evenair.Scenario:
-        return _evenair.Scenario(self._file, self._text, self._changes, list(self._laws.items()))
+        laws = list(self._laws.items())
+        return _evenair.Scenario(self._file, self._text, self._written, self._changes, laws)
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: object) -> Scenario:
         """Give the same scenario with other settings.
@@ -136,20 +149,30 @@ class Scenario:
         True
         """
         other = object.__new__(Scenario)
-        other._file, other._text = self._file, self._text
+        other._file, other._text, other._written = self._file, self._text, self._written
         other._changes, other._laws = list(self._changes), dict(self._laws)
         entries = dict(changes or {}) | {key.replace("__", "."): value for key, value in more.items()}
         for key, given in entries.items():
-            within = (f"{key}.", f"{key}".rpartition(".")[0])
-            for known in [law for law in other._laws if law == key or law.startswith(within[0]) or law == within[1]]:
+            place = self._place(str(key))
+            parts, whole = (f"{place}.", f"{place}["), place.rpartition(".")[0]
+            for known in [law for law in other._laws if law in (place, whole) or law.startswith(parts)]:
                 del other._laws[known]
-            value = _without_laws(given, key, other._laws)
+            value = _without_laws(given, place, other._laws)
             if value is not None:
                 other._changes.append(f"{key}={toml(value)}")
         other._core = other._resolve()
         return other
 
     set = with_
+
+    def _place(self, key: str) -> str:
+        """Give a key with its entry of a list by number, as laws are kept: flows are called by their ids or numbers."""
+        table, _, rest = key.partition(".")
+        entry, dot, rest = rest.partition(".")
+        ids = [flow for flow, _ in self._core.flows()]
+        if table == "flows" and entry in ids:
+            return f"flows[{ids.index(entry)}]{dot}{rest}"
+        return f"{table}[{entry}]{dot}{rest}" if table in ("flows", "queues", "wires") and entry.isdigit() else key
 
     @property
     def name(self) -> str:
@@ -214,9 +237,9 @@ class Scenario:
         """Hash what it says."""
         return hash(self.to_toml())
 
-    def __reduce__(self) -> tuple[Any, tuple[str, str, list[str], dict[str, Law]]]:
+    def __reduce__(self) -> tuple[Any, tuple[str, str, bool, list[str], dict[str, Law]]]:
         """Let it cross to another process, its laws with it."""
-        return _restored, (self._file, self._text, self._changes, self._laws)
+        return _restored, (self._file, self._text, self._written, self._changes, self._laws)
 
     def __repr__(self) -> str:
         """Tell what it is."""
@@ -227,9 +250,10 @@ class Scenario:
         return svg(self._core)
 
 
-def _restored(file: str, text: str, changes: list[str], laws: dict[str, Law]) -> Scenario:
+def _restored(file: str, text: str, written: bool, changes: list[str], laws: dict[str, Law]) -> Scenario:
     scenario = object.__new__(Scenario)
-    scenario._file, scenario._text, scenario._changes, scenario._laws = file, text, changes, laws
+    scenario._file, scenario._text, scenario._written = file, text, written
+    scenario._changes, scenario._laws = changes, laws
     scenario._core = scenario._resolve()
     return scenario
 
@@ -272,6 +296,17 @@ class Builder:
     def wire(self, source: str, destination: str, rate: str, delay: str, **settings: object) -> Builder:
         """Add a wire, such as ``build.wire("server", "gateway", "100 Mbps", "10 ms")``."""
         return self._add("wires", {"from": source, "to": destination, "rate": rate, "delay": delay, **settings})
+
+    def queue(self, *nodes: str, **settings: object) -> Builder:
+        """Give some nodes queues of their own: ``queue``, ``drop``, or ``backoff``, how these nodes back off.
+
+        >>> build = evenair.Builder().link("l", "a", "b").link("m", "c", "d").conflict("l", "m")
+        >>> _ = build.flow("one", "a", "b").flow("other", "c", "d")
+        >>> hasty = build.queue("c", backoff={"law": "dcf", "window_min": 7}).scenario()
+        >>> hasty.resolved["queues"][0]["backoff"]["window_min"]
+        7
+        """
+        return self._add("queues", {"nodes": list(nodes), **settings})
 
     def loss(self, source: str, destination: str, loss: object) -> Builder:
         """Let a link lose a share of its frames that nothing else spoils."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _evenair
 from ._results import Runs
-from ._run import Progress, _seconds, scenario
+from ._run import Progress, _seconds, at_least, scenario
 from .laws import Law
 
 if TYPE_CHECKING:
@@ -21,9 +21,15 @@ Executor: TypeAlias = Any
 
 
 class Swept(Runs):
-    """Runs at every point of a sweep; each table has a column per varied key. ``points`` are the scenarios by name."""
+    """Runs at every point of a sweep; each table has a column per varied key.
+
+    ``points`` are the scenarios by name, ``keys`` what was varied, ``axis`` the one of them along which figures are
+    drawn.
+    """
 
     points: dict[str, Scenario]
+    keys: list[str]
+    axis: str | None
 
     def __init__(self, points: dict[str, Scenario], values: list[dict[str, object]], records: list[Any]) -> None:
         """Put the runs of all points together; ``values`` are the keys and values of each."""
@@ -34,10 +40,16 @@ class Swept(Runs):
             groups.append((name, float(x) if isinstance(x, (int, float)) else None, kept))
         keys = {key: None for chosen in values for key in chosen}
         columns = [
-            (key, {name: _cell(chosen[key]) for name, chosen in zip(points, values, strict=True)}) for key in keys
+            (key, {name: _cell(chosen[key]) for name, chosen in zip(points, values, strict=True)})
+            for key in keys
+            if key != "seed"  # the tables have it
         ]
         super().__init__(groups, f"sweep over {' and '.join(keys)}", columns)
-        self.points, self.axis = points, axis
+        self.points, self.axis, self.keys = points, axis, list(keys)
+
+    def _keys(self) -> list[str]:
+        """Tell rows apart by what was varied, not by the names of the points."""
+        return list(dict.fromkeys([*self.keys, *(key for key in super()._keys() if key not in ("variant", "x"))]))
 
 
 def _axis(values: list[dict[str, object]]) -> str | None:
@@ -104,6 +116,7 @@ def sweep(
     >>> list(found.points)
     ['connections.k=5', 'connections.k=20']
     """
+    at_least(1, seeds=seeds, threads=threads)
     base = scenario(source, changes)
     values = _points(vary, paired)
     points = {", ".join(f"{key}={_words(value)}" for key, value in p.items()): base.with_(p) for p in values}
@@ -130,9 +143,17 @@ def sweep(
 
 
 def _points(vary: Mapping[str, Iterable[object]], paired: bool) -> list[dict[str, object]]:
+    example = "give keys and their values, such as {'connections.k': [5, 10, 20]}"
+    if not isinstance(vary, Mapping):
+        message = f"{vary!r} says not what is varied: {example}"
+        raise TypeError(message)
+    for key, values in vary.items():
+        if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+            message = f"{key} has one value, {values!r}: {example}"
+            raise TypeError(message)
     lists: dict[str, Sequence[object]] = {key: list(values) for key, values in vary.items()}
     if not lists or not all(lists.values()):
-        message = "nothing is varied: give a key and its values, such as {'connections.k': [5, 10, 20]}"
+        message = f"nothing is varied: {example}"
         raise ValueError(message)
     if not paired:
         return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]

@@ -75,17 +75,21 @@ class _Network:
         return np.zeros((len(self.core.names), SEEN), np.float32)
 
     def go_on(self, actions: list[float]) -> tuple[NDArray[np.float32], bool]:
-        """Take a step; levels become contention windows and numbers of connections."""
+        """Take a step; levels become contention windows, congestion windows and numbers of connections."""
+        most = self.rate_max_bps if self.control == "rate" else self.levels() - 1
+        if not all(0 <= action <= most for action in actions):
+            message = f"the action {actions}: give each flow something from 0 to {most:g}"
+            raise ValueError(message)
         if self.control == "contention-window":
             actions = [2.0**level - 1.0 for level in actions]
-        elif self.control == "connections":
+        elif self.control in ("connections", "congestion-window"):
             actions = [level + 1.0 for level in actions]
         seen, over = self.core.step(actions)
         return np.array(seen, np.float32).reshape(-1, SEEN), over
 
     def levels(self) -> int:
-        """Give how many levels there are: windows from 0 to 1023 slots, or one to 32 connections."""
-        return 11 if self.control == "contention-window" else 32
+        """Give how many levels there are: windows of 0 to 1023 slots, 1 to 64 segments, or 1 to 32 connections."""
+        return {"contention-window": 11, "congestion-window": 64}.get(self.control, 32)
 
 
 class NetworkEnv(gymnasium.Env):  # type: ignore[type-arg]
@@ -94,7 +98,8 @@ class NetworkEnv(gymnasium.Env):  # type: ignore[type-arg]
     Args:
         source: A scenario, a file, a built-in id, TOML, or a dictionary.
         control: What is set. "contention-window": of the queue at each flow's source, 2^level − 1 slots, without
-            doubling; "connections": level + 1 of each flow; "rate": the rate of each source [bit/s], of flows with
+            doubling; "connections": level + 1 of each flow; "congestion-window": of each of a flow's connections,
+            level + 1 segments, whatever is lost; "rate": the rate of each source [bit/s], of flows with
             ``traffic = "rated"``.
         step: The control interval.
         horizon: Over how long goodputs are averaged.

@@ -12,7 +12,7 @@ for each queue, flow or sender that it is put at, so that what it keeps in ``sel
 ...     def on_update(self, link):
 ...         self.waiting = link.backlog_packets
 ...     def access(self):
-...         return evenair.Access.exponential_of_frame(self.airtimes / (1 + self.waiting))
+...         return evenair.Access.exponential(self.airtimes / (1 + self.waiting), "frame")
 >>> evenair.testing.check_law(Patient())
 >>> runs = evenair.run("chen10/a", backoff=Patient(), duration="2 s", warmup="0 s")
 >>> len(runs.flows)
@@ -26,14 +26,18 @@ from __future__ import annotations
 
 import hashlib
 from types import CodeType, FunctionType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ._evenair import (
     Access,
     Acked,
+    ClassRole,
+    ClassView,
     Delivery,
     FlowRole,
     FlowView,
+    GatewayRole,
+    GatewayView,
     LinkRole,
     LinkView,
     Loss,
@@ -42,14 +46,22 @@ from ._evenair import (
     WindowStart,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = [
     "Access",
     "Acked",
     "BackoffLaw",
+    "ClassRole",
+    "ClassView",
     "ConnectionLaw",
     "Delivery",
     "FlowRole",
     "FlowView",
+    "GatewayLaw",
+    "GatewayRole",
+    "GatewayView",
     "Law",
     "LinkRole",
     "LinkView",
@@ -94,6 +106,10 @@ class Law:
         """Give all that it knows, in words: the same for the same state."""
         return ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
 
+    def _undefined(self, method: str) -> NotImplementedError:
+        """Give the error of a law that lacks what its family asks."""
+        return NotImplementedError(f"{type(self).__name__} has no {method}: define it")
+
 
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__static_attributes__"}
 
@@ -115,7 +131,8 @@ def _words(value: object) -> str:
 class BackoffLaw(Law):
     """How long a transmitter waits before it takes the medium, and how long it keeps it.
 
-    It stands under ``backoff``: ``scenario.with_(backoff=MyLaw())``.
+    It stands under ``backoff``: ``scenario.with_(backoff=MyLaw())``; for some nodes alone under ``backoff`` of an entry
+    of ``queues``, such as ``queues=[{"nodes": ["2"], "backoff": MyLaw(3)}]``.
     """
 
     family = "backoff"
@@ -132,27 +149,26 @@ class BackoffLaw(Law):
 
     def access(self) -> Access:
         """Answer the MAC; asked once at the beginning, and after each update."""
-        message = f"{type(self).__name__} says nothing of access: give an evenair.Access"
-        raise NotImplementedError(message)
+        raise self._undefined("access")
 
     def drop_probability(self) -> float:
         """Give the probability with which an arrival is dropped; left to the queue, if it is not defined."""
-        raise NotImplementedError
+        raise self._undefined("drop_probability")
 
     def dummy_packet(self) -> int | None:
         """Give what an empty queue sends nevertheless [bytes], if it does."""
-        raise NotImplementedError
+        raise self._undefined("dummy_packet")
 
     def aggressiveness(self) -> float:
         """Give the logarithm of what divides the mean back-off, for tables and series."""
-        raise NotImplementedError
+        raise self._undefined("aggressiveness")
 
 
 class WindowLaw(Law):
     """How many segments a TCP sender may have under way.
 
-    It stands under ``tcp.window``. The endpoint decides what is lost and sent again; the law keeps ``window`` and
-    ``threshold``, which are read after each event.
+    It stands under ``tcp.window``, or under ``flows.ID.window`` for one flow. The endpoint decides what is lost and
+    sent again; the law keeps ``window`` and ``threshold``, which are read after each event.
 
     >>> class Aimd(evenair.laws.WindowLaw):
     ...     "One more segment each round trip, half of them at a loss."
@@ -185,15 +201,15 @@ class WindowLaw(Law):
 
     def on_ack(self, acked: Acked) -> None:
         """Learn of an acknowledgement, of whatever kind."""
-        raise NotImplementedError
+        raise self._undefined("on_ack")
 
     def on_loss(self, loss: Loss) -> None:
         """Learn of a loss: recovery begins."""
-        raise NotImplementedError
+        raise self._undefined("on_loss")
 
     def on_timeout(self, loss: Loss) -> None:
         """Learn that the retransmission timer has expired."""
-        raise NotImplementedError
+        raise self._undefined("on_timeout")
 
     def on_delivery(self, delivery: Delivery) -> None:
         """Learn what an acknowledgement delivered, before `on_ack`; who defines it is told."""
@@ -230,7 +246,7 @@ class ConnectionLaw(Law):
 
     def on_interval(self, flow: FlowView) -> int:
         """Give how many connections there should be, one at least."""
-        raise NotImplementedError
+        raise self._undefined("on_interval")
 
 
 class RateLaw(Law):
@@ -250,13 +266,53 @@ class RateLaw(Law):
 
     def on_interval(self, flow: FlowView) -> float:
         """Give the rate of the payload [bit/s]; the first time for an interval of no length."""
-        raise NotImplementedError
+        raise self._undefined("on_interval")
+
+
+class GatewayLaw(Law):
+    """How much of the network's capacity a gateway lets its subscribers use: what it shapes to once an epoch.
+
+    It stands under ``gateway.law``. A class is what one subscriber sends (up) or receives (down). Rates are bit/s of
+    network-layer packets: one number for all classes together, a list with one for each, or None for no limit.
+
+    >>> class Halving(evenair.laws.GatewayLaw):
+    ...     "Less for all where a queue drops, a little more where none does."
+    ...     interval = "2 s"
+    ...     def __init__(self, most=1e6):
+    ...         self.most = self.rate = most
+    ...     def at_start(self):
+    ...         return self.rate
+    ...     def on_epoch(self, view):
+    ...         drops = any(seen.dropped_packets for seen in view.classes)
+    ...         self.rate = max(self.rate / 2, 1e4) if drops else min(self.rate + 2e4, self.most)
+    ...         return self.rate
+    >>> evenair.testing.check_law(Halving())
+    >>> mesh = evenair.Scenario("jam10/chain").with_(gateway={"node": "0", "law": Halving()}, duration="20 s")
+    >>> sorted(evenair.run(mesh, warmup="0 s").mean())
+    ['1', '2', '3']
+    """
+
+    family = "gateway"
+    interval: float | str = 5.0
+    """An epoch: how often the law runs, in seconds or words."""
+
+    def begin(self, gateway: GatewayRole) -> None:
+        """It is put at its gateway, which has one class at least."""
+
+    def at_start(self) -> float | Sequence[float] | None:
+        """Give the rates of the first epoch."""
+        raise self._undefined("at_start")
+
+    def on_epoch(self, view: GatewayView) -> float | Sequence[float] | None:
+        """See what the classes did in an epoch and give the rates of the next."""
+        raise self._undefined("on_epoch")
 
 
 class MarkingLaw(Law):
     """Which packets a queue refuses or gives up.
 
-    It stands under ``drop``. What a class does not define is never called.
+    It stands under ``drop``; for the queues of some nodes, or of a wire, under ``drop`` of an entry of ``queues`` or
+    ``wires``. What a class does not define is never called.
 
     >>> class Linear(evenair.laws.MarkingLaw):
     ...     "Refuse the more, the more waits."
@@ -272,14 +328,14 @@ class MarkingLaw(Law):
 
     def on_arrival(self, now_s: float, queue: QueueView) -> float:
         """Give the probability with which the packet that comes is refused."""
-        raise NotImplementedError
+        raise self._undefined("on_arrival")
 
     def after_arrival(self, now_s: float, queue: QueueView, accepted: bool) -> None:
         """Learn what has become of an arrival."""
 
     def on_departure(self, now_s: float, sojourn_s: float, queue: QueueView) -> bool:
         """Tell whether the packet that is about to leave is dropped."""
-        raise NotImplementedError
+        raise self._undefined("on_departure")
 
     def on_removal(self, now_s: float, queue: QueueView) -> None:
         """Learn that a packet that waited was given up without the law being asked."""

@@ -21,7 +21,7 @@ def rated() -> evenair.Scenario:
     return build.flow("up", "a", "b", traffic="rated", rate_law="utility-based").scenario()
 
 
-@pytest.mark.parametrize("control", ["contention-window", "connections"])
+@pytest.mark.parametrize("control", ["contention-window", "congestion-window", "connections"])
 def test_gymnasiums_contract_is_kept(control: str) -> None:
     check_env(gym.NetworkEnv("chen10/a", control, **EPISODE), skip_render_check=True)
 
@@ -76,6 +76,24 @@ def test_connections_are_opened_as_told() -> None:
     assert seen[:, gym.CONNECTIONS].tolist()[2:] == [4.0, 1.0]
 
 
+def test_a_congestion_window_is_what_it_was_told() -> None:
+    # A round trip of 40 ms on a fast wire: so many segments are delivered in it as the window has.
+    build = evenair.Builder(tcp={"delayed_ack": "0 s"}, **EPISODE)
+    build.node("a").node("b").wire("a", "b", "100 Mbps", "20 ms").flow("up", "a", "b")
+    env = gym.NetworkEnv(build.scenario(), "congestion-window", step="100 ms")
+    seen = {}
+    for level in (0, 4):
+        env.reset(seed=1)
+        for _ in range(20):
+            observation, *_ = env.step([level])
+        assert observation[0, gym.WINDOW] == level + 1
+        seen[level] = float(observation[0, gym.DELIVERED])
+    assert seen[4] == pytest.approx(5 * seen[0], rel=0.05)
+    assert seen[0] == pytest.approx(0.1 / 0.04, abs=1)
+    with pytest.raises(ValueError, match="window: is for TCP"):
+        gym.NetworkEnv(rated(), "congestion-window")
+
+
 def test_a_rate_is_sent_as_told() -> None:
     env = gym.NetworkEnv(rated(), "rate", step="10 ms")
     env.reset(seed=1)
@@ -94,12 +112,32 @@ def test_what_cannot_be_controlled_is_said() -> None:
     env = gym.NetworkEnv("chen10/a", **EPISODE)
     with pytest.raises(ValueError, match="1 actions for 4 flows"):
         env.step([4])
+    for action in ([11, 0, 0, 0], [-1, 0, 0, 0]):
+        with pytest.raises(ValueError, match="from 0 to 10"):
+            env.step(action)
+    with pytest.raises(ValueError, match=r"from 0 to 1.1e\+07"):
+        gym.NetworkEnv(rated(), "rate").step([2e7])
+
+
+@pytest.mark.parametrize("kind", [gymnasium.vector.SyncVectorEnv, gymnasium.vector.AsyncVectorEnv])
+def test_many_environments_are_stepped_together(kind: type[gymnasium.vector.VectorEnv]) -> None:
+    envs = kind([lambda: gym.NetworkEnv("chen10/a", step="10 ms", duration="100 ms", warmup="0 s")] * 2)
+    seen, _ = envs.reset(seed=1)
+    assert seen.shape == (2, 4, gym.SEEN)
+    for _ in range(10):
+        _, rewards, _, over, _ = envs.step(np.full((2, 4), 4))
+    assert over.all()
+    assert rewards[0] != rewards[1], "each has a seed of its own"
+    envs.close()
 
 
 def test_pettingzoos_contract_is_kept() -> None:
     test = pytest.importorskip("pettingzoo.test")
     env = gym.parallel_env("chen10/a", duration="200 ms", warmup="0 s")
     test.parallel_api_test(env, num_cycles=500)
+    one_by_one = pytest.importorskip("pettingzoo.utils.conversions").parallel_to_aec(env)
+    test.api_test(one_by_one, num_cycles=500)
+    test.parallel_seed_test(lambda: gym.parallel_env("chen10/a", duration="20 ms", warmup="0 s"), num_cycles=20)
 
 
 def test_rewards_are_shared_or_ones_own() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import evenair
 import pytest
-from evenair.laws import BackoffLaw, ConnectionLaw, MarkingLaw, RateLaw, WindowLaw
+from evenair.laws import BackoffLaw, ConnectionLaw, GatewayLaw, MarkingLaw, RateLaw, WindowLaw
 
 SHORT = {"duration": "5 s", "warmup": "1 s"}
 
@@ -88,6 +88,22 @@ class Constant(RateLaw):
         return self.bps
 
 
+class Fixed(GatewayLaw):
+    """So much for all, which they share by weight, or so much for each."""
+
+    def __init__(self, bps: float, each: bool = False) -> None:
+        self.bps, self.each, self.classes = bps, each, 0
+
+    def begin(self, gateway: evenair.laws.GatewayRole) -> None:
+        self.classes = len(gateway.classes)
+
+    def at_start(self) -> float | list[float]:
+        return [self.bps / self.classes] * self.classes if self.each else self.bps
+
+    def on_epoch(self, view: evenair.laws.GatewayView) -> float | list[float]:
+        return self.at_start()
+
+
 def test_a_backoff_law_takes_the_path_of_its_twin() -> None:
     assert path("chen10/a", backoff=Dcf()) == path("chen10/a", backoff="dcf")
 
@@ -119,7 +135,88 @@ def test_a_rate_law_says_how_fast_a_source_sends() -> None:
     assert evenair.run(scenario.scenario(), **SHORT).mean()["up"] == pytest.approx(10.0, rel=0.05)
 
 
-@pytest.mark.parametrize("law", [Dcf(), Reno(), Proportional(10.0), Refusing(), Constant(1e6)])
+def test_one_node_may_have_a_backoff_law_of_its_own() -> None:
+    def at(law: object, node: str) -> evenair.Scenario:
+        return evenair.Scenario("chen10/a").with_(queues=[{"nodes": [node], "backoff": law}])
+
+    hasty = {"law": "dcf", "window_min": 3}
+    nodes = evenair.Scenario("chen10/a").flows["2"]
+    assert path(at(Dcf(), nodes[0])) == path("chen10/a")
+    assert path(at(hasty, nodes[0])) != path("chen10/a")
+
+    class Hasty(Dcf):
+        def access(self) -> evenair.Access:
+            return evenair.Access.slots(3, 1023, when="after-transmission")
+
+    assert path(at(Hasty(), nodes[0])) == path(at(hasty, nodes[0]))
+    alone, mixed = evenair.run("chen10/a", **SHORT).mean(), evenair.run(at(Hasty(), nodes[0]), **SHORT).mean()
+    assert mixed["2"] > 1.5 * alone["2"]
+
+
+def test_one_flow_may_have_a_window_law_of_its_own() -> None:
+    a = evenair.Scenario("chen10/a").with_(tcp__window="vegas")
+    assert path(a.with_({"flows.2.window": Reno()})) == path(a.with_({"flows.2.window": "newreno"}))
+    assert path(a.with_({"flows.2.window": Reno()})) != path(a)
+    assert len({path(a.with_({f"flows.{flow}.window": Reno()}))[0] for flow in "1234"}) == 4
+
+
+def test_a_law_is_at_the_flow_that_it_was_given_with_whatever_ids_are() -> None:
+    # The id of each flow is the number of another.
+    build = evenair.Builder(tcp={"window": "vegas"})
+    build.node("a").node("b").wire("a", "b", "1 Mbps", "5 ms").flow("1", "a", "b").flow("0", "a", "b", window=Reno())
+
+    def laws(scenario: evenair.Scenario) -> list[str | None]:
+        return [flow.get("window", {}).get("identity") for flow in scenario.resolved["flows"]]
+
+    scenario = build.scenario()
+    identity = Reno().identity()
+    assert laws(scenario) == [None, identity]
+    assert laws(scenario.with_({"flows.1.window": Reno()})) == [identity, identity]
+    assert laws(scenario.with_({"flows.1.window": Reno()}).with_({"flows.0.window": {"law": "cubic"}})) == [
+        identity,
+        None,
+    ]
+    assert laws(scenario.with_(duration="5 s")) == [None, identity]
+    assert laws(pickle.loads(pickle.dumps(scenario))) == [None, identity]
+    assert not scenario.with_({"flows.0.window": "cubic"}).calls_python
+
+
+def test_queues_of_some_nodes_and_wires_may_have_a_marking_law_of_their_own() -> None:
+    built_in = {"law": "proportional", "per_packet": 0.001}
+    node = evenair.Scenario("chen10/a").flows["1"][0]
+
+    def at(law: object) -> evenair.Scenario:
+        return evenair.Scenario("chen10/a").with_(queues=[{"nodes": [node], "drop": law}])
+
+    assert path(at(Refusing())) == path(at(built_in)) != path("chen10/a")
+
+    def wired(law: object) -> evenair.Scenario:
+        build = evenair.Builder(tcp={"window": "reno"})
+        build.node("a").node("b").node("c").flow("one", "a", "c")
+        return build.wire("a", "b", "10 Mbps", "5 ms").wire("b", "c", "1 Mbps", "5 ms", drop=law).scenario()
+
+    assert path(wired(Refusing())) == path(wired(built_in)) != path(wired("drop-tail"))
+
+
+def test_a_gateways_law_takes_the_path_of_its_twin() -> None:
+    def shaped(**gateway: object) -> tuple[str, list[int]]:
+        fingerprint, _, sent = path("jam10/chain", gateway={"node": "0", **gateway})  # epochs are events, too
+        return fingerprint, sent
+
+    assert shaped(law=Fixed(3e5)) == shaped(law={"law": "fixed", "rate": "300 kbps"})
+    each = {"law": "fixed", "rate": "300 kbps", "shared": True}
+    assert shaped(law=Fixed(3e5, each=True)) == shaped(law=each)
+    assert shaped(law=Fixed(3e5), shaper="aggregate") == shaped(rate="300 kbps", shaper="aggregate")
+    of = evenair.Scenario("jam10/chain").with_(gateway={"node": "0", "law": Fixed(3e5)}).resolved["gateway"]
+    assert of["shaper"] == "aggregate-fair", "one rate for all, and a line for each"
+    assert "Fixed" in of["law"]["identity"]
+    with pytest.raises(ValueError, match=r"rates of \[100000.0\]: there are \d classes"):
+        path("jam10/chain", gateway={"node": "0", "law": type("Two", (Fixed,), {"at_start": lambda _: [1e5]})(1.0)})
+
+
+@pytest.mark.parametrize(
+    "law", [Dcf(), Reno(), Proportional(10.0), Refusing(), Constant(1e6), Fixed(1e6), Fixed(1e6, each=True)]
+)
 def test_laws_conform(law: evenair.laws.Law) -> None:
     evenair.testing.check_law(law)
 
@@ -196,8 +293,8 @@ def test_an_identity_is_of_code_and_parameters() -> None:
     [
         evenair.Access.slots(31, 1023, when="after-transmission"),
         evenair.Access.slots(7, burst_s=0.003),
-        evenair.Access.exponential_of_frame(2.0, slotted=True),
-        evenair.Access.exponential_of_packet(0.5, span_s=0.01),
+        evenair.Access.exponential(2.0, "frame", slotted=True),
+        evenair.Access.exponential(0.5, "packet", span_s=0.01),
         evenair.Access.exponential(1e-4, when="after-transmission-and-before-frame"),
         evenair.Access.uniform(1e-4),
         evenair.Access.fixed(2e-4),
@@ -218,3 +315,23 @@ def test_a_law_is_replaced_by_what_comes_later() -> None:
     assert scenario.calls_python
     assert not scenario.with_(backoff="dcf").calls_python
     assert scenario.with_(backoff__law="adaptive").resolved["backoff"]["law"] == "adaptive"
+
+
+@pytest.mark.parametrize(
+    ("law", "error", "message"),
+    [
+        ({"backoff": Dcf}, TypeError, "is a class: give a law of it"),
+        ({"backoff": object()}, TypeError, "has no place in a scenario"),
+        ({"tcp__window": WindowLaw()}, NotImplementedError, "WindowLaw has no on_ack: define it"),
+        ({"connections": ConnectionLaw()}, NotImplementedError, "ConnectionLaw has no on_interval: define it"),
+        ({"backoff": BackoffLaw()}, NotImplementedError, "BackoffLaw has no access: define it"),
+    ],
+)
+def test_a_law_that_is_none_is_told(law: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        evenair.run("chen10/a", **SHORT, **law)
+
+
+def test_a_class_is_no_law_to_be_checked() -> None:
+    with pytest.raises(TypeError, match="is a class: give a law of it"):
+        evenair.testing.check_law(Dcf)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import os
+import pickle
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import evenair
@@ -166,3 +170,61 @@ def test_results_are_drawn() -> None:
         runs.plot("delay")
     for result in (runs, fluid, evenair.solve("chen10/a")):
         assert "<table>" in result._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: evenair.run("chen10/a", seeds=2, series=True, **SHORT),
+        lambda: evenair.solve("chen10/a"),
+        lambda: evenair.compare("chen10/a", seeds=1, **SHORT),
+        lambda: evenair.study("chen10/table-6-1", quick=True, variants=["l-csma-a"], **SHORT),
+        lambda: evenair.sweep("chen10/a", {"connections.k": [5, 10]}, seeds=1, **SHORT),
+        lambda: evenair.run("chen10/a", **SHORT).flows,
+    ],
+)
+def test_results_cross_to_another_process(make: Callable[[], object]) -> None:
+    result = make()
+    again = pickle.loads(pickle.dumps(result))
+    assert repr(again) == repr(result)
+    tables = getattr(result, "tables", {"": result})
+    for name, table in tables.items():
+        other = getattr(again, "tables", {"": again})[name]
+        assert pa.table(other).equals(pa.table(table)), name
+    assert repr(copy.deepcopy(result)) == repr(result)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seeds": -1}, "seeds = -1: give 1 at least"),
+        ({"threads": 0}, "threads = 0: give 1 at least"),
+        ({"first_seed": -1}, "first_seed = -1: give 0 at least"),
+        ({"timeline": (1,)}, "give two instants"),
+        ({"timeline": ("2 s", "1 s")}, "give two instants"),
+        ({"every": 0, "series": True}, "sample at most once a microsecond"),
+    ],
+)
+def test_numbers_without_sense_are_refused(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        evenair.run("chen10/a", **SHORT, **wrong)
+
+
+def test_no_seed_is_no_study() -> None:
+    with pytest.raises(ValueError, match="seeds = 0"):
+        evenair.study("chen10/table-6-1", seeds=0, quick=True)
+    with pytest.raises(ValueError, match="seeds = 0"):
+        evenair.compare("chen10/a", seeds=0)
+
+
+def test_a_mean_is_of_numbers(runs: evenair.Runs) -> None:
+    assert all(math.isnan(mean) for mean in runs.mean("completion_s").values()), "no flow completes anything"
+    with pytest.raises(TypeError, match="a column of words"):
+        runs.mean("from")
+
+
+def test_rows_that_nothing_tells_apart_are_no_dataset() -> None:
+    stages = evenair.compare("chen10/a", seeds=1, **SHORT).to_xarray()
+    assert dict(stages.sizes) == {"stage": 3, "flow": 4}
+    found = evenair.study("chen10/table-6-1", quick=True, **SHORT)
+    assert list(found.to_xarray().sizes) == ["claim"]

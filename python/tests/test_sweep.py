@@ -51,6 +51,23 @@ def test_every_value_is_combined_with_every_other(swept: evenair.Swept) -> None:
     assert prints(swept)[4:6] == [record["fingerprint"] for record in alone.records]
 
 
+def test_figures_and_datasets_have_each_key(swept: evenair.Swept) -> None:
+    axes = swept.plot()
+    assert axes.get_xlabel() == "connections.k"
+    labels = axes.get_legend_handles_labels()[1]
+    assert len(labels) == 8, "a line per flow and back-off"
+    assert labels[0] == "flow 1, dcf"
+    by_hand = [r for r in swept.to_pandas().itertuples() if (r.flow, r.backoff, r.x) == ("1", "dcf", 40.0)]
+    assert axes.lines[0].get_ydata()[1] == pytest.approx(sum(r.goodput_pps for r in by_hand) / len(by_hand))
+    with pytest.raises(ValueError, match="no numbers of that key"):
+        swept.plot(x="backoff")
+    with pytest.raises(ValueError, match="the flows do not tell of 'goodput'"):
+        swept.plot("goodput")
+    assert dict(swept.to_xarray().sizes) == {"connections.k": 2, "backoff": 2, "seed": 2, "flow": 4}
+    words = evenair.sweep("chen10/a", {"backoff": ["dcf", "adaptive"]}, seeds=1, **SHORT)
+    assert len(words.plot().patches) == 8
+
+
 def test_values_are_paired() -> None:
     found = evenair.sweep("chen10/a", {"connections.k": [5, 40], "seed": [7, 8]}, seeds=1, paired=True, **SHORT)
     assert list(found.points) == ["connections.k=5, seed=7", "connections.k=40, seed=8"]
@@ -61,6 +78,11 @@ def test_values_are_paired() -> None:
 def test_what_is_no_sweep_is_said() -> None:
     with pytest.raises(ValueError, match="nothing is varied"):
         evenair.sweep("chen10/a", {})
+    for one in ("reno", 5, {"law": "reno"}):
+        with pytest.raises(TypeError, match=r"tcp\.window has one value"):
+            evenair.sweep("chen10/a", {"tcp.window": one})
+    with pytest.raises(TypeError, match="says not what is varied"):
+        evenair.sweep("chen10/a", ["tcp.window"])
     with pytest.raises(ValueError, match="two points are the same"):
         evenair.sweep("chen10/a", {"seed": [1, 1]})
     with pytest.raises(TypeError, match="is no executor"):

@@ -43,6 +43,8 @@ pub struct NetworkSpec {
     pub queue: QueueSpec,
     /// Nodes whose queues of the air are others, each at most once.
     pub node_queues: Vec<(u32, QueueSpec)>,
+    /// Nodes that back off by another law, each at most once.
+    pub node_backoffs: Vec<(u32, BackoffParams)>,
     /// How long a packet takes between the network layer and its queue, and as long on the way up.
     pub link_layer_delay: Duration,
     /// The flows.
@@ -65,6 +67,11 @@ impl NetworkSpec {
     /// The queues of the air of a node.
     pub fn queue_of(&self, node: u32) -> &QueueSpec {
         self.node_queues.iter().find(|(of, _)| *of == node).map_or(&self.queue, |(_, queue)| queue)
+    }
+
+    /// The back-off law of a node.
+    pub fn backoff_of(&self, node: u32) -> &BackoffParams {
+        self.node_backoffs.iter().find(|(of, _)| *of == node).map_or(&self.backoff, |(_, law)| law)
     }
 }
 

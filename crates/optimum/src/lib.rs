@@ -21,5 +21,5 @@ mod wire;
 
 pub use problem::{Failure, Flow, Near, Problem, Residuals, Solution};
 pub use product_form::{ProductForm, Shares};
-pub use utility::{Concave, Utility};
+pub use utility::{Concave, Points, Utility};
 pub use wire::Wire;

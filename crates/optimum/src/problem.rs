@@ -177,7 +177,7 @@ impl Problem {
     ///
     /// Where it can, exactly: optimality conditions within 1e-6. Where there are too many independent sets, the solution is
     /// feasible and its bound certified ([`Solution::is_exact`] tells). Where ours stops short of that Clarabel is asked, and what
-    /// it finds is checked as ours is ([`Solution::by_clarabel`] tells).
+    /// it finds is checked as ours is ([`Solution::by_clarabel`] tells); and where a utility is a table of points.
     ///
     /// # Errors
     /// If the problem is malformed, infeasible, unbounded or badly scaled, or the solver does not converge.
@@ -190,6 +190,9 @@ impl Problem {
     /// # Errors
     /// As [`Self::solve`], and [`Failure::Stopped`].
     pub fn solve_unless(&self, stop: &AtomicBool) -> Result<Solution, Failure> {
+        if self.flows.iter().any(|flow| matches!(flow.utility, Utility::Points(_))) {
+            return self.solve_by_cones_unless(stop);
+        }
         self.check()?;
         let own = match self.beta {
             Some(_) => match entropic::solve(self, stop) {
@@ -311,7 +314,7 @@ impl Problem {
         let loads = ratio(&mut self.flows.iter().flat_map(|f| &f.loads).map(|&(_, a)| a));
         let weights = ratio(&mut self.flows.iter().filter_map(|f| match f.utility {
             Utility::AlphaFair { weight, .. } | Utility::LossyConnections { weight, .. } => Some(weight),
-            Utility::Given(_) => None,
+            Utility::Given(_) | Utility::Points(_) => None,
         }));
         for (what, ratio) in [("loads per unit of rate", loads), ("weights", weights)] {
             if ratio > SCALE_MAX {

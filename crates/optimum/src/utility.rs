@@ -1,5 +1,10 @@
 //! Utility functions of a flow's rate.
 
+mod own;
+mod points;
+
+pub use points::Points;
+
 use libm::{exp, expm1, log, pow, sqrt, tanh};
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +40,8 @@ pub enum Utility {
     },
     /// One's own.
     Given(Arc<dyn Concave>),
+    /// A table; straight lines between its points, so that it is not strictly concave: Clarabel solves for it.
+    Points(Points),
 }
 
 impl Utility {
@@ -65,7 +72,7 @@ impl Utility {
                     (!(0.0..1.0).contains(&loss)).then(|| format!("loss = {loss}; it must be in 0..1"))
                 })
             }
-            Self::Given(_) => None,
+            Self::Given(_) | Self::Points(_) => None,
         }
     }
 
@@ -91,6 +98,7 @@ impl Utility {
                 middle * h / 6.0
             }
             Self::Given(own) => own.of(rate),
+            Self::Points(table) => table.of(rate),
         }
     }
 
@@ -102,6 +110,7 @@ impl Utility {
             Self::AlphaFair { weight, alpha } => weight * pow(rate, -alpha),
             Self::LossyConnections { .. } => solve_decreasing(|price| self.rate(price), rate),
             Self::Given(own) => own.price(rate),
+            Self::Points(table) => table.price(rate),
         }
     }
 
@@ -115,6 +124,7 @@ impl Utility {
                 sqrt(weight / ((loss + price) * tanh(beta * price / 2.0)))
             }
             Self::Given(own) => solve_decreasing(|rate| own.price(rate), price),
+            Self::Points(table) => table.rate(price),
         }
     }
 
@@ -131,6 +141,7 @@ impl Utility {
                 let h = price * 1e-5;
                 (self.rate(price - h) - self.rate(price + h)) / (2.0 * h)
             }
+            Self::Points(_) => 0.0,
         }
     }
 
@@ -138,6 +149,15 @@ impl Utility {
     pub(crate) fn conjugate(&self, price: f64) -> f64 {
         let rate = self.rate(price);
         self.of(rate) - price * rate
+    }
+
+    /// By how much a rate and a price do not belong together, in the utility's unit.
+    pub(crate) fn mismatch(&self, rate: f64, price: f64) -> f64 {
+        match self {
+            // At a point of the table any price between two slopes is right.
+            Self::Points(_) => self.conjugate(price) - (self.of(rate) - price * rate),
+            _ => (rate * (self.price(rate) - price)).abs(),
+        }
     }
 }
 

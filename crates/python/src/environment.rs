@@ -6,7 +6,9 @@ use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, When};
 use evenair_laws::connections::{ConnectionLaw, OwnConnections};
 use evenair_laws::flow::FlowView;
 use evenair_laws::rate::{OwnRate, RateLaw};
+use evenair_laws::window::{Acked, Loss, OwnWindow, WINDOW_MAX, WindowLaw, WindowStart};
 use evenair_netsim::{FlowState, MacSpec, Network};
+use evenair_scenario::Window;
 use evenair_units::{Duration, Instant, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,6 +22,8 @@ enum Control {
     ContentionWindow,
     /// The number of each flow's connections.
     Connections,
+    /// The congestion window of each of a flow's connections [segments].
+    CongestionWindow,
     /// The rate of each source [bit/s].
     Rate,
 }
@@ -63,6 +67,26 @@ impl RateLaw for Told {
     }
 }
 
+/// A window that neither grows nor shrinks by itself, recovery or not.
+impl WindowLaw for Told {
+    fn begin(&mut self, _start: &WindowStart) {}
+    fn on_ack(&mut self, _acked: &Acked) {}
+    fn on_loss(&mut self, _loss: &Loss) {}
+    fn on_timeout(&mut self, _loss: &Loss) {}
+
+    fn steers_recovery(&self) -> bool {
+        true
+    }
+
+    fn congestion_window(&self) -> f64 {
+        (self.get() as f64).clamp(1.0, WINDOW_MAX)
+    }
+
+    fn slow_start_threshold(&self) -> f64 {
+        self.congestion_window()
+    }
+}
+
 /// What is seen of one flow after a step.
 const SEEN: usize = 6;
 
@@ -99,9 +123,10 @@ impl Environment {
         let control = match control {
             "contention-window" => Control::ContentionWindow,
             "connections" => Control::Connections,
+            "congestion-window" => Control::CongestionWindow,
             "rate" => Control::Rate,
             other => {
-                let known = "contention-window, connections, rate";
+                let known = "contention-window, congestion-window, connections, rate";
                 return Err(PyValueError::new_err(format!("control = \"{other}\": there are {known}")));
             }
         };
@@ -117,6 +142,7 @@ impl Environment {
             match control {
                 Control::ContentionWindow => (),
                 Control::Connections => flow.connections = Some(OwnConnections::new(law).into()),
+                Control::CongestionWindow => flow.window = Some(Window::Law(OwnWindow::new(law).into())),
                 Control::Rate => flow.rate_law = Some(OwnRate::new(law).into()),
             }
         }
@@ -188,7 +214,9 @@ impl Environment {
                 };
                 self.network.set_access(self.queues[flow], access);
             }
-            Control::Connections | Control::Rate => self.told[flow].store(action as u64, Ordering::Relaxed),
+            Control::Connections | Control::CongestionWindow | Control::Rate => {
+                self.told[flow].store(action as u64, Ordering::Relaxed);
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 mod backoff;
 mod check;
 mod connections;
+mod gateway;
 mod marking;
 pub(crate) mod own;
 mod rate;
@@ -21,11 +22,15 @@ use evenair_laws::backoff::OwnBackoff;
 use evenair_laws::connections::OwnConnections;
 use evenair_laws::marking::OwnMarking;
 use evenair_laws::rate::OwnRate;
+use evenair_laws::rate::gateway::OwnGateway;
 use evenair_laws::window::OwnWindow;
 use evenair_scenario::{FlowTable, Scenario, Window};
+use gateway::PythonGateway;
+pub(crate) use gateway::gives_one_rate;
 use marking::PythonMarking;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use rate::PythonRate;
 use window::PythonWindow;
 
@@ -35,12 +40,17 @@ enum Law {
     Window(OwnWindow),
     Connections(OwnConnections),
     Rate(OwnRate),
+    Gateway(OwnGateway),
     Marking(OwnMarking),
 }
 
 impl Law {
     /// The class that the object's class is derived from says which family it is of.
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyType>() {
+            let why = format!("{object} is a class: give a law of it, with its parameters in parentheses");
+            return Err(PyTypeError::new_err(why));
+        }
         let family = object.getattr("family").and_then(|f| f.extract::<String>()).map_err(|_| {
             PyTypeError::new_err(format!("{object} is no law: derive its class from one of evenair.laws"))
         })?;
@@ -49,6 +59,7 @@ impl Law {
             "window" => Self::Window(OwnWindow::new(PythonWindow::new(object)?)),
             "connections" => Self::Connections(OwnConnections::new(PythonConnections::new(object)?)),
             "rate" => Self::Rate(OwnRate::new(PythonRate::new(object)?)),
+            "gateway" => Self::Gateway(OwnGateway::new(PythonGateway::new(object)?)),
             "marking" => Self::Marking(OwnMarking::new(PythonMarking::new(object)?)),
             other => return Err(PyTypeError::new_err(format!("there is no family of laws \"{other}\""))),
         })
@@ -60,6 +71,7 @@ impl Law {
             Self::Window(_) => "window",
             Self::Connections(_) => "connection",
             Self::Rate(_) => "rate",
+            Self::Gateway(_) => "gateway",
             Self::Marking(_) => "marking",
         }
     }
@@ -79,41 +91,65 @@ impl Laws {
     }
 }
 
+/// Where laws stand, for whoever puts one elsewhere.
+const PLACES: &str = "backoff, tcp.window, connections, rate_law, drop, gateway.law; for one flow under flows.ID.window, \
+flows.ID.connections, flows.ID.rate_law; for some queues under queues.N.backoff, queues.N.drop, wires.N.drop";
+
+/// Puts a law under a key such as `flows[2].window`: entries of lists are called by their number, whatever their ids are.
 fn put(scenario: &mut Scenario, key: &str, law: Law) -> PyResult<()> {
-    let steps: Vec<&str> = key.split('.').collect();
-    match (steps.as_slice(), law) {
-        (["backoff"], Law::Backoff(law)) => scenario.backoff = law.into(),
-        (["tcp", "window"], Law::Window(law)) => scenario.tcp.window = Some(Window::Law(law.into())),
-        (["connections"], Law::Connections(law)) => scenario.connections = Some(law.into()),
-        (["flows", flow, "connections"], Law::Connections(law)) => {
-            flow_of(scenario, flow)?.connections = Some(law.into());
-        }
-        (["rate_law"], Law::Rate(law)) => {
+    let (list, rest) = key.split_once('[').unwrap_or((key, ""));
+    let (index, rest) = rest.split_once("].").unwrap_or(("", ""));
+    match (list, rest, law) {
+        ("backoff", "", Law::Backoff(law)) => scenario.backoff = law.into(),
+        ("tcp.window", "", Law::Window(law)) => scenario.tcp.window = Some(Window::Law(law.into())),
+        ("connections", "", Law::Connections(law)) => scenario.connections = Some(law.into()),
+        ("rate_law", "", Law::Rate(law)) => {
             // Written out, each flow has a law of its own.
             for flow in scenario.flows.iter_mut().filter(|flow| flow.rate_law.is_some()) {
                 flow.rate_law = Some(law.clone().into());
             }
         }
-        (["flows", flow, "rate_law"], Law::Rate(law)) => {
-            flow_of(scenario, flow)?.rate_law = Some(law.into());
+        ("drop", "", Law::Marking(law)) => scenario.drop = Some(law.into()),
+        ("gateway.law", "", Law::Gateway(law)) => {
+            scenario.gateway.as_mut().ok_or_else(|| missing(key))?.law = Some(law.into());
         }
-        (["drop"], Law::Marking(law)) => scenario.drop = Some(law.into()),
-        (_, law) => {
-            let places =
-                "backoff, tcp.window, connections, rate_law, drop, flows.ID.connections, flows.ID.rate_law";
-            let message =
-                format!("{key}: no {} law has its place there; laws stand under {places}", law.family());
-            return Err(PyValueError::new_err(message));
+        ("flows", place, law) => put_at_flow(entry(&mut scenario.flows, key, index)?, place, law)?,
+        ("queues", "backoff", Law::Backoff(law)) => {
+            entry(&mut scenario.queues, key, index)?.backoff = Some(law.into());
         }
+        ("queues", "drop", Law::Marking(law)) => {
+            entry(&mut scenario.queues, key, index)?.drop = Some(law.into());
+        }
+        ("wires", "drop", Law::Marking(law)) => {
+            entry(&mut scenario.wires, key, index)?.drop = Some(law.into());
+        }
+        (_, _, law) => return Err(misplaced(key, &law)),
     }
     Ok(())
 }
 
-/// A flow by its id or its number.
-fn flow_of<'a>(scenario: &'a mut Scenario, name: &str) -> PyResult<&'a mut FlowTable> {
-    let by_id = scenario.flows.iter().position(|flow| flow.id == name);
-    by_id
-        .or_else(|| name.parse().ok())
-        .and_then(|index: usize| scenario.flows.get_mut(index))
-        .ok_or_else(|| PyValueError::new_err(format!("flows.{name}: there is no such flow")))
+fn put_at_flow(flow: &mut FlowTable, key: &str, law: Law) -> PyResult<()> {
+    match (key, law) {
+        ("window", Law::Window(law)) => flow.window = Some(Window::Law(law.into())),
+        ("connections", Law::Connections(law)) => flow.connections = Some(law.into()),
+        ("rate_law", Law::Rate(law)) => flow.rate_law = Some(law.into()),
+        (key, law) => return Err(misplaced(&format!("flows.{}.{key}", flow.id), &law)),
+    }
+    Ok(())
+}
+
+fn misplaced(key: &str, law: &Law) -> PyErr {
+    PyValueError::new_err(format!(
+        "{key}: no {} law has its place there; laws stand under {PLACES}",
+        law.family()
+    ))
+}
+
+fn missing(key: &str) -> PyErr {
+    PyValueError::new_err(format!("{key}: there is no such table in the scenario"))
+}
+
+/// An entry of a list of tables.
+fn entry<'a, T>(list: &'a mut [T], key: &str, index: &str) -> PyResult<&'a mut T> {
+    index.parse().ok().and_then(|i: usize| list.get_mut(i)).ok_or_else(|| missing(key))
 }

@@ -11,6 +11,7 @@ mod scenario;
 mod session;
 mod table;
 mod theory;
+mod utility;
 
 use pyo3::prelude::*;
 
@@ -20,10 +21,11 @@ mod _evenair {
     use crate::environment::Environment;
     #[pymodule_export]
     use crate::law::views::{
-        Acked, Delivery, FlowRole, FlowView, LinkRole, LinkView, Loss, QueueRole, QueueView, WindowStart,
+        Acked, ClassRole, ClassView, Delivery, FlowRole, FlowView, GatewayRole, GatewayView, LinkRole,
+        LinkView, Loss, QueueRole, QueueView, WindowStart,
     };
     #[pymodule_export]
-    use crate::law::{Access, check_law};
+    use crate::law::{Access, check_law, gives_one_rate};
     #[pymodule_export]
     use crate::run::{Records, run, study, sweep, tables};
     #[pymodule_export]

@@ -18,17 +18,23 @@ pub(crate) struct Scenario {
 #[pymethods]
 impl Scenario {
     /// A scenario of its text, with `changes` of the form key=value applied, then `laws` put in their places; `file` names it in
-    /// errors.
+    /// errors, and `has_lines` says whether its user knows its lines.
     #[new]
     fn new(
         py: Python<'_>,
         file: &str,
         text: &str,
+        has_lines: bool,
         changes: Vec<String>,
         laws: Vec<(String, Bound<'_, PyAny>)>,
     ) -> PyResult<Self> {
         guard(|| {
-            let resolved = Resolved::parse(file, text, &changes).map_err(|e| raised(py, &e))?;
+            let resolved = Resolved::parse(file, text, &changes).map_err(|mut e| {
+                // Of what was changed here nobody knows the lines, and nobody wrote an option.
+                e.at = e.at.filter(|_| has_lines && !e.overridden);
+                (e.file, e.overridden) = (file.into(), false);
+                raised(py, &e)
+            })?;
             let calls_python = !laws.is_empty();
             if !calls_python {
                 return Ok(Self { resolved, calls_python });

@@ -4,12 +4,15 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use evenair_study::tables::Column;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use std::sync::Arc;
+
+/// A column's name, what it holds, and its values.
+type Part<'py> = (String, &'static str, Bound<'py, PyList>);
 
 /// A table.
 #[pyclass(frozen, module = "evenair._evenair")]
@@ -78,6 +81,38 @@ impl Table {
         } else {
             unreachable!("a table is made of words, counts and numbers")
         }
+    }
+
+    /// What `__reduce__` took apart.
+    #[staticmethod]
+    fn _restored(columns: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Self> {
+        let read = |kind: &str, values: &Bound<'_, PyAny>| -> PyResult<Column> {
+            Ok(match kind {
+                "text" => Column::Text(values.extract()?),
+                "number" => Column::Number(values.extract()?),
+                "count" => Column::Count(values.extract()?),
+                _ => Column::Optional(values.extract()?),
+            })
+        };
+        let columns = columns.iter().map(|(name, kind, values)| Ok((name.clone(), read(kind, values)?)));
+        Self::new(columns.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Lets it cross to another process: its columns as lists.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Vec<Part<'py>>,))> {
+        let (py, table) = (slf.py(), slf.get());
+        let schema = table.0.schema();
+        let part = |field: &Arc<Field>| {
+            let kind = match field.data_type() {
+                DataType::Utf8 => "text",
+                DataType::Int64 => "count",
+                _ if field.is_nullable() => "optional",
+                _ => "number",
+            };
+            Ok((field.name().clone(), kind, table.__getitem__(py, field.name())?))
+        };
+        let parts = schema.fields().iter().map(part).collect::<PyResult<_>>()?;
+        Ok((slf.get_type().getattr("_restored")?, (parts,)))
     }
 
     /// Arrow's `PyCapsule` interface: one batch, handed over as it lies.

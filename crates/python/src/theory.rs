@@ -3,7 +3,8 @@
 use crate::scenario::Scenario;
 use crate::session::conduct;
 use crate::table::Table;
-use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Solver};
+use crate::utility::OwnUtility;
+use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Solver};
 use evenair_study::Comparison;
 use evenair_study::tables::Column;
 use pyo3::exceptions::PyValueError;
@@ -30,56 +31,92 @@ fn failure(error: impl ToString) -> PyErr {
     })
 }
 
-fn question(
-    objective: &str,
-    alpha: f64,
-    region: &str,
-    solver: &str,
-    beta: Option<f64>,
-) -> PyResult<Question> {
-    let unknown = |what: &str, value: &str, known: &str| {
-        PyValueError::new_err(format!("{what} = \"{value}\": there are {known}"))
-    };
-    let objective = match objective {
+fn unknown(what: &str, value: &str, known: &str) -> PyErr {
+    PyValueError::new_err(format!("{what} = \"{value}\": there are {known}"))
+}
+
+fn objective_of(word: &str, alpha: Option<f64>) -> PyResult<Objective> {
+    Ok(match word {
         "fair" => Objective::Fair,
         "fixed-point" => Objective::FixedPoint,
         "proportional" => Objective::Proportional,
-        "alpha-fair" => Objective::AlphaFair(alpha),
+        "alpha-fair" => Objective::AlphaFair(alpha.unwrap_or(2.0)),
+        "utility" => Objective::Utility,
         "max-min" => Objective::MaxMin,
         other => {
-            let known = "fair, fixed-point, proportional, alpha-fair, max-min";
+            let known = "fair, fixed-point, proportional, alpha-fair, utility, max-min";
             return Err(unknown("objective", other, known));
         }
-    };
-    let region = match region {
+    })
+}
+
+fn region_of(word: &str) -> PyResult<Region> {
+    Ok(match word {
         "exact" => Region::Exact,
         "cliques" => Region::Cliques,
         "collision-domains" => Region::CollisionDomains,
         other => return Err(unknown("region", other, "exact, cliques, collision-domains")),
-    };
-    let solver = match solver {
+    })
+}
+
+fn solver_of(word: &str) -> PyResult<Solver> {
+    Ok(match word {
         "own" => Solver::Own,
         "clarabel" => Solver::Clarabel,
         other => return Err(unknown("solver", other, "own, clarabel")),
-    };
-    Ok(Question { objective, region, solver, beta })
+    })
 }
 
-/// The best allocation: tables of flows, links and sets, and what is known of them.
+/// What is asked of the theory; without an objective what the scenario itself wants.
+#[derive(FromPyObject)]
+pub(crate) struct Asked {
+    #[pyo3(item)]
+    objective: Option<String>,
+    #[pyo3(item)]
+    alpha: Option<f64>,
+    #[pyo3(item)]
+    region: String,
+    #[pyo3(item)]
+    solver: String,
+    #[pyo3(item)]
+    beta: Option<f64>,
+}
+
+impl Asked {
+    fn question(&self, scenario: &Resolved) -> PyResult<Question> {
+        if self.alpha.is_some() && self.objective.as_deref() != Some("alpha-fair") {
+            let why = "alpha is for objective = \"alpha-fair\": name that, or leave alpha out";
+            return Err(PyValueError::new_err(why));
+        }
+        let objective = self.objective.as_deref().map(|word| objective_of(word, self.alpha)).transpose()?;
+        Ok(Question {
+            objective: objective.unwrap_or_else(|| scenario.objective()),
+            region: region_of(&self.region)?,
+            solver: solver_of(&self.solver)?,
+            beta: self.beta,
+        })
+    }
+}
+
+/// The best allocation: tables of flows, links and sets, and what is known of them. `utility` of a flow's name and a rate, and its
+/// derivative, `marginal`, take the place of the objective.
 #[pyfunction]
 pub(crate) fn solve<'py>(
     py: Python<'py>,
     scenario: &Scenario,
-    objective: &str,
-    alpha: f64,
-    region: &str,
-    solver: &str,
-    beta: Option<f64>,
+    asked: Asked,
+    utility: Option<Py<PyAny>>,
+    marginal: Option<Py<PyAny>>,
 ) -> PyResult<(Tables, Bound<'py, PyDict>)> {
-    let question = question(objective, alpha, region, solver, beta)?;
+    let question = asked.question(&scenario.resolved)?;
     let resolved = scenario.resolved.clone();
+    let own = utility.map(|utility| OwnUtility::of(py, utility, marginal));
     let optimum = conduct(py, None, None, move |session| {
-        resolved.answer_unless(question, &session.stop).map_err(failure)
+        match own {
+            Some(own) => resolved.answer_of_ones_own(own, question, &session.stop),
+            None => resolved.answer_unless(question, &session.stop),
+        }
+        .map_err(failure)
     })?;
     let facts = PyDict::new(py);
     facts.set_item("objective", optimum.value.map(|(value, _)| value))?;

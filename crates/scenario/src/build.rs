@@ -10,6 +10,7 @@ pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
 use crate::error::Mistake;
 use crate::language::LossTable;
 use crate::resolved::{Resolved, ResolvedQueue, ResolvedRadio, Settings};
+use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
 use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
@@ -48,7 +49,8 @@ impl Settings {
         let surroundings = self.surroundings(&mac);
         let queue = self.queue.unwrap_or_default().spec(self.mac.queue, self.drop.clone());
         let queue = queue.map_err(|(key, why)| Mistake::at(&format!("queue.{key}"), why))?;
-        self.backoff = self.backoff(&surroundings)?;
+        self.complete_backoffs(&surroundings)?;
+        let node_backoffs = self.node_backoffs(&nodes);
         let network = NetworkSpec {
             rates,
             losses: self.link_losses(&nodes)?,
@@ -61,6 +63,7 @@ impl Settings {
             surroundings,
             queue,
             node_queues,
+            node_backoffs,
             link_layer_delay: self.mac.link_layer_delay.0,
             flows,
             routes: Vec::new(),
@@ -205,6 +208,14 @@ impl Settings {
             }
         }
         Ok(queues)
+    }
+
+    /// Who backs off by another law than all; names have been checked.
+    fn node_backoffs(&self, names: &[String]) -> Vec<(u32, BackoffParams)> {
+        let own = self.queues.iter().filter_map(|table| Some((table, table.backoff.as_ref()?)));
+        let nodes = own.flat_map(|(table, law)| table.nodes.iter().map(move |id| (id, law)));
+        let number = |id: &String| names.iter().position(|name| name == id).map_or(0, |i| i as u32);
+        nodes.map(|(id, law)| (number(id), law.clone())).collect()
     }
 
     fn link_rates(&self, names: &[String]) -> Result<Vec<LinkRate>, Mistake> {

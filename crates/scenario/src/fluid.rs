@@ -218,6 +218,7 @@ impl Resolved {
         else {
             return Err(Failure::Malformed("the model reno-csma needs an adaptive [backoff]".into()));
         };
+        self.one_backoff("the model reno-csma")?;
         let connections = match &self.settings.connections {
             None => Connections::One,
             Some(ConnectionParams::RttProportional(law)) => Connections::PerRoundTrip(law.per_second),

@@ -186,9 +186,11 @@ impl FlowTable {
             application_rate: None,
             web: None,
             connections: None,
+            window: None,
             resequence: false,
             category: None,
             weight: None,
+            points: None,
             alpha: None,
         }
     }

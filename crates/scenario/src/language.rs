@@ -69,7 +69,7 @@ pub struct Scenario {
     /// The transmit queues of the air; those of one node share the room. First in, first out, if there is no such table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueTable>,
-    /// The queues of the air of some nodes, where they are not those of all.
+    /// The queues of the air of some nodes, where they are not those of all, and how these nodes back off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<NodeQueuesTable>,
     /// What queues drop beside what does not fit.

@@ -1,7 +1,8 @@
 //! The best allocation of a scenario.
 
-use crate::language::RateUnit;
-use crate::resolved::Resolved;
+mod wants;
+
+use crate::resolved::{Resolved, ResolvedFlow};
 use crate::theory::{Theory, TheoryFlow};
 use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
 use evenair_laws::connections::ConnectionParams;
@@ -9,6 +10,7 @@ use evenair_optimum::max_min::{self, Fair, Proof};
 use evenair_optimum::{Failure, Flow, Problem, ProductForm, Residuals, Solution, Utility, Wire};
 use evenair_topology::{ConflictGraph, maximal_cliques};
 use std::sync::atomic::AtomicBool;
+use wants::Utilities;
 
 /// What is maximised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,8 +24,8 @@ pub enum Objective {
     Proportional,
     /// `Σ x^(1−α)/(1−α)` without entropy.
     AlphaFair(f64),
-    /// The sum of the flows' own utilities, `weight·x^(1−α)/(1−α)` with the weight and the α of each, x counted as `[utility]`
-    /// says, without entropy.
+    /// The sum of the flows' own utilities, `weight·x^(1−α)/(1−α)` with the weight and the α of each, or its table, x counted as
+    /// `[utility]` says, without entropy.
     Utility,
     /// Max-min fairness.
     MaxMin,
@@ -36,7 +38,7 @@ impl Objective {
             Self::Fair => Some(2.0),
             Self::Proportional => Some(1.0),
             Self::AlphaFair(alpha) => Some(alpha),
-            Self::Utility => Some(flow.alpha),
+            Self::Utility => flow.alpha,
             Self::FixedPoint | Self::MaxMin => None,
         }
     }
@@ -133,7 +135,8 @@ const CLIQUES_MAX: usize = 200_000;
 impl Resolved {
     /// What is maximised where nothing else is asked: the flows' own utilities, if the scenario has any, else [`Objective::Fair`].
     pub fn objective(&self) -> Objective {
-        let own = self.settings.utility.is_some() || self.settings.flows.iter().any(|f| f.alpha.is_some());
+        let of_flow = |flow: &ResolvedFlow| flow.alpha.is_some() || flow.points.is_some();
+        let own = self.settings.utility.is_some() || self.settings.flows.iter().any(of_flow);
         if own { Objective::Utility } else { Objective::Fair }
     }
 
@@ -169,19 +172,8 @@ impl Resolved {
     /// # Errors
     /// As [`Self::answer`], and [`Failure::Stopped`].
     pub fn answer_unless(&self, question: Question, stop: &AtomicBool) -> Result<Optimum, Failure> {
-        let Question { objective, region, solver, beta } = question;
-        let fail = |what: &str| Err(Failure::Malformed(what.into()));
-        if objective == Objective::MaxMin && solver == Solver::Clarabel {
-            return fail("max-min fairness is filled in; Clarabel has no part in it");
-        }
-        if beta.is_some() && (objective == Objective::MaxMin || region != Region::Exact) {
-            return fail(
-                "an entropy is one of independent sets: give beta with a utility over the exact region",
-            );
-        }
-        if beta.is_some() && objective == Objective::FixedPoint {
-            return fail("the fixed point has the scenario's own beta");
-        }
+        check(question)?;
+        let Question { objective, region, .. } = question;
         let theory = self.theory()?;
         let capacity_pps = capacity_pps(&theory);
         match objective {
@@ -193,8 +185,9 @@ impl Resolved {
                 maximum(theory, question, capacity_pps, Utilities::alike(alpha), stop)
             }
             Objective::Utility => {
-                let unit = self.settings.utility.map(|utility| utility.unit).unwrap_or_default();
-                maximum(theory, question, capacity_pps, Utilities { alpha: None, unit }, stop)
+                let unit = self.settings.utility.as_ref().map(|utility| utility.unit).unwrap_or_default();
+                let utilities = Utilities { alpha: None, unit, given: &[] };
+                maximum(theory, question, capacity_pps, utilities, stop)
             }
         }
     }
@@ -262,6 +255,7 @@ impl Resolved {
         else {
             return fail("the fixed point needs [connections] and an adaptive [backoff]");
         };
+        self.one_backoff("the fixed point")?;
         let Some(wants) = Wants::of(connections) else {
             return fail(
                 "the fixed point knows [connections] of rtt-proportional, utility and delay-price only",
@@ -313,6 +307,32 @@ impl Resolved {
             Some((solution, beta)),
         ))
     }
+}
+
+impl Resolved {
+    /// Says that `what` knows one back-off law for all nodes, where some have another.
+    pub(crate) fn one_backoff(&self, what: &str) -> Result<(), Failure> {
+        if self.network().node_backoffs.is_empty() {
+            return Ok(());
+        }
+        let why = format!("{what} knows one [backoff] for all nodes, and some of [[queues]] have their own");
+        Err(Failure::Malformed(why))
+    }
+}
+
+/// Whether parts of a question go together.
+fn check(Question { objective, region, solver, beta }: Question) -> Result<(), Failure> {
+    let fail = |what: &str| Err(Failure::Malformed(what.into()));
+    if objective == Objective::MaxMin && solver == Solver::Clarabel {
+        return fail("max-min fairness is filled in; Clarabel has no part in it");
+    }
+    if beta.is_some() && (objective == Objective::MaxMin || region != Region::Exact) {
+        return fail("an entropy is one of independent sets: give beta with a utility over the exact region");
+    }
+    if beta.is_some() && objective == Objective::FixedPoint {
+        return fail("the fixed point has the scenario's own beta");
+    }
+    Ok(())
 }
 
 /// What each flow gets that has its way for itself, one link at a time.
@@ -440,40 +460,11 @@ fn max_min_of(
     Ok(optimum)
 }
 
-/// What flows want: all the same α, or each its own.
-#[derive(Clone, Copy)]
-struct Utilities {
-    alpha: Option<f64>,
-    unit: RateUnit,
-}
-
-impl Utilities {
-    fn alike(alpha: f64) -> Self {
-        Self { alpha: Some(alpha), unit: RateUnit::Packets }
-    }
-
-    fn unit_per_packet(self, flow: &TheoryFlow) -> f64 {
-        match self.unit {
-            RateUnit::Packets => 1.0,
-            RateUnit::Kilobits => flow.payload_bits / 1e3,
-            RateUnit::Megabits => flow.payload_bits / 1e6,
-        }
-    }
-
-    /// Of a rate in packets/s, and what is to be added to it to be that of the rate in its unit: of `x = c·y` the utility is
-    /// `c^(1−α)` times that of y, or with α = 1 greater by `log c`.
-    fn of(self, flow: &TheoryFlow) -> (Utility, f64) {
-        let (alpha, c) = (self.alpha.unwrap_or(flow.alpha), self.unit_per_packet(flow));
-        let more = if (alpha - 1.0).abs() < f64::EPSILON { flow.weight * c.ln() } else { 0.0 };
-        (Utility::AlphaFair { weight: flow.weight * c.powf(1.0 - alpha), alpha }, more)
-    }
-}
-
 fn maximum(
     theory: Theory,
     question: Question,
     capacity_pps: Vec<f64>,
-    utilities: Utilities,
+    utilities: Utilities<'_>,
     stop: &AtomicBool,
 ) -> Result<Optimum, Failure> {
     let Question { objective, region, solver, beta } = question;
@@ -486,12 +477,12 @@ fn maximum(
         let loads = max_min::grouped(&theory.demands(), &groups).into_iter().map(|d| d.loads).collect();
         (ConflictGraph::new(0), vec![Wire::Capacity(1.0); groups.len()], loads)
     };
-    let flow = |(loads, seen): (Vec<(usize, f64)>, &TheoryFlow)| Flow {
-        utility: utilities.of(seen).0,
-        fixed_price: 0.0,
-        loads,
-    };
-    let mut flows: Vec<Flow> = loads.into_iter().zip(&theory.flows).map(flow).collect();
+    let (mut flows, mut more) = (Vec::new(), 0.0);
+    for (s, (loads, seen)) in loads.into_iter().zip(&theory.flows).enumerate() {
+        let (utility, rest) = utilities.of(s, seen)?;
+        more += rest;
+        flows.push(Flow { utility, fixed_price: 0.0, loads });
+    }
     // What a flow wants at most is a wire of its own.
     for (flow, limit) in flows.iter_mut().zip(theory.flows.iter().map(|f| f.limit_pps)) {
         if limit.is_finite() {
@@ -502,7 +493,6 @@ fn maximum(
     let problem = Problem { air, wires, flows, beta, background: Vec::new() };
     let mut solution = solver.solve(&problem, stop)?;
     let rates = solution.rates.clone();
-    let more: f64 = theory.flows.iter().map(|flow| utilities.of(flow).1).sum();
     (solution.utility, solution.bound) = (solution.utility + more, solution.bound + more);
     // Prices of groups and of limits are not those of links.
     solution.prices.truncate(if region == Region::Exact { theory.links.len() } else { 0 });

@@ -68,9 +68,9 @@ impl Resolved {
             .filter(|_| law.is_some())
             .for_each(|gateway| gateway.rate = Some(LimitRate::MaxMin));
         plain.wires.iter_mut().for_each(|wire| wire.drop = None);
-        plain.queues.iter_mut().for_each(|queues| queues.drop = None);
+        plain.queues.iter_mut().for_each(|queues| (queues.drop, queues.backoff) = (None, None));
         for flow in &mut plain.flows {
-            flow.connections = None;
+            (flow.connections, flow.window) = (None, None);
             if let Sends::Rated { rate_law, .. } = &mut flow.sends {
                 *rate_law = UtilityBasedParams::default().into();
             }
@@ -80,6 +80,7 @@ impl Resolved {
         let mut read: Scenario = written.try_into().expect("what is written out can be read");
         for (flow, meant) in read.flows.iter_mut().zip(&self.settings.flows) {
             flow.connections.clone_from(&meant.connections);
+            flow.window.clone_from(&meant.window);
             if let Sends::Rated { rate_law, .. } = &meant.sends {
                 flow.rate_law = Some(rate_law.clone());
             }

@@ -156,7 +156,7 @@ impl Scenario {
         let rate_law = self.rate_law.map(|law| law::complete("rate_law", law, &())).transpose()?;
         for (index, mut flow) in self.flows.into_iter().enumerate() {
             flow.start_jitter = flow.start_jitter.or(self.start_jitter);
-            flow.complete_law(rate_law.as_ref()).map_err(|mistake| mistake.within("flows", index))?;
+            flow.complete_laws(rate_law.as_ref()).map_err(|mistake| mistake.within("flows", index))?;
             let several = self.connections.is_some() || flow.connections.is_some();
             if flow.application_rate.is_some() && several {
                 let why = "paces one connection; several share their data in no way that is defined here";

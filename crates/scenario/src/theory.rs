@@ -35,8 +35,10 @@ pub struct TheoryFlow {
     pub loads: Vec<(usize, f64)>,
     /// How much the flow counts.
     pub weight: f64,
-    /// α of its own utility.
-    pub alpha: f64,
+    /// α of its own utility; none, where that is a table.
+    pub alpha: Option<f64>,
+    /// The table of its own utility: rates, in the unit of `[utility]`, and what they are worth.
+    pub points: Option<Vec<[f64; 2]>>,
     /// No more than this is offered \[packets/s\]; infinity for a flow without end.
     pub limit_pps: f64,
     /// What the channel loses on its way: the sum of the links' loss probabilities.
@@ -77,6 +79,7 @@ impl Resolved {
         let mut wires: Vec<Link> = Vec::new();
         let bare: Vec<Link> = layout.links.iter().map(|&(_, link)| link).collect();
         let mut flows = Vec::new();
+        let of_all = self.settings.utility.as_ref();
         for (flow, given) in network.flows.iter().zip(&self.settings.flows) {
             if flow.path.contains(&BROADCAST) {
                 let what = format!(
@@ -89,13 +92,19 @@ impl Resolved {
                 name: flow.name.clone(),
                 loads: Vec::new(),
                 weight: given.weight.unwrap_or(1.0),
-                alpha: given.alpha.or(self.settings.utility.map(|u| u.alpha)).unwrap_or(ALPHA),
+                alpha: None,
+                points: given.points.clone(),
                 limit_pps: limit_pps(&flow.traffic),
                 loss: 0.0,
                 round_trip_s: 0.0,
                 propagation_s: 0.0,
                 payload_bits: flow.traffic.payload().bits() as f64,
             };
+            match (given.alpha, of_all) {
+                _ if seen.points.is_some() => (),
+                (None, Some(of_all)) => (seen.alpha, seen.points) = (of_all.alpha, of_all.points.clone()),
+                (own, _) => seen.alpha = Some(own.unwrap_or(ALPHA)),
+            }
             for hop in flow.data_path().windows(2) {
                 let link = Link { from: hop[0], to: hop[1] };
                 seen.loss += loss(network, link);
@@ -136,22 +145,22 @@ impl Resolved {
     /// As [`Self::theory`].
     pub fn theory_with_backoff(&self) -> Result<Theory, Failure> {
         let (mut theory, layout) = (self.theory()?, self.layout());
-        let backoff_s = self.mean_backoff().as_secs_f64();
+        let backoff_s = |node: u32| self.mean_backoff(node).as_secs_f64();
         for (flow, seen) in self.network().flows.iter().zip(&mut theory.flows) {
             let frames = frames_per_packet(&flow.traffic);
             for hop in flow.data_path().windows(2) {
                 let place = layout.links.iter().position(|(_, l)| [l.from, l.to] == *hop);
                 if let Some((_, load)) = seen.loads.iter_mut().find(|(l, _)| Some(*l) == place) {
-                    *load += frames * backoff_s;
+                    *load += backoff_s(hop[0]) + (frames - 1.0) * backoff_s(hop[1]);
                 }
             }
         }
         Ok(theory)
     }
 
-    /// DCF's mean back-off before a frame that nothing disturbs.
-    pub(crate) fn mean_backoff(&self) -> Duration {
-        match (self.network().mac, &self.settings().backoff) {
+    /// DCF's mean back-off at a node before a frame that nothing disturbs.
+    pub(crate) fn mean_backoff(&self, node: u32) -> Duration {
+        match (self.network().mac, self.network().backoff_of(node)) {
             (
                 MacSpec::Dcf { timing, .. },
                 &BackoffParams::Dcf(DcfParams { window_min: Some(window), .. }),

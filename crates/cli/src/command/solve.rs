@@ -32,7 +32,7 @@ use std::path::PathBuf;
 pub(crate) struct SolveOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
-    /// What is maximised; fair, if it is not given, or utility, where the scenario has `[utility]` or a flow's alpha
+    /// What is maximised; fair, if it is not given, or utility, where the scenario has `[utility]`, or a flow alpha or points
     #[arg(long, value_enum)]
     pub(crate) objective: Option<ObjectiveName>,
     /// How much fairness counts, for --objective alpha-fair: 1 is proportional, 2 is fair and the default, large is close to
@@ -75,7 +75,7 @@ pub(crate) enum ObjectiveName {
     Proportional,
     /// The largest sum of x^(1−α)/(1−α), with --alpha
     AlphaFair,
-    /// The flows' own utilities: `weight` and `alpha` of each, `[utility]` for all
+    /// The flows' own utilities: `weight`, and `alpha` or a table of `points`, of each; `[utility]` for all
     Utility,
     /// No flow can have more but at the cost of one that has less
     MaxMin,
@@ -164,9 +164,12 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     if options.json {
         return print(&result);
     }
-    let given_up = optimum.by_clarabel && solver == Solver::Own;
-    let note =
-        if given_up { "Found by Clarabel: evenair's own method stopped short of the optimum.\n" } else { "" };
+    let tables = objective == Objective::Utility && optimum.theory.flows.iter().any(|f| f.points.is_some());
+    let note = match (optimum.by_clarabel && solver == Solver::Own, tables) {
+        (true, true) => "Found by Clarabel: utilities that are tables of points make a linear programme.\n",
+        (true, false) => "Found by Clarabel: evenair's own method stopped short of the optimum.\n",
+        (false, _) => "",
+    };
     print(&(as_text(&optimum) + note))
 }
 

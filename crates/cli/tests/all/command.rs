@@ -687,6 +687,22 @@ fn solve_asks_for_the_scenarios_own_utilities() {
     assert!(plain["flows"][1]["alpha"] == 2.0 && own["flows"][1]["alpha"] == 1.0, "{}", own["flows"]);
     // Link 2 alone, or 1 with 3 or 4: w₂/x₂ = (1 + 1 + 1)/(1 − x₂) with all of weight one beside.
     assert!((own["links"][1]["load"].as_f64().unwrap() - 0.5).abs() < 1e-6, "{}", own["links"][1]);
+    // Nobody wants more than 100 packets a second, which all can have; and a table says who solved it, and why.
+    let table = "utility.points=[[0, 0], [100, 1]]";
+    let few = solve(&[table]);
+    assert!(few["flows"].as_array().unwrap().iter().all(|flow| flow["alpha"].is_null()), "{}", few["flows"]);
+    let rate = |flow: &Value| flow["rate_pps"].as_f64().unwrap();
+    assert!(
+        few["flows"].as_array().unwrap().iter().all(|flow| (rate(flow) - 100.0).abs() < 1e-3),
+        "{}",
+        few["flows"]
+    );
+    assert!(
+        stdout(&evenair(&["solve", "chen10/a", "--set", table]))
+            .contains("Found by Clarabel: utilities that are tables")
+    );
+    let convex = stderr(&evenair(&["solve", "chen10/a", "--set", "flows.2.points=[[0, 0], [1, 1], [2, 3]]"]));
+    assert!(convex.contains("flows[1].points: from 1 to 2 it rises by 2"), "{convex}");
 }
 
 #[test]

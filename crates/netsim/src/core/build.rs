@@ -30,8 +30,8 @@ enum Scope {
 type Key = (u32, Scope);
 
 /// What tells queues of one node apart, by MAC and law.
-fn scope(spec: &NetworkSpec, category: Category, next_hop: u32) -> Scope {
-    let law = spec.backoff.begin(&LinkRole::data(spec.surroundings));
+fn scope(spec: &NetworkSpec, node: u32, category: Category, next_hop: u32) -> Scope {
+    let law = spec.backoff_of(node).begin(&LinkRole::data(spec.surroundings));
     match (spec.mac, law.scope()) {
         (MacSpec::Ideal, _) | (_, backoff::Scope::NextHop) => Scope::NextHop(next_hop),
         (_, backoff::Scope::Category) => Scope::Category(category),
@@ -89,7 +89,7 @@ impl<T: Copy> Core<T> {
         }
         let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
             Some(&queue) => (queue, to, wires[&(from, to)].rate),
-            None => (index[&(from, scope(spec, category, to))], to, rate(from, to)),
+            None => (index[&(from, scope(spec, from, category, to))], to, rate(from, to)),
         };
         let inside = DisciplineRole { flows: flows_known, ..full.into() };
         let within = Within::build(spec, seed, &inside, &mut queues, &mut buffers);
@@ -168,7 +168,7 @@ fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeM
                 if wires.contains_key(&(from, to)) || from == BROADCAST {
                     continue;
                 }
-                let key = (from, scope(spec, category, to));
+                let key = (from, scope(spec, from, category, to));
                 let carries = keys.entry(key).or_insert(Carries { next_hop: to, data: false, tcp: false });
                 carries.data |= data;
                 carries.tcp |= tcp;
@@ -203,7 +203,7 @@ fn transmit_queue(
         carries_tcp: carries.tcp,
     };
     let mut queue = TransmitQueue {
-        law: Some(BackoffHost::new(spec.backoff.begin(&role))),
+        law: Some(BackoffHost::new(spec.backoff_of(node).begin(&role))),
         ..bare_queue(spec.queue_of(node), place, seed, name)
     };
     (queue.node, queue.buffer, queue.next_hop) = (node, node, carries.next_hop);

@@ -104,6 +104,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
         surroundings: Surroundings { rendering, ..Surroundings::default() },
         queue: QueueSpec::fifo(50),
         node_queues: Vec::new(),
+        node_backoffs: Vec::new(),
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
         routes: Vec::new(),
         gateway: None,

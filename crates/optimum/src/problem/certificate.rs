@@ -37,8 +37,7 @@ impl Problem {
             gap: (bound - (utility - cost + nats)).abs() / scale,
         };
         for (flow, &x) in self.flows.iter().zip(&rates) {
-            stationarity =
-                stationarity.max((x * (flow.utility.price(x) - flow.price(&prices))).abs() / scale);
+            stationarity = stationarity.max(flow.utility.mismatch(x, flow.price(&prices)) / scale);
         }
         residuals.stationarity = stationarity;
         for l in 0..self.links() {

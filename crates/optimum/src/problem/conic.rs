@@ -45,7 +45,7 @@ struct Point {
 }
 
 impl Problem {
-    /// Solves the problem by Clarabel, for α-fair utilities and wires with a bound; every independent set is written out where they
+    /// Solves the problem by Clarabel, for α-fair utilities, tables of points, and wires with a bound; every independent set is written out where they
     /// are few, and with entropy, else they are generated.
     ///
     /// Variables: rates x, then u with utility = weight·u (`u ≤ x^(1−α)/(1−α)` or `u ≤ log x`), shares τ, entropies
@@ -267,6 +267,15 @@ impl Problem {
     fn utility_rows(flow: &super::Flow, x: usize, u: usize, rows: &mut Rows) -> Result<f64, Failure> {
         let is = |alpha: f64, one: f64| (alpha - one).abs() < f64::EPSILON;
         match flow.utility {
+            Utility::Points(ref table) => {
+                // Below each of its lines, between no rate and the last.
+                let lines: Vec<(f64, f64)> = table.pieces().collect();
+                lines.iter().for_each(|&(slope, at_zero)| rows.push(&[(u, 1.0), (x, -slope)], at_zero));
+                rows.push(&[(x, -1.0)], 0.0);
+                rows.push(&[(x, 1.0)], table.most());
+                rows.cones.push(SupportedConeT::NonnegativeConeT(lines.len() + 2));
+                Ok(1.0)
+            }
             Utility::AlphaFair { weight, alpha } if is(alpha, 1.0) => {
                 // (u, 1, x) in the exponential cone: e^u ≤ x
                 rows.push(&[(u, -1.0)], 0.0);
@@ -300,7 +309,7 @@ impl Problem {
                 Ok(weight)
             }
             Utility::LossyConnections { .. } | Utility::Given(_) => {
-                Err(Failure::Malformed("Clarabel is asked for α-fair utilities only".into()))
+                Err(Failure::Malformed("Clarabel knows α-fair utilities and tables of points only".into()))
             }
         }
     }

@@ -205,3 +205,71 @@ proptest! {
         }
     }
 }
+
+/// A logarithm of one's own is the built-in one, and `log(1 + x/a)` on a clique fills water: `x_l = max(0, level − a_l)`.
+#[test]
+fn utilities_of_ones_own_have_their_closed_forms() {
+    #[derive(Debug)]
+    struct Log(f64);
+    impl crate::Concave for Log {
+        fn of(&self, rate: f64) -> f64 {
+            libm::log(self.0 + rate)
+        }
+        fn price(&self, rate: f64) -> f64 {
+            1.0 / (self.0 + rate)
+        }
+    }
+    let own = |a: f64| Utility::checked(std::sync::Arc::new(Log(a)), 1.0).unwrap();
+    let [ours, theirs] = [own(0.0), Utility::log(1.0)].map(|utility| {
+        let solution = one_flow_per_link(topology_a(), &utility, None).solve().unwrap();
+        assert!(solution.is_exact() && !solution.by_clarabel, "{:?}", solution.residuals);
+        solution.rates
+    });
+    assert_close(&ours, &theirs, 1e-7);
+    // Over floors of 0.1, 0.3, 0.5 the level of 1.9/3 fills one; a floor of 0.9 stays dry at (1 + 0.4)/2 = 0.7.
+    let clique = |floors: &[f64]| {
+        let n = floors.len();
+        let pairs: Vec<_> = (0..n).flat_map(|l| (l + 1..n).map(move |m| (l, m))).collect();
+        let flows = floors.iter().enumerate().map(|(l, &a)| Flow::over(own(a), &[l])).collect();
+        Problem { air: ConflictGraph::from_edges(n, &pairs), flows, ..Problem::default() }.solve().unwrap()
+    };
+    let solution = clique(&[0.1, 0.3, 0.5]);
+    let level = 1.9 / 3.0;
+    assert_close(&solution.rates, &[level - 0.1, level - 0.3, level - 0.5], 1e-6);
+    assert!(solution.is_exact(), "{:?}", solution.residuals);
+    let solution = clique(&[0.1, 0.3, 0.9]);
+    assert_close(&solution.rates, &[0.6, 0.4, 0.0], 1e-5);
+    assert!(solution.is_exact(), "{:?}", solution.residuals);
+}
+
+/// On a clique a linear programme sends the steepest pieces first; and of many points of a logarithm the solution is its own, to
+/// within a piece.
+#[test]
+fn tables_of_points_are_linear_programmes() {
+    let table = |points: &[(f64, f64)]| Utility::Points(crate::Points::new(points.iter().copied()).unwrap());
+    let air = ConflictGraph::from_edges(2, &[(0, 1)]);
+    let flows = vec![
+        Flow::over(table(&[(0.0, 0.0), (0.3, 3.0), (1.0, 4.0)]), &[0]),
+        Flow::over(table(&[(0.0, 0.0), (0.5, 2.5), (0.6, 2.6)]), &[1]),
+    ];
+    let solution = Problem { air, flows, ..Problem::default() }.solve().unwrap();
+    assert_close(&solution.rates, &[0.5, 0.5], 1e-7);
+    assert!((solution.utility - (3.0 + 0.2 / 0.7 + 2.5)).abs() < 1e-7 && solution.by_clarabel);
+    assert!(solution.is_exact(), "{:?}", solution.residuals);
+    // 400 points, 2 % apart: rates within 2 %, the utility within its square.
+    let of = |i: i32| libm::pow(1.02, f64::from(i - 400));
+    let points: Vec<_> = std::iter::once((0.0, libm::log(of(0)) - 1.0))
+        .chain((0..=400).map(|i| (of(i), libm::log(of(i)))))
+        .collect();
+    let rough = one_flow_per_link(topology_a(), &table(&points), None).solve().unwrap();
+    let exact = one_flow_per_link(topology_a(), &Utility::log(1.0), None).solve().unwrap();
+    for (ours, theirs) in rough.rates.iter().zip(&exact.rates) {
+        assert!((ours / theirs - 1.0).abs() < 0.03, "{:?} {:?}", rough.rates, exact.rates);
+    }
+    assert!((rough.utility - exact.utility).abs() < 4.0 * 0.02 * 0.02, "{} {}", rough.utility, exact.utility);
+    assert!(rough.is_exact(), "{:?}", rough.residuals);
+    // Nobody wants more than this: the air is idle for the rest.
+    let few = one_flow_per_link(topology_a(), &table(&[(0.0, 0.0), (0.1, 1.0)]), None).solve().unwrap();
+    assert_close(&few.rates, &[0.1; 4], 1e-7);
+    assert!(few.is_exact(), "{:?}", few.residuals);
+}

@@ -181,7 +181,7 @@ impl Access {
             Draw::Slots { window, .. } => ("slots", f64::from(window), true),
             Draw::ExponentialOfFrame { factor, slotted } => ("frame", factor, slotted),
             Draw::ExponentialOfPacket { factor, slotted } => ("packet", factor, slotted),
-            Draw::Exponential { mean, slotted } => ("exponential", mean.as_secs_f64(), slotted),
+            Draw::Exponential { mean, slotted } => ("second", mean.as_secs_f64(), slotted),
             Draw::Uniform { mean } => ("uniform", mean.as_secs_f64(), false),
             Draw::Fixed { mean } => ("fixed", mean.as_secs_f64(), false),
         };
@@ -202,12 +202,12 @@ impl Access {
         (draw, value, slotted, window_max, when, burst, span)
     }
 
-    /// A factor of a frame's airtime.
+    /// A mean in airtimes.
     fn factor(factor: f64) -> PyResult<f64> {
         if (0.0..=1e12).contains(&factor) {
             Ok(factor)
         } else {
-            Err(PyValueError::new_err(format!("a factor of {factor}: give a number, 0 or more")))
+            Err(PyValueError::new_err(format!("a mean of {factor} airtimes: give a number, 0 or more")))
         }
     }
 }
@@ -232,46 +232,29 @@ impl Access {
         Self::of(Draw::Slots { window, end_included: true }, when, on_failure, burst_s, span_s)
     }
 
-    /// Exponential, its mean this many times the airtime of the frame that waits.
+    /// Exponential with this mean, counted in what `of` says: "second"; "frame", the airtime of the frame that waits; "packet",
+    /// the bits of the packet that waits over its rate.
     #[staticmethod]
-    #[pyo3(signature = (factor, *, slotted=false, when="before-frame", burst_s=None, span_s=None))]
-    fn exponential_of_frame(
-        factor: f64,
-        slotted: bool,
-        when: &str,
-        burst_s: Option<f64>,
-        span_s: Option<f64>,
-    ) -> PyResult<Self> {
-        let factor = Self::factor(factor)?;
-        Self::of(Draw::ExponentialOfFrame { factor, slotted }, when, OnFailure::Redraw, burst_s, span_s)
-    }
-
-    /// Exponential, its mean this many times the bits of the packet that waits over its rate.
-    #[staticmethod]
-    #[pyo3(signature = (factor, *, slotted=false, when="before-frame", burst_s=None, span_s=None))]
-    fn exponential_of_packet(
-        factor: f64,
-        slotted: bool,
-        when: &str,
-        burst_s: Option<f64>,
-        span_s: Option<f64>,
-    ) -> PyResult<Self> {
-        let factor = Self::factor(factor)?;
-        Self::of(Draw::ExponentialOfPacket { factor, slotted }, when, OnFailure::Redraw, burst_s, span_s)
-    }
-
-    /// Exponential with this mean [s].
-    #[staticmethod]
-    #[pyo3(signature = (mean_s, *, slotted=false, when="before-frame", burst_s=None, span_s=None))]
+    #[pyo3(signature = (mean, of="second", *, slotted=false, when="before-frame", burst_s=None, span_s=None))]
     fn exponential(
-        mean_s: f64,
+        mean: f64,
+        of: &str,
         slotted: bool,
         when: &str,
         burst_s: Option<f64>,
         span_s: Option<f64>,
     ) -> PyResult<Self> {
-        let mean = seconds(mean_s)?;
-        Self::of(Draw::Exponential { mean, slotted }, when, OnFailure::Redraw, burst_s, span_s)
+        let draw = match of {
+            "second" => Draw::Exponential { mean: seconds(mean)?, slotted },
+            "frame" => Draw::ExponentialOfFrame { factor: Self::factor(mean)?, slotted },
+            "packet" => Draw::ExponentialOfPacket { factor: Self::factor(mean)?, slotted },
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "of = \"{other}\": there are second, frame, packet"
+                )));
+            }
+        };
+        Self::of(draw, when, OnFailure::Redraw, burst_s, span_s)
     }
 
     /// Uniform between zero and twice the mean [s].
@@ -301,11 +284,9 @@ impl Access {
     ) -> PyResult<Self> {
         match draw {
             "slots" => Self::slots(value as u32, window_max, when, burst_s, span_s),
-            "frame" => Self::exponential_of_frame(value, slotted, when, burst_s, span_s),
-            "packet" => Self::exponential_of_packet(value, slotted, when, burst_s, span_s),
-            "exponential" => Self::exponential(value, slotted, when, burst_s, span_s),
             "uniform" => Self::uniform(value, when, burst_s, span_s),
-            _ => Self::fixed(value, when, burst_s, span_s),
+            "fixed" => Self::fixed(value, when, burst_s, span_s),
+            of => Self::exponential(value, of, slotted, when, burst_s, span_s),
         }
     }
 

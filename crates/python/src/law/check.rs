@@ -7,6 +7,7 @@ use evenair_laws::conformance;
 use evenair_laws::connections::AnyConnections;
 use evenair_laws::marking::AnyMarking;
 use evenair_laws::rate::AnyRate;
+use evenair_laws::rate::gateway::AnyGateway;
 use evenair_laws::window::AnyWindow;
 use pyo3::exceptions::PyAssertionError;
 use pyo3::prelude::*;
@@ -33,6 +34,7 @@ fn drive(law: &Law, seed: u64) {
         Law::Window(law) => conformance::window(&law.clone().into(), AnyWindow::clone, seed),
         Law::Connections(law) => conformance::connections(&law.clone().into(), AnyConnections::clone, seed),
         Law::Rate(law) => conformance::rate(&law.clone().into(), AnyRate::clone, seed),
+        Law::Gateway(law) => conformance::gateway(&law.clone().into(), AnyGateway::clone, seed),
         Law::Marking(law) => conformance::marking(&law.clone().into(), AnyMarking::clone, seed),
     }
 }

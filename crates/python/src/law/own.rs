@@ -26,6 +26,11 @@ impl Object {
         self.identity.to_string()
     }
 
+    /// The object itself, outside of any run.
+    pub(super) fn of<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.law.bind(py)
+    }
+
     /// Asks the law. Where it raises an exception, the call ends that this thread works for; until it has, and ever after, the
     /// answer is `otherwise`.
     #[inline]

@@ -11,7 +11,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 /// The greatest rate that a law may ask for [bit/s].
-const BPS_MAX: f64 = 1e15;
+pub(super) const BPS_MAX: f64 = 1e15;
 
 /// A rate law in Python.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! What laws are told, as light objects: each is made for one call, and read field by field.
 
+use evenair_laws::rate::gateway;
 use evenair_laws::{backoff, flow, marking, window};
 use evenair_units::{Duration, Instant};
 use pyo3::prelude::*;
@@ -130,6 +131,83 @@ view! {
         path_backlog_packets: Option<u64> = |flow| flow.path_backlog.map(|v| v.packets);
         /// The same [bytes].
         path_backlog_bytes: Option<u64> = |flow| flow.path_backlog.map(|v| v.bytes);
+    }
+}
+
+view! {
+    /// A class of a gateway: what one subscriber sends (up) or receives (down).
+    ClassRole(gateway::ClassRole) {
+        /// Its weight; above zero.
+        weight: f64 = |role| role.weight;
+        /// Which way its data goes: "up", to the gateway, or "down".
+        direction: &'static str = |role| match role.direction {
+            gateway::Direction::Up => "up",
+            gateway::Direction::Down => "down",
+        };
+        /// What the gateway's own link on the class's way carries, the MAC's overhead taken off [bit/s], where it is known.
+        link_rate_bps: Option<u64> = |role| role.link_rate.map(evenair_units::Rate::as_bps);
+    }
+}
+
+view! {
+    /// The gateway that a law is put at.
+    GatewayRole(gateway::GatewayRole) {
+        /// Its classes, in the order in which the flows ask for them.
+        classes: Vec<ClassRole> = |role| role.classes.iter().copied().map(ClassRole).collect();
+    }
+}
+
+view! {
+    /// What the gateway's queue counted of one class in an epoch.
+    ClassView(gateway::ClassView) {
+        /// What came to the queue, dropped or not [packets].
+        arrived_packets: u64 = |class| class.arrived.packets;
+        /// The same [bytes].
+        arrived_bytes: u64 = |class| class.arrived.bytes;
+        /// What left it [packets].
+        served_packets: u64 = |class| class.served.packets;
+        /// The same [bytes].
+        served_bytes: u64 = |class| class.served.bytes;
+        /// What it gave up [packets].
+        dropped_packets: u64 = |class| class.dropped.packets;
+        /// The same [bytes].
+        dropped_bytes: u64 = |class| class.dropped.bytes;
+        /// What waits now [packets].
+        backlog_packets: u64 = |class| class.backlog.packets;
+        /// The same [bytes].
+        backlog_bytes: u64 = |class| class.backlog.bytes;
+        /// How many packets had to wait for tokens.
+        held_packets: u64 = |class| class.held;
+    }
+}
+
+/// What a gateway's law sees, kept for the object that Python gets.
+#[derive(Clone, Debug)]
+pub(crate) struct Epoch {
+    pub(super) now: Instant,
+    pub(super) interval: Duration,
+    pub(super) classes: Vec<gateway::ClassView>,
+}
+
+impl Epoch {
+    fn rates(&self) -> Vec<f64> {
+        let Self { now, interval, ref classes } = *self;
+        let view = gateway::GatewayView { now, interval, classes };
+        (0..classes.len()).map(|class| view.rate(class)).collect()
+    }
+}
+
+view! {
+    /// What a gateway's law sees after an epoch.
+    GatewayView(Epoch) {
+        /// When [s].
+        now_s: f64 = |seen| at(seen.now);
+        /// The time since the law ran last [s].
+        interval_s: f64 = |seen| seen.interval.as_secs_f64();
+        /// What was served of each class per time [bit/s]; nothing in no time.
+        served_bps: Vec<f64> = |seen| seen.rates();
+        /// The classes, in the order of their roles.
+        classes: Vec<ClassView> = |seen| seen.classes.iter().copied().map(ClassView).collect();
     }
 }
 

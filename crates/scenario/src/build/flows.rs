@@ -141,8 +141,9 @@ impl Settings {
 
     fn tcp_spec(&self, flow: &ResolvedFlow, path: Option<AirPath>) -> TcpSpec {
         let tcp = &self.tcp;
+        let window = flow.window.as_ref().unwrap_or(&tcp.window);
         let sender = SenderParams {
-            recovery: tcp.recovery(),
+            recovery: tcp.recovery(window),
             start: WindowStart {
                 initial_window: f64::from(tcp.initial_window.0),
                 initial_ssthresh: f64::from(tcp.initial_ssthresh.0),
@@ -174,7 +175,7 @@ impl Settings {
         let samples = connections.as_ref().map(|law| law.begin(&role).samples()).unwrap_or_default();
         TcpSpec {
             sender,
-            window: tcp.law(),
+            window: window.law(),
             acknowledge: if delay.is_zero() {
                 AckPolicy::EachSegment
             } else {

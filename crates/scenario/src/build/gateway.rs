@@ -112,7 +112,7 @@ impl Resolved {
         let own = network.rates.iter().find(|rate| [rate.from, rate.to] == *hop);
         let packet = network.surroundings.packet.size;
         let exchange = airtime(network, packet, own.map_or(network.data_rate, |own| own.rate));
-        let time = exchange + self.mean_backoff();
+        let time = exchange + self.mean_backoff(hop[0]);
         Some(Rate::from_bps((packet.bits() as f64 / time.as_secs_f64()) as u64))
     }
 

@@ -39,7 +39,7 @@ impl Settings {
             Some(distance) => (distance.lengthen(timing, longest)?, Rules::standard()),
             None => (timing.ns2(), Rules::ns2()),
         };
-        let timing = if self.is_qos() { timing.qos() } else { timing };
+        let timing = if is_qos(&self.backoff) { timing.qos() } else { timing };
         let timing = MacTiming { sensing_delay: common.sensing_delay.0, ..timing };
         let rules = Rules {
             rts_threshold: common.rts_threshold.map(|size| size.0),
@@ -77,32 +77,51 @@ impl Settings {
         }
     }
 
-    /// The back-off law, complete, where its MAC is.
-    pub(super) fn backoff(&self, surroundings: &Surroundings) -> Result<BackoffParams, Mistake> {
-        if self.is_qos() && (self.mac.is_ideal() || self.preset == Preset::Ns2) {
-            let key = if self.contends_by_category() { "backoff.law" } else { "backoff.execution" };
-            return Err(Mistake::at(key, "categories and TXOPs need 802.11 by the standard"));
+    /// Completes the back-off laws: that of all nodes, and those of some.
+    pub(super) fn complete_backoffs(&mut self, surroundings: &Surroundings) -> Result<(), Mistake> {
+        self.backoff = self.complete_backoff("backoff", &self.backoff, surroundings)?;
+        for index in 0..self.queues.len() {
+            let Some(law) = &self.queues[index].backoff else { continue };
+            let complete = self.complete_backoff("backoff", law, surroundings).and_then(|law| {
+                let why = "802.11e's spaces and TXOPs are those of all nodes or of none: [backoff] has them where this law has not, or the other way round";
+                let agree = is_qos(&law) == is_qos(&self.backoff);
+                if agree { Ok(law) } else { Err(Mistake::at("backoff", why)) }
+            });
+            self.queues[index].backoff = Some(complete.map_err(|mistake| mistake.within("queues", index))?);
         }
-        if let BackoffParams::Dcf(DcfParams { window_min: Some(0), .. }) = self.backoff
+        Ok(())
+    }
+
+    /// A back-off law, complete, where its MAC is; `table` is where it stands.
+    fn complete_backoff(
+        &self,
+        table: &str,
+        law: &BackoffParams,
+        surroundings: &Surroundings,
+    ) -> Result<BackoffParams, Mistake> {
+        if is_qos(law) && (self.mac.is_ideal() || self.preset == Preset::Ns2) {
+            let key = if contends_by_category(law) { "law" } else { "execution" };
+            let why = "categories and TXOPs need 802.11 by the standard";
+            return Err(Mistake::at(&format!("{table}.{key}"), why));
+        }
+        if let BackoffParams::Dcf(DcfParams { window_min: Some(0), .. }) = law
             && self.preset == Preset::Ns2
         {
             let why = "0 is not allowed: at least 1 slot, since ns-2's draw excludes the window's end";
-            return Err(Mistake::at("backoff.window_min", why));
+            return Err(Mistake::at(&format!("{table}.window_min"), why));
         }
-        law::complete("backoff", self.backoff.clone(), surroundings)
+        law::complete(table, law.clone(), surroundings)
     }
+}
 
-    /// Whether the back-off law has a queue per access category.
-    fn contends_by_category(&self) -> bool {
-        let anywhere = LinkRole::data(Surroundings::default());
-        self.backoff.begin(&anywhere).scope() == Scope::Category
-    }
+/// Whether a back-off law has a queue per access category.
+fn contends_by_category(law: &BackoffParams) -> bool {
+    law.begin(&LinkRole::data(Surroundings::default())).scope() == Scope::Category
+}
 
-    /// Whether the back-off law has the spaces and TXOPs of 802.11e.
-    fn is_qos(&self) -> bool {
-        let anywhere = LinkRole::data(Surroundings::default());
-        matches!(self.backoff.begin(&anywhere).space(), Space::Aifs { .. })
-    }
+/// Whether a back-off law has the spaces and TXOPs of 802.11e.
+fn is_qos(law: &BackoffParams) -> bool {
+    matches!(law.begin(&LinkRole::data(Surroundings::default())).space(), Space::Aifs { .. })
 }
 
 impl Distance {

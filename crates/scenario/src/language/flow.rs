@@ -1,5 +1,6 @@
 //! Flows and what they send.
 
+use super::tcp::Window;
 use super::web::WebTable;
 use crate::law;
 use crate::quantity::{Amount, Probability, RateQuantity, Size, Time};
@@ -77,6 +78,9 @@ pub struct FlowTable {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<ConnectionParams>")]
     pub connections: Option<ConnectionParams>,
+    /// The window law of its senders, if not what `tcp.window` says; all else of its endpoints is what `[tcp]` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// Its receiver hands over in the order of the one stream that its connections share.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resequence: bool,
@@ -87,6 +91,9 @@ pub struct FlowTable {
     /// not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+    /// What its rate is worth, as a table like `points` of `[utility]`, times its weight; instead of α.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<Vec<[f64; 2]>>,
     /// α of its own utility, `weight·x^(1−α)/(1−α)`, of which `evenair solve --objective utility` finds the greatest sum: 1 is
     /// proportional fairness; what `[utility]` says, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,12 +101,17 @@ pub struct FlowTable {
 }
 
 /// What `evenair solve --objective utility` makes as great as can be: the sum of the flows' own utilities.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UtilityTable {
     /// α of flows that have none of their own, above 0; 2, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
+    /// Instead of α: rates and what they are worth, such as `[[0, 0], [100, 4], [300, 6]]`, from a rate of 0 on, each step less
+    /// steep than the one before. Between two points it is a straight line; more than the last rate is not wanted. Solved as a
+    /// linear programme, of which the best rates need not be the only ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<Vec<[f64; 2]>>,
     /// In what a flow's rate is counted in its utility, which matters where flows differ in α or in the size of their packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<RateUnit>,

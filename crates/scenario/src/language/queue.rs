@@ -3,6 +3,7 @@
 use super::Per;
 use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
+use evenair_laws::backoff::BackoffParams;
 use evenair_laws::marking::MarkingParams;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -79,7 +80,7 @@ pub enum HostsName {
     Both,
 }
 
-/// The queues of the air of some nodes, where they are not those of all.
+/// The queues of the air of some nodes, where they are not those of all, and how these nodes back off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeQueuesTable {
@@ -92,6 +93,10 @@ pub struct NodeQueuesTable {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,
+    /// How long these nodes back off; what [backoff] says, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<BackoffParams>")]
+    pub backoff: Option<BackoffParams>,
 }
 
 /// A queue in short or in full: how many packets wait, or a table.

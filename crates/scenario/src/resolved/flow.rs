@@ -2,13 +2,14 @@
 
 use super::web::ResolvedWeb;
 use crate::error::Mistake;
-use crate::language::{FlowTable, RateUnit, TrafficKind, UtilityTable};
+use crate::language::{FlowTable, RateUnit, TrafficKind, UtilityTable, Window};
 use crate::law;
 use crate::quantity::{Amount, PacketCount, Probability, RateQuantity, Size, Time};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Category;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::rate::RateParams;
+use evenair_optimum::Points;
 use evenair_units::{Bytes, Duration, Instant, Rate};
 use serde::Serialize;
 
@@ -36,6 +37,9 @@ pub struct ResolvedFlow {
     /// How many connections it keeps, if not what all do.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     pub connections: Option<ConnectionParams>,
+    /// The window law of its senders, if not that of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// Its receiver hands over in the order of the one stream that its connections share.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub resequence: bool,
@@ -45,16 +49,23 @@ pub struct ResolvedFlow {
     /// How much it counts in the best allocation; 1, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+    /// The table of its own utility, if not what all have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<Vec<[f64; 2]>>,
     /// α of its own utility, if not what all have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
 }
 
 /// The sum of the flows' own utilities.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResolvedUtility {
-    /// α of flows that have none of their own.
-    pub alpha: f64,
+    /// α of flows that have none of their own; none, where a table is in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// The table of flows that have none of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<Vec<[f64; 2]>>,
     /// In what a flow's rate is counted.
     pub unit: RateUnit,
 }
@@ -72,11 +83,21 @@ fn check_alpha(alpha: f64) -> Result<f64, Wrong> {
     }
 }
 
+fn check_points(points: Option<&[[f64; 2]]>, alpha: Option<f64>) -> Result<(), Wrong> {
+    let Some(points) = points else { return Ok(()) };
+    if alpha.is_some() {
+        return Err(("points", "a utility is a table or has an alpha: remove one of them".into()));
+    }
+    Points::new(points.iter().map(|&[x, u]| (x, u))).map(|_| ()).map_err(|why| ("points", why))
+}
+
 impl UtilityTable {
     pub(crate) fn resolve(self) -> Result<ResolvedUtility, Mistake> {
-        let alpha = check_alpha(self.alpha.unwrap_or(ALPHA));
-        let alpha = alpha.map_err(|(key, why)| Mistake::at(&format!("utility.{key}"), why))?;
-        Ok(ResolvedUtility { alpha, unit: self.unit.unwrap_or_default() })
+        let wrong = |(key, why): Wrong| Mistake::at(&format!("utility.{key}"), why);
+        check_points(self.points.as_deref(), self.alpha).map_err(wrong)?;
+        let alpha = if self.points.is_some() { None } else { Some(self.alpha.unwrap_or(ALPHA)) };
+        let alpha = alpha.map(check_alpha).transpose().map_err(wrong)?;
+        Ok(ResolvedUtility { alpha, points: self.points, unit: self.unit.unwrap_or_default() })
     }
 }
 
@@ -204,10 +225,12 @@ impl FlowTable {
             return Err(("to", "a broadcast needs datagrams and an 802.11 MAC".into()));
         }
         let alpha = self.alpha.map(check_alpha).transpose()?;
+        check_points(self.points.as_deref(), alpha)?;
         self.start_jitter = self.start_jitter.filter(|jitter| !jitter.0.is_zero());
         let activity = self.activity(index)?;
         let connections = self.complete_connections()?;
-        let Self { id, from, to, start_jitter, via, resequence, category, weight, .. } = self;
+        let window = self.window.take();
+        let Self { id, from, to, start_jitter, via, resequence, category, weight, points, .. } = self;
         Ok(ResolvedFlow {
             id,
             from,
@@ -217,9 +240,11 @@ impl FlowTable {
             start_jitter,
             via,
             connections,
+            window,
             resequence,
             category,
             weight,
+            points,
             alpha,
         })
     }
@@ -229,8 +254,9 @@ impl FlowTable {
         checked.map_err(|error| ("connections", error.to_string()))
     }
 
-    /// The law of its rate, or that of all flows, is completed.
-    pub(crate) fn complete_law(&mut self, of_all: Option<&RateParams>) -> Result<(), Mistake> {
+    /// The laws of its windows and of its rate are completed; the latter is that of all flows, if it has none.
+    pub(crate) fn complete_laws(&mut self, of_all: Option<&RateParams>) -> Result<(), Mistake> {
+        self.window = self.window.take().map(|window| window.complete("window")).transpose()?;
         self.rate_law = match self.rate_law.take() {
             Some(law) => Some(law::complete("rate_law", law, &())?),
             None => of_all.filter(|_| self.traffic == TrafficKind::Rated).cloned(),
@@ -314,6 +340,7 @@ impl FlowTable {
             ("transfer", self.transfer.is_some(), tcp, "is for TCP; nothing else repeats what is lost"),
             ("application_rate", self.application_rate.is_some(), connects, "is for TCP and TFRC"),
             ("connections", self.connections.is_some(), connects, "is for TCP and TFRC"),
+            ("window", self.window.is_some(), tcp || web, "is for TCP"),
             ("resequence", self.resequence, tcp, "is for TCP"),
             ("web", self.web.is_some(), web, "is for web traffic: set traffic = \"web\", or remove it"),
         ];

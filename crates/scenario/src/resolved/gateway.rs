@@ -69,12 +69,11 @@ impl GatewayTable {
                 return Err(Mistake::at("gateway.rate", why));
             }
         };
-        let by_default = if law.as_ref().is_some_and(gives_one_rate) {
-            ShaperName::AggregateFair
-        } else {
-            ShaperName::default()
+        let by_default = || {
+            let one = law.as_ref().is_some_and(gives_one_rate);
+            if one { ShaperName::AggregateFair } else { ShaperName::default() }
         };
-        let shaper = self.shaper.unwrap_or(by_default);
+        let shaper = self.shaper.unwrap_or_else(by_default);
         let packets = if shaper == ShaperName::Aggregate { SHARED_PACKETS } else { LINE_PACKETS };
         Ok(ResolvedGateway {
             node: self.node,

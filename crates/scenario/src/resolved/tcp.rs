@@ -17,8 +17,7 @@ impl TcpTable {
         let ns2 = preset == Preset::Ns2;
         let rto = if ns2 { RtoParams::ns2() } else { RtoParams::rfc6298() };
         let window = match self.window {
-            Some(Window::Law(law)) => Window::Law(law::complete("tcp.window", law, &())?),
-            Some(Window::Newreno) => Window::Newreno,
+            Some(window) => window.complete("tcp.window")?,
             None if ns2 => Window::Law(RenoParams::default().into()),
             None => Window::Law(CubicParams::default().into()),
         };
@@ -56,6 +55,24 @@ impl TcpTable {
     }
 }
 
+impl Window {
+    /// The law with its parameters complete; `table` is where it stands.
+    pub(crate) fn complete(self, table: &str) -> Result<Self, Mistake> {
+        Ok(match self {
+            Self::Law(law) => Self::Law(law::complete(table, law, &())?),
+            Self::Newreno => Self::Newreno,
+        })
+    }
+
+    /// The law that the word or the table means.
+    pub(crate) fn law(&self) -> WindowParams {
+        match self {
+            Self::Newreno => RenoParams::default().into(),
+            Self::Law(law) => law.clone(),
+        }
+    }
+}
+
 impl ResolvedTcp {
     fn check(&self) -> Result<(), Mistake> {
         for (key, on, needed, needs) in [
@@ -86,20 +103,12 @@ impl ResolvedTcp {
         Ok(())
     }
 
-    /// How losses are repaired.
-    pub(crate) fn recovery(&self) -> Recovery {
-        match (self.sack, &self.window) {
+    /// How losses are repaired under a window law.
+    pub(crate) fn recovery(&self, window: &Window) -> Recovery {
+        match (self.sack, window) {
             (true, _) => Recovery::Sack,
             (false, Window::Law(WindowParams::Reno(_))) => Recovery::Reno,
             (false, _) => Recovery::NewReno,
-        }
-    }
-
-    /// The window law.
-    pub(crate) fn law(&self) -> WindowParams {
-        match &self.window {
-            Window::Newreno => RenoParams::default().into(),
-            Window::Law(law) => law.clone(),
         }
     }
 

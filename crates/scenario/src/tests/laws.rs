@@ -463,3 +463,69 @@ fn a_connection_law_of_ones_own_for_one_flow_survives_and_runs_over_either_mac()
         assert!(result.flows[0].goodput_pps > 0.0);
     }
 }
+
+/// Two senders in range of each other, one of which draws from a window a quarter as large: it sends most, whether the smaller
+/// window is all nodes' or its own.
+#[test]
+fn some_nodes_may_back_off_by_another_law() {
+    let two = |changes: &[&str]| {
+        let more = "[[flows]]\nid = \"2\"\nfrom = \"b\"\nto = \"a\"\n";
+        let datagrams =
+            ["flows.1.traffic=saturated", "flows.2.traffic=saturated", "duration=5 s", "warmup=0 s"];
+        let changes: Vec<String> = datagrams.iter().chain(changes).map(ToString::to_string).collect();
+        Resolved::parse("x.toml", &format!("{TWO}{more}"), &changes)
+    };
+    let goodputs = |scenario: &Resolved| {
+        let flows = Network::run(scenario.network(), scenario.run_spec(1)).flows;
+        [flows[0].goodput_pps, flows[1].goodput_pps]
+    };
+    let hasty = two(&["queues=[{ nodes = ['a'], backoff = { law = 'dcf', window_min = 7 } }]"]).unwrap();
+    let [a, b] = goodputs(&hasty);
+    assert!(a > 2.0 * b && b > 10.0, "{a} {b}");
+    let turned = [
+        "backoff={ law = 'dcf', window_min = 7 }",
+        "queues=[{ nodes = ['b'], backoff = { law = 'dcf', window_min = 31 } }]",
+    ];
+    let turned = two(&turned).unwrap();
+    let [c, d] = goodputs(&turned);
+    assert!(
+        (c - a).abs() + (d - b).abs() < 1e-9,
+        "what is all nodes' and what is one's does not matter: {c} {d}"
+    );
+    assert_eq!(parse(&hasty.to_toml().unwrap()).unwrap(), hasty, "it reads back as the same");
+    assert_eq!(hasty.written_out().resolve().unwrap(), hasty);
+    let wrong = |changes: &[&str]| two(changes).unwrap_err().to_string();
+    let edca = wrong(&["queues=[{ nodes = ['a'], backoff = 'edca' }]"]);
+    assert!(edca.contains("queues[0].backoff: 802.11e's spaces"), "{edca}");
+    let window = wrong(&["queues=[{ nodes = ['a'], backoff = { law = 'dcf', window_min = 70000 } }]"]);
+    assert!(window.contains("queues[0].backoff.window_min: 70000 is not allowed"), "{window}");
+    let adaptive = two(&[
+        "queues=[{ nodes = ['a'], backoff = 'dcf' }]",
+        "backoff=adaptive",
+        "connections={ law = 'rtt-proportional' }",
+    ]);
+    let why = adaptive.unwrap().optimum(Objective::FixedPoint).unwrap_err().to_string();
+    assert!(why.contains("the fixed point knows one [backoff] for all nodes"), "{why}");
+}
+
+#[test]
+fn a_flow_may_have_a_window_law_of_its_own() {
+    let laws = |changes: &[&str]| {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
+        assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
+        let tcp = scenario.network().flows[0].traffic.tcp().unwrap().clone();
+        (tcp.window, tcp.sender.recovery)
+    };
+    let of_all = laws(&["tcp.window=vegas", "tcp.sack=false"]);
+    assert_eq!(laws(&["tcp.window=reno", "tcp.sack=false", "flows.1.window=vegas"]), of_all);
+    assert_ne!(laws(&["tcp.window=reno", "tcp.sack=false"]), of_all);
+    let reno = laws(&["tcp.sack=false", "flows.1.window=reno"]);
+    assert_ne!(reno.1, laws(&["tcp.sack=false", "flows.1.window=newreno"]).1, "recovery goes with the law");
+    let wrong = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(
+        wrong(&["flows.1.traffic=saturated", "flows.1.window=reno"]).contains("flows[0].window: is for TCP")
+    );
+    let beta = wrong(&["flows.1.window={ law = 'cubic', beta = 7.0 }"]);
+    assert!(beta.contains("flows[0].window.beta: 7 is not allowed"), "{beta}");
+}

@@ -107,3 +107,81 @@ fn of_one_alpha_it_is_the_objective_of_that_name() {
     assert!(set(&["flows.1.alpha=51"]).unwrap_err().to_string().contains("flows[0].alpha: 51 must be"));
     assert!(set(&["utility.unit=packets"]).unwrap_err().to_string().contains("packets/s"));
 }
+
+/// A table is a linear programme: on a shared medium the steepest pieces are sent first, weights and units counted.
+#[test]
+fn tables_of_points_are_utilities() {
+    let mut text =
+        network(false, &[(1.0, 1.0), (1.0, 1.0)], "utility = { unit = \"Mbps\" }").to_toml().unwrap();
+    text = text.replace("alpha = 1.0", "points = [[0, 0], [0.5, 10], [40, 12]]").replacen(
+        "weight = 1.0",
+        "weight = 9.0",
+        1,
+    );
+    let optimum = solve(&parse(&text).unwrap());
+    assert!(optimum.by_clarabel);
+    // Each has its steep half megabit, and the heavier one all the rest.
+    let megabits: Vec<f64> = optimum.rates_pps.iter().map(|x| x * 8e-3).collect();
+    assert!(
+        (megabits[1] - 0.5).abs() < 1e-6 && (optimum.load[0] + optimum.load[1] - 1.0).abs() < 1e-7,
+        "{megabits:?}"
+    );
+    let value = 9.0 * (10.0 + 2.0 * (megabits[0] - 0.5) / 39.5) + 10.0;
+    assert!((optimum.value.unwrap().0 / value - 1.0).abs() < 1e-7);
+    assert_eq!(optimum.objective.alpha_of(&optimum.theory.flows[0]), None);
+    let of_all = set(&["utility.points=[[0, 0], [100, 4], [9000, 6]]"]).unwrap();
+    assert_eq!(of_all.objective(), Objective::Utility);
+    assert!(solve(&of_all).rates_pps[0] > 99.0);
+    assert_eq!(parse(&of_all.to_toml().unwrap()).unwrap(), of_all, "it reads back as the same");
+    let wrong = |change: &str| set(&[change]).unwrap_err().to_string();
+    assert!(
+        wrong("utility={ points = [[0, 0], [1, 1]], alpha = 2 }")
+            .contains("utility.points: a utility is a table or has")
+    );
+    assert!(
+        wrong("utility.points=[[0, 0], [1, 1], [2, 9]]")
+            .contains("utility.points: from 1 to 2 it rises by 8")
+    );
+    assert!(wrong("flows.1.points=[[1, 1]]").contains("flows[0].points: give two points"));
+}
+
+/// A function of one's own with the derivative of proportional fairness is proportional fairness, in any unit.
+#[test]
+fn functions_of_ones_own_are_utilities() {
+    #[derive(Debug)]
+    struct Power(f64);
+    impl Concave for Power {
+        fn of(&self, rate: f64) -> f64 {
+            rate.powf(1.0 - self.0) / (1.0 - self.0)
+        }
+        fn price(&self, rate: f64) -> f64 {
+            rate.powf(-self.0)
+        }
+    }
+    for (unit, alpha) in [("packets/s", 2.0), ("Mbps", 0.5), ("kbps", 3.0)] {
+        let text = format!("utility = {{ unit = \"{unit}\" }}");
+        let scenario = network(true, &[(1.0, alpha), (1.0, alpha), (1.0, alpha), (1.0, alpha)], &text);
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let own = |_: &str| -> std::sync::Arc<dyn Concave> { std::sync::Arc::new(Power(alpha)) };
+        let question = Question::new(Objective::Utility);
+        let (ours, built_in) = (scenario.answer_of_ones_own(own, question, &stop).unwrap(), solve(&scenario));
+        for (x, y) in ours.rates_pps.iter().zip(&built_in.rates_pps) {
+            // About the best the objective is flat: rates are known less well than it.
+            assert!((x / y - 1.0).abs() < 1e-5, "{unit}: {:?} {:?}", ours.rates_pps, built_in.rates_pps);
+        }
+        let values = [&ours, &built_in].map(|optimum| optimum.value.unwrap().0);
+        assert!((values[0] / values[1] - 1.0).abs() < 1e-8, "{unit}: {values:?}");
+        let by_cones = Question { solver: Solver::Clarabel, ..question };
+        assert!(
+            scenario
+                .answer_of_ones_own(own, by_cones, &stop)
+                .unwrap_err()
+                .to_string()
+                .contains("Clarabel knows")
+        );
+    }
+    let convex = |_: &str| -> std::sync::Arc<dyn Concave> { std::sync::Arc::new(Power(-1.0)) };
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let wrong = set(&[]).unwrap().answer_of_ones_own(convex, Question::new(Objective::Utility), &stop);
+    assert!(wrong.unwrap_err().to_string().contains("the utility of flow 1: between rates"));
+}

@@ -62,7 +62,7 @@ pub struct GatewayView<'a> {
 
 impl GatewayView<'_> {
     /// What was served of a class per time \[bit/s\]; nothing in no time.
-    pub(crate) fn rate(&self, class: usize) -> f64 {
+    pub fn rate(&self, class: usize) -> f64 {
         let seconds = self.interval.as_secs_f64();
         let bytes = self.classes.get(class).map_or(0, |seen| seen.served.bytes);
         if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }

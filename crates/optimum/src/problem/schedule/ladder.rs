@@ -26,7 +26,7 @@ const FAINTEST: f64 = -500.0;
 pub(in crate::problem) fn alphas(problem: &Problem) -> Option<Vec<f64>> {
     let alpha = |flow: &Flow| match flow.utility {
         Utility::AlphaFair { alpha, .. } => Some(alpha),
-        Utility::LossyConnections { .. } | Utility::Given(_) => None,
+        Utility::LossyConnections { .. } | Utility::Given(_) | Utility::Points(_) => None,
     };
     let alphas: Option<Vec<f64>> = problem.flows.iter().map(alpha).collect();
     let greatest = alphas?.into_iter().fold(0.0, f64::max);
@@ -45,7 +45,7 @@ impl Rung {
     pub(in crate::problem) fn new(problem: &Problem, alpha_max: f64, rates: &[f64]) -> Self {
         let own = |flow: &Flow| match flow.utility {
             Utility::AlphaFair { weight, alpha } => (weight, alpha),
-            Utility::LossyConnections { .. } | Utility::Given(_) => {
+            Utility::LossyConnections { .. } | Utility::Given(_) | Utility::Points(_) => {
                 unreachable!("a ladder is one of α-fair utilities")
             }
         };
