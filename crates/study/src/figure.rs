@@ -2,6 +2,7 @@
 
 mod bars;
 mod course;
+mod gateway;
 mod graph;
 mod ledger;
 mod map;
@@ -52,6 +53,7 @@ fn name(figure: &Figure) -> String {
         FigureKind::Ledger => "ledger".into(),
         FigureKind::Timeline => "timeline".into(),
         FigureKind::Map => "map".into(),
+        FigureKind::Gateway => "gateway".into(),
     }
 }
 
@@ -69,6 +71,7 @@ fn chart(outcome: &Outcome, figure: &Figure) -> Chart {
         FigureKind::ConflictGraph => graph::conflict_graphs(&chosen),
         FigureKind::Map => chosen.first().map(|v| map::map(v.scenario())).unwrap_or_default(),
         FigureKind::Ledger => ledger::ledger(&chosen),
+        FigureKind::Gateway => gateway::gateways(&chosen),
         FigureKind::Timeline => timeline::timeline(&chosen),
         FigureKind::Lines => lines(outcome, &chosen, figure.quantity(), figure.total),
     }

@@ -5,6 +5,7 @@
 
 mod claims;
 mod figures;
+mod gateway;
 mod head;
 mod run;
 mod tables;

@@ -487,4 +487,6 @@ pub enum FigureKind {
     Phase,
     /// The map of the first variant's network: nodes, ways of flows, ranges.
     Map,
+    /// What a gateway allows each subscriber, and what it passes, over time, of the first seed.
+    Gateway,
 }

@@ -152,7 +152,7 @@ impl Sweep {
         use crate::FigureKind;
         let draws = |kind| study.figures.iter().any(|f| f.kind == kind);
         let options = Options {
-            series: draws(FigureKind::Series) || draws(FigureKind::Phase),
+            series: [FigureKind::Series, FigureKind::Phase, FigureKind::Gateway].into_iter().any(draws),
             ledger: draws(FigureKind::Ledger),
             times: study.needs_times(),
             histograms: study.needs_times(),

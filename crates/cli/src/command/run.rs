@@ -158,10 +158,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         done.write(output, &scenario)?;
     }
     if let Some(mut file) = report {
-        let gateway = gateway::did(&runs);
         let mut drawn = runs.clone();
         drawn[0].series = Some(series[0].thinned(POINTS_DRAWN).context("cannot keep time series")?);
-        let page = html::run_report(name, &sweep, drawn, &command_line(), &gateway);
+        let page = html::run_report(name, &sweep, drawn, &command_line());
         file.write_all(page.as_bytes()).context("cannot write the report")?;
         file.finish()?;
     }

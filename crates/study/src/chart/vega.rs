@@ -148,8 +148,8 @@ impl Layers<'_> {
         Value::Object(row)
     }
 
-    fn position(axis: &Axis, field: &str) -> Value {
-        json!({"field": field, "type": "quantitative", "scale": scale(axis), "axis": labels(axis), "title": axis.title})
+    fn position(axis: &Axis, field: &str, upright: bool) -> Value {
+        json!({"field": field, "type": "quantitative", "scale": scale(axis), "axis": labels(axis, upright), "title": axis.title})
     }
 
     /// A layer, if it has any rows. `fields` are those of x, y and their other ends.
@@ -159,8 +159,8 @@ impl Layers<'_> {
         }
         let [x, y, x2, y2] = fields;
         let mut encoding = json!({
-            "x": Self::position(&self.panel.x, x),
-            "y": Self::position(&self.panel.y, y),
+            "x": Self::position(&self.panel.x, x, false),
+            "y": Self::position(&self.panel.y, y, true),
         });
         encoding["x"]["title"] = json!(title_lines(&self.panel.x.title, self.width));
         encoding["y"]["title"] = json!(title_lines(&self.panel.y.title, self.height));
@@ -414,7 +414,9 @@ fn scale(axis: &Axis) -> Value {
 }
 
 /// What is written at an axis.
-fn labels(axis: &Axis) -> Value {
+fn labels(axis: &Axis, upright: bool) -> Value {
+    // Rows are high enough for their words.
+    let overlap = if upright { json!(false) } else { json!("greedy") };
     match &axis.ticks {
         Ticks::Numbers | Ticks::Powers => json!({"labelOverlap": "greedy"}),
         Ticks::Whole => json!({"tickMinStep": 1, "labelOverlap": "greedy"}),
@@ -423,7 +425,7 @@ fn labels(axis: &Axis) -> Value {
         Ticks::Words(words) => json!({
             "values": (0..words.len()).collect::<Vec<_>>(), "grid": false, "ticks": false, "labelPadding": 6,
             "labelExpr": format!("split({}[datum.value],'\\n')", json!(words)),
-            "labelOverlap": "greedy",
+            "labelOverlap": overlap,
         }),
     }
 }

@@ -228,9 +228,13 @@ impl Looks {
 
     fn empty(&self, group: &str, words: &[&str], labels: usize, ends: (f64, f64)) -> Panel {
         let scale = Axis::of(self.quantity.label(), ends, Ticks::Numbers);
-        let axis = Axis::of_words(self.title, words.iter().map(|word| wrapped(word, 24)).collect());
+        let words: Vec<String> = words.iter().map(|word| wrapped(word, 24)).collect();
+        let lines = words.iter().map(|word| word.split('\n').count()).max().unwrap_or(1);
+        let count = words.len();
+        let axis = Axis::of_words(self.title, words);
         if self.lying {
-            let height = words.len() as f64 * (labels as f64 * 8.0 + 5.0).max(15.0);
+            let row = (labels as f64 * 8.0 + 5.0).max(14.0 * lines as f64 + 1.0);
+            let height = count as f64 * row;
             return Panel::new(group, scale, axis.downwards(), Height::Pixels(height));
         }
         Panel::new(group, axis, scale, Height::Pixels(260.0))

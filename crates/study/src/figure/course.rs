@@ -9,22 +9,29 @@ use crate::outcome::VariantOutcome;
 use crate::quantity::Quantity;
 
 /// More names than this in one legend are of no use.
-const NAMES_MAX: usize = 24;
+pub(super) const NAMES_MAX: usize = 24;
 /// More points than this of a line are closer to each other than can be seen; each is then the mean of as many as leave so few.
 const POINTS_MAX: usize = 400;
 /// With more panels than this, two stand beside each other where there is room.
 const WIDE_PANELS: usize = 4;
 /// More lines than this need a higher panel.
-const LINES_MAX: usize = 6;
+pub(super) const LINES_MAX: usize = 6;
 
 /// One flow's course in one variant.
 struct Course<'a> {
     variant: &'a str,
     flow: &'a str,
-    times: Vec<f64>,
-    values: Vec<f64>,
+    line: Thinned,
+}
+
+/// A course with no more points than can be seen.
+pub(super) struct Thinned {
+    pub(super) times: Vec<f64>,
+    pub(super) values: Vec<f64>,
     /// Whether a value is that of the time until the next: a sample of a run, not a state of a fluid model.
     stepped: bool,
+    /// Of how long each value is the mean \[s\], if it is one of several.
+    pub(super) step: Option<f64>,
 }
 
 /// A metric over time, of the first seed: a panel per variant, a line per flow.
@@ -35,25 +42,14 @@ pub(super) fn series(variants: &[&VariantOutcome], quantity: Quantity) -> Chart 
         let run = &variant.runs[0];
         for (index, flow) in run.flows.iter().enumerate() {
             if let Some((times, values)) = quantity.course(run, index) {
-                let of = times.len().div_ceil(POINTS_MAX);
-                let sampled = is_regular(times);
-                if of > 1 && sampled {
-                    step = Some(times[of] - times[0]);
-                }
-                let (times, values) =
-                    if sampled { means(times, &values, of) } else { some(times, &values, of) };
-                courses.push(Course {
-                    variant: &variant.id,
-                    flow: &flow.flow,
-                    times,
-                    values,
-                    stepped: sampled,
-                });
+                let line = thinned(times, values);
+                step = step.or(line.step);
+                courses.push(Course { variant: &variant.id, flow: &flow.flow, line });
             }
         }
     }
-    let times = Span::of(courses.iter().flat_map(|c| c.times.iter().copied()));
-    let values = Span::of(courses.iter().flat_map(|c| c.values.iter().copied()));
+    let times = Span::of(courses.iter().flat_map(|c| c.line.times.iter().copied()));
+    let values = Span::of(courses.iter().flat_map(|c| c.line.values.iter().copied()));
     let x = Axis::of("time [s]", times.tight(), Ticks::Numbers);
     let y = Axis::of(quantity.label(), values.near_zero(), Ticks::Numbers);
     let flows = distinct(courses.iter().map(|c| c.flow));
@@ -63,29 +59,42 @@ pub(super) fn series(variants: &[&VariantOutcome], quantity: Quantity) -> Chart 
         let mut panel = Panel::new(&variant.label, x.clone(), y.clone(), height);
         for course in courses.iter().filter(|c| c.variant == variant.id) {
             let point = |(&x, &y): (&f64, &f64)| Point { x, y, interval: None };
-            let points = course.times.iter().zip(&course.values).map(point).collect();
+            let points = course.line.times.iter().zip(&course.line.values).map(point).collect();
             panel.series.push(Series {
                 name: format!("flow {}", course.flow),
                 colour: Some(name_of(course.flow, shorten)),
                 dash: (!dashes.is_empty()).then(|| name_of(course.flow, shorten)),
-                marks: Marks::Line { points, stepped: course.stepped, dotted: false },
+                marks: Marks::Line { points, stepped: course.line.stepped, dotted: false },
             });
         }
         panel
     };
     let panels: Vec<Panel> = variants.iter().map(panel).filter(|p| !p.series.is_empty()).collect();
-    let mut note = String::from("One run, that of the first seed.");
-    if let Some(step) = step {
-        note += &format!(" Each point is a mean of {} s.", exact(step));
-    }
     Chart {
-        note,
+        note: format!("One run, that of the first seed.{}", told_step(step)),
         width: (if panels.len() > WIDE_PANELS { 300.0 } else { 460.0 }, 1000.0),
         panels,
         colours,
         dashes,
         ..Chart::default()
     }
+}
+
+/// A course with no more points than can be seen: of samples the means of several, of a solver's steps some.
+pub(super) fn thinned(times: &[f64], values: Vec<f64>) -> Thinned {
+    let of = times.len().div_ceil(POINTS_MAX).max(1);
+    let stepped = is_regular(times);
+    let (step, (times, values)) = match (of, stepped) {
+        (1, _) => (None, (times.to_vec(), values)),
+        (_, true) => (Some(times[of] - times[0]), means(times, &values, of)),
+        (_, false) => (None, some(times, &values, of)),
+    };
+    Thinned { times, values, stepped, step }
+}
+
+/// Says of how long a point is the mean.
+pub(super) fn told_step(step: Option<f64>) -> String {
+    step.map(|step| format!(" Each point is a mean of {} s.", exact(step))).unwrap_or_default()
 }
 
 /// Whether samples follow each other in equal steps, as those of a run do, and those of a solver that chooses its steps do not.
@@ -116,8 +125,9 @@ fn means(times: &[f64], values: &[f64], of: usize) -> (Vec<f64>, Vec<f64>) {
 fn coincide(courses: &[Course], span: Span) -> bool {
     let near = 0.01 * span.reach();
     let upon = |a: &Course, b: &Course| {
-        let close = a.values.iter().zip(&b.values).filter(|(a, b)| (**a - **b).abs() <= near).count();
-        a.variant == b.variant && 10 * close >= 9 * a.values.len().max(1)
+        let close =
+            a.line.values.iter().zip(&b.line.values).filter(|(a, b)| (**a - **b).abs() <= near).count();
+        a.variant == b.variant && 10 * close >= 9 * a.line.values.len().max(1)
     };
     courses.iter().enumerate().any(|(k, a)| courses[k + 1..].iter().any(|b| upon(a, b)))
 }
@@ -213,9 +223,7 @@ mod tests {
         let course = |flow, value: f64| Course {
             variant: "one",
             flow,
-            times: vec![0.0, 1.0, 2.0],
-            values: vec![value; 3],
-            stepped: true,
+            line: thinned(&[0.0, 1.0, 2.0], vec![value; 3]),
         };
         let span = Span::of([0.0, 100.0]);
         assert!(coincide(&[course("1", 4.0), course("2", 50.0), course("3", 50.5)], span));

@@ -5,9 +5,14 @@ use crate::outcome::VariantOutcome;
 use crate::record::LinkRecord;
 use evenair_netsim::FlowResult;
 
+/// More that block a sender than this are not told apart.
+const BLOCKERS_MAX: usize = 8;
+/// What the rest of them is called; after all others in the order of names.
+const OTHERS: &str = "blocked by others";
+
 /// The shares of each sender's time, a panel per variant.
 pub(super) fn ledger(variants: &[&VariantOutcome]) -> Chart {
-    let of_variant = |variant: &VariantOutcome| -> Vec<(String, Vec<(String, f64)>)> {
+    let of_variant = |variant: &VariantOutcome| -> Rows {
         let flows = &variant.runs[0].flows;
         // Means over seeds of the queues that carry the flows' data.
         let row = |flow: &FlowResult| {
@@ -16,7 +21,8 @@ pub(super) fn ledger(variants: &[&VariantOutcome]) -> Chart {
         };
         flows.iter().map(row).collect()
     };
-    let all: Vec<_> = variants.iter().map(|v| (v.label.as_str(), of_variant(v))).collect();
+    let mut all: Vec<_> = variants.iter().map(|v| (v.label.as_str(), of_variant(v))).collect();
+    merge_blockers(&mut all);
     let names = all.iter().flat_map(|(_, rows)| rows).flat_map(|(_, parts)| parts).map(|(p, _)| p.as_str());
     let mut parts: Vec<String> = distinct(names).into_iter().map(String::from).collect();
     parts.sort_by_key(|part| part_rank(part));
@@ -28,6 +34,34 @@ pub(super) fn ledger(variants: &[&VariantOutcome]) -> Chart {
         panels: all.iter().map(|(label, rows)| panel(label, rows, &parts)).collect(),
         width: (300.0, 900.0),
         ..Chart::default()
+    }
+}
+
+/// Flows and the parts of their senders' time.
+type Rows = Vec<(String, Vec<(String, f64)>)>;
+
+/// Takes those together that block least, where there are more than can be told apart.
+fn merge_blockers(all: &mut [(&str, Rows)]) {
+    let mut totals: Vec<(String, f64)> = Vec::new();
+    let parts = || all.iter().flat_map(|(_, rows)| rows).flat_map(|(_, parts)| parts);
+    for (part, share) in parts().filter(|(part, _)| !OWN_PARTS.contains(&part.as_str())) {
+        match totals.iter_mut().find(|(name, _)| name == part) {
+            Some((_, total)) => *total += share,
+            None => totals.push((part.clone(), *share)),
+        }
+    }
+    if totals.len() <= BLOCKERS_MAX {
+        return;
+    }
+    totals.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let few: Vec<String> = totals.split_off(BLOCKERS_MAX - 1).into_iter().map(|(part, _)| part).collect();
+    for (_, parts) in all.iter_mut().flat_map(|(_, rows)| rows) {
+        let of_few = |(part, _): &(String, f64)| few.contains(part);
+        let sum: f64 = parts.iter().filter(|part| of_few(part)).map(|(_, share)| share).sum();
+        parts.retain(|part| !of_few(part));
+        if sum > 0.0 {
+            parts.push((OTHERS.into(), sum));
+        }
     }
 }
 
@@ -98,13 +132,16 @@ pub(crate) const OWN_PARTS: [&str; 6] = [
 ];
 
 fn part_rank(part: &str) -> (usize, String) {
+    if part == OTHERS {
+        return (OWN_PARTS.len() + 1, part.into());
+    }
     (OWN_PARTS.iter().position(|p| *p == part).unwrap_or(OWN_PARTS.len()), part.into())
 }
 
 /// Colours of parts; those of others' exchanges are warm.
 fn part_colours(parts: &[String]) -> Vec<&'static str> {
     const BLOCKED: [&str; 8] =
-        ["#a0521d", "#d3761f", "#f0a04b", "#fdc784", "#7b52ab", "#a08bc9", "#c9bfe0", "#8c8c8c"];
+        ["#a0521d", "#d3761f", "#f0a04b", "#fdc784", "#7b52ab", "#a08bc9", "#c9bfe0", "#6b4a3a"];
     let mut blocked = BLOCKED.iter().cycle();
     let colour = |part: &String| match part_rank(part).0 {
         0 => "#009e73",
@@ -113,7 +150,27 @@ fn part_colours(parts: &[String]) -> Vec<&'static str> {
         3 => "#9ecae1",
         4 => "#c6dbef",
         5 => "#d0d4d8",
+        7 => "#8c8c8c",
         _ => blocked.next().expect("it cycles"),
     };
     parts.iter().map(colour).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_blocks_least_is_told_of_together() {
+        let parts = (0..20).map(|k| (format!("blocked by flow {k}"), f64::from(k) / 400.0));
+        let parts: Vec<_> = parts.chain([("back-off".to_string(), 0.1)]).collect();
+        let sum = |parts: &[(String, f64)]| parts.iter().map(|(_, share)| share).sum::<f64>();
+        let mut all = [("one", vec![("1".to_string(), parts.clone())])];
+        merge_blockers(&mut all);
+        let merged = &all[0].1[0].1;
+        assert_eq!(merged.len(), BLOCKERS_MAX + 1);
+        assert!((sum(merged) - sum(&parts)).abs() < 1e-12);
+        let others = merged.iter().find(|(part, _)| part == OTHERS).unwrap();
+        assert!((others.1 - (0..13).map(f64::from).sum::<f64>() / 400.0).abs() < 1e-12);
+    }
 }

@@ -1,6 +1,6 @@
 //! The report of a run: a study of one variant, put together in code.
 
-use super::{Page, figures, head, provenance, tables, words};
+use super::{Page, figures, gateway, head, provenance, tables, words};
 use crate::language::{Figure, FigureKind, Study, Variant};
 use crate::metric::Metric;
 use crate::outcome::Outcome;
@@ -28,8 +28,8 @@ const TOLD: [Metric; 14] = [
 ];
 
 /// Draws what a scenario's runs show into one self-contained page. `name` is what the scenario was asked for by, `command` the line
-/// that made it, `gateway` a text of what the gateway did, empty where there is none.
-pub fn run_report(name: &str, sweep: &Sweep, runs: Vec<RunRecord>, command: &str, gateway: &str) -> String {
+/// that made it.
+pub fn run_report(name: &str, sweep: &Sweep, runs: Vec<RunRecord>, command: &str) -> String {
     let scenario = &sweep.cases[0].scenarios[0];
     let title = if scenario.settings().name.is_empty() { name } else { &scenario.settings().name };
     let mut study = Study::blank(title.into());
@@ -54,10 +54,7 @@ pub fn run_report(name: &str, sweep: &Sweep, runs: Vec<RunRecord>, command: &str
     head::head(&mut page, &outcome, command);
     tables::tables(&mut page, &outcome);
     figures::figures(&mut page, &outcome, command);
-    if !gateway.is_empty() {
-        page.section("gateway", "What the gateway did");
-        page.put(format_args!("<pre>{}</pre>", words::escape(gateway)));
-    }
+    gateway::gateway(&mut page, &outcome);
     words::glossary(&mut page);
     provenance(&mut page, &outcome, command);
     page.whole(&outcome)
@@ -91,6 +88,9 @@ fn drawn(sweep: &Sweep, run: &RunRecord) -> Vec<Figure> {
     let series = |title, metric| figure(FigureKind::Series, title, Some(metric));
     all.push(series("Goodput over time", Metric::Goodput));
     all.push(series("Queues over time", Metric::Backlog));
+    if run.gateway.as_ref().is_some_and(|gateway| gateway.series.is_some()) {
+        all.push(figure(FigureKind::Gateway, "What the gateway allows and passes", None));
+    }
     let is_tcp = run.flows.iter().any(|flow| flow.offered_pps.is_none());
     if is_tcp {
         all.push(series("Round-trip times", Metric::RoundTrip));

@@ -128,12 +128,12 @@ fn cell(row: &Row) -> String {
 }
 
 /// A table with a name, whose cells are HTML.
-struct Table {
-    title: String,
-    note: String,
-    first: String,
-    heads: Vec<String>,
-    rows: Vec<(String, Vec<String>)>,
+pub(super) struct Table {
+    pub(super) title: String,
+    pub(super) note: String,
+    pub(super) first: String,
+    pub(super) heads: Vec<String>,
+    pub(super) rows: Vec<(String, Vec<String>)>,
 }
 
 impl Table {
@@ -146,7 +146,7 @@ impl Table {
     }
 
     /// Writes the table: in parts below each other, where all its columns do not fit beside each other.
-    fn put(&self, page: &mut Page) {
+    pub(super) fn put(&self, page: &mut Page) {
         let anchor = format!("table-{}-{}", page.contents.len(), anchor_of(&self.title));
         page.part(&anchor, &self.title);
         if !self.note.is_empty() {

@@ -1,0 +1,73 @@
+//! What the gateway of a run did.
+
+use super::Page;
+use super::tables::Table;
+use super::words::{escape, explained};
+use crate::digits;
+use crate::outcome::Outcome;
+use crate::record::{GatewayRecord, class_name};
+use crate::statistics::Estimate;
+use evenair_netsim::ClassResult;
+
+/// More than this is no limit [bit/s].
+const UNLIMITED: f64 = 1e15;
+
+type Column = (&'static str, fn(&ClassResult) -> f64);
+
+const COLUMNS: [Column; 6] = [
+    ("weight", |class| class.weight),
+    (
+        "allowed [kb/s]",
+        |class| if class.allowed_bps > UNLIMITED { f64::INFINITY } else { class.allowed_bps / 1e3 },
+    ),
+    ("passed [kb/s]", |class| class.served_bps / 1e3),
+    ("packets that came", |class| class.arrived_packets as f64),
+    ("had to wait", |class| class.held_packets as f64),
+    ("dropped", |class| class.dropped_packets as f64),
+];
+
+/// A row per subscriber and direction of each gateway, and what the gateway decided.
+pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
+    for group in outcome.groups() {
+        let all: Vec<&GatewayRecord> = group.runs.iter().filter_map(|run| run.gateway.as_ref()).collect();
+        let Some(first) = all.first() else { continue };
+        let cell = |class: usize, of: fn(&ClassResult) -> f64| {
+            let values: Vec<f64> = all.iter().map(|gateway| of(&gateway.classes[class])).collect();
+            if values.iter().any(|value| value.is_infinite()) {
+                return "no limit".into();
+            }
+            let Estimate { mean, half_width } = Estimate::from_samples(&values);
+            digits::measured(mean, half_width.filter(|half| *half > 0.0))
+        };
+        let row = |(index, class): (usize, &ClassResult)| {
+            let cells = COLUMNS.iter().map(|(_, of)| cell(index, *of)).collect();
+            (escape(&class_name(class)), cells)
+        };
+        page.section("gateway", "What the gateway did");
+        let table = Table {
+            title: format!("Gateway {}", first.node),
+            note: escape(&decided(&all)),
+            first: "subscriber".into(),
+            heads: COLUMNS.iter().map(|(name, _)| explained(name)).collect(),
+            rows: first.classes.iter().enumerate().map(row).collect(),
+        };
+        table.put(page);
+    }
+}
+
+/// How often it decided what, on average over seeds.
+fn decided(all: &[&GatewayRecord]) -> String {
+    let mean = |of: fn(&GatewayRecord) -> u32| {
+        digits::exact(all.iter().map(|gateway| f64::from(of(gateway))).sum::<f64>() / all.len() as f64)
+    };
+    let steps = |gateway: &&GatewayRecord| gateway.steps.increase + gateway.steps.decrease;
+    if all.iter().map(steps).sum::<u32>() == 0 {
+        return "Rates are those of the scenario.".into();
+    }
+    format!(
+        "It decided {} times to allow more, {} times to allow less, and {} times to wait.",
+        mean(|gateway| gateway.steps.increase),
+        mean(|gateway| gateway.steps.decrease),
+        mean(|gateway| gateway.steps.hold),
+    )
+}
