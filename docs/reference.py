@@ -218,7 +218,8 @@ def glossary() -> str:
         if entry["topic"] != topic:
             topic = entry["topic"]
             text += f"\n## {topic}\n" + header("word", "meaning")
-        text += row(f"**{entry['word']}**", entry["means"])
+        others = [form for form in entry["forms"] if not form.startswith(entry["word"][:2])] + entry.get("heads", [])
+        text += row(f"**{entry['word']}**" + (f" ({', '.join(others)})" if others else ""), entry["means"])
     return text
 
 

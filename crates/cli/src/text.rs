@@ -234,25 +234,31 @@ pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     text
 }
 
+/// Heads of the table of queues; that of the aggressiveness stands among them where a law has one.
+const QUEUE: [&str; 10] = [
+    "queue",
+    "backlog",
+    "waits [ms]",
+    "frames",
+    "collided",
+    "receiver busy",
+    "ACK lost",
+    "dropped: full",
+    "by law",
+    "retries",
+];
+
+/// Heads of the ledger.
+const LEDGER: [&str; 7] = ["share of time", "own", "failed", "back-off", "spaces", "empty", "blocked"];
+
 /// A row per transmit queue, with what is not plain in its head below.
 fn queue_table(runs: &[RunRecord]) -> String {
     let links = &runs[0].links;
-    let mut head = row(&[
-        "queue",
-        "backlog",
-        "waits [ms]",
-        "frames",
-        "collided",
-        "receiver busy",
-        "ACK lost",
-        "dropped: full",
-        "by law",
-        "retries",
-    ]);
+    let mut head = row(&QUEUE);
     let mut notes = vec![
         "receiver busy: its receiver was sending itself",
         "by law: dropped by a rule of the queue, to slow TCP down",
-        "evenair glossary WORD explains every head",
+        "evenair glossary WORD explains all of them",
     ];
     let has_law = links.iter().any(|link| link.aggressiveness.is_some());
     if has_law {
@@ -357,7 +363,7 @@ fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
 /// Where each queue's time went, in the first run.
 fn ledger_table(run: &RunRecord) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let mut rows = vec![row(&["share of time", "own", "failed", "back-off", "spaces", "empty", "blocked"])];
+    let mut rows = vec![row(&LEDGER)];
     for link in &run.links {
         let Some(time) = &link.airtime else { continue };
         let mut blocked = time.blocked_by.clone();
@@ -422,6 +428,7 @@ pub(crate) fn microseconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenair_study::glossary;
 
     #[test]
     fn columns_line_up() {
@@ -438,6 +445,18 @@ mod tests {
         assert_eq!(columns_within(&rows, 15), narrow);
         assert_eq!(columns_within(&rows, 1).matches("flow").count(), 3, "one column at least");
         assert_eq!(columns_within(&[row(&["alone"])], 1), "  alone\n");
+    }
+
+    #[test]
+    fn every_head_of_a_run_is_in_the_glossary() {
+        let flows = ["packets/s", "kb/s"].into_iter().chain(OPTIONAL.iter().map(|(head, ..)| *head));
+        for head in flows.chain(QUEUE[1..].iter().copied()).chain(["r"]).chain(LEDGER[1..].iter().copied()) {
+            let word = head.split(" [").next().unwrap();
+            let found = glossary::look_up(word);
+            let is = |text: &String| text == word;
+            let of = |e: &glossary::Entry| is(&e.word) || e.forms.iter().chain(&e.heads).any(is);
+            assert!(found.len() == 1 && of(found[0]), "{word}: {found:?}");
+        }
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub struct Entry {
     /// Other forms in which tables and texts have it.
     #[serde(default)]
     pub forms: Vec<String>,
+    /// Heads of tables that mean it, too short to be looked for in texts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<String>,
     /// What it means.
     pub means: String,
     /// What its subject is, such as "Tables of a run".
@@ -44,7 +47,8 @@ pub fn entries() -> &'static [Entry] {
 pub fn look_up(word: &str) -> Vec<&'static Entry> {
     let word = word.to_lowercase();
     let is = |text: &String| text.to_lowercase() == word;
-    let exactly: Vec<_> = ENTRIES.iter().filter(|e| is(&e.word) || e.forms.iter().any(is)).collect();
+    let exactly: Vec<_> =
+        ENTRIES.iter().filter(|e| is(&e.word) || e.forms.iter().chain(&e.heads).any(is)).collect();
     if !exactly.is_empty() {
         return exactly;
     }
@@ -103,7 +107,7 @@ mod tests {
     fn each_word_is_there_once_and_says_something() {
         let mut words: Vec<&str> = entries()
             .iter()
-            .flat_map(|e| std::iter::once(&e.word).chain(&e.forms))
+            .flat_map(|e| std::iter::once(&e.word).chain(&e.forms).chain(&e.heads))
             .map(String::as_str)
             .collect();
         let all = words.len();

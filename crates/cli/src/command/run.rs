@@ -199,7 +199,9 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> Str
     };
     let head = format!("{name}: {} after {} of warm-up, {seeds}", settings.duration, settings.warmup);
     let head = text::wrapped("", &head, terminal::width()) + "\n";
-    head + &text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(runs)
+    let report = options.report.as_ref().map(|path| format!("\nreport: {}\n", path.display()));
+    let tables = text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(runs);
+    head + &tables + &report.unwrap_or_default()
 }
 
 /// What was run, under which name; the time series are on disk, if they were asked for.
