@@ -118,6 +118,11 @@ impl RunOptions {
             "--timeline has no effect: say --json or --out DIR with it, or --report"
         );
         let end = Instant::ZERO + scenario.settings().warmup.0 + scenario.settings().duration.0;
+        ensure!(
+            !self.series || Instant::ZERO + self.every <= end,
+            "--series has no effect: --every is longer than the run, which ends at {} s",
+            end.as_secs_f64()
+        );
         if let Some((from, to)) = self.timeline
             && to > end
         {

@@ -124,8 +124,9 @@ fn there_is_a_manual_page_for_each_command() {
 /// Every command crossed with its options: what has no effect is refused, with what to say instead.
 #[test]
 fn options_without_effect_are_refused() {
-    let refused: [(&str, &str); 37] = [
+    let refused: [(&str, &str); 38] = [
         ("run chen10/a --series", "--series has no effect: say --json or --out DIR with it"),
+        ("run chen10/a --json --series --every 9000s", "--every is longer than the run"),
         ("run chen10/a --timeline 1s..2s", "--timeline has no effect: say --json or --out DIR"),
         ("run chen10/a --json --timeline 90000s..90001s", "--timeline begins after the run ends"),
         ("run chen10/a --precision 2% --seeds 1000", "--precision has no effect: it goes on to 1000 seeds"),
