@@ -29,6 +29,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "study": study,
         "laws": laws,
         "metrics": metrics,
+        "results": results,
         "glossary": glossary,
         "python": python,
     }
@@ -185,6 +186,27 @@ def metrics() -> str:
     for one in listed("list", "metrics"):
         over_time = "yes" if one.get("over_time") else ""
         text += row(f"`{one['metric']}`", one.get("unit") or "", one["about"], one.get("of_all") or "", over_time)
+    return text
+
+
+def results() -> str:
+    """Every key of what commands print as JSON."""
+    schema = json.loads(told("schema", "result"))
+    tables = schema["$defs"]
+    forms = [form["$ref"].rsplit("/", 1)[1] for form in schema["anyOf"]]
+    text = (
+        f"# JSON documents\n\n{MADE}`evenair schema result` prints the JSON Schema. {schema['description']} "
+        "[JSON and tables](../json.md) begins with examples.\n"
+    )
+    for name in [*forms, *(name for name in tables if name not in forms)]:
+        table = tables[name]
+        if not is_table(table):
+            continue
+        text += f"\n## {name}\n\n{table.get('description', '')}\n" + header("key", "what it is", "meaning")
+        required = table.get("required", [])
+        for key, of in table.get("properties", {}).items():
+            missing = "" if key in required else " (may be missing)"
+            text += row(f"`{key}`", kind(of, tables), of.get("description", "") + missing)
     return text
 
 

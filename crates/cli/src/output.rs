@@ -1,27 +1,42 @@
 //! What is said and what is written.
 
 use crate::terminal;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use evenair_scenario::Resolved;
-use evenair_study::{OutputFolder, SCHEMA_VERSION};
-use serde_json::{Map, Value, json};
+use evenair_study::OutputFolder;
+use serde_json::{Map, Value};
 use std::fmt::Display;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// What goes with every `--out`.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Force {
-    /// Take a folder for --out that is not empty and holds no result of evenair's; what is in it is kept
-    #[arg(long, requires = "out")]
-    pub(crate) force: bool,
+/// Where a result goes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Place {
+    /// The folder of the result, with what is said below; study, sweep and demo have one below evenair-results if none is named. The
+    /// result that DIR had before goes, files of your own stay
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the result though files of your own in its folder have names of its files; they are kept as NAME.before
+    #[arg(long)]
+    force: bool,
 }
 
-impl Force {
-    /// Tries a folder before anything is computed.
-    pub(crate) fn prepare(self, folder: &Path) -> Result<OutputFolder> {
-        Ok(OutputFolder::prepare(folder, self.force)?)
+impl Place {
+    /// Tries the folder that is named, if one is, before anything is computed; `names` are the files that may be written there.
+    pub(crate) fn prepare(&self, names: &[&str]) -> Result<Option<OutputFolder>> {
+        ensure!(!self.force || self.out.is_some(), "--force has no effect: say --out DIR with it");
+        self.out.as_deref().map(|folder| self.prepare_at(folder, names)).transpose()
+    }
+
+    /// Tries a folder of a result that has one in any case.
+    pub(crate) fn prepare_at(&self, folder: &Path, names: &[&str]) -> Result<OutputFolder> {
+        Ok(OutputFolder::prepare(folder, names, self.force)?)
+    }
+
+    /// The folder that is named, or else this one.
+    pub(crate) fn or(&self, default: impl Into<PathBuf>) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| default.into())
     }
 }
 
@@ -50,14 +65,6 @@ pub(crate) fn shell_word(word: &str) -> String {
 
 pub(crate) fn print(text: &str) -> Result<()> {
     Ok(anstream::stdout().lock().write_all(text.as_bytes())?)
-}
-
-/// A JSON document of a command, as all of them begin.
-pub(crate) fn document(command: &str, content: Value) -> Value {
-    let mut document = json!({ "schema_version": SCHEMA_VERSION, "command": command });
-    let Value::Object(content) = content else { unreachable!("documents are objects") };
-    document.as_object_mut().expect("so is this").extend(content);
-    document
 }
 
 pub(crate) fn write_file(path: &Path, contents: &str) -> Result<()> {

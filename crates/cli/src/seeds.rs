@@ -1,12 +1,9 @@
 //! Runs of several seeds: a row for each, and what they are in the mean.
 
-use crate::output::document;
 use crate::text::{columns, number, row};
-use evenair_netsim::FlowResult;
 use evenair_study::digits;
 use evenair_study::{Estimate, RunRecord};
 use evenair_topology::jain_index;
-use serde_json::{Value, json};
 
 /// The most seeds that are printed, and the most flows beside the total.
 const ROWS_MAX: usize = 40;
@@ -53,42 +50,4 @@ pub(crate) fn as_text(runs: &[RunRecord]) -> String {
     let more =
         if more > 0 { format!("  … {more} more (--json and --out have all)\n") } else { String::new() };
     format!("\ngoodput [packets/s] seed by seed\n{}{more}", columns(&rows))
-}
-
-/// Means over seeds with their intervals, and each seed.
-pub(crate) fn as_json(scenario: &str, runs: &[RunRecord]) -> Value {
-    let mean = |of: &dyn Fn(&RunRecord) -> f64| {
-        let Estimate { mean, half_width } = estimate(runs, of);
-        json!({ "mean": mean, "half_width_95": half_width })
-    };
-    let flows = runs[0].flows.iter().enumerate().map(|(f, flow)| {
-        let of = |of: &dyn Fn(&FlowResult) -> f64| mean(&|run| of(&run.flows[f]));
-        let round_trip = flow.round_trip_s.map(|_| of(&|flow| flow.round_trip_s.unwrap_or(0.0)));
-        json!({
-            "flow": flow.flow,
-            "goodput_pps": of(&|flow| flow.goodput_pps),
-            "goodput_bps": of(&|flow| flow.goodput_bps),
-            "round_trip_s": round_trip,
-            "connections": of(&|flow| flow.connections),
-            "congestion_window": of(&|flow| flow.congestion_window),
-            "retransmitted": of(&|flow| flow.retransmitted as f64),
-            "timeouts": of(&|flow| flow.timeouts as f64),
-        })
-    });
-    let seeds = runs.iter().map(|run| {
-        json!({
-            "seed": run.seed, "fingerprint": run.fingerprint, "goodput_pps": total(run), "jain": jain(run),
-            "flows_pps": goodputs(run),
-        })
-    });
-    let content = json!({
-        "scenario": scenario,
-        "measured_s": runs[0].measured_s,
-        "flows": flows.collect::<Vec<_>>(),
-        "goodput_pps": mean(&total),
-        "goodput_bps": mean(&|run| run.flows.iter().map(|flow| flow.goodput_bps).sum()),
-        "jain": mean(&jain),
-        "seeds": seeds.collect::<Vec<_>>(),
-    });
-    document("run", content)
 }

@@ -42,6 +42,7 @@ pub struct RunResult {
 
 /// What one flow got, in the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct FlowResult {
     /// Its name.
     pub flow: String,
@@ -128,6 +129,7 @@ impl FlowResult {
 /// What became of the requests that a web client made in the measured time; or of a flow's one transfer, whenever it was: a warm-up is
 /// for what goes on for ever.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct TransferResult {
     /// Requests made; of a transfer, whether it began: 1, or 0.
     pub requests: u64,
@@ -140,6 +142,7 @@ pub struct TransferResult {
 
 /// What the probes of one flow's path found, in the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ProbeResult {
     /// Probes sent.
     pub sent: u64,
@@ -151,6 +154,7 @@ pub struct ProbeResult {
 
 /// What putting the data of one flow's connections into the order of the stream took, in the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ResequencingResult {
     /// Mean time from a segment's coming, in the order of its connection, to its being handed over \[s\].
     pub delay_s: f64,

@@ -141,6 +141,7 @@ impl<'de> Deserialize<'de> for Histogram {
 
 /// How long something took, of all that it happened to in the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Times {
     /// How often it happened.
     pub count: u64,
@@ -157,6 +158,7 @@ pub struct Times {
     pub p99_s: Option<f64>,
     /// All of them, where each was kept.
     #[serde(skip_serializing_if = "Histogram::is_empty", default)]
+    #[cfg_attr(feature = "schemars", schemars(skip))]
     pub histogram: Histogram,
 }
 

@@ -236,7 +236,7 @@ pub(crate) fn study<'py>(
     facts.set_item("source", &outcome.study.source)?;
     facts.set_item("about", &outcome.study.about)?;
     facts.set_item("labels", labels(&outcome))?;
-    facts.set_item("result", dictionary(py, &outcome.to_json())?)?;
+    facts.set_item("result", dictionary(py, &evenair_study::document::StudyDocument::of(&outcome))?)?;
     facts.set_item("report", html::report(&outcome, &format!("evenair.study({name:?})")))?;
     Ok((tables.collect::<PyResult<_>>()?, facts))
 }

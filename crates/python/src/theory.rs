@@ -4,9 +4,8 @@ use crate::scenario::Scenario;
 use crate::session::conduct;
 use crate::table::Table;
 use crate::utility::OwnUtility;
-use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Solver};
+use evenair_scenario::{Objective, Question, Region, Resolved, Solver};
 use evenair_study::Comparison;
-use evenair_study::tables::Column;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -123,34 +122,12 @@ pub(crate) fn solve<'py>(
     facts.set_item("bound", optimum.value.map(|(_, bound)| bound))?;
     facts.set_item("solver", if optimum.by_clarabel { "clarabel" } else { "own" })?;
     facts.set_item("residual", optimum.residuals.map(|r| r.worst()))?;
-    Ok((of_optimum(&optimum)?, facts))
+    Ok((tables(evenair_study::tables::optimum(&optimum))?, facts))
 }
 
-fn of_optimum(optimum: &Optimum) -> PyResult<Tables> {
-    let theory = &optimum.theory;
-    let bits = theory.flows.iter().zip(&optimum.rates_pps).map(|(flow, rate)| rate * flow.payload_bits);
-    let flows = Table::new([
-        ("flow", Column::Text(theory.flows.iter().map(|f| f.name.clone()).collect())),
-        ("rate_pps", Column::Number(optimum.rates_pps.clone())),
-        ("rate_bps", Column::Number(bits.collect())),
-        ("capacity_pps", Column::Number(optimum.capacity_pps.clone())),
-    ])?;
-    let each = |of: &[f64]| Column::Optional((0..theory.links.len()).map(|l| of.get(l).copied()).collect());
-    let links = Table::new([
-        ("link", Column::Text(theory.links.clone())),
-        ("price", each(&optimum.prices)),
-        ("load", each(&optimum.load)),
-        ("airtime", each(&optimum.airtime)),
-    ])?;
-    let names = |set: &Vec<u32>| {
-        let names: Vec<&str> = set.iter().map(|&l| theory.links[l as usize].as_str()).collect();
-        names.join(" + ")
-    };
-    let sets = Table::new([
-        ("links", Column::Text(optimum.schedule.iter().map(|(set, _)| names(set)).collect())),
-        ("share", Column::Number(optimum.schedule.iter().map(|(_, share)| *share).collect())),
-    ])?;
-    Ok(HashMap::from([("flows", flows), ("links", links), ("sets", sets)]))
+/// Tables as files have them.
+fn tables(all: Vec<(&'static str, evenair_study::tables::Table<impl Into<String>>)>) -> PyResult<Tables> {
+    all.into_iter().map(|(name, table)| Ok((name, Table::new(table)?))).collect()
 }
 
 /// The fluid model's trajectory and rest.
@@ -166,38 +143,7 @@ pub(crate) fn fluid<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<(Tabl
     let carried = run.overloaded.is_empty();
     facts.set_item("is_stable", run.rest.as_ref().map(|(rest, _)| carried && rest.is_stable()))?;
     facts.set_item("eigenvalues", run.rest.as_ref().map(|(rest, _)| rest.eigenvalues.clone()))?;
-    Ok((of_fluid(&run)?, facts))
-}
-
-fn of_fluid(run: &FluidRun) -> PyResult<Tables> {
-    let theory = &run.theory;
-    let Some(end) = run.views.last() else { return Err(failure("the fluid model has no end")) };
-    let rest = run.rest.as_ref().filter(|_| run.overloaded.is_empty()).map(|(_, view)| view);
-    let count = theory.flows.len();
-    let flows = Table::new([
-        ("flow", Column::Text(theory.flows.iter().map(|f| f.name.clone()).collect())),
-        ("rate_pps", Column::Number(end.rates.clone())),
-        ("rest_pps", Column::Optional((0..count).map(|s| rest.map(|view| view.rates[s])).collect())),
-        ("connections", Column::Number(end.connections.clone())),
-        ("window", Column::Number(end.windows.clone())),
-        ("round_trip_s", Column::Number(end.round_trips_s.clone())),
-    ])?;
-    let each = |of: &[f64]| Column::Optional((0..theory.links.len()).map(|l| of.get(l).copied()).collect());
-    let links = Table::new([
-        ("link", Column::Text(theory.links.clone())),
-        ("price", each(&end.prices)),
-        ("airtime", each(&end.airtime)),
-    ])?;
-    let components = run.components.iter().enumerate();
-    let components = components
-        .map(|(i, name)| (name.clone(), Column::Number(run.states.iter().map(|state| state[i]).collect())));
-    let rates = theory.flows.iter().enumerate().map(|(s, flow)| {
-        let rates = run.views.iter().map(|view| view.rates[s]).collect();
-        (format!("rate_pps[{}]", flow.name), Column::Number(rates))
-    });
-    let time = [("time_s".to_string(), Column::Number(run.times.clone()))];
-    let trajectory = Table::new(time.into_iter().chain(components).chain(rates))?;
-    Ok(HashMap::from([("flows", flows), ("links", links), ("trajectory", trajectory)]))
+    Ok((tables(evenair_study::tables::fluid(&run))?, facts))
 }
 
 /// What each flow gets in one world after the other.
@@ -216,30 +162,5 @@ pub(crate) fn compare<'py>(
     let facts = PyDict::new(py);
     facts.set_item("notes", &comparison.notes)?;
     facts.set_item("senders_time", comparison.senders_time.clone())?;
-    Ok((HashMap::from([("stages", stages(&comparison)?)]), facts))
-}
-
-/// A row per world and flow.
-fn stages(comparison: &Comparison) -> PyResult<Table> {
-    let (mut stage, mut gap, mut flow) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut share, mut rate, mut counted) = (Vec::new(), Vec::new(), Vec::new());
-    for world in &comparison.stages {
-        let rates = world.rates_pps(&comparison.capacity_pps);
-        for (s, name) in comparison.flows.iter().enumerate() {
-            stage.push(world.name.to_string());
-            gap.push(world.gap.to_string());
-            flow.push(name.clone());
-            share.push(world.shares[s]);
-            rate.push(rates[s]);
-            counted.push(world.counted_pps.as_ref().map(|counted| counted[s]));
-        }
-    }
-    Table::new([
-        ("stage", Column::Text(stage)),
-        ("gap", Column::Text(gap)),
-        ("flow", Column::Text(flow)),
-        ("share", Column::Number(share)),
-        ("rate_pps", Column::Number(rate)),
-        ("counted_pps", Column::Optional(counted)),
-    ])
+    Ok((tables(evenair_study::tables::comparison(&comparison))?, facts))
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// A family of laws.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ListedFamily {
     /// Its name.
     pub family: &'static str,
@@ -28,7 +28,7 @@ pub struct ListedFamily {
 }
 
 /// A law.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ListedLaw {
     /// Its name in scenarios.
     pub name: String,
@@ -45,7 +45,7 @@ pub struct ListedLaw {
 }
 
 /// A parameter of a law.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ListedParameter {
     /// Its key in scenarios.
     pub key: String,

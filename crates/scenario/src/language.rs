@@ -73,21 +73,21 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<NodeQueuesTable>,
     /// What queues drop beside what does not fit.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,
     /// TCP endpoints.
     #[serde(default)]
     pub tcp: TcpTable,
     /// How many connections each flow keeps; one, if there is no such table.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "law::schema::<ConnectionParams>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "law::schema_of_connections")]
     pub connections: Option<ConnectionParams>,
     /// How paths are probed, where the law of connections looks at probes (`samples = "probes"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probes: Option<ProbesTable>,
     /// How fast rated flows send that have no `rate_law` of their own.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<RateParams>")]
     pub rate_law: Option<RateParams>,
     /// TFRC's endpoints; those of RFC 5348, if there is no such table.
@@ -207,7 +207,7 @@ pub struct WireTable {
     #[serde(default)]
     pub queue: WireQueue,
     /// What its queues drop beside what does not fit; what [drop] says, if it is not given.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,
 }

@@ -1,6 +1,7 @@
 //! Laws in scenarios: their parameters are those of `evenair-laws`, read, checked and written alike for every family.
 
 use crate::error::Mistake;
+use evenair_laws::connections::ConnectionParams;
 use evenair_laws::{BadParameter, Parameters};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -10,6 +11,22 @@ pub(crate) fn schema<P: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let table = generator.subschema_for::<P>();
     json_schema!({ "anyOf": [{ "type": "string", "enum": names::<P>(&[]) }, table] })
 }
+
+/// The same of connections, whose table may name no law: it is then the one of n = kT.
+pub(crate) fn schema_of_connections(generator: &mut SchemaGenerator) -> Schema {
+    let schema = schema::<ConnectionParams>(generator);
+    let table = generator.definitions_mut().get_mut(ConnectionParams::schema_name().as_ref());
+    let laws = table.and_then(|table| table["oneOf"].as_array_mut()).into_iter().flatten();
+    for law in laws.filter(|law| law["properties"]["law"]["const"] == DEFAULT_CONNECTIONS) {
+        if let Some(required) = law["required"].as_array_mut() {
+            required.retain(|key| key != "law");
+        }
+    }
+    schema
+}
+
+/// The law of a table of connections that names none.
+const DEFAULT_CONNECTIONS: &str = "rtt-proportional";
 
 /// The names of a family's laws, and others.
 pub(crate) fn names<P: JsonSchema>(others: &[&str]) -> Vec<String> {
@@ -61,5 +78,24 @@ pub(crate) fn write_any<P: Parameters + Serialize, S: Serializer>(
     match law {
         Some(law) => write(law, serializer),
         None => serializer.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_without_a_law_are_those_of_the_schema() {
+        let read: ConnectionParams = serde_json::from_value(serde_json::json!({ "k": 10 })).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap()["law"], DEFAULT_CONNECTIONS);
+        let schema = crate::schema();
+        let laws = schema["$defs"]["ConnectionParams"]["oneOf"].as_array().unwrap();
+        let nameless = laws.iter().filter(|law| !law["required"].to_string().contains("\"law\""));
+        assert_eq!(nameless.count(), 1);
+        assert!(
+            schema["required"].as_array().is_none_or(Vec::is_empty),
+            "nothing but nodes and flows is needed"
+        );
     }
 }

@@ -215,10 +215,17 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
     let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
     let KeyPath(steps) = KeyPath::key(path.trim());
     let (last, parents) = steps.split_last().expect("a split has one part at least");
+    if let Some(Step::Key(list)) = parents.first()
+        && let Some(why) = made_by_rule(document, list)
+    {
+        return Err(format!("{path}: {why}"));
+    }
     let mut item: &mut Item = document.as_item_mut();
     for step in parents {
         let Step::Key(key) = step else { unreachable!("a key path of keys") };
-        item = descend(item, key).ok_or_else(|| format!("{path}: there is no \"{key}\" to go into"))?;
+        let entries = entries(item);
+        item =
+            descend(item, key).ok_or_else(|| format!("{path}: there is no \"{key}\" to go into{entries}"))?;
     }
     let Step::Key(last) = last else { unreachable!("a key path of keys") };
     if let Some(table) = item.as_table_like_mut() {
@@ -234,6 +241,44 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
     let place = descend(item, last).ok_or_else(|| format!("{path}: there is no place for \"{last}\""))?;
     *place = Item::Value(value);
     Ok(())
+}
+
+/// Why no entry of a list can be changed: a rule makes them all.
+fn made_by_rule(document: &DocumentMut, list: &str) -> Option<String> {
+    let rule = document.get("generate").filter(|_| !document.contains_key(list))?;
+    let of_graph = rule.get("kind").and_then(Item::as_str) == Some("conflict-graph");
+    let (key, how) = match list {
+        "flows" => {
+            rule.get("flows")?;
+            ("generate.flows", "count, traffic, rate and the rest for all of them")
+        }
+        "nodes" if !of_graph => ("generate", "their number and spacing"),
+        "links" if of_graph => ("generate", "the file that names them"),
+        _ => return None,
+    };
+    Some(format!(
+        "the scenario's {list} are made by the rule `{key}`, whose own keys can be set ({how}); for one of them, have them \
+         written out first: evenair show SCENARIO --resolved > mine.toml, then set the key of mine.toml"
+    ))
+}
+
+/// The most entries of a list that are named.
+const NAMED_MAX: usize = 12;
+
+/// Who is in a list, for who looked for another; nothing of what is no list.
+fn entries(item: &Item) -> String {
+    let ids: Vec<&str> = match (item.as_array_of_tables(), item.as_array()) {
+        (Some(list), _) => list.iter().filter_map(|table| table.get("id")?.as_str()).collect(),
+        (_, Some(list)) => {
+            list.iter().filter_map(|value| value.as_inline_table()?.get("id")?.as_str()).collect()
+        }
+        _ => Vec::new(),
+    };
+    match ids.len() {
+        0 => String::new(),
+        n if n > NAMED_MAX => format!("; there are {}, … ({n} in all)", ids[..NAMED_MAX].join(", ")),
+        _ => format!("; there are {}", ids.join(", ")),
+    }
 }
 
 /// One step into a document: a key of a table, or the number or id of an entry of a list.

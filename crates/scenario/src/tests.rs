@@ -111,6 +111,8 @@ fn values_are_checked_by_the_law_that_uses_them() {
     assert!(refused(&["nonsense"]).contains("not of the form key=value"));
     assert!(refused(&["flows.1.nonsense=3"]).contains("unknown field `nonsense`"));
     assert!(refused(&["nodes.a.id.deeper=1"]).contains("nodes.a.id.deeper: there is no place"));
+    let unknown = refused(&["flows.x.start=3 s"]);
+    assert!(unknown.contains("flows.x.start: there is no \"x\" to go into; there are 1"), "{unknown}");
     assert!(refused(&["mac.queue.deeper=1"]).contains("with --set applied"));
 }
 
@@ -120,6 +122,27 @@ fn overrides_reach_entries_by_number_and_by_id() {
     assert!((east("nodes.b.at=[200, 0]") - 200.0).abs() < 1e-12);
     assert!((east("nodes.1.at=[150, 0]") - 150.0).abs() < 1e-12);
     assert_eq!(set(&["seed=7"]).unwrap().settings.seed, 7);
+}
+
+#[test]
+fn what_a_rule_makes_is_said_to_be_made_by_it() {
+    let text = "
+        radio = { transmission_range = \"250 m\", carrier_sense_range = \"800 m\" }
+        generate = { kind = \"chain\", nodes = 3, spacing = \"200 m\", flows = { pattern = \"to-gateway\" } }
+    ";
+    let read = |change: &str| Resolved::parse("x.toml", text, &[change.into()]);
+    let refused = read("flows.1.weight=2").unwrap_err().to_string();
+    assert!(
+        refused.contains("flows.1.weight: the scenario's flows are made by the rule `generate.flows`"),
+        "{refused}"
+    );
+    assert!(refused.contains("evenair show SCENARIO --resolved"), "{refused}");
+    assert!(read("nodes.1.at=[0, 50]").unwrap_err().to_string().contains("made by the rule `generate`"));
+    assert_eq!(read("generate.flows.count=1").unwrap().network().flows.len(), 1);
+    // Written out, each can be changed.
+    let written = read("seed=1").unwrap().to_toml().unwrap();
+    let changed = Resolved::parse("x.toml", &written, &["flows.2.weight=2".into()]).unwrap();
+    assert_eq!(changed.settings.flows[1].weight, Some(2.0));
 }
 
 #[test]

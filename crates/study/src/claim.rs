@@ -3,11 +3,12 @@
 use crate::language::{Claim, OverSeeds, Reference, Value};
 use crate::outcome::Outcome;
 use crate::statistics::{Estimate, deviation};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
 /// What the runs say of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// All of the 95 % interval is as the claim says.
@@ -30,12 +31,11 @@ impl Verdict {
 }
 
 /// A claim and what was measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClaimResult {
     /// The sentence.
     pub claim: String,
     /// Where the paper says so.
-    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// What was measured; none if there is nothing to measure, or no finite number.
     pub measured: Option<f64>,
@@ -46,16 +46,12 @@ pub struct ClaimResult {
     /// The paper's number.
     pub paper: Option<f64>,
     /// A number of another origin.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
     /// What it must be for the claim to hold.
     pub required: String,
     /// What the runs say.
     pub verdict: Verdict,
-    /// Whether it holds for sure.
-    pub holds: bool,
     /// Why it does not, where it does not and the study knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
@@ -191,9 +187,8 @@ pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
         seeds: sample.map_or(0, |s| s.values.len()),
         paper: claim.paper,
         reference: claim.reference.clone(),
-        required: claim.holds.to_string(),
+        required: claim.required(),
         verdict,
-        holds: verdict == Verdict::Holds,
         why: match verdict {
             Verdict::Holds => None,
             Verdict::Fails => claim.why.as_ref().or(outcome.study.why.as_ref()).cloned(),

@@ -12,11 +12,18 @@ mod timeline;
 
 pub(crate) use ledger::{OWN_PARTS, ledger_parts};
 
-use crate::chart::{At, Chart, Observation, Titles};
+use crate::chart::{At, Chart, Figures, Observation, Titles};
 use crate::language::{Figure, FigureKind};
 use crate::outcome::{Outcome, VariantOutcome};
 use crate::quantity::Quantity;
 use evenair_scenario::Resolved;
+
+impl Figures {
+    /// The figures of what a study found, or a scenario showed.
+    pub fn of(outcome: &Outcome) -> Self {
+        Self::new(&outcome.study.id, charts(outcome))
+    }
+}
 
 /// All figures of a study, each with a name of its own.
 pub fn charts(outcome: &Outcome) -> Vec<Chart> {

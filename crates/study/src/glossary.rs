@@ -2,11 +2,12 @@
 //!
 //! They stand in `glossary.toml`, once for reports, for `evenair glossary` and for the documentation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 /// A word and what it means.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The word, as it stands in the list.

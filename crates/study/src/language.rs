@@ -4,10 +4,10 @@ use crate::each::Places;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
 use crate::world::World;
+use crate::written::Written;
 use evenair_scenario::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
 
 /// A study.
@@ -265,6 +265,9 @@ pub struct Claim {
     pub holds: Holds,
     /// Why it does not hold, where that is known: told beside it if it does not.
     pub why: Option<String>,
+    /// How its numbers are written in the file.
+    #[serde(skip)]
+    pub(crate) written: Vec<Written>,
 }
 
 /// What a claim makes of the values of all seeds.
@@ -361,16 +364,6 @@ impl Holds {
             Self::Below(limit) | Self::Above(limit) => limit,
             Self::Within([least, most]) if (value - least).abs() < (value - most).abs() => least,
             Self::Within([_, most]) => most,
-        }
-    }
-}
-
-impl fmt::Display for Holds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Below(limit) => write!(f, "below {limit}"),
-            Self::Above(limit) => write!(f, "above {limit}"),
-            Self::Within([low, high]) => write!(f, "{low} to {high}"),
         }
     }
 }

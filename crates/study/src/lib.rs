@@ -10,6 +10,7 @@ mod check;
 mod claim;
 mod compare;
 pub mod digits;
+pub mod document;
 mod each;
 mod experiment;
 pub mod figure;
@@ -36,6 +37,7 @@ mod vary;
 mod watch;
 mod words;
 mod world;
+mod written;
 
 pub use claim::{ClaimResult, Tally, Verdict};
 pub use compare::{Comparison, Stage};

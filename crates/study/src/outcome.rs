@@ -1,5 +1,7 @@
 //! What a study found.
 
+mod scenario;
+
 use crate::claim::{self, ClaimResult, Tally, Verdict};
 use crate::language::{Figure, Point, Published, Reference, Study, Summary, Value as Measured};
 use crate::measure::Fair;
@@ -8,11 +10,7 @@ use crate::quantity::Quantity;
 use crate::record::RunRecord;
 use crate::statistics::{self, Estimate};
 use crate::sweep::{Case, Sweep};
-use crate::tables::csv::quoted;
 use evenair_scenario::{Objective, Optimum, Resolved};
-use serde::Serialize;
-use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// One scenario of a variant, and what is best in it.
 #[derive(Clone, Debug)]
@@ -51,7 +49,7 @@ impl VariantOutcome {
 }
 
 /// A row of a study's table: one variant, one flow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The variant.
     pub variant: String,
@@ -59,25 +57,20 @@ pub struct Row {
     /// of what all flows had, or "network" where the metric is not one of flows.
     pub flow: String,
     /// Whether it is of all flows together.
-    #[serde(skip)]
     pub of_all: bool,
     /// What was measured.
-    #[serde(rename = "metric")]
     pub quantity: Quantity,
     /// Mean over seeds.
     pub mean: f64,
     /// Half of the 95 % interval.
     pub half_width: Option<f64>,
     /// Mean difference to the baseline, taken seed by seed, and half of its 95 % interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
     /// The paper's number.
     pub paper: Option<f64>,
     /// A number of another origin.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
     /// The parameter's value, of a swept variant.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub x: Option<f64>,
 }
 
@@ -406,48 +399,5 @@ impl Outcome {
         let quantity = quantity.into();
         let of_flow = |r: &Row| if r.of_all { flow.is_none() } else { flow == Some(r.flow.as_str()) };
         self.table.iter().find(|r| r.variant == variant && r.quantity == quantity && of_flow(r))
-    }
-
-    /// The study's result as JSON: claims, table, and every parameter that made them.
-    pub fn to_json(&self) -> Value {
-        let scenarios: serde_json::Map<String, Value> = self
-            .scenarios()
-            .map(|(name, scenario)| (name, serde_json::to_value(scenario).expect("a scenario is plain data")))
-            .collect();
-        json!({
-            "study": self.study.id,
-            "claims": self.claims,
-            "table": self.table,
-            "tally": {"hold": self.tally().hold, "fail": self.tally().fail, "undecided": self.tally().undecided},
-            "seeds": self.seeds,
-            "version": env!("CARGO_PKG_VERSION"),
-            "scenarios": scenarios,
-        })
-    }
-
-    /// The table as CSV, one row per variant, flow and metric.
-    pub fn to_csv(&self) -> String {
-        let mut text = String::from(
-            "study,variant,x,flow,metric,mean,half_width_95,difference,difference_half_width_95,paper,reference,reference_origin,seeds\n",
-        );
-        let number = |x: Option<f64>| x.map(|x| x.to_string()).unwrap_or_default();
-        for row in &self.table {
-            let Row { variant, flow, quantity, mean, half_width, paper, reference, .. } = row;
-            let (half_width, paper, x) = (number(*half_width), number(*paper), number(row.x));
-            let difference = number(row.difference.map(|d| d.mean));
-            let difference_half = number(row.difference.and_then(|d| d.half_width));
-            let (reference, origin) = reference
-                .as_ref()
-                .map_or_else(Default::default, |r| (r.value.to_string(), quoted(&r.origin).into_owned()));
-            let seeds =
-                self.variants.iter().find(|v| &v.id == variant).map_or(self.seeds, |v| v.runs.len() as u32);
-            writeln!(
-                text,
-                "{},{variant},{x},{flow},{quantity},{mean},{half_width},{difference},{difference_half},{paper},{reference},{origin},{seeds}",
-                self.study.id
-            )
-            .expect("a string takes everything");
-        }
-        text
     }
 }

@@ -1,8 +1,8 @@
 //! Where results go: a folder that holds one result, and a single file.
 //!
 //! Both are tried before anything is computed, take drafts while it is, and put them in place when all of it is there.
-//! A folder's manifest says what made the result and lists its files. The next result takes the place of them all; what
-//! evenair did not write, or did not write as it stands, is never lost.
+//! A folder's manifest says what made the result and lists its files. The next result takes the place of them all; files of the
+//! user's own stay beside it. One that has the name of a result's file is in the way, and said to be before anything is computed.
 
 use crate::sweep::program_hash;
 use serde_json::{Map, Value, json};
@@ -20,11 +20,14 @@ const MANIFEST: &str = "manifest.json";
 /// What the folders of drafts are called, before the number of the process that fills them.
 const DRAFTS: &str = ".evenair-drafts-";
 
+/// The files that every result has.
+const COMMON: [&str; 4] = [MANIFEST, "result.json", "scenario.toml", "figures.json"];
+
 /// Why a result has no place to go.
 #[derive(Debug)]
 pub enum OutputError {
-    /// The folder holds what is not evenair's.
-    Foreign(PathBuf),
+    /// Files that are not evenair's have names of a result's.
+    InTheWay(PathBuf, Vec<String>),
     /// It cannot be made, read or written; with what was tried.
     Io(&'static str, PathBuf, io::Error),
 }
@@ -32,12 +35,16 @@ pub enum OutputError {
 impl fmt::Display for OutputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Foreign(folder) => write!(
-                f,
-                "{} is not empty and holds no result of evenair's (no {MANIFEST}); choose another folder, or say --force to \
-                 write there: no file that evenair did not write is lost",
-                folder.display()
-            ),
+            Self::InTheWay(folder, names) => {
+                let (is, it) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
+                write!(
+                    f,
+                    "{} {is} in the way: evenair did not write {it} and has results of such names; move {it}, choose another folder \
+                     than {}, or say --force to have {it} kept under other names",
+                    names.join(", "),
+                    folder.display()
+                )
+            }
             Self::Io(what, path, error) => write!(f, "cannot {what} {}: {error}", path.display()),
         }
     }
@@ -72,50 +79,32 @@ pub struct OutputFolder {
     drafts: PathBuf,
     /// The folders that were made for it, the outermost first.
     made: Vec<PathBuf>,
-    /// Whether it had no manifest: what is there now is a mark that it is ours.
-    is_new: bool,
     finished: bool,
 }
 
 impl OutputFolder {
-    /// Makes a folder, or finds one with a result, and tries to write there. What it holds stays until [`Self::finish`];
-    /// without that nothing has happened. `force` takes a folder that holds other things, too.
+    /// Makes a folder, or finds one, and tries to write there. What it holds stays until [`Self::finish`]; without that nothing has
+    /// happened. `names` are files that the result may have beside those of every result; of a table its CSV. `force` takes a folder in
+    /// which others' files are in the way, too.
     ///
     /// # Errors
-    /// If it cannot be written, or holds what is not evenair's.
-    pub fn prepare(folder: &Path, force: bool) -> Result<Self, OutputError> {
+    /// If it cannot be written, or holds files that are not evenair's and have names of a result's.
+    pub fn prepare(folder: &Path, names: &[&str], force: bool) -> Result<Self, OutputError> {
         let made: Vec<PathBuf> = folder
             .ancestors()
             .take_while(|f| !f.as_os_str().is_empty() && !f.exists())
             .map(Into::into)
             .collect();
         fs::create_dir_all(folder).map_err(error_at("make", folder))?;
-        let is_new = listed(folder).is_none();
-        if is_new && !force && entries(folder)?.iter().any(|name| !name.starts_with(DRAFTS)) {
-            return Err(OutputError::Foreign(folder.into()));
+        let in_the_way = if force { Vec::new() } else { in_the_way(folder, names)? };
+        if !in_the_way.is_empty() {
+            return Err(OutputError::InTheWay(folder.into(), in_the_way));
         }
         remove_forgotten_drafts(folder)?;
         let drafts = folder.join(format!("{DRAFTS}{}", std::process::id()));
+        fs::create_dir_all(&drafts).map_err(error_at("write", folder))?;
         let made = made.into_iter().rev().collect();
-        let output = Self { folder: folder.into(), drafts, made, is_new, finished: false };
-        output.mark()?;
-        Ok(output)
-    }
-
-    /// Writes a first manifest, which owns nothing: a sweep that is stopped leaves a folder that it finds again.
-    fn mark(&self) -> Result<(), OutputError> {
-        fs::create_dir_all(&self.drafts).map_err(error_at("make", &self.drafts))?;
-        let draft = self.drafts.join(MANIFEST);
-        let mut mark = manifest("");
-        mark.insert("state".into(), "unfinished".into());
-        mark.insert("files".into(), json!({}));
-        fs::write(&draft, format!("{:#}\n", Value::Object(mark))).map_err(error_at("write", &self.folder))?;
-        // A part of the same sweep, on another machine, may just have put one there.
-        if self.is_new && listed(&self.folder).is_none() {
-            self.put(Path::new(MANIFEST), &BTreeMap::new())?;
-            return Ok(());
-        }
-        fs::remove_file(&draft).map_err(error_at("write", &draft))
+        Ok(Self { folder: folder.into(), drafts, made, finished: false })
     }
 
     /// The folder itself: for what outlives a result, such as finished runs of a sweep.
@@ -209,12 +198,9 @@ impl Drop for OutputFolder {
     /// What is not finished leaves nothing behind but what outlives it. Failing here costs only tidiness.
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.drafts);
-        let is_bare = || entries(&self.folder).is_ok_and(|names| names == [MANIFEST]);
-        if self.finished || !self.is_new || !is_bare() {
-            return;
+        if !self.finished {
+            self.made.iter().rev().for_each(|folder| drop(fs::remove_dir(folder))); // one that is not empty stays
         }
-        let _ = fs::remove_file(self.folder.join(MANIFEST));
-        self.made.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
     }
 }
 
@@ -276,6 +262,24 @@ impl Drop for OutputFile {
             let _ = fs::remove_file(draft);
         }
     }
+}
+
+/// Files of a folder that are not evenair's and have names of a result's.
+fn in_the_way(folder: &Path, names: &[&str]) -> Result<Vec<String>, OutputError> {
+    let ours = listed(folder);
+    let is_ours = |name: &str| {
+        ours.as_ref().is_some_and(|files| name == MANIFEST || files.contains_key(Path::new(name)))
+    };
+    let is_of_a_result = |name: &str| {
+        let table = name.strip_suffix(".parquet").filter(|_| cfg!(feature = "parquet"));
+        let table = table.map(|table| format!("{table}.csv"));
+        let is = |known: &&str| *known == name || table.as_deref() == Some(*known);
+        COMMON.iter().chain(names).any(is)
+    };
+    let mut found = entries(folder)?;
+    found.retain(|name| is_of_a_result(name) && !is_ours(name));
+    found.sort();
+    Ok(found)
 }
 
 /// The files that a folder's manifest lists, with what they were written as; none without a manifest of evenair's.
@@ -365,9 +369,12 @@ mod tests {
         names
     }
 
+    /// What these tests' results may have.
+    const NAMES: &[&str] = &["study.toml", "table.csv"];
+
     /// A result of these files, whose text is their name and `version`.
     fn result(folder: &Path, files: &[&str], version: &str) -> Vec<PathBuf> {
-        let output = OutputFolder::prepare(folder, false).unwrap();
+        let output = OutputFolder::prepare(folder, NAMES, false).unwrap();
         files.iter().for_each(|name| output.write(name, &format!("{name} {version}")).unwrap());
         output.finish(manifest("evenair run a")).unwrap()
     }
@@ -402,29 +409,53 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_others_is_refused_and_forced() {
+    fn files_of_the_users_own_stay_and_those_of_a_results_names_are_in_the_way() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("thesis.tex"), "years").unwrap();
+        let write = |name: &str| fs::write(folder.path().join(name), "years").unwrap();
+        write("thesis.tex");
+        result(folder.path(), &["flows.csv"], "1");
+        assert_eq!(names(folder.path()), ["flows.csv", "manifest.json", "thesis.tex"]);
+        write("table.csv");
+        write("study.toml");
+        let refused = || OutputFolder::prepare(folder.path(), NAMES, false).unwrap_err().to_string();
+        let text = refused();
+        assert!(
+            text.starts_with("study.toml, table.csv are in the way") && text.contains("--force"),
+            "{text}"
+        );
+        assert_eq!(names(folder.path()).len(), 5, "nothing has happened");
+        let output = OutputFolder::prepare(folder.path(), NAMES, true).unwrap();
+        output.write("table.csv", "new").unwrap();
+        assert_eq!(output.finish(manifest("")).unwrap(), [folder.path().join("table.csv.before")]);
+        let expected = ["manifest.json", "study.toml", "table.csv", "table.csv.before", "thesis.tex"];
+        assert_eq!(names(folder.path()), expected);
+        // A manifest of something else is a file of the user's, too.
         fs::write(folder.path().join(MANIFEST), "{\"name\": \"an extension\"}").unwrap();
-        let refused = OutputFolder::prepare(folder.path(), false).unwrap_err().to_string();
-        assert!(refused.contains("holds no result of evenair's") && refused.contains("--force"), "{refused}");
-        assert_eq!(names(folder.path()), ["manifest.json", "thesis.tex"]);
-        OutputFolder::prepare(folder.path(), true).unwrap().finish(manifest("")).unwrap();
-        assert_eq!(names(folder.path()), ["manifest.json", "manifest.json.before", "thesis.tex"]);
+        assert!(refused().contains("manifest.json"), "{}", refused());
         let file = folder.path().join("thesis.tex");
-        assert!(OutputFolder::prepare(&file, false).unwrap_err().to_string().contains("cannot make"));
+        assert!(OutputFolder::prepare(&file, NAMES, false).unwrap_err().to_string().contains("cannot make"));
+    }
+
+    #[test]
+    fn a_part_of_a_sweep_leaves_its_runs_alone_and_they_are_no_hindrance() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = OutputFolder::prepare(folder.path(), NAMES, false).unwrap();
+        fs::create_dir(output.folder().join("runs")).unwrap();
+        drop(output);
+        assert_eq!(names(folder.path()), ["runs"]);
+        assert!(OutputFolder::prepare(folder.path(), NAMES, false).is_ok());
     }
 
     #[test]
     fn what_is_not_finished_has_never_been() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("deep/result");
-        let output = OutputFolder::prepare(&place, false).unwrap();
+        let output = OutputFolder::prepare(&place, NAMES, false).unwrap();
         output.write("flows.csv", "half").unwrap();
         drop(output);
         assert!(names(folder.path()).is_empty(), "folders that were made are gone");
         result(&place, &["flows.csv"], "1");
-        let output = OutputFolder::prepare(&place, false).unwrap();
+        let output = OutputFolder::prepare(&place, NAMES, false).unwrap();
         output.write("flows.csv", "half").unwrap();
         drop(output);
         assert_eq!(fs::read_to_string(place.join("flows.csv")).unwrap(), "flows.csv 1");
@@ -435,10 +466,10 @@ mod tests {
     fn what_outlives_a_result_is_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("study");
-        let output = OutputFolder::prepare(&place, false).unwrap();
+        let output = OutputFolder::prepare(&place, NAMES, false).unwrap();
         fs::create_dir_all(output.folder().join("runs")).unwrap();
         drop(output);
-        assert_eq!(names(&place), ["manifest.json", "runs"]);
+        assert_eq!(names(&place), ["runs"]);
         result(&place, &["report.html"], "1");
         assert_eq!(names(&place), ["manifest.json", "report.html", "runs"]);
     }

@@ -1,10 +1,11 @@
 //! The papers that scenarios and studies are from.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
 /// A paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Paper {
     /// The tag by which it is cited, without brackets.
     pub tag: &'static str,

@@ -5,6 +5,7 @@ use crate::each::{self, Places};
 use crate::language::{Claim, Figure, Origin, Published, Study, Value, Variant};
 use crate::library::did_you_mean;
 use crate::quantity::Quantity;
+use crate::written;
 use evenair_scenario::{KeyPath, Resolved, ScenarioError, line_and_column, place_of};
 use serde_path_to_error::Segment;
 use std::fmt;
@@ -73,7 +74,7 @@ impl Study {
     }
 
     /// Reads a study, which has this id if it names none.
-    fn checked(file: &str, id: &str, text: &str) -> Result<Self, StudyError> {
+    pub(crate) fn checked(file: &str, id: &str, text: &str) -> Result<Self, StudyError> {
         let mut study = Self::read(file, text)?;
         if study.id.is_empty() {
             study.id = id.into();
@@ -102,7 +103,11 @@ impl Study {
         })?;
         let origin = Origin { file: file.into(), text: text.into(), folder: None, places };
         match serde_path_to_error::deserialize(table) {
-            Ok(study) => Ok(Self { origin, ..study }),
+            Ok(study) => {
+                let mut study = Self { origin, ..study };
+                written::remember(&mut study);
+                Ok(study)
+            }
             Err(error) => {
                 let fault = origin.fault(key_of(error.path()), message(error.inner()));
                 // Who reads of an unknown key needs no other key than those around it.

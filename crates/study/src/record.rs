@@ -22,6 +22,7 @@ use evenair_netsim::{
 };
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
@@ -59,7 +60,7 @@ fn window_in_nanoseconds<S: serde::Serializer>(
 }
 
 /// The result of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
     /// The scenario's name.
     pub scenario: String,
@@ -93,7 +94,7 @@ pub struct RunRecord {
 }
 
 /// What the theory found beside rates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TheoryRecord {
     /// The worst residual of an optimum's conditions.
     pub residual: Option<f64>,
@@ -106,7 +107,7 @@ pub struct TheoryRecord {
 }
 
 /// What one transmit queue did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkRecord {
     /// Its name.
     pub queue: String,
@@ -153,7 +154,7 @@ pub struct LinkRecord {
 }
 
 /// Shares of time, adding up to one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AirtimeRecord {
     /// Own exchanges that succeeded.
     pub own: f64,

@@ -58,11 +58,19 @@ fn open_values(object: &mut Map<String, Value>) {
         let types: Vec<String> = types.into_iter().chain(["string".into()]).collect();
         object.insert("type".into(), json!(types));
         object.insert("pattern".into(), json!(WORD)); // of texts alone
+    } else if let Some(form) =
+        object.get("pattern").and_then(Value::as_str).filter(|form| !form.contains(WITHIN))
+    {
+        // A text of some form, such as a time, may have words in it.
+        let form = format!("(?:{form})|{WITHIN}");
+        object.insert("pattern".into(), json!(form));
     }
 }
 
 /// A word in braces, and nothing else.
 const WORD: &str = r"^\{[A-Za-z0-9_-]+\}$";
+/// A word in braces, anywhere.
+const WITHIN: &str = r"\{[A-Za-z0-9_-]+\}";
 
 /// One of some words, each with its meaning, or a word in braces.
 fn words(all: impl Iterator<Item = (String, &'static str)>) -> Schema {

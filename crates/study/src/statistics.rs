@@ -1,13 +1,15 @@
 //! Means and their intervals.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A mean over seeds with its 95 % confidence interval (Student's t).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half of the interval's width; none for a single seed.
+    /// Half of the interval's width; null for a single seed.
+    #[serde(rename = "half_width_95")]
     pub half_width: Option<f64>,
 }
 

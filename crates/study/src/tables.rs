@@ -1,21 +1,22 @@
 //! Tables of runs for pandas, polars and the rest; and the manifest that says what made them.
 //!
 //! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `seeds` one per variant and seed; `series`, in long form, one per instant,
-//! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `frames` one per frame of a window that was asked for; `claims` one per claim of a study. Each is written as CSV and, where the program was built with the feature
+//! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `frames` one per frame of a window that was asked for; `table` one per variant, flow and metric of a study, `claims` one per claim. Each is written as CSV and, where the program was built with the feature
 //! `parquet`, as Parquet with the same columns.
 
 pub(crate) mod csv;
 mod frames;
 mod gateway;
-mod optimum;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod series;
+mod theory;
 
-pub use optimum::{optimum, write_optimum};
 pub use series::write_series;
+pub use theory::{comparison, fluid, optimum};
 
 use crate::claim::ClaimResult;
+use crate::document::{ClaimRow, TableRow};
 use crate::outcome::{Outcome, VariantOutcome};
 use crate::output::manifest;
 use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
@@ -85,55 +86,72 @@ fn all_but_series(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
 /// # Errors
 /// If a file cannot be written.
 pub fn write(folder: &Path, groups: &[Group<'_>]) -> Result<(), io::Error> {
-    all_but_series(groups).iter().try_for_each(|(name, table)| write_table(folder, name, table))?;
+    write_all(folder, &all_but_series(groups))?;
     if has_series(groups) {
         write_series(folder, series::parts(groups).map(Ok))?;
     }
     Ok(())
 }
 
-/// Writes `claims` into a folder.
+/// Writes tables into a folder, each by its name.
 ///
 /// # Errors
-/// If the file cannot be written.
-pub fn write_claims(folder: &Path, claims: &[ClaimResult]) -> Result<(), io::Error> {
-    write_table(folder, "claims", &self::claims(claims))
+/// If a file cannot be written.
+pub fn write_all<Name: AsRef<str>>(folder: &Path, tables: &[(&str, Table<Name>)]) -> Result<(), io::Error> {
+    tables.iter().try_for_each(|(name, table)| write_table(folder, name, table))
 }
 
-/// A row per claim of a study.
+/// Writes what a study found: `table` and `claims`, beside the tables of its runs.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_study(folder: &Path, outcome: &Outcome) -> Result<(), io::Error> {
+    write(folder, &outcome.groups())?;
+    write_table(folder, "table", &summary(outcome))?;
+    write_table(folder, "claims", &claims(&outcome.claims))
+}
+
+/// A row per claim of a study: those of its JSON.
 pub fn claims(claims: &[ClaimResult]) -> Table {
-    let text = |of: fn(&ClaimResult) -> String| Column::Text(claims.iter().map(of).collect());
-    let number = |of: fn(&ClaimResult) -> Option<f64>| Column::Optional(claims.iter().map(of).collect());
+    let rows: Vec<ClaimRow> = claims.iter().map(ClaimRow::from).collect();
+    let text = |of: fn(&ClaimRow) -> Option<String>| {
+        Column::Text(rows.iter().map(|row| of(row).unwrap_or_default()).collect())
+    };
+    let number = |of: fn(&ClaimRow) -> Option<f64>| Column::Optional(rows.iter().map(of).collect());
     vec![
-        ("claim", text(|c| c.claim.clone())),
-        ("where", text(|c| c.place.clone().unwrap_or_default())),
-        ("measured", number(|c| c.measured)),
-        ("half_width_95", number(|c| c.half_width)),
-        ("seeds", Column::Count(claims.iter().map(|c| (c.seeds as u64).cast_signed()).collect())),
-        ("required", text(|c| c.required.clone())),
-        ("paper", number(|c| c.paper)),
-        ("reference", number(|c| c.reference.as_ref().map(|r| r.value))),
-        ("reference_origin", text(|c| c.reference.as_ref().map_or_else(String::new, |r| r.origin.clone()))),
-        ("verdict", text(|c| c.verdict.name().into())),
+        ("claim", text(|r| Some(r.claim.clone()))),
+        ("where", text(|r| r.place.clone())),
+        ("measured", number(|r| r.measured)),
+        ("half_width_95", number(|r| r.half_width_95)),
+        ("seeds", Column::Count(rows.iter().map(|r| (r.seeds as u64).cast_signed()).collect())),
+        ("required", text(|r| Some(r.required.clone()))),
+        ("paper", number(|r| r.paper)),
+        ("reference", number(|r| r.reference)),
+        ("reference_origin", text(|r| r.reference_origin.clone())),
+        ("verdict", text(|r| Some(r.verdict.name().into()))),
+        ("why", text(|r| r.why.clone())),
     ]
 }
 
-/// A row per variant, flow and metric of a study: means over seeds beside the paper's numbers.
+/// A row per variant, flow and metric of a study, means over seeds beside the paper's numbers: those of its JSON.
 pub fn summary(outcome: &Outcome) -> Table {
-    let rows = &outcome.table;
-    let text = |of: fn(&crate::Row) -> String| Column::Text(rows.iter().map(of).collect());
-    let number = |of: fn(&crate::Row) -> Option<f64>| Column::Optional(rows.iter().map(of).collect());
+    let rows = TableRow::all(outcome);
+    let text = |of: fn(&TableRow) -> String| Column::Text(rows.iter().map(of).collect());
+    let number = |of: fn(&TableRow) -> Option<f64>| Column::Optional(rows.iter().map(of).collect());
     vec![
+        ("study", text(|r| r.study.clone())),
         ("variant", text(|r| r.variant.clone())),
         ("x", number(|r| r.x)),
         ("flow", text(|r| r.flow.clone())),
-        ("metric", text(|r| r.quantity.to_string())),
+        ("metric", text(|r| r.metric.clone())),
         ("mean", Column::Number(rows.iter().map(|r| r.mean).collect())),
-        ("half_width_95", number(|r| r.half_width)),
-        ("difference", number(|r| r.difference.map(|d| d.mean))),
-        ("difference_half_width_95", number(|r| r.difference.and_then(|d| d.half_width))),
+        ("half_width_95", number(|r| r.half_width_95)),
+        ("difference", number(|r| r.difference)),
+        ("difference_half_width_95", number(|r| r.difference_half_width_95)),
         ("paper", number(|r| r.paper)),
-        ("reference", number(|r| r.reference.as_ref().map(|reference| reference.value))),
+        ("reference", number(|r| r.reference)),
+        ("reference_origin", text(|r| r.reference_origin.clone().unwrap_or_default())),
+        ("seeds", Column::Count(rows.iter().map(|r| (r.seeds as u64).cast_signed()).collect())),
     ]
 }
 

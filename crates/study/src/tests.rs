@@ -1,6 +1,7 @@
 //! Study files, the sweep, and what comes out.
 
 use super::*;
+use crate::document::StudyDocument;
 use evenair_laws::backoff::{Access, BackoffLaw, Draw, Holding, OnFailure, OwnBackoff, Scope, When};
 use evenair_scenario::Resolved;
 use std::sync::atomic::AtomicBool;
@@ -87,14 +88,13 @@ fn a_sweep_checks_its_claims_honestly_and_draws_a_page() {
         outcome.claims.iter().map(|c| c.verdict).collect::<Vec<_>>(),
         [Verdict::Holds, Verdict::Fails]
     );
-    assert!(outcome.claims[0].holds && !outcome.claims[1].holds);
     assert!(outcome.row("one", None, Metric::Goodput).unwrap().mean > 300.0);
     let page = html::report(&outcome, "a test");
     assert!(
         page.contains("with and without &lt;angle brackets&gt;")
             && page.contains("1 hold, 1 do not, 0 undecided")
     );
-    let csv = outcome.to_csv();
+    let csv = table_csv(&outcome);
     assert!(
         csv.starts_with("study,variant,x,flow,metric,mean") && csv.contains("small,one,,total,goodput,"),
         "{csv}"
@@ -154,7 +154,7 @@ fn a_sweep_makes_a_variant_per_value_and_pairs_it_with_the_baseline() {
     let runs = sweep.run(folder.path(), &AtomicBool::new(false), &()).unwrap();
     assert!(runs.iter().all(|r| (3..=9).contains(&r.len())), "a precision is reached, or the most seeds");
     let outcome = Outcome::new(study, &sweep, runs);
-    assert!(outcome.claims[0].holds, "{:?}", outcome.claims);
+    assert_eq!(outcome.claims[0].verdict, Verdict::Holds, "{:?}", outcome.claims);
     let row = outcome.row("fast@50", Some("1"), Metric::GoodputKbps).unwrap();
     assert!(row.difference.is_some() && row.x == Some(50.0));
     assert!(outcome.row("slow@50", Some("1"), Metric::GoodputKbps).unwrap().difference.is_none());
@@ -248,8 +248,8 @@ fn statistics_over_time_are_those_of_the_series() {
         assert!((claim.measured.unwrap() - mean).abs() < 1e-9, "{claim:?} {mean}");
     }
     assert!(by_hand[0][1] > 0.0 && (by_hand[0][4] - by_hand[0][0]).abs() > 1e-3, "the test tells them apart");
-    assert!(outcome.to_csv().contains("small,one,,1,backlog-deviation,"));
-    assert!(outcome.to_csv().contains("small,one,,1,backlog@2s..3s,"));
+    let csv = table_csv(&outcome);
+    assert!(csv.contains("small,one,,1,backlog-deviation,") && csv.contains("small,one,,1,backlog@2s..3s,"));
 }
 
 #[test]
@@ -324,8 +324,7 @@ fn only_what_undecided_claims_are_about_gets_more_seeds() {
     assert_eq!(rounds, [[2, 2], [3, 2], [5, 2], [7, 2]], "half as many again, to the study's most");
     assert_eq!(outcome.claims[1].verdict, Verdict::Undecided);
     assert_eq!((outcome.claims[0].seeds, outcome.claims[1].seeds), (2, 7));
-    assert_eq!(outcome.to_json()["claims"][1]["verdict"], "undecided");
-    assert_eq!(outcome.to_json()["claims"][1]["holds"], false);
+    assert_eq!(StudyDocument::of(&outcome).claims[1].verdict, Verdict::Undecided);
 }
 
 #[test]
@@ -339,13 +338,17 @@ fn numbers_of_another_origin_are_never_the_papers() {
     let outcome = Outcome::new(study, &sweep, runs);
     let row = outcome.row("one", Some("1"), Metric::Goodput).unwrap();
     assert_eq!((row.paper, row.reference.as_ref().map(|r| r.value)), (None, Some(77.0)));
-    assert!(outcome.to_csv().contains(",,77,ns-2,2\n"));
-    let json = outcome.to_json();
-    assert_eq!(json["claims"][1]["reference"]["value"], 12.5);
+    assert!(table_csv(&outcome).contains(",,77,ns-2,2\n"));
+    let json = serde_json::to_value(StudyDocument::of(&outcome)).unwrap();
+    assert_eq!(json["claims"][1]["reference"], 12.5);
     assert!(json["claims"][1]["paper"].is_null());
     assert!(html::report(&outcome, "test").contains("a, &quot;b&quot;: 12.5"));
-    tables::write_claims(folder.path(), &outcome.claims).unwrap();
-    assert!(folder.path().join("claims.csv").exists());
+    // Rows are the same in JSON as in files.
+    let columns =
+        |table: tables::Table| table.into_iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>();
+    let keys = |row: &serde_json::Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&json["table"][0]), columns(tables::summary(&outcome)));
+    assert_eq!(keys(&json["claims"][0]), columns(tables::claims(&outcome.claims)));
 }
 
 /// A number that is said to be a paper's must say where it is printed there.
@@ -521,4 +524,11 @@ fn percentiles_are_of_every_segment_of_all_flows_together() {
         (of(None, "early-drops") + of(None, "overflows") - drops).abs() < 1.0,
         "but for given-up packets: {drops}"
     );
+}
+
+/// table.csv of a study.
+fn table_csv(outcome: &Outcome) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    tables::write_study(folder.path(), outcome).unwrap();
+    std::fs::read_to_string(folder.path().join("table.csv")).unwrap()
 }

@@ -213,7 +213,7 @@ pub(crate) fn set_rates(record: &mut RunRecord, theory: &Theory, rates: &[f64]) 
     }
 }
 
-fn of_optimum(scenario: &Resolved, optimum: &Optimum) -> RunRecord {
+pub(crate) fn of_optimum(scenario: &Resolved, optimum: &Optimum) -> RunRecord {
     let mut record = blank(scenario, &optimum.theory);
     set_rates(&mut record, &optimum.theory, &optimum.rates_pps);
     for (link, price) in record.links.iter_mut().zip(&optimum.prices) {
@@ -224,7 +224,7 @@ fn of_optimum(scenario: &Resolved, optimum: &Optimum) -> RunRecord {
     record
 }
 
-fn of_fluid(scenario: &Resolved, run: &FluidRun, options: Options) -> RunRecord {
+pub(crate) fn of_fluid(scenario: &Resolved, run: &FluidRun, options: Options) -> RunRecord {
     let mut record = blank(scenario, &run.theory);
     let end = run.views.last().expect("a run has an end");
     set_rates(&mut record, &run.theory, &end.rates);

@@ -2,21 +2,27 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
-use crate::output::{document, print};
+use crate::output::{Place, command_line, finish, print, resolved};
 use crate::progress::Bar;
 use crate::text;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
-use evenair_study::Comparison;
-use serde_json::{Value, json};
+use evenair_study::chart::{self, Figures};
+use evenair_study::document::{CompareDocument, document};
+use evenair_study::{Comparison, Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Writes into DIR, where --out names one: stages.csv (a row per world and flow; as Parquet, too, if built with that feature), \
+    result.json, scenario.toml (all defaults resolved), figures.json, which evenair plot DIR draws, and manifest.json.\n\n\
+    Examples:\n  \
     evenair compare chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
-    evenair compare jam10/chain --seeds 10\n\n\
+    evenair compare jam10/chain --seeds 10\n  \
+    evenair compare jam10/chain --out worlds\n\n\
     Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid \
     model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11. Steps that the scenario's laws do not have \
-    are left out. The gap of a step is what its idealisation hid.")]
+    are left out. The gap of a step is what its idealisation hid."
+)]
 pub(crate) struct CompareOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
@@ -26,39 +32,34 @@ pub(crate) struct CompareOptions {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
 }
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = options.scenario.resolve()?;
+    let output = options.place.prepare(&["stages.csv"])?;
     interrupt::watch();
     let bar = Bar::new(&base.settings().name);
     let comparison = Comparison::new(&base, options.seeds, &STOP, &bar)?;
     drop(bar);
+    let name = options.scenario.called();
+    let result = format!("{:#}\n", document("compare", &CompareDocument::of(name, &comparison)));
+    if let Some(output) = output {
+        tables::write_all(output.drafts(), &tables::comparison(&comparison))
+            .context("cannot write the table")?;
+        output.write("scenario.toml", &resolved(&base)?)?;
+        output.write("result.json", &result)?;
+        let outcome = Outcome::of_comparison(name, &base, &base.theory()?, &comparison);
+        output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
+        finish(output, manifest(&command_line()))?;
+    }
     if options.json {
-        return print(&format!("{:#}\n", as_json(options.scenario.called(), &comparison)));
+        return print(&result);
     }
     let mut out = as_text(&comparison);
     comparison.notes.iter().for_each(|note| out += &format!("\n{note}\n"));
     print(&out)
-}
-
-fn as_json(scenario: &str, comparison: &Comparison) -> Value {
-    let stages = comparison.stages.iter().map(|stage| {
-        let rates = stage.rates_pps(&comparison.capacity_pps);
-        let counted = |s: usize| stage.counted_pps.as_ref().map(|counted| counted[s]);
-        let flow = |(s, name): (usize, &String)| {
-            json!({"flow": name, "rate_pps": rates[s], "share": stage.shares[s], "counted_pps": counted(s)})
-        };
-        let flows: Vec<_> = comparison.flows.iter().enumerate().map(flow).collect();
-        json!({"stage": stage.name, "gap": stage.gap, "flows": flows})
-    });
-    let content = json!({
-        "scenario": scenario,
-        "stages": stages.collect::<Vec<_>>(),
-        "senders_time": comparison.senders_time,
-        "notes": comparison.notes,
-    });
-    document("compare", content)
 }
 
 fn as_text(comparison: &Comparison) -> String {

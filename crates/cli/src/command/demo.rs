@@ -2,23 +2,22 @@
 
 use super::study::conduct;
 use crate::interrupt;
-use crate::output::{Force, document, print};
+use crate::output::{Place, print};
 use crate::progress::Bar;
 use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
+use evenair_study::document::{StudyDocument, document};
 use evenair_study::{Metric, Outcome, Progress as _, Study, Sweep};
-use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Writes DIR/report.html, result.json, tables and a manifest.\n\
-    Runs that are finished are kept: running again does only what is missing.")]
+#[command(
+    after_help = "Writes into DIR (evenair-results/demo, if it is not said) report.html, result.json, figures.json, tables and a manifest.\n\
+    Runs that are finished are kept: running again does only what is missing."
+)]
 pub(crate) struct DemoOptions {
-    /// Where results go
-    #[arg(long, value_name = "DIR", default_value = "evenair-results/demo")]
-    pub(crate) out: PathBuf,
     #[command(flatten)]
-    pub(crate) force: Force,
+    pub(crate) place: Place,
     /// Fewer seeds and shorter runs
     #[arg(long)]
     pub(crate) quick: bool,
@@ -28,7 +27,8 @@ pub(crate) struct DemoOptions {
 }
 
 pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
-    let output = options.force.prepare(&options.out)?;
+    let folder = options.place.or("evenair-results/demo");
+    let output = options.place.prepare_at(&folder, super::study::WRITES)?;
     interrupt::watch();
     let study = Study::builtin("demo")?;
     let sweep = Sweep::new(&study, options.quick)?;
@@ -38,10 +38,10 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     let outcome = conduct(&sweep, study, output, command, false, &bar)?;
     drop(bar);
     if options.json {
-        return print(&format!("{}\n", document("demo", outcome.to_json())));
+        return print(&format!("{}\n", document("demo", &StudyDocument::of(&outcome))));
     }
     print(&shown(&outcome))?;
-    let report = options.out.join("report.html");
+    let report = folder.join("report.html");
     print(&format!(
         "\nReport with figures: {}\nWords: evenair glossary. This network with laws of your choice: evenair run chen10/a --help\n",
         report.display()

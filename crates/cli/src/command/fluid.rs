@@ -2,104 +2,60 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, NOTHING, STOP};
-use crate::output::{Force, command_line, counted, document, finish, print, resolved, warn_of_shapers};
+use crate::output::{Place, command_line, counted, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use evenair_scenario::FluidRun;
-use evenair_study::manifest;
-use serde_json::{Value, json};
-use std::path::PathBuf;
+use evenair_study::chart::{self, Figures};
+use evenair_study::document::{FluidDocument, document};
+use evenair_study::{Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Writes into DIR, where --out names one: trajectory.csv (time, each component, each flow's rate), flows.csv and links.csv (where \
+    they end), the same as Parquet, if evenair was built with --features parquet, result.json, scenario.toml (all defaults \
+    resolved), figures.json, which evenair plot DIR draws, and manifest.json.\n\n\
+    Examples:\n  \
     evenair fluid chen10/a --set backoff.law=adaptive --set connections.k=10\n  \
     evenair fluid chen10/a --set backoff.law=adaptive --set fluid.implicit=true\n  \
     evenair fluid qcsma/mesh --set fluid.rho=1.0 --out result\n\n\
     The model follows from the scenario's laws, or from fluid.model: reno-csma, e-multcp, e-multcp-reduced, quic-tcp, \
     dual-descent, optimal-csma (evenair schema describes the keys of each). It is followed until it should have settled; \
     then its rest is sought by Newton's method, with the eigenvalues of the linearisation there: all real parts below \
-    zero is a stable rest, and the one closest to zero says how fast it returns.")]
+    zero is a stable rest, and the one closest to zero says how fast it returns."
+)]
 pub(crate) struct FluidOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
     /// Print the result, trajectory included, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the result there: trajectory.csv (time, each component, each flow's rate), result.json and scenario.toml (all
-    /// defaults resolved); manifest.json says what made them. The result that DIR had before goes
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) force: Force,
+    pub(crate) place: Place,
 }
 
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn_of_shapers(&scenario);
-    let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
+    let output = options.place.prepare(&["trajectory.csv", "flows.csv", "links.csv"])?;
     interrupt::watch();
     let waiting = Waiting::new("following the fluid model");
     let followed = scenario.clone();
     let run = interrupt::unless_stopped(NOTHING, move || followed.fluid_unless(&STOP))??;
     drop(waiting);
-    let result = format!("{:#}\n", as_json(options.scenario.called(), &run));
+    let name = options.scenario.called();
+    let result = format!("{:#}\n", document("fluid", &FluidDocument::of(name, &run)));
     if let Some(output) = output {
-        output.write("trajectory.csv", &csv(&run))?;
+        tables::write_all(output.drafts(), &tables::fluid(&run)).context("cannot write the tables")?;
         output.write("result.json", &result)?;
+        let outcome = Outcome::of_fluid(name, &scenario, &run);
+        output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
         output.write("scenario.toml", &resolved(&scenario)?)?;
         finish(output, manifest(&command_line()))?;
     }
     if options.json { print(&result) } else { print(&as_text(&run)) }
-}
-
-fn csv(run: &FluidRun) -> String {
-    let rates = run.theory.flows.iter().map(|f| format!("rate_pps[{}]", f.name));
-    let heads: Vec<String> =
-        std::iter::once("time_s".into()).chain(run.components.iter().cloned()).chain(rates).collect();
-    let mut text = heads.join(",") + "\n";
-    for ((time, state), view) in run.times.iter().zip(&run.states).zip(&run.views) {
-        let numbers: Vec<String> =
-            std::iter::once(time).chain(state).chain(&view.rates).map(ToString::to_string).collect();
-        text += &(numbers.join(",") + "\n");
-    }
-    text
-}
-
-fn as_json(scenario: &str, run: &FluidRun) -> Value {
-    let end = run.views.last().expect("a run has an end");
-    let carried = run.overloaded.is_empty();
-    let at_rest = |s: usize| run.rest.as_ref().filter(|_| carried).map(|(_, view)| view.rates[s]);
-    let flows = run.theory.flows.iter().enumerate().map(|(s, flow)| {
-        json!({
-            "flow": flow.name, "rate_pps": end.rates[s], "rest_pps": at_rest(s), "connections": end.connections[s],
-            "window": end.windows[s], "round_trip_s": end.round_trips_s[s],
-        })
-    });
-    let links = run.theory.links.iter().enumerate();
-    let links = links
-        .map(|(l, name)| json!({"link": name, "price": end.prices.get(l), "airtime": end.airtime.get(l)}));
-    let rest = run.rest.as_ref().map(|(rest, _)| {
-        json!({"state": rest.state, "eigenvalues": rest.eigenvalues, "is_stable": carried && rest.is_stable(), "residual": rest.residual})
-    });
-    let overloaded = run.overloaded.iter();
-    let overloaded =
-        overloaded.map(|o| json!({"link": run.theory.links[o.link], "load": o.load, "airtime": o.airtime}));
-    let content = json!({
-        "scenario": scenario,
-        "flows": flows.collect::<Vec<_>>(),
-        "links": links.collect::<Vec<_>>(),
-        "has_settled": run.has_settled,
-        "warning": run.warning(),
-        "overloaded": overloaded.collect::<Vec<_>>(),
-        "rest": rest,
-        "components": run.components,
-        "trajectory": {"time_s": run.times, "states": run.states, "lyapunov": run.lyapunov},
-        "corners": run.corners.len(),
-        "steps": run.steps,
-    });
-    document("fluid", content)
 }
 
 fn as_text(run: &FluidRun) -> String {

@@ -5,8 +5,8 @@ use crate::{terminal, text};
 use anyhow::{Result, ensure};
 use clap::Args;
 use evenair_study::Paper;
+use evenair_study::document::{GlossaryDocument, document};
 use evenair_study::glossary::{self, Entry};
-use serde_json::json;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -29,8 +29,8 @@ pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
         if word.is_empty() { glossary::entries().iter().collect() } else { glossary::look_up(&word) };
     ensure!(!entries.is_empty(), "the glossary does not have \"{word}\"; evenair glossary lists its words");
     if options.json {
-        let document = json!({ "schema_version": evenair_study::SCHEMA_VERSION, "words": entries, "papers": Paper::ALL });
-        return print(&format!("{document:#}\n"));
+        let content = GlossaryDocument { words: entries, papers: Paper::ALL.to_vec() };
+        return print(&format!("{:#}\n", document("glossary", &content)));
     }
     let mut out = String::new();
     let mut topic = "";

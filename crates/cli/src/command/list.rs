@@ -2,13 +2,14 @@
 
 mod laws;
 
-use crate::output::{document, print};
+use crate::output::print;
 use crate::{terminal, text};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use evenair_scenario::Resolved;
+use evenair_study::document::{ListedEntry, ListedMetric, document};
 use evenair_study::{Metric, Paper, Study};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::fmt::Display;
 use std::path::Path;
 use wildmatch::WildMatch;
@@ -88,7 +89,7 @@ fn kinds(options: &ListOptions) -> Result<()> {
 
 /// A list as JSON.
 fn told(kind: &str, list: Value) -> String {
-    format!("{:#}\n", document("list", Value::Object(Map::from_iter([(kind.into(), list)]))))
+    format!("{:#}\n", document("list", &Map::from_iter([(kind.to_string(), list)])))
 }
 
 /// Something that is listed by its id.
@@ -104,16 +105,12 @@ impl Entry {
         Self { id: id.into(), title: title.map_err(|e| e.to_string()), paper: Paper::of(id) }
     }
 
-    fn to_json(&self) -> Value {
-        let mut entry = json!({ "id": self.id });
-        match &self.title {
-            Ok(title) => entry["title"] = json!(title),
-            Err(error) => entry["error"] = json!(error),
-        }
-        if let Some(paper) = self.paper {
-            entry["paper"] = json!(paper.tag);
-        }
-        entry
+    fn listed(&self) -> ListedEntry {
+        let (title, error) = match &self.title {
+            Ok(title) => (Some(title.clone()), None),
+            Err(error) => (None, Some(error.clone())),
+        };
+        ListedEntry { id: self.id.clone(), title, error, paper: self.paper.map(|paper| paper.tag) }
     }
 }
 
@@ -163,9 +160,9 @@ fn is_named(id: &str, name: &str) -> bool {
 /// Ids and titles, those of a paper below it.
 fn entries(head: &str, all: &[Entry], options: &ListOptions) -> Result<()> {
     if options.json {
-        let rows: Vec<Value> = all.iter().map(Entry::to_json).collect();
+        let rows: Vec<ListedEntry> = all.iter().map(Entry::listed).collect();
         let kind = if head.starts_with("studies") { "studies" } else { "scenarios" };
-        return print(&told(kind, rows.into()));
+        return print(&told(kind, serde_json::to_value(rows)?));
     }
     let width = all.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
     let mut out = format!("{head}\n");
@@ -190,14 +187,10 @@ fn metrics(options: &ListOptions) -> Result<()> {
         bail!("no metric is called \"{}\"; evenair list metrics shows all", options.names.join(" "));
     }
     if options.json {
-        let row = |metric: &Metric| {
-            json!({
-                "metric": metric.name(), "unit": metric.unit(), "about": metric.about(),
-                "of_flows": metric.is_of_flows(), "of_all": metric.over_flows_name(), "over_time": metric.has_series(),
-                "percentiles": metric.has_times(),
-            })
-        };
-        return print(&told("metrics", all.iter().map(row).collect()));
+        return print(&told(
+            "metrics",
+            serde_json::to_value(all.iter().map(ListedMetric::from).collect::<Vec<_>>())?,
+        ));
     }
     let mut out = String::from(
         "metrics: name, unit, what it is of all flows together (\"network\": of no single flow), meaning\n\n",

@@ -16,7 +16,8 @@ pub(crate) const SCALE: f64 = 2.0;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Reads figures.json, which studies and sweeps write beside their report, and simulates nothing.\n\
+    after_help = "Reads figures.json, which study, sweep, demo, and run, fluid, solve and compare with --out write beside their tables, and \
+    simulates nothing. A run has figures of what it kept: say --ledger, --series, --timeline FROM..TO with its --out.\n\
     Letters have the widths of Arial, and a PNG is the same on every machine. SVG text stays text.\n\
     A network's map: evenair show SCENARIO --map FILE.\n\n\
     Examples:\n  \
@@ -24,7 +25,9 @@ pub(crate) const SCALE: f64 = 2.0;
     evenair plot evenair-results/chen10/fig-4-2 --list\n  \
     evenair plot evenair-results/chen10/fig-4-2 --out figures\n  \
     evenair plot evenair-results/chen10/fig-4-2 goodput --out goodput.png --width 480\n  \
-    evenair plot evenair-results/chen10/fig-4-2 'conflict*' --out graph.svg"
+    evenair plot evenair-results/chen10/fig-4-2 'conflict*' --out graph.svg\n  \
+    evenair run chen10/a --series --out a\n  \
+    evenair plot a goodput-over-time --out a.svg"
 )]
 pub(crate) struct PlotOptions {
     /// The folder of a result: what was given as --out, and a study's id below it
@@ -42,9 +45,9 @@ pub(crate) struct PlotOptions {
     /// How wide a figure is, in pixels of which an inch has 96: a column of a paper has about 340, a page 720
     #[arg(long, value_name = "PX", default_value_t = WIDTH, value_parser = between(160.0, 10_000.0))]
     pub(crate) width: f64,
-    /// How many pixels a PNG has for each of these
-    #[arg(long, value_name = "N", default_value_t = SCALE, value_parser = between(0.25, 20.0))]
-    pub(crate) scale: f64,
+    /// How many pixels a PNG has for each of these; 2, if it is not said
+    #[arg(long, value_name = "N", value_parser = between(0.25, 20.0))]
+    pub(crate) scale: Option<f64>,
 }
 
 /// Reads a number of a range.
@@ -62,12 +65,13 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
         let line = |chart: &&Chart| format!("{}: {}\n", chart.name, chart.title);
         return print(&chosen.iter().map(line).collect::<String>());
     }
-    let out = &options.out;
-    if format_of(out).is_some() {
+    let (out, scale) = (&options.out, options.scale.unwrap_or(SCALE));
+    if let Some(format) = format_of(out) {
+        ensure!(format == "png" || options.scale.is_none(), "--scale has no effect: an SVG has no pixels");
         let [chart] = chosen[..] else {
             bail!("{} takes one figure; name one of {}", out.display(), names(&chosen))
         };
-        return save(chart, out, options.width, options.scale);
+        return save(chart, out, options.width, scale);
     }
     if let Some(ending) = out.extension().filter(|_| !out.is_dir()) {
         bail!("{}: figures are drawn as .svg or .png, not as .{}", out.display(), ending.to_string_lossy());
@@ -76,7 +80,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
     for chart in chosen {
         for ending in ["svg", "png"] {
             let file = out.join(format!("{}.{ending}", all.file_name(chart)));
-            save(chart, &file, options.width, options.scale)?;
+            save(chart, &file, options.width, scale)?;
         }
     }
     Ok(())
@@ -86,7 +90,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
 fn read(folder: &Path) -> Result<Figures> {
     let file = if folder.is_file() { folder.into() } else { folder.join(chart::FILE) };
     let text = std::fs::read_to_string(&file).with_context(|| {
-        let what = "give the folder of a study's or a sweep's result; one of an older evenair has its figures when it is run again, which simulates nothing twice";
+        let what = "give the folder of a result, what was said as --out; one of an older evenair has its figures when its command is run again";
         format!("no figures in {}: {what}", folder.display())
     })?;
     Figures::parse(&text).map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))

@@ -4,7 +4,7 @@ use crate::arguments::{ScenarioArguments, share};
 use crate::capture::Capture;
 use crate::gateway;
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, command_line, finish, print, resolved, warn};
+use crate::output::{Place, command_line, finish, print, resolved, warn};
 use crate::progress::Bar;
 use crate::seeds;
 use crate::terminal;
@@ -12,9 +12,11 @@ use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use evenair_scenario::{Resolved, Time};
+use evenair_study::chart::{self, Figures};
+use evenair_study::document::{RunMeans, document};
 use evenair_study::{
-    Aside, OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SCHEMA_VERSION, SEEDS_MAX,
-    SeriesFile, Sweep, html, manifest, tables,
+    Aside, Outcome, OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SCHEMA_VERSION,
+    SEEDS_MAX, SeriesFile, Sweep, html, manifest, tables,
 };
 use evenair_units::{Duration, Instant};
 use serde::Serialize;
@@ -23,20 +25,37 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
+/// The files of a result, beside those that all results have.
+const WRITES: &[&str] = &[
+    "runs.jsonl",
+    "flows.csv",
+    "links.csv",
+    "seeds.csv",
+    "series.csv",
+    "classes.csv",
+    "gateway.csv",
+    "frames.csv",
+];
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Writes into DIR, where --out names one: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), \
+    runs.jsonl, and the tables flows.csv, links.csv, seeds.csv and, with --series, series.csv, with --timeline, frames.csv; the same \
+    as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --ledger, --series \
+    and --timeline also of those); manifest.json says what made them.\n\n\
+    Examples:\n  \
     evenair run chen10/a\n  \
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
     evenair run chen10/a --set backoff.law=adaptive --set connections.k=10 --ledger\n  \
-    evenair run chen10/a --timeline 20s..20.1s --out result\n  \
+    evenair run chen10/a --ledger --series --timeline 20s..20.1s --out result\n  \
     evenair run chen10/a --report=chen10-a.html\n  \
     evenair run jam10/chain --set duration='10 s' --pcap chain.pcap\n  \
     evenair run jam10/chain --set duration='10 s' --pcap captures/\n  \
     evenair run jam10/grid --precision 5%\n  \
-    evenair run my.toml --json --series > result.jsonl")]
+    evenair run my.toml --json --series > result.jsonl"
+)]
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
@@ -67,17 +86,12 @@ pub(crate) struct RunOptions {
     /// Print the result as JSON, one document a line and seed; means over seeds are in result.json of --out
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the result there: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), runs.jsonl, and the tables
-    /// flows.csv, links.csv, seeds.csv and, with --series, series.csv; the same as Parquet, if evenair was built with --features parquet; manifest.json says what
-    /// made them. The result that DIR had before goes
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: Place,
     /// Also write a report to look at in a browser: the network, what each flow gets and could get, where the senders' time goes,
     /// a window of the air, everything over time. What it shows is recorded for it
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "report.html")]
     pub(crate) report: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) force: Force,
 }
 
 /// Reads "20s..20.1s".
@@ -97,10 +111,12 @@ fn positive(text: &str) -> Result<Duration, String> {
 impl RunOptions {
     /// What would have no effect is not taken.
     fn check(&self, scenario: &Resolved) -> Result<()> {
-        let goes_somewhere = self.json || self.out.is_some();
-        for (option, is_given) in [("--series", self.series), ("--timeline", self.timeline.is_some())] {
-            ensure!(goes_somewhere || !is_given, "{option} has no effect: say --json or --out DIR with it");
-        }
+        let goes_somewhere = self.json || self.place.out.is_some();
+        ensure!(goes_somewhere || !self.series, "--series has no effect: say --json or --out DIR with it");
+        ensure!(
+            goes_somewhere || self.report.is_some() || self.timeline.is_none(),
+            "--timeline has no effect: say --json or --out DIR with it, or --report"
+        );
         let end = Instant::ZERO + scenario.settings().warmup.0 + scenario.settings().duration.0;
         if let Some((from, to)) = self.timeline
             && to > end
@@ -123,8 +139,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     options.check(&scenario)?;
     warn(&scenario);
     // A place that cannot be written is found before anything is computed.
+    let output = options.place.prepare(WRITES)?;
     let mut capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
-    let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
     let report = options.report.as_deref().map(OutputFile::create).transpose()?;
     interrupt::watch();
     let keep = RecordOptions {
@@ -154,15 +170,20 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let done = Done { name, runs: &runs, series: if options.series { &series } else { &[] } };
     // What was computed is told even where the disk is full.
     let told = if options.json { done.print_lines() } else { print(&as_text(options, &scenario, &runs)) };
-    if let Some(output) = output {
-        done.write(output, &scenario)?;
-    }
-    if let Some(mut file) = report {
+    if output.is_some() || report.is_some() {
         let mut drawn = runs.clone();
-        drawn[0].series = Some(series[0].thinned(POINTS_DRAWN).context("cannot keep time series")?);
-        let page = html::run_report(name, &sweep, drawn, &command_line());
-        file.write_all(page.as_bytes()).context("cannot write the report")?;
-        file.finish()?;
+        if let Some(first) = series.first() {
+            drawn[0].series = Some(first.thinned(POINTS_DRAWN).context("cannot write the time series")?);
+        }
+        let outcome = Outcome::of_run(name, &sweep, drawn);
+        if let Some(output) = output {
+            done.write(output, &scenario, &outcome)?;
+        }
+        if let Some(mut file) = report {
+            let page = html::run_report(&outcome, &command_line());
+            file.write_all(page.as_bytes()).context("cannot write the report")?;
+            file.finish()?;
+        }
     }
     capture.map_or(Ok(()), Capture::finish)?;
     told
@@ -200,11 +221,12 @@ struct Line<'a> {
 }
 
 impl Done<'_> {
-    /// Writes the scenario, the runs and their tables.
-    fn write(&self, output: OutputFolder, scenario: &Resolved) -> Result<()> {
+    /// Writes the scenario, the runs, their tables and figures.
+    fn write(&self, output: OutputFolder, scenario: &Resolved, outcome: &Outcome) -> Result<()> {
         let Self { name, runs, series } = *self;
         output.write("scenario.toml", &resolved(scenario)?)?;
-        output.write("result.json", &format!("{:#}\n", seeds::as_json(name, runs)))?;
+        output.write("result.json", &format!("{:#}\n", document("run", &RunMeans::of(name, runs))))?;
+        output.write(chart::FILE, &Figures::of(outcome).to_json())?;
         let lines = File::create(output.drafts().join("runs.jsonl")).map(BufWriter::new);
         lines.and_then(|lines| self.lines(lines)).context("cannot write runs.jsonl")?;
         let group = tables::Group { variant: "run", x: None, runs };

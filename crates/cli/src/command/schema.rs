@@ -25,13 +25,10 @@ pub(crate) enum Form {
     Result,
 }
 
-/// What is printed. It is written by hand, and a test holds the commands to it.
-const RESULT: &str = include_str!("../../assets/result.schema.json");
-
 pub(crate) fn schema(options: &SchemaOptions) -> Result<()> {
     match options.of {
         Form::Scenario => print(&format!("{:#}\n", evenair_scenario::schema())),
         Form::Study => print(&format!("{:#}\n", evenair_study::schema())),
-        Form::Result => print(RESULT),
+        Form::Result => print(&format!("{:#}\n", evenair_study::document::schema())),
     }
 }

@@ -2,18 +2,22 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, NOTHING, STOP};
-use crate::output::{Force, command_line, document, finish, print, resolved, warn_of_shapers};
+use crate::output::{Place, command_line, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
-use evenair_study::{manifest, tables};
-use serde_json::{Value, json};
-use std::path::PathBuf;
+use evenair_study::chart::{self, Figures};
+use evenair_study::document::{ProductFormDocument, ProductFormLink, SolveDocument, document};
+use evenair_study::{Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Writes into DIR, where --out names one: flows.csv, links.csv (with prices), conflicts.csv, sets.csv and set_links.csv \
+    (independent sets with their shares of time), the same as Parquet, if evenair was built with --features parquet, result.json, \
+    scenario.toml (all defaults resolved), figures.json, which evenair plot DIR draws, and manifest.json.\n\n\
+    Examples:\n  \
     evenair solve chen10/a\n  \
     evenair solve jam10/grid --objective max-min --region collision-domains\n  \
     evenair solve chen10/a --objective fixed-point --set backoff.law=adaptive --set connections.k=10\n  \
@@ -28,7 +32,8 @@ use std::path::PathBuf;
     The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
     802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
     The exact region is solved exactly up to some hundreds of links, by generating sets of links that may transmit at once as they are needed; \
-    beyond, the allocation is feasible and a certified bound says how much better any could be.")]
+    beyond, the allocation is feasible and a certified bound says how much better any could be."
+)]
 pub(crate) struct SolveOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
@@ -49,17 +54,13 @@ pub(crate) struct SolveOptions {
     #[arg(long, value_name = "BETA", value_parser = positive_number)]
     pub(crate) beta: Option<f64>,
     /// Instead of an optimum: how ideal CSMA shares the air if its links press for it with these exponents βr (β times aggressiveness), one per link
-    #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "wanted"])]
+    #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "wanted", "out"])]
     pub(crate) exponents: Vec<f64>,
     /// Instead of an optimum: which exponents βr give the flows these rates [packets/s]
-    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with_all = ["objective", "alpha", "region", "solver", "beta"])]
+    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "out"])]
     pub(crate) wanted: Vec<f64>,
-    /// Write the allocation there: flows, links with prices, conflicts, independent sets with shares of time, as CSV (as Parquet,
-    /// too, if built with that feature) and result.json
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["exponents", "wanted"])]
-    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) force: Force,
+    pub(crate) place: Place,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -121,7 +122,8 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
         return product_form(options, &scenario);
     }
-    let output = options.out.as_deref().map(|folder| options.force.prepare(folder)).transpose()?;
+    let output =
+        options.place.prepare(&["flows.csv", "links.csv", "conflicts.csv", "sets.csv", "set_links.csv"])?;
     let objective = match options.objective {
         None => scenario.objective(),
         Some(ObjectiveName::Fair) => Objective::Fair,
@@ -154,11 +156,14 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let asked = scenario.clone();
     let optimum = interrupt::unless_stopped(NOTHING, move || asked.answer_unless(question, &STOP))??;
     drop(waiting);
-    let result = format!("{:#}\n", as_json(options.scenario.called(), &optimum));
+    let name = options.scenario.called();
+    let result = format!("{:#}\n", document("solve", &SolveDocument::of(name, &optimum)));
     if let Some(output) = output {
-        tables::write_optimum(output.drafts(), &optimum).context("cannot write the tables")?;
+        tables::write_all(output.drafts(), &tables::optimum(&optimum)).context("cannot write the tables")?;
         output.write("scenario.toml", &resolved(&scenario)?)?;
         output.write("result.json", &result)?;
+        let outcome = Outcome::of_optimum(name, &scenario, &optimum);
+        output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
         finish(output, manifest(&command_line()))?;
     }
     if options.json {
@@ -183,52 +188,20 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     let (theory, shares) = scenario.shares_at(&exponents)?;
     if options.json {
         let links = theory.links.iter().zip(&exponents).zip(&shares);
-        let links = links.map(|((name, z), y)| json!({"link": name, "exponent": z, "airtime": y}));
-        let content = json!({"scenario": options.scenario.called(), "links": links.collect::<Vec<_>>()});
-        let document = document("solve", content);
-        return print(&format!("{document:#}\n"));
+        let link = |((name, z), y): ((&String, &f64), &f64)| ProductFormLink {
+            link: name.clone(),
+            exponent: *z,
+            airtime: *y,
+        };
+        let scenario = options.scenario.called().into();
+        let content = ProductFormDocument { scenario, links: links.map(link).collect() };
+        return print(&format!("{:#}\n", document("solve", &content)));
     }
     let mut rows = vec![text::row(&["link", "exponent βr", "airtime"])];
     for ((name, z), y) in theory.links.iter().zip(&exponents).zip(&shares) {
         rows.push(vec![name.clone(), text::number(*z), format!("{:.1} %", 100.0 * y)]);
     }
     print(&text::columns(&rows))
-}
-
-/// What is not there is null.
-fn as_json(scenario: &str, optimum: &Optimum) -> Value {
-    let flows = optimum.theory.flows.iter().zip(&optimum.rates_pps).zip(&optimum.capacity_pps);
-    let flows = flows.map(|((flow, rate), capacity)| {
-        let loads = flow.loads.iter().map(|&(l, a)| json!({"link": optimum.theory.links[l], "airtime_s": a}));
-        json!({
-            "flow": flow.name, "weight": flow.weight, "alpha": optimum.objective.alpha_of(flow), "rate_pps": rate, "rate_bps": rate * flow.payload_bits, "capacity_pps": capacity,
-            "loads": loads.collect::<Vec<_>>(),
-        })
-    });
-    let conflicts = optimum.theory.conflicts.edges();
-    let conflicts = conflicts.map(|(l, m)| json!([optimum.theory.links[l], optimum.theory.links[m]]));
-    let links = optimum.theory.links.iter().enumerate().map(|(l, name)| {
-        json!({"link": name, "price": optimum.prices.get(l), "load": optimum.load[l], "airtime": optimum.airtime.get(l)})
-    });
-    let sets = optimum.schedule.iter().map(|(set, share)| {
-        let links: Vec<&String> = set.iter().map(|&l| &optimum.theory.links[l as usize]).collect();
-        json!({"links": links, "share": share})
-    });
-    let content = json!({
-        "scenario": scenario,
-        "flows": flows.collect::<Vec<_>>(),
-        "links": links.collect::<Vec<_>>(),
-        "conflicts": conflicts.collect::<Vec<_>>(),
-        "independent_sets": sets.collect::<Vec<_>>(),
-        "objective": optimum.value.map(|(value, _)| value),
-        "bound": optimum.value.map(|(_, bound)| bound),
-        "solver": if optimum.by_clarabel { "clarabel" } else { "own" },
-        "residuals": optimum.residuals.map(|r| json!({
-            "primal": r.primal, "dual": r.dual, "stationarity": r.stationarity,
-            "complementarity": r.complementarity, "gap": r.gap,
-        })),
-    });
-    document("solve", content)
 }
 
 /// The most links and sets that are printed.

@@ -4,15 +4,16 @@ use super::completions;
 use super::list::{self, ListOptions, Listed};
 use crate::arguments::share;
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, counted, document, finish, print, resolved, shell_word, write_file};
+use crate::output::{Place, counted, finish, print, resolved, shell_word, write_file};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 use evenair_study::chart::{self, Figures};
+use evenair_study::document::{StudyDocument, document};
 use evenair_study::{
-    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, figure, html, tables,
+    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, html, tables,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,8 +21,9 @@ use wildmatch::WildMatch;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR/ID: report.html, result.json, table.csv, claims.csv, flows.csv, links.csv (and series.csv; the \
-    same as Parquet, if built with --features parquet), study.toml, scenarios/ with all defaults resolved, and manifest.json.\n\
+    after_help = "Writes into DIR/ID (evenair-results/ID, if it is not said): report.html, result.json, figures.json, table.csv, claims.csv, \
+    flows.csv, links.csv, seeds.csv (and series.csv; the same as Parquet, if built with --features parquet), study.toml, scenarios/ with all \
+    defaults resolved, and manifest.json.\n\
     A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
     On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\
     Runs that are finished are kept: running again does only what is missing.\n\
@@ -79,19 +81,37 @@ pub(crate) struct StudyOptions {
     /// Print the results as JSON, one document a line and study
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where results go
-    #[arg(long, value_name = "DIR", default_value = "evenair-results")]
-    pub(crate) out: PathBuf,
     #[command(flatten)]
-    pub(crate) force: Force,
+    pub(crate) place: Place,
 }
+
+/// The files of a result, beside those that all results have.
+pub(super) const WRITES: &[&str] = &[
+    "report.html",
+    "study.toml",
+    "table.csv",
+    "claims.csv",
+    "flows.csv",
+    "links.csv",
+    "seeds.csv",
+    "series.csv",
+    "classes.csv",
+    "gateway.csv",
+    "frames.csv",
+];
 
 impl StudyOptions {
     /// Whether nothing is said but what a list of studies takes.
     fn is_for_a_list(&self) -> bool {
         let lists = self.set.is_empty() && self.variant.is_empty() && self.export.is_none();
         let runs = self.quick || self.decide || self.shard.is_some() || self.precision.is_some();
-        lists && !runs && self.seeds.or(self.seeds_max).is_none()
+        let writes = self.check || self.place.out.is_some();
+        lists && !runs && !writes && self.seeds.or(self.seeds_max).is_none()
+    }
+
+    /// Where the folders of all results are.
+    fn folder(&self) -> PathBuf {
+        self.place.or("evenair-results")
     }
 
     /// What would have no effect is not taken.
@@ -143,17 +163,13 @@ pub(crate) fn conduct(
     let text = study.text().to_owned();
     let outcome = simulate(sweep, study, &output.folder().join("runs"), decide, bar)?;
     output.write("report.html", &html::report(&outcome, command))?;
-    let figures = Figures::new(&outcome.study.id, figure::charts(&outcome));
-    output.write(chart::FILE, &figures.to_json())?;
-    output.write("result.json", &format!("{:#}\n", document("study", outcome.to_json())))?;
-    output.write("table.csv", &outcome.to_csv())?;
+    output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
+    output.write("result.json", &format!("{:#}\n", document("study", &StudyDocument::of(&outcome))))?;
     output.write("study.toml", &text)?;
     for (variant, scenario) in outcome.scenarios() {
         output.write(&format!("scenarios/{variant}.toml"), &resolved(scenario)?)?;
     }
-    tables::write(output.drafts(), &outcome.groups())
-        .and_then(|()| tables::write_claims(output.drafts(), &outcome.claims))
-        .context("cannot write the tables")?;
+    tables::write_study(output.drafts(), &outcome).context("cannot write the tables")?;
     finish(output, outcome.manifest(command))?;
     Ok(outcome)
 }
@@ -194,7 +210,7 @@ fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
     let mut folders = BTreeMap::new();
     for Asked { name, folder, .. } in &all {
         if let Some(other) = folders.insert(folder, name) {
-            bail!("{other} and {name} would both write to {}", options.out.join(folder).display());
+            bail!("{other} and {name} would both write to {}", options.folder().join(folder).display());
         }
     }
     Ok(all)
@@ -264,7 +280,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         return all.iter().try_for_each(|asked| check(asked, options.quick));
     }
     // Nor a folder that cannot be written.
-    let outputs = all.iter().map(|one| options.force.prepare(&options.out.join(&one.folder)));
+    let outputs = all.iter().map(|one| options.place.prepare_at(&options.folder().join(&one.folder), WRITES));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
     let sweeps = all.iter().map(|one| planned(&one.study, options)).collect::<Result<Vec<_>>>()?;
     interrupt::watch();
@@ -274,7 +290,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let (count, mut tally) = (all.len(), Tally::default());
     let planned = all.into_iter().zip(commands).zip(outputs).zip(sweeps);
     for (((Asked { folder, study, .. }, command), output), sweep) in planned {
-        let folder = options.out.join(folder);
+        let folder = options.folder().join(folder);
         if let Some(shard) = options.shard {
             bar.stage(&study.id);
             let done = sweep.run_shard(shard, &folder.join("runs"), &STOP, &bar)?;
@@ -286,7 +302,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         let outcome = conduct(&sweep, study, output, &command, options.decide, &bar)?;
         tally.add(outcome.tally());
         let text = if options.json {
-            format!("{}\n", document("study", outcome.to_json()))
+            format!("{}\n", document("study", &StudyDocument::of(&outcome)))
         } else {
             format!("{}report: {}\n", text::outcome(&outcome), folder.join("report.html").display())
         };

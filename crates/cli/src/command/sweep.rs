@@ -3,16 +3,16 @@
 use super::study::shard;
 use crate::arguments::{ScenarioArguments, share};
 use crate::interrupt::{self, STOP};
-use crate::output::{Force, command_line, counted, document, finish, print, resolved};
+use crate::output::{Place, command_line, counted, finish, print, resolved};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use evenair_study::chart::{self, Figures};
+use evenair_study::document::{SweepDocument, document};
 use evenair_study::{
-    Axis, Plan, Plot, Progress as _, Quantity, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, figure, html,
+    Axis, Plan, Plot, Progress as _, Quantity, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
 };
-use serde_json::json;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -65,11 +65,8 @@ pub(crate) struct SweepOptions {
     /// Print the table as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where results go; evenair-results/sweep/SCENARIO, if it is not said
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) force: Force,
+    pub(crate) place: Place,
 }
 
 impl SweepOptions {
@@ -99,14 +96,14 @@ impl SweepOptions {
         let name =
             Path::new(name).components().filter(|part| matches!(part, std::path::Component::Normal(_)));
         let default = || Path::new("evenair-results/sweep").join(name.collect::<PathBuf>());
-        self.out.clone().unwrap_or_else(default)
+        self.place.or(default())
     }
 }
 
 pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let plan = options.plan()?;
     let folder = options.folder();
-    let output = options.force.prepare(&folder)?;
+    let output = options.place.prepare_at(&folder, &["report.html", "table.csv", "seeds.csv"])?;
     let runs = folder.join("runs");
     interrupt::watch();
     let bar = Bar::new(&plan.study.title);
@@ -122,16 +119,9 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let scenario = resolved(&plan.base)?;
     let swept = plan.conclude(records);
     let command = command_line();
-    let content = json!({
-        "scenario": options.scenario.name,
-        "vary": swept.axes.iter().map(Axis::title).collect::<Vec<_>>(),
-        "metrics": swept.metrics,
-        "table": swept.to_json(),
-    });
-    let document = document("sweep", content);
+    let document = document("sweep", &SweepDocument::of(&options.scenario.name, &swept));
     output.write("report.html", &html::report(&swept.outcome, &command))?;
-    let figures = Figures::new(&swept.outcome.study.id, figure::charts(&swept.outcome));
-    output.write(chart::FILE, &figures.to_json())?;
+    output.write(chart::FILE, &Figures::of(&swept.outcome).to_json())?;
     output.write("result.json", &format!("{document:#}\n"))?;
     output.write("scenario.toml", &scenario)?;
     swept.write(output.drafts()).context("cannot write the tables")?;

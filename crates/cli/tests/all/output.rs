@@ -35,8 +35,7 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
     assert!(["frames.csv", "series.csv"].iter().all(|name| files.contains(&name.to_string())), "{files:?}");
     std::fs::write(place.join("notes.txt"), "mine").unwrap();
     assert!(short(&["--out", out]).status.success());
-    let expected =
-        "flows.csv links.csv manifest.json notes.txt result.json runs.jsonl scenario.toml seeds.csv";
+    let expected = "figures.json flows.csv links.csv manifest.json notes.txt result.json runs.jsonl scenario.toml seeds.csv";
     let with_parquet = names(&place);
     let files: Vec<&String> = with_parquet.iter().filter(|name| !name.ends_with(".parquet")).collect();
     assert_eq!(
@@ -56,21 +55,24 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
     assert_eq!(manifest["runs"][0]["fingerprint"], record["fingerprint"]);
     // A result of another command takes its place, too.
     assert!(evenair(&["fluid", "cz06/one", "--out", out]).status.success());
+    let files = names(&place);
     assert_eq!(
-        names(&place),
-        ["manifest.json", "notes.txt", "result.json", "scenario.toml", "trajectory.csv"]
+        files.iter().filter(|name| !name.ends_with(".parquet")).collect::<Vec<_>>(),
+        "figures.json flows.csv links.csv manifest.json notes.txt result.json scenario.toml trajectory.csv"
+            .split(' ')
+            .collect::<Vec<_>>()
     );
 }
 
 #[test]
 fn what_has_no_place_to_go_is_not_computed() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
-    let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("thesis.tex"));
+    std::fs::write(folder.path().join("flows.csv"), "years of work").unwrap();
+    let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("flows.csv"));
     let below = file.join("result");
     let nowhere = folder.path().join("no/such/chain.pcap");
     let cases: [(Vec<&str>, &str); 5] = [
-        ([&ENDLESS[..], &["--out", here]].concat(), "holds no result of evenair's"),
+        ([&ENDLESS[..], &["--out", here]].concat(), "flows.csv is in the way: evenair did not write it"),
         ([&ENDLESS[..], &["--out", below.to_str().unwrap()]].concat(), "cannot make"),
         ([&ENDLESS[..], &["--pcap", nowhere.to_str().unwrap()]].concat(), "chain.pcap"),
         (
@@ -84,10 +86,48 @@ fn what_has_no_place_to_go_is_not_computed() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");
         assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
     }
-    assert_eq!(names(folder.path()), ["thesis.tex"], "nothing is left behind");
-    assert!(short(&["--out", here, "--force"]).status.success());
-    assert!(names(folder.path()).contains(&"thesis.tex".to_string()));
+    assert_eq!(names(folder.path()), ["flows.csv"], "nothing is left behind");
+    let forced = short(&["--out", here, "--force"]);
+    assert!(stderr(&forced).contains("is kept as"), "{}", stderr(&forced));
+    assert_eq!(std::fs::read_to_string(folder.path().join("flows.csv.before")).unwrap(), "years of work");
     assert!(stderr(&short(&["--force"])).contains("--out"), "--force alone has no effect");
+}
+
+/// A folder in which one works, with a scenario and a paper in it, takes a result as it is.
+#[test]
+fn files_of_the_users_own_are_no_hindrance_and_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = evenair_study::builtin_scenario("chen10/a").unwrap();
+    std::fs::write(folder.path().join("my.toml"), scenario).unwrap();
+    std::fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
+    let run = |scenario: &str, out: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenair"));
+        let short = ["--set", "duration=2 s", "--set", "warmup=1 s", "--out", out];
+        command.args(["run", scenario]).args(short).current_dir(folder.path()).output().unwrap()
+    };
+    let done = run("my.toml", ".");
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert!(names(folder.path()).contains(&"flows.csv".to_string()));
+    assert!(evenair(&["solve", "chen10/a", "--out", folder.path().to_str().unwrap()]).status.success());
+    let files = names(folder.path());
+    assert!(files.contains(&"conflicts.csv".to_string()) && !files.contains(&"runs.jsonl".to_string()));
+    assert!(["my.toml", "thesis.tex"].iter().all(|name| files.contains(&name.to_string())), "{files:?}");
+    // A report and captures may lie in the folder, and are no hindrance for the next result.
+    for _ in 0..2 {
+        let place = folder.path().join("with report");
+        let file = |name: &str| place.join(name).to_str().unwrap().to_string();
+        let (report, capture) = (format!("--report={}", file("report.html")), file("air.pcap"));
+        let done = short(&["--out", place.to_str().unwrap(), &report, "--pcap", &capture]);
+        assert!(done.status.success(), "{}", stderr(&done));
+        assert!(place.join("report.html").exists() && place.join("air.pcap").exists());
+    }
+    // A scenario of the user's is not replaced by the resolved one.
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("scenario.toml"), scenario).unwrap();
+    let refused = run("other/scenario.toml", "other");
+    assert!(stderr(&refused).contains("scenario.toml is in the way"), "{}", stderr(&refused));
+    assert_eq!(names(&other), ["scenario.toml"]);
 }
 
 /// A limit on the size of files stands for a full disk: it needs no rights.

@@ -43,6 +43,9 @@ fn figures_of_a_result_become_files() {
 
     let unknown = evenair(&["plot", &result, "throughput"]);
     assert!(stderr(&unknown).contains("there are goodput, map"), "{}", stderr(&unknown));
+    let svg = file(folder.path(), "a.svg");
+    let pixels = evenair(&["plot", &result, "map", "--out", &svg, "--scale", "3"]);
+    assert!(stderr(&pixels).contains("--scale has no effect"), "{}", stderr(&pixels));
     let several = evenair(&["plot", &result, "--out", &file(folder.path(), "all.svg")]);
     assert!(stderr(&several).contains("takes one figure"), "{}", stderr(&several));
     let strange = evenair(&["plot", &result, "map", "--out", &file(folder.path(), "map.pdf")]);
@@ -61,4 +64,70 @@ fn a_scenario_has_a_map() {
     for text in ["flow 2", "east [m]", "carrier-sense range of", ">s1</text>"] {
         assert!(svg.contains(text), "{text}");
     }
+}
+
+/// The figures of a result: names and titles, a line each.
+fn listed(out: &str) -> String {
+    let listed = evenair(&["plot", out, "--list"]);
+    assert!(listed.status.success(), "{}", stderr(&listed));
+    stdout(&listed)
+}
+
+#[test]
+fn a_run_has_figures_of_what_it_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = file(folder.path(), "a");
+    let run = |more: &[&str]| {
+        let short = ["run", "chen10/a", "--set", "duration=2 s", "--set", "warmup=1 s", "--out", &out];
+        let done = evenair(&[&short[..], more].concat());
+        assert!(done.status.success(), "{}", stderr(&done));
+    };
+    run(&[]);
+    let names = |text: &str| {
+        text.lines().map(|line| line.split(':').next().unwrap().to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(&listed(&out)), "map conflict-graph goodput");
+    run(&["--ledger", "--timeline", "1s..1.1s", "--series", "--seeds", "2"]);
+    let all = "map conflict-graph goodput ledger timeline goodput-over-time backlog-over-time round-trip-over-time \
+        congestion-window-over-time";
+    assert_eq!(names(&listed(&out)), all);
+    let svg = file(folder.path(), "course.svg");
+    let drawn = evenair(&["plot", &out, "goodput-over-time", "--out", &svg]);
+    assert!(drawn.status.success(), "{}", stderr(&drawn));
+    let svg = std::fs::read_to_string(&svg).unwrap();
+    assert!(svg.contains("goodput [packets/s]") && svg.contains("flow 4") && svg.contains("time [s]"));
+    let figures = file(folder.path(), "figures");
+    assert!(evenair(&["plot", &out, "ledger", "--out", &figures]).status.success());
+    assert!(Path::new(&figures).join("chen10-a-ledger.svg").exists());
+}
+
+#[test]
+fn theory_has_figures_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = file(folder.path(), "result");
+    let laws = ["--set", "backoff.law=adaptive", "--set", "connections.k=10"];
+    let done = |arguments: &[&str]| {
+        let done = evenair(&[arguments, &["chen10/a", "--out", &out], &laws].concat());
+        assert!(done.status.success(), "{}", stderr(&done));
+    };
+    done(&["fluid"]);
+    let text = listed(&out);
+    for line in ["goodput: What each flow gets at the end", "congestion-window-over-time: Congestion windows"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+    done(&["solve"]);
+    assert_eq!(listed(&out).lines().last(), Some("goodput: What each flow is to have"));
+    done(&["compare", "--seeds", "2", "--set", "duration=2 s", "--set", "warmup=1 s"]);
+    assert_eq!(listed(&out), "goodput: What each flow gets, world by world\n");
+    let table = std::fs::read_to_string(Path::new(&out).join("stages.csv")).unwrap();
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("stage,gap,flow,rate_pps,share,counted_pps"));
+    let first: Vec<&str> = lines.next().unwrap().split(',').collect();
+    assert_eq!((first[0], first[2], first[5]), ("fair optimum", "1", ""), "{table}");
+    assert_eq!(lines.count() + 1, 4 * table.matches(",1,").count(), "a row per world and flow: {table}");
+    let document = std::fs::read_to_string(Path::new(&out).join("result.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let rate = document["stages"][0]["flows"][0]["rate_pps"].as_f64().unwrap();
+    assert_eq!(first[3], rate.to_string());
 }

@@ -124,14 +124,14 @@ fn there_is_a_manual_page_for_each_command() {
 /// Every command crossed with its options: what has no effect is refused, with what to say instead.
 #[test]
 fn options_without_effect_are_refused() {
-    let refused: [(&str, &str); 33] = [
+    let refused: [(&str, &str); 37] = [
         ("run chen10/a --series", "--series has no effect: say --json or --out DIR with it"),
         ("run chen10/a --timeline 1s..2s", "--timeline has no effect: say --json or --out DIR"),
         ("run chen10/a --json --timeline 90000s..90001s", "--timeline begins after the run ends"),
         ("run chen10/a --precision 2% --seeds 1000", "--precision has no effect: it goes on to 1000 seeds"),
-        ("run chen10/a --force", "--out <DIR>"),
+        ("run chen10/a --force", "--force has no effect: say --out DIR"),
         ("run chen10/a-graph --pcap a.pcap", "--pcap has nothing to write"),
-        ("fluid cz06/one --force", "--out <DIR>"),
+        ("fluid cz06/one --force", "--force has no effect: say --out DIR"),
         ("solve chen10/a --alpha 3", "--alpha has no effect: say --objective alpha-fair"),
         ("solve chen10/a --objective max-min --alpha 3", "--alpha has no effect"),
         ("solve chen10/a --objective max-min --solver clarabel", "Clarabel has no part in it"),
@@ -154,6 +154,10 @@ fn options_without_effect_are_refused() {
         ("study chen10/fig-4-2 --export mine --out results", "cannot be used with"),
         ("study chen10/fig-4-2 --export mine --seeds 3", "cannot be used with"),
         ("study chen10/fig-4-2 --all", "cannot be used with"),
+        ("study --check", "name the studies that are meant, or say --all"),
+        ("study --out results", "name the studies that are meant, or say --all"),
+        ("solve chen10/a --exponents 1,1,1,1 --out results", "cannot be used with"),
+        ("plot nowhere --list --scale 3", "cannot be used with"),
         ("study --quick", "name the studies that are meant, or say --all"),
         ("study --set duration=1s", "name the studies that are meant, or say --all"),
         ("show chen10/a --seeds 2", "unexpected argument"),

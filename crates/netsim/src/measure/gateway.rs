@@ -18,6 +18,7 @@ pub struct GatewayResult {
 
 /// What one class got, in the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ClassResult {
     /// The subscriber's name: a node's, or a flow's.
     pub class: String,

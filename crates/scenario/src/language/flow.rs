@@ -52,7 +52,7 @@ pub struct FlowTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Probability>,
     /// The law of the rate, of rated traffic; what `[rate_law]` says, if it is not given.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<RateParams>")]
     pub rate_law: Option<RateParams>,
     /// No faster than this, whatever the law of the rate says: the source's own limit; 1 Gb/s, if it is not given.
@@ -75,8 +75,8 @@ pub struct FlowTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebTable>,
     /// How many connections it keeps, if not what `[connections]` says.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
-    #[schemars(schema_with = "law::schema::<ConnectionParams>")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema_of_connections")]
     pub connections: Option<ConnectionParams>,
     /// The window law of its senders, if not what `tcp.window` says; all else of its endpoints is what `[tcp]` says.
     #[serde(skip_serializing_if = "Option::is_none")]

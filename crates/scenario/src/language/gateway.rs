@@ -25,7 +25,7 @@ pub struct GatewayTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<LimitRate>,
     /// Instead of a rate: the law that finds it.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<GatewayParams>")]
     pub law: Option<GatewayParams>,
     /// Which way data go that are shaped; both, if it is not given.

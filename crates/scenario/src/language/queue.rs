@@ -90,7 +90,7 @@ pub struct NodeQueuesTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<WireQueue>,
     /// What these drop beside what does not fit; what [drop] says, if it is not given.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,
     /// How long these nodes back off; what [backoff] says, if it is not given.

@@ -12,7 +12,7 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     schema_version: u32,
-    /// What they are of: a study's id.
+    /// What they are of: a study's id, a scenario's name.
     pub of: String,
     /// The figures.
     pub figures: Vec<Chart>,
@@ -47,8 +47,23 @@ impl Figures {
     }
 }
 
-/// What the file of a figure of something is called, without an ending.
+/// What the file of a figure of something is called, without an ending. Of a user's file its name says enough.
 pub(crate) fn file_name(of: &str, chart: &Chart) -> String {
+    let of = of.strip_suffix(".toml").map_or(of, |path| path.rsplit('/').next().unwrap_or(path));
     let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    format!("{of}-{}", chart.name).chars().map(plain).collect()
+    let of: String = of.chars().map(plain).collect();
+    format!("{}-{}", of.trim_matches('-'), chart.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_called_by_what_they_show() {
+        let name = |of| file_name(of, &Chart { name: "map".into(), ..Chart::default() });
+        assert_eq!(name("chen10/fig-4-2"), "chen10-fig-4-2-map");
+        assert_eq!(name("/home/me/my net.toml"), "my-net-map");
+        assert_eq!(name("<stdin>"), "stdin-map");
+    }
 }

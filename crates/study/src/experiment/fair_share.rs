@@ -15,6 +15,7 @@ use evenair_optimum::max_min::{Demand, domains, fill, grouped};
 use evenair_scenario::{RateQuantity, Resolved, Scenario, Size};
 use evenair_topology::{Medium, Position, Router, generate, maximal_cliques};
 use evenair_units::Rate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -55,7 +56,7 @@ impl FairShare {
 }
 
 /// What the experiment finds: a model's share less the simulated fair-share point, over the point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelError {
     /// The clique model's.

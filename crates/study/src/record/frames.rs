@@ -2,10 +2,11 @@
 
 use evenair_netsim::{Body, MacSpec, RunResult, Sent};
 use evenair_wifi::{BROADCAST, FrameKind, FrameRecord};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One frame of the window. In JSON an object of these fields; in CSV and Parquet a row of them, after the variant and the seed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrameRow {
     /// When it began [ms].
     pub start_ms: f64,

@@ -2,10 +2,11 @@
 
 use evenair_laws::rate::gateway::{Decision, Step};
 use evenair_netsim::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a gateway did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayRecord {
     /// Its node's name.
     pub node: String,
@@ -19,7 +20,7 @@ pub struct GatewayRecord {
 }
 
 /// Decisions, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Steps {
     /// More.
     pub increase: u32,
@@ -30,7 +31,7 @@ pub struct Steps {
 }
 
 /// What a gateway saw and decided, in columns: a value for each time that it looked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayColumns {
     /// When [s].
     pub time_s: Vec<f64>,
@@ -43,16 +44,23 @@ pub struct GatewayColumns {
 }
 
 /// The columns of one class: what it is allowed from then on, and what was counted since the time before.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "ClassResult says what they are")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassColumns {
+    /// The class: whose it is, and which way its data go.
     pub class: String,
+    /// What it is allowed from then on \[bit/s\].
     pub allowed_bps: Vec<f64>,
+    /// Packets that came, refused ones too.
     pub arrived_packets: Vec<u64>,
+    /// Packets that were let through.
     pub served_packets: Vec<u64>,
+    /// Their bytes.
     pub served_bytes: Vec<u64>,
+    /// Packets that were dropped.
     pub dropped_packets: Vec<u64>,
+    /// Packets that had to wait for tokens, or behind others that did.
     pub held_packets: Vec<u64>,
+    /// Packets that waited at that time.
     pub backlog_packets: Vec<u64>,
 }
 

@@ -1,46 +1,55 @@
 //! Time series of a run, in columns.
 
 use evenair_netsim::{FlowSeries, LinkSeries, Series};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Time series in columns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesRecord {
     /// When \[s\].
     pub time_s: Vec<f64>,
-    /// Per flow: goodput \[packets/s\], congestion window \[segments\], round-trip time \[s\], connections; and, where there was
-    /// anything to measure since the point before, one-way delay \[s\], loss, queueing delay \[s\].
+    /// The flows; a value is missing where there was nothing to measure since the point before.
     pub flows: Vec<FlowColumns>,
-    /// Per transmit queue: backlog \[packets\], aggressiveness, and for how long what was served since the point before had waited
-    /// \[s\].
+    /// The transmit queues.
     pub links: Vec<LinkColumns>,
 }
 
 /// The columns of one flow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "SeriesRecord says what they are")]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowColumns {
+    /// The flow.
     pub flow: String,
+    /// Goodput since the point before \[packets/s\].
     pub goodput_pps: Vec<f64>,
+    /// Congestion window, all connections together \[segments\].
     pub congestion_window: Vec<f64>,
+    /// Smoothed round-trip time \[s\].
     pub round_trip_s: Vec<f64>,
+    /// Open connections.
     pub connections: Vec<f64>,
+    /// Mean one-way delay of what arrived since the point before \[s\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delay_s: Vec<Option<f64>>,
+    /// Share of what was dropped or arrived since the point before that was dropped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loss: Vec<Option<f64>>,
+    /// Mean time in queues of what arrived since the point before \[s\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queueing_delay_s: Vec<Option<f64>>,
 }
 
 /// The columns of one queue.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "SeriesRecord says what they are")]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkColumns {
+    /// The queue.
     pub queue: String,
+    /// What waits, or is in service \[packets\].
     pub backlog: Vec<f64>,
+    /// Its back-off law's aggressiveness, the logarithm of what divides its mean back-off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggressiveness: Vec<f64>,
+    /// For how long what was served since the point before had waited, in the mean \[s\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_s: Vec<Option<f64>>,
 }

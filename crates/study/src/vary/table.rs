@@ -175,7 +175,7 @@ impl Swept {
     }
 
     /// The rows as JSON, each with the values of its point.
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Vec<Map<String, Value>> {
         let row = |row: &SweptRow| {
             let mut object = Map::new();
             for (axis, level) in self.axes.iter().zip(self.levels(row.point)) {
@@ -192,9 +192,9 @@ impl Swept {
                 });
                 object.insert(metric.to_string(), json!(value));
             }
-            Value::Object(object)
+            object
         };
-        Value::from(self.rows.iter().map(row).collect::<Vec<_>>())
+        self.rows.iter().map(row).collect()
     }
 }
 

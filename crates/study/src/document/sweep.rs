@@ -1,0 +1,32 @@
+//! What a sweep found.
+
+use crate::vary::{Axis, Swept};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What a sweep found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SweepDocument {
+    /// The scenario as it was named.
+    pub scenario: String,
+    /// The keys that were varied, with their units.
+    pub vary: Vec<String>,
+    /// What was measured; `evenair list metrics` tells what it means.
+    pub metrics: Vec<String>,
+    /// A row per point and flow: the value of each key of `vary`; `flow`, "all" of all together; and by each of `metrics` an object of the
+    /// `mean`, `low` and `high` (the ends of its 95 % interval, null for a single seed) and `n` (seeds), or null where it has no meaning.
+    pub table: Vec<Map<String, Value>>,
+}
+
+impl SweepDocument {
+    /// What a sweep of a scenario found.
+    pub fn of(scenario: &str, swept: &Swept) -> Self {
+        Self {
+            scenario: scenario.into(),
+            vary: swept.axes.iter().map(Axis::title).collect(),
+            metrics: swept.metrics.iter().map(ToString::to_string).collect(),
+            table: swept.to_json(),
+        }
+    }
+}
