@@ -270,6 +270,15 @@ impl Chart {
         vega::spec(self, file)
     }
 
+    /// How opaque lines in the colour of the text are: thin ones are many, and thick ones say something.
+    pub(crate) fn opacity(thick: f64) -> f64 {
+        match thick {
+            ..1.0 => 0.12,
+            ..2.0 => 0.45,
+            _ => 1.0,
+        }
+    }
+
     /// Whether a legend tells of lines rather than of areas.
     pub(crate) fn is_of_lines(&self) -> bool {
         let is_line = |s: &Series| matches!(s.marks, Marks::Line { .. } | Marks::Segments { .. });

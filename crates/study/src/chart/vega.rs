@@ -328,8 +328,8 @@ impl Layers<'_> {
                 Self::row(series, &[("x", neat(*x)), ("y", neat(*y)), ("x2", neat(*x2)), ("y2", neat(*y2))])
             };
             let mut mark = json!({"type": "rule", "strokeWidth": thick});
-            if series.colour.is_none() && *thick < 2.0 {
-                mark["opacity"] = json!(0.45);
+            if series.colour.is_none() {
+                mark["opacity"] = json!(Chart::opacity(*thick));
             }
             let coloured = series.colour.is_some();
             layers.extend(self.layer(

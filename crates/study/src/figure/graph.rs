@@ -11,6 +11,8 @@ const DISCS_MAX: usize = 10;
 /// The longest name that a disc has room for \[letters\].
 const DISC_LETTERS: usize = 4;
 const LINKS: &str = "links";
+/// More conflicts than this are drawn thin and faint.
+const EDGES_MAX: usize = 150;
 /// The least width of a panel with names around its circle \[px\].
 const NARROW: f64 = 260.0;
 
@@ -76,8 +78,10 @@ fn panel(scenario: &Resolved) -> (Panel, bool) {
     let end = if within { 1.3 } else { 1.9 };
     let axis = Axis::hidden((-end, end));
     let mut panel = Panel::new(&scenario.settings().name, axis.clone(), axis, Height::OfWidth(1.0));
-    let segments = layout.conflicts.edges().map(segment).collect();
-    panel.series.push(Series::ink("conflicts", Marks::Segments { segments, thick: 1.5 }));
+    let segments: Vec<[f64; 4]> = layout.conflicts.edges().map(segment).collect();
+    // So many lines would be one black disc.
+    let thick = if segments.len() > EDGES_MAX { 0.5 } else { 1.5 };
+    panel.series.push(Series::ink("conflicts", Marks::Segments { segments, thick }));
     let symbol = if within { Symbol::Disc } else { Symbol::Node };
     let at = (0..count).map(place).collect();
     panel.series.push(Series::coloured(LINKS, LINKS, Marks::Symbols { symbol, at }));

@@ -32,7 +32,7 @@ pub(super) fn draw(chart: &Chart, frame: &Frame, items: &mut Vec<Item>) {
                 bars.iter().for_each(|bar| draw_bar(frame, bar, *lying, &colour, items));
             }
             Marks::Segments { segments, thick } => {
-                let faint = if series.colour.is_none() && *thick < 2.0 { 0.45 } else { 1.0 };
+                let faint = if series.colour.is_none() { Chart::opacity(*thick) } else { 1.0 };
                 for [x, y, x2, y2] in segments {
                     let points = vec![frame.at(*x, *y), frame.at(*x2, *y2)];
                     items.push(Item::Line { points, pen: pen(*thick).faint(faint) });
