@@ -93,7 +93,7 @@ pub struct NodeQueuesTable {
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,
-    /// How long these nodes back off; what [backoff] says, if it is not given.
+    /// How long these nodes back off; what `[backoff]` says, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<BackoffParams>")]
     pub backoff: Option<BackoffParams>,

@@ -11,7 +11,7 @@ const FLOWS_MAX: usize = 8;
 const GREY: &str = "#858585";
 const LINKS: &str = "links in use";
 const WIRES: &str = "wires";
-/// How narrow a map may be for its names to stand clear of each other [px].
+/// How narrow a map may be for its names to stand clear of each other \[px\].
 const NARROW: f64 = 380.0;
 /// The least and the greatest height of a map over its width.
 const SHAPE: (f64, f64) = (0.28, 1.1);
