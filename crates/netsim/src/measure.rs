@@ -222,25 +222,6 @@ pub struct Series {
 }
 
 impl Series {
-    /// Puts later points of the same run behind these.
-    pub fn append(&mut self, later: &Self) {
-        self.time_s.extend(&later.time_s);
-        for (flow, later) in self.flows.iter_mut().zip(&later.flows) {
-            flow.goodput_pps.extend(&later.goodput_pps);
-            flow.congestion_window.extend(&later.congestion_window);
-            flow.round_trip_s.extend(&later.round_trip_s);
-            flow.connections.extend(&later.connections);
-            flow.delay_s.extend(&later.delay_s);
-            flow.loss.extend(&later.loss);
-            flow.queueing_delay_s.extend(&later.queueing_delay_s);
-        }
-        for (link, later) in self.links.iter_mut().zip(&later.links) {
-            link.backlog.extend(&later.backlog);
-            link.aggressiveness.extend(&later.aggressiveness);
-            link.waiting_s.extend(&later.waiting_s);
-        }
-    }
-
     /// Forgets all points.
     pub(crate) fn clear(&mut self) {
         self.time_s.clear();

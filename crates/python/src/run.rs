@@ -4,6 +4,7 @@ use crate::scenario::Scenario;
 use crate::session::conduct;
 use crate::table::Table;
 use crate::theory::dictionary;
+use evenair_study::chart::Figures;
 use evenair_study::tables::{Column, Group};
 use evenair_study::{
     Aside, Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, StudyError, Sweep, SweepError, html,
@@ -237,7 +238,10 @@ pub(crate) fn study<'py>(
     facts.set_item("about", &outcome.study.about)?;
     facts.set_item("labels", labels(&outcome))?;
     facts.set_item("result", dictionary(py, &evenair_study::document::StudyDocument::of(&outcome))?)?;
-    facts.set_item("report", html::report(&outcome, &format!("evenair.study({name:?})")))?;
+    facts.set_item(
+        "report",
+        html::report(&outcome, &Figures::of(&outcome), &format!("evenair.study({name:?})")),
+    )?;
     Ok((tables.collect::<PyResult<_>>()?, facts))
 }
 

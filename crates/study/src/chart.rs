@@ -12,7 +12,6 @@ mod scale;
 mod scene;
 mod vega;
 
-pub(crate) use document::file_name;
 pub use document::{FILE, Figures};
 pub use draw::TooLarge;
 pub use lines::{At, Observation, Titles};

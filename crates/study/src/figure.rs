@@ -26,7 +26,7 @@ impl Figures {
 }
 
 /// All figures of a study, each with a name of its own.
-pub fn charts(outcome: &Outcome) -> Vec<Chart> {
+fn charts(outcome: &Outcome) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     for figure in &outcome.study.figures {
         let mut chart = chart(outcome, figure);

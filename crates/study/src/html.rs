@@ -11,6 +11,7 @@ mod run;
 mod tables;
 mod words;
 
+use crate::chart::Figures;
 use crate::outcome::Outcome;
 pub use run::run_report;
 use std::fmt::Write;
@@ -31,12 +32,12 @@ const LICENCES: [&str; 3] = [
     include_str!("../assets/LICENSE-vega-embed"),
 ];
 
-/// Draws what a study found into one self-contained page; `command` is the line that made it.
-pub fn report(outcome: &Outcome, command: &str) -> String {
+/// Draws what a study found, and its figures, into one self-contained page; `command` is the line that made it.
+pub fn report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     let mut page = Page::default();
     head::head(&mut page, outcome, command);
     claims::claims(&mut page, outcome);
-    figures::figures(&mut page, outcome, command);
+    figures::figures(&mut page, figures, command);
     tables::tables(&mut page, outcome);
     departures(&mut page, outcome);
     words::glossary(&mut page);
@@ -65,6 +66,11 @@ impl Page {
     fn part(&mut self, anchor: &str, title: &str) {
         self.contents.push((anchor.into(), title.into(), true));
         self.put(format_args!("<h3 id=\"{anchor}\">{}</h3>", escape(title)));
+    }
+
+    /// The box that unfolds what is folded; `what` says what is seen then.
+    fn unfold(&mut self, what: std::fmt::Arguments<'_>) {
+        self.put(format_args!("<label class=\"unfold\"><input type=\"checkbox\"> {what}</label>"));
     }
 
     fn put(&mut self, text: std::fmt::Arguments<'_>) {

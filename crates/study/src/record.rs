@@ -9,6 +9,7 @@ pub(crate) mod window;
 
 pub use aside::Aside;
 pub use frames::FrameRow;
+pub(crate) use gateway::is_limit;
 pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as class_name};
 pub(crate) use series::Values;
 pub use series::{FlowColumns, LinkColumns, SeriesRecord};

@@ -53,11 +53,15 @@ pub struct Group<'a> {
     pub runs: &'a [RunRecord],
 }
 
+/// The files in which [`write`] puts what runs have.
+pub const OF_RUNS: [&str; 7] =
+    ["flows.csv", "links.csv", "seeds.csv", "series.csv", "classes.csv", "gateway.csv", "frames.csv"];
+
 /// The tables by name: `flows`, `links`, `seeds` and, where any run has them, `series`, `classes` and `gateway`.
 pub fn all(groups: &[Group<'_>]) -> Vec<(&'static str, Table)> {
     let mut tables = all_but_series(groups);
     if has_series(groups) {
-        tables.insert(3, ("series", series::series(groups)));
+        tables.push(("series", series::series(groups)));
     }
     tables
 }

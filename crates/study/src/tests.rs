@@ -1,6 +1,7 @@
 //! Study files, the sweep, and what comes out.
 
 use super::*;
+use crate::chart::Figures;
 use crate::document::StudyDocument;
 use evenair_laws::backoff::{Access, BackoffLaw, Draw, Holding, OnFailure, OwnBackoff, Scope, When};
 use evenair_scenario::Resolved;
@@ -89,7 +90,7 @@ fn a_sweep_checks_its_claims_honestly_and_draws_a_page() {
         [Verdict::Holds, Verdict::Fails]
     );
     assert!(outcome.row("one", None, Metric::Goodput).unwrap().mean > 300.0);
-    let page = html::report(&outcome, "a test");
+    let page = html::report(&outcome, &Figures::of(&outcome), "a test");
     assert!(
         page.contains("with and without &lt;angle brackets&gt;")
             && page.contains("1 hold, 1 do not, 0 undecided")
@@ -158,7 +159,7 @@ fn a_sweep_makes_a_variant_per_value_and_pairs_it_with_the_baseline() {
     let row = outcome.row("fast@50", Some("1"), Metric::GoodputKbps).unwrap();
     assert!(row.difference.is_some() && row.x == Some(50.0));
     assert!(outcome.row("slow@50", Some("1"), Metric::GoodputKbps).unwrap().difference.is_none());
-    let page = html::report(&outcome, "test");
+    let page = html::report(&outcome, &Figures::of(&outcome), "test");
     assert!(page.contains("minus 1 Mb/s, paired seed by seed"));
     assert_eq!(
         outcome.manifest("test")["runs"].as_array().unwrap().len(),
@@ -342,7 +343,7 @@ fn numbers_of_another_origin_are_never_the_papers() {
     let json = serde_json::to_value(StudyDocument::of(&outcome)).unwrap();
     assert_eq!(json["claims"][1]["reference"], 12.5);
     assert!(json["claims"][1]["paper"].is_null());
-    assert!(html::report(&outcome, "test").contains("a, &quot;b&quot;: 12.5"));
+    assert!(html::report(&outcome, &Figures::of(&outcome), "test").contains("a, &quot;b&quot;: 12.5"));
     // Rows are the same in JSON as in files.
     let columns =
         |table: tables::Table| table.into_iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>();
@@ -459,7 +460,7 @@ fn a_pools_seeds_take_its_scenarios_in_turn() {
     let one_hop_chain = by_mesh[0].1[0].unwrap();
     assert!((one_hop_chain.mean - f64::midpoint(expected[0], expected[3])).abs() < 1e-6, "seeds 1 and 4");
     assert!(one_hop_chain.deviation.is_some() && by_mesh[1].1[0].unwrap().deviation.is_none());
-    let page = html::report(&outcome, "a test");
+    let page = html::report(&outcome, &Figures::of(&outcome), "a test");
     assert!(page.contains(">Fairness</h3>") && page.contains("paper 0.95<"));
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct DemoOptions {
 
 pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
     let folder = options.place.or("evenair-results/demo");
-    let output = options.place.prepare_at(&folder, super::study::WRITES)?;
+    let output = options.place.prepare_at(&folder, &super::study::writes())?;
     interrupt::watch();
     let study = Study::builtin("demo")?;
     let sweep = Sweep::new(&study, options.quick)?;

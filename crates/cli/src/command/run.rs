@@ -25,17 +25,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-/// The files of a result, beside those that all results have.
-const WRITES: &[&str] = &[
-    "runs.jsonl",
-    "flows.csv",
-    "links.csv",
-    "seeds.csv",
-    "series.csv",
-    "classes.csv",
-    "gateway.csv",
-    "frames.csv",
-];
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;
 
@@ -144,7 +133,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     options.check(&scenario)?;
     warn(&scenario);
     // A place that cannot be written is found before anything is computed.
-    let output = options.place.prepare(WRITES)?;
+    let output = options.place.prepare(&[&["runs.jsonl"], &tables::OF_RUNS[..]].concat())?;
     let mut capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
     let report = options.report.as_deref().map(OutputFile::create).transpose()?;
     interrupt::watch();
@@ -172,29 +161,32 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     drop(bar);
     let series = aside.into_series();
     runs.iter_mut().for_each(|run| run.scenario = name.into());
-    let done = Done { name, runs: &runs, series: if options.series { &series } else { &[] } };
+    let means = RunMeans::of(name, &runs);
+    let done = Done { means: &means, runs: &runs, series: if options.series { &series } else { &[] } };
     // What was computed is told even where the disk is full.
-    let told = if options.json { done.print_lines() } else { print(&as_text(options, &scenario, &runs)) };
+    let told =
+        if options.json { done.print_lines() } else { print(&as_text(options, &scenario, &runs, &means)) };
+    capture.map_or(Ok(()), Capture::finish)?;
     if output.is_some() || report.is_some() {
         let mut drawn = runs.clone();
         if let Some(first) = series.first() {
             drawn[0].series = Some(first.thinned(POINTS_DRAWN).context("cannot write the time series")?);
         }
         let outcome = Outcome::of_run(name, &sweep, drawn);
+        let figures = Figures::of(&outcome);
         if let Some(output) = output {
-            done.write(output, &scenario, &outcome)?;
+            done.write(output, &scenario, &figures)?;
         }
         if let Some(mut file) = report {
-            let page = html::run_report(&outcome, &command_line());
+            let page = html::run_report(&outcome, &figures, &command_line());
             file.write_all(page.as_bytes()).context("cannot write the report")?;
             file.finish()?;
         }
     }
-    capture.map_or(Ok(()), Capture::finish)?;
     told
 }
 
-fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> String {
+fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means: &RunMeans) -> String {
     let settings = scenario.settings();
     let name = if settings.name.is_empty() { options.scenario.called() } else { &settings.name };
     let seeds = if runs.len() == 1 {
@@ -205,13 +197,13 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord]) -> Str
     let head = format!("{name}: {} after {} of warm-up, {seeds}", settings.duration, settings.warmup);
     let head = text::wrapped("", &head, terminal::width()) + "\n";
     let report = options.report.as_ref().map(|path| format!("\nreport: {}\n", path.display()));
-    let tables = text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(runs);
+    let tables = text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(means);
     head + &tables + &report.unwrap_or_default()
 }
 
-/// What was run, under which name; the time series are on disk, if they were asked for.
+/// What was run; the time series are on disk, if they were asked for.
 struct Done<'a> {
-    name: &'a str,
+    means: &'a RunMeans,
     runs: &'a [RunRecord],
     series: &'a [SeriesFile],
 }
@@ -229,11 +221,11 @@ struct Line<'a> {
 
 impl Done<'_> {
     /// Writes the scenario, the runs, their tables and figures.
-    fn write(&self, output: OutputFolder, scenario: &Resolved, outcome: &Outcome) -> Result<()> {
-        let Self { name, runs, series } = *self;
+    fn write(&self, output: OutputFolder, scenario: &Resolved, figures: &Figures) -> Result<()> {
+        let Self { means, runs, series } = *self;
         output.write("scenario.toml", &resolved(scenario)?)?;
-        output.write("result.json", &format!("{:#}\n", document("run", &RunMeans::of(name, runs))))?;
-        output.write(chart::FILE, &Figures::of(outcome).to_json())?;
+        output.write("result.json", &format!("{:#}\n", document("run", means)))?;
+        output.write(chart::FILE, &figures.to_json())?;
         let lines = File::create(output.drafts().join("runs.jsonl")).map(BufWriter::new);
         lines.and_then(|lines| self.lines(lines)).context("cannot write runs.jsonl")?;
         let group = tables::Group { variant: "run", x: None, runs };

@@ -86,19 +86,9 @@ pub(crate) struct StudyOptions {
 }
 
 /// The files of a result, beside those that all results have.
-pub(super) const WRITES: &[&str] = &[
-    "report.html",
-    "study.toml",
-    "table.csv",
-    "claims.csv",
-    "flows.csv",
-    "links.csv",
-    "seeds.csv",
-    "series.csv",
-    "classes.csv",
-    "gateway.csv",
-    "frames.csv",
-];
+pub(super) fn writes() -> Vec<&'static str> {
+    [&["report.html", "study.toml", "table.csv", "claims.csv"], &tables::OF_RUNS[..]].concat()
+}
 
 impl StudyOptions {
     /// Whether nothing is said but what a list of studies takes.
@@ -162,8 +152,9 @@ pub(crate) fn conduct(
 ) -> Result<Outcome> {
     let text = study.text().to_owned();
     let outcome = simulate(sweep, study, &output.folder().join("runs"), decide, bar)?;
-    output.write("report.html", &html::report(&outcome, command))?;
-    output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
+    let figures = Figures::of(&outcome);
+    output.write("report.html", &html::report(&outcome, &figures, command))?;
+    output.write(chart::FILE, &figures.to_json())?;
     output.write("result.json", &format!("{:#}\n", document("study", &StudyDocument::of(&outcome))))?;
     output.write("study.toml", &text)?;
     for (variant, scenario) in outcome.scenarios() {
@@ -280,7 +271,8 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         return all.iter().try_for_each(|asked| check(asked, options.quick));
     }
     // Nor a folder that cannot be written.
-    let outputs = all.iter().map(|one| options.place.prepare_at(&options.folder().join(&one.folder), WRITES));
+    let (folder, writes) = (options.folder(), writes());
+    let outputs = all.iter().map(|one| options.place.prepare_at(&folder.join(&one.folder), &writes));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
     let sweeps = all.iter().map(|one| planned(&one.study, options)).collect::<Result<Vec<_>>>()?;
     interrupt::watch();

@@ -120,8 +120,9 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let swept = plan.conclude(records);
     let command = command_line();
     let document = document("sweep", &SweepDocument::of(&options.scenario.name, &swept));
-    output.write("report.html", &html::report(&swept.outcome, &command))?;
-    output.write(chart::FILE, &Figures::of(&swept.outcome).to_json())?;
+    let figures = Figures::of(&swept.outcome);
+    output.write("report.html", &html::report(&swept.outcome, &figures, &command))?;
+    output.write(chart::FILE, &figures.to_json())?;
     output.write("result.json", &format!("{document:#}\n"))?;
     output.write("scenario.toml", &scenario)?;
     swept.write(output.drafts()).context("cannot write the tables")?;

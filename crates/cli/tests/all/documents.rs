@@ -146,15 +146,21 @@ fn run_all(commands: &[String], folder: &Path) {
     }
 }
 
+/// A page's text, and a folder with the files that it shows.
+fn opened(page: &Path) -> (String, tempfile::TempDir) {
+    let text = fs::read_to_string(page).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, contents) in files(&text) {
+        fs::write(folder.path().join(name), contents).unwrap();
+    }
+    (text, folder)
+}
+
 #[test]
 fn every_command_of_the_site_runs() {
     let mut count = 0;
     for page in pages() {
-        let text = fs::read_to_string(&page).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        for (name, contents) in files(&text) {
-            fs::write(folder.path().join(name), contents).unwrap();
-        }
+        let (text, folder) = opened(&page);
         let whole: Vec<String> = commands(&text).into_iter().filter(|command| is_whole(command)).collect();
         run_all(&whole, folder.path());
         count += whole.len();
@@ -168,11 +174,7 @@ fn every_command_of_the_site_runs() {
 fn the_site_shows_what_is_printed() {
     let mut count = 0;
     for page in pages() {
-        let text = fs::read_to_string(&page).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        for (name, contents) in files(&text) {
-            fs::write(folder.path().join(name), contents).unwrap();
-        }
+        let (text, folder) = opened(&page);
         let fences: Vec<(&str, &str)> =
             text.split("```").skip(1).step_by(2).filter_map(|fence| fence.split_once('\n')).collect();
         for pair in fences.windows(2) {

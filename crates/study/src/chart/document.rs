@@ -48,7 +48,7 @@ impl Figures {
 }
 
 /// What the file of a figure of something is called, without an ending. Of a user's file its name says enough.
-pub(crate) fn file_name(of: &str, chart: &Chart) -> String {
+fn file_name(of: &str, chart: &Chart) -> String {
     let of = of.strip_suffix(".toml").map_or(of, |path| path.rsplit('/').next().unwrap_or(path));
     let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let of: String = of.chars().map(plain).collect();

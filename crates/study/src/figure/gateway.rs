@@ -3,15 +3,13 @@
 use super::course::{LINES_MAX, NAMES_MAX, thinned};
 use crate::chart::{Axis, Chart, Height, Marks, Panel, Point, STROKES, Series, Span, Ticks, strokes};
 use crate::outcome::VariantOutcome;
-use crate::record::GatewayColumns;
+use crate::record::{GatewayColumns, is_limit};
 
 /// Of a class at each look [kb/s].
 type Rates = fn(&GatewayColumns, usize) -> Vec<f64>;
 
 /// What is told of a class at each look of a gateway, and what that is called.
 const TOLD: [(&str, Rates); 2] = [("allowed", allowed), ("passed", passed)];
-/// A rate above this is none: a gateway that does not limit yet says the greatest that there is [kb/s].
-const UNLIMITED: f64 = 1e12;
 
 /// What each class was allowed, and what was passed of it, over time, of the first seed: two panels per variant, a line per class.
 pub(super) fn gateways(variants: &[&VariantOutcome]) -> Chart {
@@ -70,8 +68,8 @@ pub(super) fn gateways(variants: &[&VariantOutcome]) -> Chart {
 
 /// What a class is allowed from each look on [kb/s].
 fn allowed(columns: &GatewayColumns, class: usize) -> Vec<f64> {
-    let kbps = columns.classes[class].allowed_bps.iter().map(|bps| bps / 1e3);
-    kbps.map(|kbps| if kbps > UNLIMITED { f64::NAN } else { kbps }).collect()
+    let allowed = columns.classes[class].allowed_bps.iter();
+    allowed.map(|&bps| if is_limit(bps) { bps / 1e3 } else { f64::NAN }).collect()
 }
 
 /// What was passed from each look to the next [kb/s].

@@ -30,10 +30,8 @@ pub(super) fn claims(page: &mut Page, outcome: &Outcome) {
     }
     page.body.push_str("</tbody></table>");
     if folded {
-        page.put(format_args!(
-            "<label class=\"unfold\"><input type=\"checkbox\"> all {} claims; those that fail are seen anyway</label>",
-            outcome.claims.len()
-        ));
+        let all = outcome.claims.len();
+        page.unfold(format_args!("all {all} claims; those that fail are seen anyway"));
     }
     page.body.push_str("</div>\n");
 }

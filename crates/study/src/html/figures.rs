@@ -1,19 +1,16 @@
 //! The figures' places on a page: what is seen, what it is drawn from, and how it is made again.
 
 use super::{Page, escape};
-use crate::chart::file_name;
-use crate::figure;
-use crate::outcome::Outcome;
+use crate::chart::Figures;
 use serde_json::json;
 
-pub(super) fn figures(page: &mut Page, outcome: &Outcome, command: &str) {
-    let charts = figure::charts(outcome);
-    if charts.is_empty() {
+pub(super) fn figures(page: &mut Page, all: &Figures, command: &str) {
+    if all.figures.is_empty() {
         return;
     }
     page.section("figures", "Figures");
-    for (index, chart) in charts.iter().enumerate() {
-        let name = file_name(&outcome.study.id, chart);
+    for (index, chart) in all.figures.iter().enumerate() {
+        let name = all.file_name(chart);
         page.body.push_str("<figure>\n");
         page.part(&format!("{}-{}", chart.name, index + 1), &chart.title);
         page.put(format_args!(

@@ -5,12 +5,9 @@ use super::tables::Table;
 use super::words::{escape, explained};
 use crate::digits;
 use crate::outcome::Outcome;
-use crate::record::{GatewayRecord, class_name};
+use crate::record::{GatewayRecord, class_name, is_limit};
 use crate::statistics::Estimate;
 use evenair_netsim::ClassResult;
-
-/// More than this is no limit [bit/s].
-const UNLIMITED: f64 = 1e15;
 
 type Column = (&'static str, fn(&ClassResult) -> f64);
 
@@ -18,7 +15,7 @@ const COLUMNS: [Column; 6] = [
     ("weight", |class| class.weight),
     (
         "allowed [kb/s]",
-        |class| if class.allowed_bps > UNLIMITED { f64::INFINITY } else { class.allowed_bps / 1e3 },
+        |class| if is_limit(class.allowed_bps) { class.allowed_bps / 1e3 } else { f64::INFINITY },
     ),
     ("passed [kb/s]", |class| class.served_bps / 1e3),
     ("packets that came", |class| class.arrived_packets as f64),

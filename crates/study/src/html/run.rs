@@ -1,14 +1,16 @@
 //! The report of a run.
 
 use super::{Page, figures, gateway, head, provenance, tables, words};
+use crate::chart::Figures;
 use crate::outcome::Outcome;
 
-/// Draws what a scenario's runs show ([`Outcome::of_run`]) into one self-contained page. `command` is the line that made it.
-pub fn run_report(outcome: &Outcome, command: &str) -> String {
+/// Draws what a scenario's runs show ([`Outcome::of_run`]) into one self-contained page. `command` is the line that
+/// made it.
+pub fn run_report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     let mut page = Page::default();
     head::head(&mut page, outcome, command);
     tables::tables(&mut page, outcome);
-    figures::figures(&mut page, outcome, command);
+    figures::figures(&mut page, figures, command);
     gateway::gateway(&mut page, outcome);
     words::glossary(&mut page);
     provenance(&mut page, outcome, command);

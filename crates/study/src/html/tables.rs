@@ -174,10 +174,7 @@ impl Table {
         }
         page.body.push_str("</tbody></table></div>");
         if folded {
-            page.put(format_args!(
-                "<label class=\"unfold\"><input type=\"checkbox\"> all {} rows</label>",
-                self.rows.len()
-            ));
+            page.unfold(format_args!("all {} rows", self.rows.len()));
         }
         page.body.push_str("</div>\n");
     }

@@ -81,6 +81,11 @@ impl GatewayRecord {
     }
 }
 
+/// Whether a gateway limits who is allowed so much \[bit/s\]: one that does not yet says the greatest rate that there is.
+pub(crate) fn is_limit(allowed_bps: f64) -> bool {
+    allowed_bps <= 1e15
+}
+
 /// A class in words: whose, and which way.
 pub fn name(class: &ClassResult) -> String {
     format!("{} {}", class.class, class.direction)
