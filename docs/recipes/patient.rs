@@ -18,8 +18,8 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::{BackoffLaw, Draw, LinkRole, patient::PatientParams};
-//! let law = PatientParams { airtimes: 4.0, ..Default::default() }.begin(&LinkRole::data(Default::default()));
+//! use evenair_laws::backoff::{BackoffLaw, Draw, LinkRole, Surroundings, patient::PatientParams};
+//! let law = PatientParams { airtimes: 4.0, ..Default::default() }.begin(&LinkRole::data(Surroundings::default()));
 //! assert_eq!(law.access().draw, Draw::ExponentialOfFrame { factor: 4.0, slotted: false });
 //! ```
 
@@ -29,7 +29,11 @@ use evenair_units::Duration;
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PatientParams {
     /// Mean back-off with nothing to send, in airtimes of the frame that waits.
@@ -101,7 +105,8 @@ mod tests {
 
     #[test]
     fn three_packets_wait_a_quarter_as_long() {
-        let mut law = PatientParams { airtimes: 2.0, ..Default::default() }.begin(&LinkRole::data(Default::default()));
+        let mut law = PatientParams { airtimes: 2.0, ..Default::default() }
+            .begin(&LinkRole::data(Surroundings::default()));
         law.on_update(&LinkView { backlog: Volume { packets: 3, bytes: 3000 }, ..LinkView::default() });
         assert_eq!(law.access().draw, Draw::ExponentialOfFrame { factor: 0.5, slotted: false });
     }

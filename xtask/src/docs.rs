@@ -6,16 +6,18 @@
 
 use crate::Outcome;
 use crate::citations::tags;
-use crate::python::environment;
-use crate::run::{cargo, cargo_command, root, succeed};
+use crate::python::{at_root, environment};
+use crate::run::{cargo_command, root, succeed, target};
+use crate::tests;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use std::io::BufReader;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
 /// Units of one word; rustdoc takes no composed one, as in "[packets/s]", for a link.
-const UNITS: [&str; 7] = ["m", "ms", "nats", "packets", "s", "segments", "slots"];
+const UNITS: [&str; 8] = ["bytes", "m", "ms", "nats", "packets", "s", "segments", "slots"];
 
 /// One version, so that a new warning of its does not break an old commit.
 const MKDOCS: &str = "mkdocs-material==9.8.1";
@@ -27,30 +29,25 @@ pub(crate) fn run() -> Result<Outcome> {
     site()
 }
 
-/// Builds the site into target/site; its reference pages are what the program says (docs/reference.py).
+/// Builds the site into target/site; its reference pages and figures are what the program says (docs/reference.py, docs/figures.py).
 fn site() -> Result<Outcome> {
-    let Some(python) = environment("docs", MKDOCS)? else {
+    let Some(python) = environment("docs", Path::new("python3"), &[MKDOCS.into()])? else {
         return Ok(Outcome::Skipped(format!(
             "no python3 with venv, or {MKDOCS} cannot be had: the site is not built"
         )));
     };
-    cargo(&["build", "--quiet", "--locked", "--package", "evenair-cli", "--all-features"])?;
-    let program = root().join("target/debug/evenair");
+    tests::build()?; // nothing is left to do after the tests
     let build = ["-m", "mkdocs", "build", "--quiet", "--strict"];
-    succeed(
-        Command::new(python)
-            .args(build)
-            .current_dir(root())
-            .env("EVENAIR", program)
-            .env("NO_MKDOCS_2_WARNING", "1"),
-    )?;
+    let program = target().join("release/evenair");
+    succeed(at_root(&python).args(build).env("EVENAIR", program).env("NO_MKDOCS_2_WARNING", "1"))?;
     Ok(Outcome::Passed)
 }
 
 fn rustdoc() -> Result<()> {
     let tags = tags(&root())?;
     let mut child = cargo_command()
-        .args(["doc", "--quiet", "--locked", "--workspace", "--no-deps", "--document-private-items"])
+        .args(["doc", "--quiet", "--release", "--locked", "--workspace", "--all-features", "--no-deps"])
+        .arg("--document-private-items")
         .arg("--message-format=json")
         .env("RUSTDOCFLAGS", format!("-W {LINKS}"))
         .stdout(Stdio::piped())

@@ -1,23 +1,29 @@
 //! `cargo xtask test`: everything that CI checks, in one local command.
 //!
-//! Parts are named by what they prove; `cargo xtask PART` runs one of them.
+//! Parts are named by what they prove; `cargo xtask PART` runs one of them. What costs minutes and rarely finds anything is asked
+//! for before a release (`--everything`), and by CI where what concerns it has changed (`--due`): `passed.rs` remembers.
 #![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
 
 mod citations;
+mod compiler;
 mod dependencies;
 mod docs;
 mod labels;
 mod minimum;
 mod module;
+mod passed;
 mod python;
 mod recipe;
 mod run;
+mod tests;
 mod tidy;
+mod wheel;
 
 use anyhow::{Result, bail};
+use passed::Passed;
 use run::cargo;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How a part ended, if it did not fail.
 enum Outcome {
@@ -26,36 +32,95 @@ enum Outcome {
     Skipped(String),
 }
 
-/// A part: its name, what it proves, and how.
-type Part = (&'static str, &'static str, fn() -> Result<Outcome>);
+struct Part {
+    name: &'static str,
+    proves: &'static str,
+    run: fn() -> Result<Outcome>,
+    /// What concerns it, as git's paths: it is due where these changed. Nothing, if it is always due.
+    concerns: &'static [&'static str],
+}
 
-/// The parts of `test`, in the order in which they fail fastest.
-const PARTS: [Part; 10] = [
-    ("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
-    ("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
-    ("python", "ruff over validation/, python/ and docs/", python::run),
-    ("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
-    ("clippy", "lints, with warnings as errors", || {
-        cargo(&[
-            "clippy",
-            "--quiet",
-            "--locked",
-            "--workspace",
-            "--all-targets",
-            "--all-features",
-            "--",
-            "-D",
-            "warnings",
-        ])
-    }),
-    ("minimum", "the least Rust that Cargo.toml promises; laws without std", minimum::run),
-    ("tests", "unit, property, golden, agreement and end-to-end tests", || {
-        cargo(&["test", "--locked", "--workspace", "--all-features", "--no-fail-fast"])
-    }),
-    ("module", "the Python module: its wheel, its tests on the oldest and newest Python, mypy", module::run),
-    ("recipe", "CONTRIBUTING's recipe for a law, done on a copy of the tree", recipe::run),
-    ("docs", "rustdoc and the site of docs/ with their links, warnings as errors", docs::run),
+const fn always(name: &'static str, proves: &'static str, run: fn() -> Result<Outcome>) -> Part {
+    Part { name, proves, run, concerns: &[] }
+}
+
+/// What is computed with: where a fault of the compiler or an overflow would change results.
+const COMPUTES: &[&str] = &[
+    "Cargo.lock",
+    "Cargo.toml",
+    "crates/des",
+    "crates/fluid",
+    "crates/laws",
+    "crates/netsim",
+    "crates/optimum",
+    "crates/tcp",
+    "crates/topology",
+    "crates/units",
+    "crates/wifi",
+    "xtask/src/compiler.rs",
 ];
+
+/// The parts, in the order in which they fail fastest.
+const PARTS: [Part; 13] = [
+    always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
+    always("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
+    always("python", "ruff over validation/, python/ and docs/", python::run),
+    always("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
+    always("clippy", "lints, with warnings as errors", tests::clippy),
+    always(
+        "tests",
+        "unit, property, golden, agreement and end-to-end tests of the release build",
+        tests::run,
+    ),
+    always("module", "the Python module of the release build: its tests, schemas, mypy", module::run),
+    always("docs", "rustdoc and the site of docs/ with links and figures, warnings as errors", docs::run),
+    Part {
+        name: "minimum",
+        proves: "the least Rust that Cargo.toml promises; laws without std",
+        run: minimum::run,
+        concerns: &["Cargo.lock", "Cargo.toml", "crates/*/Cargo.toml", "crates/units", "crates/laws"],
+    },
+    Part {
+        name: "recipe",
+        proves: "CONTRIBUTING's recipe for a law, done on a copy of the tree",
+        run: recipe::run,
+        concerns: &[
+            "CONTRIBUTING.md",
+            "docs/recipes",
+            "crates/laws/src/backoff/mod.rs",
+            "crates/laws/src/family.rs",
+            "xtask/src/recipe.rs",
+        ],
+    },
+    Part {
+        name: "wheel",
+        proves: "the wheel that pip builds, on the oldest and newest Python, with dask and ray",
+        run: wheel::run,
+        concerns: &["Cargo.lock", "pyproject.toml", "crates/python", "python", "xtask/src/wheel.rs"],
+    },
+    Part {
+        name: "debug",
+        proves: "the tests again with debug assertions and overflow checks",
+        run: tests::debug,
+        concerns: COMPUTES,
+    },
+    Part {
+        name: "compiler",
+        proves: "nothing in the release build that rustc 1.88 to 1.96 compiles wrongly",
+        run: compiler::run,
+        concerns: COMPUTES,
+    },
+];
+
+/// Which parts `cargo xtask test` runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    /// Those that are always due.
+    Ordinary,
+    /// Those and what concerns has changed since it passed.
+    Due,
+    Everything,
+}
 
 fn main() -> ExitCode {
     match run() {
@@ -68,39 +133,76 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let part = std::env::args().nth(1).unwrap_or_else(|| "help".into());
-    if part == "test" {
-        let mut skipped = Vec::new();
-        for (name, _, run) in PARTS {
-            if let Outcome::Skipped(why) = timed(name, run)? {
-                skipped.push(format!("{name}: {why}"));
-            }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["test"] => test(Extent::Ordinary),
+        ["test", "--due"] => test(Extent::Due),
+        ["test", "--everything"] => test(Extent::Everything),
+        [] | ["help"] => {
+            help();
+            Ok(())
         }
-        println!("all parts passed: {}", PARTS.map(|(name, ..)| name).join(", "));
-        for what in skipped {
-            println!("skipped in {what}");
+        [name] if PARTS.iter().any(|part| part.name == name) => {
+            let part = PARTS.iter().find(|part| part.name == name).expect("it was found");
+            timed(part).map(|_| ())
         }
-        return Ok(());
+        _ => {
+            help();
+            bail!("there is no part \"{}\"", words.join(" "))
+        }
     }
-    if let Some((name, _, run)) = PARTS.iter().find(|(name, ..)| *name == part) {
-        return timed(name, *run).map(|_| ());
+}
+
+fn help() {
+    println!("cargo xtask test               the parts below that are marked *, in this order");
+    println!("cargo xtask test --due         these, and the others where what concerns them has changed: CI");
+    println!("cargo xtask test --everything  all: before a release");
+    for part in &PARTS {
+        let mark = if part.concerns.is_empty() { '*' } else { ' ' };
+        println!("cargo xtask {:16} {mark} {}", part.name, part.proves);
     }
-    println!("cargo xtask test          everything below, in this order");
-    for (name, what, _) in PARTS {
-        println!("cargo xtask {name:13} {what}");
-    }
-    if part == "help" { Ok(()) } else { bail!("there is no part \"{part}\"") }
 }
 
 #[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
-fn timed(name: &str, run: fn() -> Result<Outcome>) -> Result<Outcome> {
+fn test(extent: Extent) -> Result<()> {
+    let start = Instant::now();
+    let mut passed = Passed::read()?;
+    let (mut times, mut skipped) = (Vec::new(), Vec::new());
+    for part in &PARTS {
+        let is_extra = !part.concerns.is_empty();
+        if is_extra && (extent == Extent::Ordinary || extent == Extent::Due && !passed.is_due(part)?) {
+            continue;
+        }
+        let (outcome, time) = timed(part)?;
+        times.push((part.name, time));
+        match outcome {
+            Outcome::Skipped(why) => skipped.push(format!("{}: {why}", part.name)),
+            Outcome::Passed if is_extra => passed.remember(part)?,
+            Outcome::Passed => (),
+        }
+    }
+    println!("all parts passed in {:.0} s:", start.elapsed().as_secs_f64());
+    for (name, time) in times {
+        println!("{:8.1} s  {name}", time.as_secs_f64());
+    }
+    for what in skipped {
+        println!("skipped in {what}");
+    }
+    Ok(())
+}
+
+#[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
+fn timed(part: &Part) -> Result<(Outcome, Duration)> {
+    let name = part.name;
     println!("== {name}");
     let start = Instant::now();
-    let outcome = run()?;
-    let seconds = start.elapsed().as_secs_f64();
+    let outcome = (part.run)()?;
+    let time = start.elapsed();
+    let seconds = time.as_secs_f64();
     match &outcome {
         Outcome::Passed => println!("== {name} passed in {seconds:.1} s"),
         Outcome::Skipped(why) => println!("== {name} passed in {seconds:.1} s; skipped: {why}"),
     }
-    Ok(outcome)
+    Ok((outcome, time))
 }

@@ -1,7 +1,7 @@
 //! CONTRIBUTING's recipe for a law, done as it is written on a copy of the tree.
 
 use crate::Outcome;
-use crate::run::{cargo_command, root, succeed};
+use crate::run::{cargo_command, root, succeed, target};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) fn run() -> Result<Outcome> {
     for name in ["Cargo.toml", "Cargo.lock", "clippy.toml"] {
         fs::copy(root.join(name), copy.join(name)).with_context(|| name.to_string())?;
     }
-    for name in ["crates", "xtask", "scenarios", "studies"] {
+    for name in ["crates", "docs/recipes", "xtask", "scenarios", "studies"] {
         copy_folder(&root.join(name), &copy.join(name))?;
     }
     fs::copy(root.join("docs/recipes/patient.rs"), copy.join(FILE))?;
@@ -30,14 +30,24 @@ pub(crate) fn run() -> Result<Outcome> {
     fs::write(copy.join(FAMILY), with_lines(&family, module, line)?)?;
 
     // The copy's own crates are built anew; what they depend on is there already.
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| root.join("target").into());
     let cargo = |arguments: &[&str]| -> Result<()> {
-        succeed(cargo_command().args(arguments).current_dir(copy).env("CARGO_TARGET_DIR", &target))
+        succeed(cargo_command().args(arguments).current_dir(copy).env("CARGO_TARGET_DIR", target()))
     };
-    cargo(&["test", "--quiet", "--package", "evenair-laws", "--features", "schemars", "patient"])?;
+    cargo(&[
+        "test",
+        "--quiet",
+        "--release",
+        "--package",
+        "evenair-laws",
+        "--features",
+        "schemars",
+        "patient",
+    ])?;
     let scenario =
         ["cell", "--set", "backoff.law=patient", "--set", "backoff.airtimes=4.0", "--set", "duration=2 s"];
-    cargo(&[&["run", "--quiet", "--package", "evenair-cli", "--", "run"][..], &scenario].concat())?;
+    cargo(
+        &[&["run", "--quiet", "--release", "--package", "evenair-cli", "--", "run"][..], &scenario].concat(),
+    )?;
     Ok(Outcome::Passed)
 }
 

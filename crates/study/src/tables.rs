@@ -53,7 +53,7 @@ pub struct Group<'a> {
     pub runs: &'a [RunRecord],
 }
 
-/// The files in which [`write`] puts what runs have.
+/// The files in which [`write()`] puts what runs have.
 pub const OF_RUNS: [&str; 7] =
     ["flows.csv", "links.csv", "seeds.csv", "series.csv", "classes.csv", "gateway.csv", "frames.csv"];
 

@@ -590,9 +590,11 @@ impl Sender {
 
     /// One more segment from the application, for a connection that can send it; says whether it took it.
     pub fn supply_one(&mut self) -> bool {
-        let takes = self.state == State::Established;
-        self.supplied += u32::from(takes);
-        takes
+        if self.state != State::Established {
+            return false;
+        }
+        self.supplied += 1;
+        true
     }
 
     /// The last round trip that the retransmission timer was told of, given once.

@@ -5,7 +5,7 @@
 //! A fenced block with a title is a file: ```` ```toml title="cafe.toml" ````. It is there before the page's commands run, which stand in
 //! blocks of `sh` and between backticks.
 
-use crate::{evenair, stderr, stdout};
+use crate::{evenair, json, stderr, stdout};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -120,7 +120,9 @@ fn quick(command: &str) -> Vec<String> {
         "study" if arguments.iter().any(|a| a.starts_with("gateway/") || a.starts_with("jam10/table-8")) => {
             &["--quick", "--shard", "1/1000"]
         }
-        "study" if has("--all") && !has("--shard") => &["--quick", "--shard", "1/1000"],
+        "study" if (has("--all") || arguments[1].ends_with('*')) && !has("--shard") => {
+            &["--quick", "--shard", "1/1000"]
+        }
         "study" if has("--decide") => &["--quick", "--seeds-max", "3"],
         "study" | "demo" => &["--quick"],
         _ => &[],
@@ -244,11 +246,8 @@ fn every_example_of_the_helps_runs() {
 
 #[test]
 fn every_command_of_the_documents_runs() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = scenario_of_the_readme();
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let blocks = scenarios(&readme);
-    assert_eq!(blocks.len(), 1, "README shows a scenario");
-    fs::write(folder.path().join("two.toml"), blocks[0]).unwrap();
     let contributing = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
     let all: Vec<String> = [readme.as_str(), &contributing].into_iter().flat_map(commands).collect();
     let (ours, others): (Vec<_>, Vec<_>) =
@@ -267,6 +266,28 @@ fn every_command_of_the_documents_runs() {
             assert!(folder.join("Cargo.toml").exists(), "{command}");
         }
     }
+}
+
+/// The scenario that README shows, in a folder of its own.
+fn scenario_of_the_readme() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let [scenario] = scenarios(&readme)[..] else { panic!("README shows a scenario") };
+    fs::write(folder.path().join("two.toml"), scenario).unwrap();
+    folder
+}
+
+/// As it stands there: a release build once sent nothing of its transfer, by a fault of the compiler (xtask/src/compiler.rs).
+#[test]
+fn the_transfer_of_the_readme_completes() {
+    let folder = scenario_of_the_readme();
+    let path = folder.path().join("two.toml");
+    let run = json(&evenair(&["run", path.to_str().unwrap(), "--set", "warmup=0 s", "--json"]));
+    let right = &run["flows"][1];
+    assert_eq!((&right["flow"], &right["transfers"]["completed"]), (&"right".into(), &1.into()), "{right}");
+    // 5 MB in packets of 1000 bytes, each of which arrived in order.
+    let packets = right["goodput_pps"].as_f64().unwrap() * 60.0;
+    assert!((packets - 5000.0).abs() < 0.5, "{packets} packets");
 }
 
 #[test]

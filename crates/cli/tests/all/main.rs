@@ -7,7 +7,6 @@ mod documents;
 mod lists;
 mod output;
 mod plots;
-mod schemas;
 mod studies;
 mod sweeps;
 mod terminal;

@@ -13,6 +13,13 @@ pub mod optimal;
 mod place;
 pub mod queue_length;
 pub mod queueing_delay;
+#[cfg(test)]
+#[allow(
+    unreachable_pub,
+    reason = "CONTRIBUTING's recipe makes it a law of the family; here only its tests run"
+)]
+#[path = "../../../../docs/recipes/patient.rs"]
+mod recipe;
 pub mod virtual_queue;
 
 pub use access::{Access, Draw, Holding, OnFailure, Space, When};

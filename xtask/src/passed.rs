@@ -1,0 +1,75 @@
+//! Which of the costly parts passed last, and of what.
+//!
+//! `xtask/passed.toml` is part of the repository: a line for each part, a digest of the compiler's version and of all files that
+//! concern it. Where it is as it was, the part would find what it found.
+
+use crate::Part;
+use crate::run::root;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const FILE: &str = "xtask/passed.toml";
+const HEAD: &str = "# Written by `cargo xtask test --everything` and `--due`: of what each costly part passed (xtask/src/passed.rs).\n";
+
+pub(crate) struct Passed(BTreeMap<String, String>);
+
+impl Passed {
+    pub(crate) fn read() -> Result<Self> {
+        let text = fs::read_to_string(root().join(FILE)).unwrap_or_default();
+        Ok(Self(toml::from_str(&text).context(FILE)?))
+    }
+
+    /// Whether something that concerns a part has changed since it passed; true where git cannot tell.
+    pub(crate) fn is_due(&self, part: &Part) -> Result<bool> {
+        let Some(now) = digest(part)? else { return Ok(true) };
+        let is_due = self.0.get(part.name) != Some(&now);
+        if !is_due {
+            println!("== {} passed before, of the same files and compiler", part.name);
+        }
+        Ok(is_due)
+    }
+
+    pub(crate) fn remember(&mut self, part: &Part) -> Result<()> {
+        let Some(now) = digest(part)? else { return Ok(()) };
+        self.0.insert(part.name.into(), now);
+        fs::write(root().join(FILE), HEAD.to_string() + &toml::to_string(&self.0)?).context(FILE)
+    }
+}
+
+/// Of the files as they lie there, whether they are committed or not.
+fn digest(part: &Part) -> Result<Option<String>> {
+    let files = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "--"])
+        .args(part.concerns)
+        .current_dir(root())
+        .output();
+    let Some(files) = files.ok().filter(|listed| listed.status.success()) else { return Ok(None) };
+    let files = String::from_utf8(files.stdout).context("names of files")?;
+    let there: Vec<&str> = files.lines().filter(|file| root().join(file).is_file()).collect();
+    let each = git_hash(&["--stdin-paths"], &(there.join("\n") + "\n"))?;
+    let compiler = Command::new("rustc").arg("--version").output().context("rustc --version")?;
+    let compiler = String::from_utf8_lossy(&compiler.stdout).into_owned();
+    git_hash(&["--stdin"], &(there.join("\n") + &each + &compiler)).map(|hash| Some(hash.trim().into()))
+}
+
+fn git_hash(arguments: &[&str], input: &str) -> Result<String> {
+    let mut child = Command::new("git")
+        .arg("hash-object")
+        .args(arguments)
+        .current_dir(root())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut pipe = child.stdin.take().context("a pipe was asked for")?;
+    let input = input.to_string();
+    let writer = std::thread::spawn(move || pipe.write_all(input.as_bytes()));
+    let output = child.wait_with_output()?;
+    writer.join().expect("writing does not panic")?;
+    if !output.status.success() {
+        bail!("git hash-object failed");
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
