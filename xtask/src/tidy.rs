@@ -100,8 +100,8 @@ fn long_functions(name: &str, text: &str) -> Vec<String> {
         let trimmed = line.trim_start();
         let head = trimmed.split('(').next().unwrap_or("");
         let is_function = head.split_whitespace().any(|word| word == "fn") && !trimmed.starts_with("//");
-        if !is_function || line.trim_end().ends_with([';', '}']) {
-            // A declaration, or a function of one line.
+        if !is_function || line.trim_end().ends_with([';', '}', ',']) {
+            // A declaration, a function of one line, or a field.
             continue;
         }
         let indent = line.len() - trimmed.len();
