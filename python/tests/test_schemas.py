@@ -18,6 +18,9 @@ import pytest
 jsonschema = pytest.importorskip("jsonschema")
 tomllib = pytest.importorskip("tomllib", reason="TOML is read by Python from 3.11 on")
 
+# JSON as it is read, and validators of a library that may not be there.
+Json = Any
+
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = os.environ.get("EVENAIR") or shutil.which("evenair")
 SHORT = ["--set", "duration=2 s", "--set", "warmup=1 s"]
@@ -32,17 +35,17 @@ def printed(*arguments: str) -> str:
     return done.stdout
 
 
-def document(*arguments: str) -> Any:
+def document(*arguments: str) -> Json:
     return json.loads(printed(*arguments))
 
 
-def form(schema: Any) -> Any:
+def form(schema: Json) -> Json:
     kind = jsonschema.validators.validator_for(schema)
     kind.check_schema(schema)
     return kind(schema)
 
 
-def fits(form: Any, what: str, value: Any) -> None:
+def fits(form: Json, what: str, value: Json) -> None:
     faults = [f"{fault.json_path}: {fault.message[:300]}" for fault in form.iter_errors(value)]
     assert not faults, what + "\n" + "\n".join(faults[:5])
 
@@ -71,7 +74,7 @@ def test_every_scenario_is_as_its_schema_says() -> None:
     fits(scenario, "gateway/community, resolved", tomllib.loads(resolved))
 
 
-def strict(schema: Any) -> None:
+def strict(schema: Json) -> None:
     """Lets a schema take no key of which it does not tell."""
     parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
     for part in parts:
@@ -88,7 +91,7 @@ class Told:
         fits(form(self.schema), "any document", document("list", "--json"))
         strict(self.schema)
 
-    def check(self, value: Any, name: str) -> None:
+    def check(self, value: Json, name: str) -> None:
         schema = copy.copy(self.schema)
         schema["anyOf"] = [{"$ref": f"#/$defs/{name}"}]
         fits(form(schema), name, value)
@@ -99,7 +102,7 @@ def told() -> Told:
     return Told()
 
 
-def read(path: Path) -> Any:
+def read(path: Path) -> Json:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
