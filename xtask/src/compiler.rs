@@ -76,7 +76,8 @@ fn lost(function: &str) -> Vec<&str> {
 }
 
 fn lost_in_block(block: &str) -> Option<&str> {
-    let (before, branch) = block.split_once("switchInt(move ")?;
+    let (_label, statements) = block.split_once('{')?;
+    let (before, branch) = statements.split_once("switchInt(move ")?;
     let (answer, _) = branch.split_once(')')?;
     let statements: Vec<&str> = before.split(';').map(str::trim).collect();
     let is_comparison = |statement: &&str| {
