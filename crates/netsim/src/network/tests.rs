@@ -3,6 +3,7 @@
 mod connections;
 mod delays;
 mod gateway;
+mod outside;
 mod queues;
 mod rated;
 mod relay;
@@ -17,6 +18,7 @@ use evenair_laws::backoff::{
     AdaptiveParams, BackoffParams, Category, DcfParams, EdcaParams, PhysicalLayer, Rendering, Surroundings,
 };
 use evenair_laws::connections::RttProportionalParams;
+use evenair_laws::marking::RedParams;
 use evenair_laws::rate::UtilityBasedParams;
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::{RenoParams, WindowStart};
