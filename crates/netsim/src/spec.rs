@@ -1,7 +1,7 @@
 //! What a network is built from.
 
 use crate::queue::DisciplineParams;
-use evenair_laws::backoff::{BackoffParams, Category, FullPacket, Surroundings};
+use evenair_laws::backoff::{BackoffParams, Category, DcfParams, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
@@ -59,6 +59,29 @@ pub struct NetworkSpec {
 }
 
 impl NetworkSpec {
+    /// Nodes on the air that contend by 802.11's back-off and have queues of fifty packets each; nothing flows yet.
+    pub fn new(nodes: Vec<String>, medium: Medium, mac: MacSpec, data_rate: Rate) -> Self {
+        Self {
+            nodes,
+            medium,
+            mac,
+            data_rate,
+            rates: Vec::new(),
+            losses: Vec::new(),
+            wires: Vec::new(),
+            backoff: DcfParams::default().into(),
+            surroundings: Surroundings::default(),
+            queue: QueueSpec::fifo(50),
+            node_queues: Vec::new(),
+            node_backoffs: Vec::new(),
+            link_layer_delay: Duration::ZERO,
+            flows: Vec::new(),
+            routes: Vec::new(),
+            gateway: None,
+            source_limits: Vec::new(),
+        }
+    }
+
     /// A node's name; "*" for everybody.
     pub fn name(&self, node: u32) -> &str {
         name(&self.nodes, node)
