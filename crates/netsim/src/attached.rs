@@ -3,6 +3,7 @@
 
 mod delay;
 mod flow;
+mod outside;
 mod probes;
 mod rated;
 mod resequence;
@@ -12,10 +13,11 @@ mod tfrc;
 mod web;
 
 pub(crate) use flow::{Connection, Flow};
+pub(crate) use outside::Outside;
 pub(crate) use tfrc::TfrcConnection;
 
 use crate::core::{Core, FlowHops};
-use crate::packet::{Body, Foreign, Packet};
+use crate::packet::{Body, Packet};
 use crate::spec::{NetworkSpec, Pattern, RunSpec, Traffic};
 use crate::times::Histogram;
 use evenair_units::Instant;
@@ -61,6 +63,8 @@ pub(crate) struct Attached {
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection>,
     pub(crate) tfrc: Vec<TfrcConnection>,
+    /// Packets that are injected.
+    pub(crate) outside: Outside,
     /// Places of connections that are over.
     free: Vec<u32>,
     free_tfrc: Vec<u32>,
@@ -79,8 +83,15 @@ impl Attached {
             begun
         });
         let warm_at = Instant::ZERO + run.warmup;
-        let (connections, tfrc) = (Vec::new(), Vec::new());
-        Self { flows: flows.collect(), connections, tfrc, free: Vec::new(), free_tfrc: Vec::new(), warm_at }
+        Self {
+            flows: flows.collect(),
+            connections: Vec::new(),
+            tfrc: Vec::new(),
+            outside: Outside::new(run.times),
+            free: Vec::new(),
+            free_tfrc: Vec::new(),
+            warm_at,
+        }
     }
 
     /// Asks for the beginning of every flow.
@@ -115,8 +126,8 @@ impl Attached {
         }
     }
 
-    /// A packet has reached the end of its way; given back if it is not of these flows.
-    pub(crate) fn deliver(&mut self, core: &mut Core<Due>, packet: &Packet) -> Option<Foreign> {
+    /// A packet has reached the end of its way, or a node that hears its broadcast.
+    pub(crate) fn deliver(&mut self, core: &mut Core<Due>, packet: &Packet) {
         match &packet.body {
             Body::Tcp(carried) => self.deliver_segment(core, packet.way.flow(), carried),
             Body::Datagram { sent, .. } => self.deliver_datagram(core.now(), packet.way.flow(), *sent),
@@ -127,9 +138,8 @@ impl Attached {
                 self.read_report(core, *connection, *epoch, report);
             }
             Body::Probe { sent } => self.deliver_probe(core, packet.way, *sent),
-            &Body::Foreign(foreign) => return Some(foreign),
+            Body::Foreign(entered) => self.outside.arrive(&mut self.flows, core.now(), packet.size, entered),
         }
-        None
     }
 
     /// A packet of a flow that is watched has left its node, or was dropped there, and there is room for the next.

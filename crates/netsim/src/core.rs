@@ -23,7 +23,7 @@ pub(crate) use build::FlowHops;
 pub(crate) use forwarding::{Forwarding, Hop, Passed};
 pub(crate) use trace::Traced;
 
-use crate::packet::{Body, Packet, Way};
+use crate::packet::{Body, LossCause, Packet, Way};
 use crate::queue::{Buffer, Outlet, Queued, TransmitQueue};
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
@@ -74,6 +74,10 @@ pub(crate) enum News<T> {
         at: u32,
         packet: Packet,
     },
+    /// A broadcast from outside is over, whoever heard it.
+    Over(Packet),
+    /// A packet from outside was lost at a node.
+    Lost { packet: Packet, at: u32, cause: LossCause },
     /// A packet of a way that is watched has left its first node, or was dropped there, and there is room for the next.
     Room(Way),
     /// An instant that was asked for has come.
@@ -316,10 +320,12 @@ impl<T: Copy> Core<T> {
         if self.is_full(by, &arrival) {
             let queue = &mut self.queues[by as usize];
             queue.dropped.queue_full += 1;
-            let Some(evicted) = queue.evict(self.now, &arrival) else { return self.turn_away(by, arrival) };
+            let Some(evicted) = queue.evict(self.now, &arrival) else {
+                return self.turn_away(by, arrival, LossCause::Overflow);
+            };
             // Its place in the buffer is the arrival's.
             queue.accept(self.now, arrival);
-            return self.give_up(by, evicted);
+            return self.give_up(by, evicted, LossCause::Overflow);
         }
         let queue = &mut self.queues[by as usize];
         queue.accept(self.now, arrival);
@@ -330,12 +336,19 @@ impl<T: Copy> Core<T> {
         }
     }
 
-    /// A packet is dropped on its way; its queue has counted why.
-    fn lose(&mut self, id: PacketId) -> Packet {
+    /// A packet is dropped on its way, at this queue, which has counted it.
+    fn lose(&mut self, id: PacketId, by: u32, cause: LossCause) -> Packet {
         let packet = self.pool.take(id);
         let passage = self.passage(packet.way);
         passage.dropped.add(packet.size.into());
-        passage.probes_dropped += u64::from(matches!(packet.body, Body::Probe { .. }));
+        match packet.body {
+            Body::Probe { .. } => passage.probes_dropped += 1,
+            Body::Foreign(_) => {
+                let at = self.queues[by as usize].node;
+                self.news.push_back(News::Lost { packet, at, cause });
+            }
+            _ => (),
+        }
         packet
     }
 

@@ -21,10 +21,10 @@ mod trace;
 
 pub use measure::{
     ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries, LinkResult, LinkSeries,
-    Packets, ProbeResult, ResequencingResult, RunResult, Series, TransferResult,
+    OutsideResult, Packets, ProbeResult, ResequencingResult, RunResult, Series, TransferResult,
 };
-pub use network::{Emerged, FlowState, Network, NoRoute};
-pub use packet::{Body, Foreign, TcpPacket};
+pub use network::{Emerged, Fate, FlowState, Network, NoRoute};
+pub use packet::{Body, Entered, Foreign, LossCause, TcpPacket, Whose};
 pub use queue::{
     AirtimeFair, AirtimeParams, Airtimes, AnyDiscipline, Discipline, DisciplineParams, DisciplineRole, Fair,
     FairParams, Fifo, FlowFacts, Flows, Hosts, OwnDiscipline, Queued, Shaper, TokenBucket, Weighted,

@@ -32,6 +32,8 @@ pub struct RunResult {
     pub timeline: Vec<(FrameRecord, Option<Sent>)>,
     /// Names of the nodes, for the timeline.
     pub nodes: Vec<String>,
+    /// Packets from outside that belonged to no flow, per pair of nodes that had any.
+    pub outside: Vec<OutsideResult>,
     /// Where every packet went.
     pub packets: Packets,
     /// Hash of the trajectory.
@@ -124,6 +126,32 @@ impl FlowResult {
         let known = self.arrived + self.lost;
         (known > 0).then(|| self.lost as f64 / known as f64)
     }
+}
+
+/// Packets from outside that entered at one node for another and belonged to no flow, in the measured time. Sizes are those of
+/// the network layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct OutsideResult {
+    /// Where they entered.
+    pub from: String,
+    /// Where they leave; `*` for broadcasts.
+    pub to: String,
+    /// Packets that entered.
+    pub entered_packets: u64,
+    /// Their bytes.
+    pub entered_bytes: u64,
+    /// Packets that came to their node; of a broadcast, once for each that heard it.
+    pub arrived_packets: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Packets that were lost, for whatever cause.
+    pub lost_packets: u64,
+    /// Their bytes.
+    pub lost_bytes: u64,
+    /// Times from entering to arriving.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay: Option<Times>,
 }
 
 /// What became of the requests that a web client made in the measured time; or of a flow's one transfer, whenever it was: a warm-up is
@@ -290,6 +318,8 @@ pub(crate) struct FlowCounts {
     pub(crate) timeouts: u64,
     pub(crate) lost: u64,
     pub(crate) arrived: u64,
+    /// Bytes of the packets that arrived, network-layer sizes.
+    pub(crate) arrived_bytes: u64,
     pub(crate) acks_lost: u64,
     pub(crate) acks: u64,
     pub(crate) probes: u64,
@@ -331,6 +361,7 @@ impl FlowCounts {
             timeouts: self.timeouts - then.timeouts,
             lost: self.lost - then.lost,
             arrived: self.arrived - then.arrived,
+            arrived_bytes: self.arrived_bytes - then.arrived_bytes,
             acks_lost: self.acks_lost - then.acks_lost,
             acks: self.acks - then.acks,
             probes: self.probes - then.probes,

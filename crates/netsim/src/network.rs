@@ -8,9 +8,9 @@ mod tests;
 pub use control::FlowState;
 
 use crate::attached::{Attached, Due};
-use crate::core::{Core, News, Passed, Traced};
+use crate::core::{Core, END, News, Passed, Traced};
 use crate::measure::{Counts, FlowCounts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
-use crate::packet::{Body, Foreign, Way};
+use crate::packet::{Body, Entered, Foreign, LossCause, Packet, Way, Whose};
 use crate::queue::Delays;
 use crate::spec::{NetworkSpec, RunSpec, TcpSpec};
 use crate::times::Histogram;
@@ -27,18 +27,39 @@ const STRIDE: Duration = Duration::from_millis(100);
 /// Points of time series that whoever sees them is given at once.
 const PORTION: usize = 256;
 
-/// A packet from outside that has come out of the network.
+/// What has become of a packet from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emerged {
     /// When.
     pub at: Instant,
-    /// At which node: the packet's destination, or each that heard a broadcast.
-    pub node: u32,
     /// The packet.
     pub packet: Foreign,
+    /// What.
+    pub fate: Fate,
 }
 
-/// Packets from outside have no way between these nodes.
+/// What may become of a packet from outside. Each gets one of these; a broadcast any number of `Heard` before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It came out at its destination.
+    Arrived,
+    /// A node has heard it that was broadcast; others may, and it is over only then.
+    Heard {
+        /// Which node.
+        node: u32,
+    },
+    /// It was broadcast, and nobody will hear it any more.
+    Over,
+    /// It was lost.
+    Lost {
+        /// The node that had it.
+        node: u32,
+        /// Why.
+        cause: LossCause,
+    },
+}
+
+/// Packets from outside have no way between these nodes; those of a flow must enter and leave at its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoute {
     /// Where it was to enter.
@@ -59,9 +80,12 @@ impl std::error::Error for NoRoute {}
 ///
 /// # Stepping
 /// [`next_at`](Self::next_at) is the instant of the next event, exactly: before it nothing happens, and at it something may.
-/// [`advance`](Self::advance) goes on to an instant, or to the next packet that comes out before; call it until it gives none.
-/// [`inject`](Self::inject) puts a packet in, at an instant that is neither before what has been handled nor after `next_at`.
+/// [`advance`](Self::advance) goes on to an instant, or to the next packet that comes out or is lost before; call it until it gives
+/// none. [`inject`](Self::inject) puts a packet in, at an instant that is neither before what has been handled nor after `next_at`.
 /// A network that is stepped takes the path that it takes in [`run`](Self::run), whatever the steps.
+///
+/// Whoever injects a packet is told of its end, arrival or loss ([`Fate`]), so that what it stands for can be let go. Frames and time
+/// series are seen by [`advance_watched`](Self::advance_watched), and then not kept; [`finish_at`](Self::finish_at) ends a run of any length.
 #[derive(Clone, Debug)]
 pub struct Network {
     core: Core<Due>,
@@ -147,7 +171,7 @@ impl Network {
         self.core.start_dummies();
     }
 
-    /// When the run ends.
+    /// When the run is to end.
     pub fn end(&self) -> Instant {
         Instant::ZERO + self.run.warmup + self.run.duration
     }
@@ -162,10 +186,16 @@ impl Network {
         self.core.next_at()
     }
 
-    /// Handles all that happens at `until` and before, or until a packet from outside comes out; none if none has.
+    /// Handles all that happens at `until` and before, or until a packet from outside comes out or is lost; none if none has.
     pub fn advance(&mut self, until: Instant) -> Option<Emerged> {
+        self.advance_watched(until, &mut Watchers::default())
+    }
+
+    /// The same while somebody watches: time series go to whoever sees them, in portions, and frames, from the call of
+    /// [`see_all_frames`](Self::see_all_frames) on. Progress is the caller's own.
+    pub fn advance_watched(&mut self, until: Instant, watchers: &mut Watchers<'_>) -> Option<Emerged> {
         while let Some(news) = self.core.advance(until) {
-            let emerged = self.answer(&news, &mut Watchers::default());
+            let emerged = self.answer(&news, watchers);
             if emerged.is_some() {
                 return emerged;
             }
@@ -173,55 +203,83 @@ impl Network {
         None
     }
 
+    /// From now on whoever watches sees every frame. Only those of the window that the run asked for are kept.
+    pub fn see_all_frames(&mut self) {
+        self.core.record((Instant::ZERO, Instant::NEVER));
+    }
+
     /// Puts a packet into the network at its source.
     ///
     /// # Errors
-    /// If none of the specification's [`routes`](NetworkSpec::routes) leads to its destination from there.
+    /// If it belongs to a flow and does not go between that flow's ends, or if it belongs to none and no
+    /// [route](NetworkSpec::routes) leads to its destination.
     ///
     /// # Panics
     /// If `at` lies before what was handled last, or after [`next_at`](Self::next_at): the packet would come too late, or what is
     /// due before it would.
     pub fn inject(&mut self, at: Instant, packet: Foreign) -> Result<(), NoRoute> {
         self.core.move_to(at);
-        let Foreign { from, to, size, flow, .. } = packet;
-        let hop = self.core.hops.toward(from, to).ok_or(NoRoute { from, to })?;
-        let way = Way::foreign(self.attached.flows.len() as u32, flow);
-        self.core.inject(way, hop, size.count(), Body::Foreign(packet));
+        let Foreign { from, to, size, whose, content } = packet;
+        let (way, hop) = match whose {
+            Whose::Flow { flow, back } => self.place_of(flow, back, (from, to)),
+            Whose::Nobody(number) => {
+                let way = Way::foreign(self.attached.flows.len() as u32, number);
+                self.core.hops.toward(from, to).map(|hop| (way, hop))
+            }
+        }
+        .ok_or(NoRoute { from, to })?;
+        let entered = Entered { from, to, whose, content, at };
+        self.attached.outside.enter(size.count(), &entered);
+        self.core.inject(way, hop, size.count(), Body::Foreign(entered));
         Ok(())
     }
 
-    /// One piece of news is answered; a packet from outside comes out.
+    /// Where a flow's packet from outside enters, if these are the ends of its way.
+    fn place_of(&self, flow: u32, back: bool, ends: (u32, u32)) -> Option<(Way, u32)> {
+        let state = self.attached.flows.get(flow as usize).filter(|flow| flow.traffic.is_outside())?;
+        let (there, home) = ((state.source, state.destination), (state.destination, state.source));
+        let (way, hop, expected) = if back {
+            (Way::backward(flow), state.hops.backward, home)
+        } else {
+            (Way::forward(flow), state.hops.forward, there)
+        };
+        (ends == expected && hop != END).then_some((way, hop))
+    }
+
+    /// One piece of news is answered; something has become of a packet from outside.
     fn answer(&mut self, news: &News<Due>, watchers: &mut Watchers<'_>) -> Option<Emerged> {
-        let emerged = match news {
+        match news {
             News::Arrived(packet) => {
-                self.attached.deliver(&mut self.core, packet).map(|foreign| (foreign.to, foreign))
+                self.attached.deliver(&mut self.core, packet);
+                return self.emerged(packet, Fate::Arrived);
             }
             News::Heard { at, packet } => {
-                self.attached.deliver(&mut self.core, packet).map(|foreign| (*at, foreign))
+                self.attached.deliver(&mut self.core, packet);
+                return self.emerged(packet, Fate::Heard { node: *at });
             }
-            News::Room(way) => {
-                self.attached.on_room(&mut self.core, way.flow());
-                None
+            News::Over(packet) => return self.emerged(packet, Fate::Over),
+            News::Lost { packet, at, cause } => {
+                if let Body::Foreign(entered) = &packet.body {
+                    self.attached.outside.lose(packet.size, entered);
+                }
+                return self.emerged(packet, Fate::Lost { node: *at, cause: *cause });
             }
-            News::Due(Due::Warm) => {
-                self.on_warm();
-                None
-            }
+            News::Room(way) => self.attached.on_room(&mut self.core, way.flow()),
+            News::Due(Due::Warm) => self.on_warm(),
             News::Due(Due::Sample) => {
                 self.on_sample();
                 self.tell_series(watchers, PORTION);
-                None
             }
-            &News::Due(due) => {
-                self.attached.on_due(&mut self.core, due);
-                None
-            }
-            News::Frames => {
-                self.see_frames(watchers.frames.as_deref_mut());
-                None
-            }
-        };
-        emerged.map(|(node, packet)| Emerged { at: self.core.now(), node, packet })
+            &News::Due(due) => self.attached.on_due(&mut self.core, due),
+            News::Frames => self.see_frames(watchers.frames.as_deref_mut()),
+        }
+        None
+    }
+
+    /// What has become of a packet, if it came from outside.
+    fn emerged(&self, packet: &Packet, fate: Fate) -> Option<Emerged> {
+        let Body::Foreign(entered) = &packet.body else { return None };
+        Some(Emerged { at: self.core.now(), packet: entered.foreign(packet.size), fate })
     }
 
     /// Frames have ended: into the window that was asked for, and to a sink.
@@ -244,8 +302,9 @@ impl Network {
     /// What a sink sees of a packet.
     fn sent(&self, traced: Traced) -> Option<Sent> {
         let (packet, rate) = traced?;
-        let (flow, ends, payload, agreed) = if let Body::Foreign(foreign) = packet.body {
-            (foreign.flow, (foreign.from, foreign.to), 0, None)
+        let (flow, ends, payload, agreed) = if let Body::Foreign(entered) = packet.body {
+            let (Whose::Flow { flow, .. } | Whose::Nobody(flow)) = entered.whose;
+            (flow, (entered.from, entered.to), 0, None)
         } else {
             let flow = &self.attached.flows[packet.way.flow() as usize];
             let (from, to) = (flow.source, flow.destination);

@@ -39,7 +39,7 @@ pub enum Body {
         sent: Instant,
     },
     /// What was injected from outside ([`Network::inject`](crate::Network::inject)).
-    Foreign(Foreign),
+    Foreign(Entered),
 }
 
 impl Body {
@@ -79,10 +79,62 @@ pub struct Foreign {
     pub to: u32,
     /// Its network-layer size.
     pub size: Bytes,
-    /// What fair queues tell it apart by, beside the network's own flows: all that should share one turn have one number.
-    pub flow: u32,
+    /// Which flow it belongs to.
+    pub whose: Whose,
     /// What it is, for whoever injected it.
     pub content: u64,
+}
+
+/// Whose a packet from outside is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// A flow's of the network that has its packets from outside ([`Traffic::Outside`](crate::Traffic::Outside)): it takes the
+    /// flow's path, passes the gateway as the flow's, and counts in its result.
+    Flow {
+        /// The flow.
+        flow: u32,
+        /// Whether it goes back, from the flow's destination to its source.
+        back: bool,
+    },
+    /// No flow's: it takes one of the specification's [`routes`](crate::NetworkSpec::routes), and counts for its pair of nodes.
+    /// Fair queues tell such packets apart by this number: all that should share one turn have the same.
+    Nobody(u32),
+}
+
+/// A packet from outside, inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entered {
+    /// The node at which it entered.
+    pub from: u32,
+    /// The node at which it leaves.
+    pub to: u32,
+    /// Which flow it belongs to.
+    pub whose: Whose,
+    /// What it is, for whoever injected it.
+    pub content: u64,
+    /// When it entered.
+    pub at: Instant,
+}
+
+impl Entered {
+    /// As it was before it entered.
+    pub(crate) const fn foreign(&self, size: u32) -> Foreign {
+        let &Self { from, to, whose, content, .. } = self;
+        Foreign { from, to, size: Bytes::new(size), whose, content }
+    }
+}
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossCause {
+    /// There was no room in a buffer.
+    Overflow,
+    /// A law dropped it though there was room: a queue's marking, its discipline, its back-off law.
+    Law,
+    /// Its last retry failed.
+    Retries,
+    /// A wire lost it.
+    Wire,
 }
 
 /// A flow in one direction: what queues tell packets apart by, and what is counted by. Twice the flow's number, plus one on the

@@ -1,7 +1,7 @@
 //! What a network is built from.
 
 use crate::queue::DisciplineParams;
-use evenair_laws::backoff::{BackoffParams, Category, FullPacket, Surroundings};
+use evenair_laws::backoff::{BackoffParams, Category, DcfParams, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
@@ -49,8 +49,8 @@ pub struct NetworkSpec {
     pub link_layer_delay: Duration,
     /// The flows.
     pub flows: Vec<FlowSpec>,
-    /// Paths of nodes that packets from outside ([`Network::inject`](crate::Network::inject)) may take, both ways. Where a
-    /// node is on several towards one destination, the first holds.
+    /// Paths of nodes that packets from outside ([`Network::inject`](crate::Network::inject)) may take that belong to no flow, both
+    /// ways. Where a node is on several towards one destination, the first holds.
     pub routes: Vec<Vec<u32>>,
     /// A gateway that shapes what passes it.
     pub gateway: Option<GatewaySpec>,
@@ -59,6 +59,29 @@ pub struct NetworkSpec {
 }
 
 impl NetworkSpec {
+    /// Nodes on the air that contend by 802.11's back-off and have queues of fifty packets each; nothing flows yet.
+    pub fn new(nodes: Vec<String>, medium: Medium, mac: MacSpec, data_rate: Rate) -> Self {
+        Self {
+            nodes,
+            medium,
+            mac,
+            data_rate,
+            rates: Vec::new(),
+            losses: Vec::new(),
+            wires: Vec::new(),
+            backoff: DcfParams::default().into(),
+            surroundings: Surroundings::default(),
+            queue: QueueSpec::fifo(50),
+            node_queues: Vec::new(),
+            node_backoffs: Vec::new(),
+            link_layer_delay: Duration::ZERO,
+            flows: Vec::new(),
+            routes: Vec::new(),
+            gateway: None,
+            source_limits: Vec::new(),
+        }
+    }
+
     /// A node's name; "*" for everybody.
     pub fn name(&self, node: u32) -> &str {
         name(&self.nodes, node)
@@ -226,6 +249,11 @@ pub enum Traffic {
     Tfrc(TfrcSpec),
     /// Requests over TCP, which are answered over TCP.
     Web(WebSpec),
+    /// Packets that are injected from outside ([`Network::inject`](crate::Network::inject)), both ways.
+    Outside {
+        /// The largest of them, network-layer size.
+        size: Bytes,
+    },
 }
 
 impl Traffic {
@@ -235,7 +263,8 @@ impl Traffic {
             Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => tcp.payload + tcp.headers,
             Self::Datagrams { size, .. }
             | Self::Rated(RatedSpec { size, .. })
-            | Self::Tfrc(TfrcSpec { size, .. }) => *size,
+            | Self::Tfrc(TfrcSpec { size, .. })
+            | Self::Outside { size } => *size,
         }
     }
 
@@ -248,7 +277,7 @@ impl Traffic {
     pub const fn tcp(&self) -> Option<&TcpSpec> {
         match self {
             Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => Some(tcp),
-            Self::Datagrams { .. } | Self::Rated(_) | Self::Tfrc(_) => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Tfrc(_) | Self::Outside { .. } => None,
         }
     }
 
@@ -257,11 +286,16 @@ impl Traffic {
         if let Self::Web(web) = self { Some(web) } else { None }
     }
 
+    /// Whether its packets come from outside.
+    pub const fn is_outside(&self) -> bool {
+        matches!(self, Self::Outside { .. })
+    }
+
     /// How much there is to send, of what has connections that stay.
     pub const fn source(&self) -> Option<Source> {
         match self {
             Self::Tcp(TcpSpec { source, .. }) | Self::Tfrc(TfrcSpec { source, .. }) => Some(*source),
-            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside { .. } => None,
         }
     }
 
@@ -271,7 +305,7 @@ impl Traffic {
             Self::Tcp(TcpSpec { connections, .. }) | Self::Tfrc(TfrcSpec { connections, .. }) => {
                 connections.as_ref()
             }
-            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside { .. } => None,
         }
     }
 
@@ -279,7 +313,7 @@ impl Traffic {
     pub const fn probes(&self) -> Option<ProbeSpec> {
         match self {
             Self::Tcp(TcpSpec { probes, .. }) | Self::Tfrc(TfrcSpec { probes, .. }) => Some(*probes),
-            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside { .. } => None,
         }
     }
 }

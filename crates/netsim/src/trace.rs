@@ -33,7 +33,7 @@ impl fmt::Debug for Watchers<'_> {
 /// The packet whose exchange a frame belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// Its flow; of a packet from outside, its [`Foreign::flow`](crate::Foreign::flow).
+    /// Its flow; of a packet from outside that belongs to none, the number that fair queues tell it apart by.
     pub flow: u32,
     /// Where it comes from and where it goes, end to end.
     pub ends: (u32, u32),

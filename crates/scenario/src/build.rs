@@ -12,7 +12,7 @@ use crate::language::LossTable;
 use crate::resolved::{Resolved, ResolvedQueue, ResolvedRadio, Settings};
 use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
-use evenair_topology::{ConflictGraph, Link, Medium, Position, ThresholdRadio};
+use evenair_topology::{ConflictGraph, Link, Medium, Position, Router, ThresholdRadio};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +39,7 @@ impl Settings {
         let wires = self.wire_specs(&nodes)?;
         let rates = self.link_rates(&nodes)?;
         let flows = self.flow_specs(&nodes, &medium, &wires, &rates)?;
+        let routes = self.routes(&nodes, &medium, &wires)?;
         let node_queues = self.node_queues(&nodes)?;
         let links = links_in_use(&nodes, &medium, &flows);
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
@@ -66,7 +67,7 @@ impl Settings {
             node_backoffs,
             link_layer_delay: self.mac.link_layer_delay.0,
             flows,
-            routes: Vec::new(),
+            routes,
             gateway: None,
             source_limits: Vec::new(),
         };
@@ -77,6 +78,35 @@ impl Settings {
         let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
         Ok(resolved)
+    }
+
+    /// The ways between nodes that are attached to the outside.
+    fn routes(&self, nodes: &[String], medium: &Medium, wires: &[Wire]) -> Result<Vec<Vec<u32>>, Mistake> {
+        let wrong = |why: String| Mistake::at("outside", why);
+        let mut attached = Vec::new();
+        for id in &self.outside {
+            let node = nodes.iter().position(|node| node == id).ok_or_else(|| wrong(no_node(id, nodes)))?;
+            if attached.contains(&(node as u32)) {
+                return Err(wrong(format!("\"{id}\" is there already")));
+            }
+            attached.push(node as u32);
+        }
+        if attached.len() == 1 {
+            return Err(wrong("packets go from one node to another: name two at least".into()));
+        }
+        let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
+        let router = Router::with_wires(medium, &ends);
+        let mut routes = Vec::new();
+        for (place, &from) in attached.iter().enumerate() {
+            for &to in &attached[place + 1..] {
+                let route = router.route(from, to).map_err(|_| {
+                    let (from, to) = (&nodes[from as usize], &nodes[to as usize]);
+                    wrong(format!("there is no route from \"{from}\" to \"{to}\""))
+                })?;
+                routes.push(route);
+            }
+        }
+        Ok(routes)
     }
 
     fn node_names(&self) -> Vec<String> {

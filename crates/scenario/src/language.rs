@@ -122,6 +122,10 @@ pub struct Scenario {
     /// Wired links between nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wires: Vec<WireTable>,
+    /// Nodes at which packets come in from outside the simulation and go out to it, between any two of them on the way with the
+    /// fewest hops. A run by itself has no such packets: a program that steps the network brings them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
     /// Links of the air with a rate of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<RateTable>,

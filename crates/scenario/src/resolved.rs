@@ -119,6 +119,9 @@ pub struct Settings {
     /// Wired links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wires: Vec<WireTable>,
+    /// Nodes at which packets come in from outside the simulation and go out to it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
     /// Links of the air with a rate of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<RateTable>,
@@ -198,6 +201,7 @@ impl Scenario {
             links: self.links.into_here(),
             conflicts: self.conflicts.into_here(),
             wires: self.wires,
+            outside: self.outside,
             rates: self.rates,
             losses: self.losses,
             utility: self.utility.map(UtilityTable::resolve).transpose()?,

@@ -197,8 +197,8 @@ fn limit_pps(traffic: &Traffic) -> f64 {
         Traffic::Web(web) => {
             f64::from(web.reply.count()) / f64::from(web.tcp.payload.count()) * per(web.interval)
         }
-        // Its own limit is a guard, not an offer.
-        Traffic::Rated(_) => f64::INFINITY,
+        // A rated flow's own limit is a guard, not an offer; what comes from outside is not known.
+        Traffic::Rated(_) | Traffic::Outside { .. } => f64::INFINITY,
     }
 }
 

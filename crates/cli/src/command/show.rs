@@ -50,6 +50,9 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         let way: Vec<&str> = flow.path.iter().map(|&n| network.name(n)).collect();
         out += &format!("  {}: {}\n", flow.name, way.join(" > "));
     }
+    if !settings.outside.is_empty() {
+        out += &format!("  attached to the outside: {}\n", settings.outside.join(", "));
+    }
     out += &gateway::described(&scenario);
     out += "\nconflict graph: links that may not transmit at once\n";
     for (l, (name, _)) in layout.links.iter().enumerate() {

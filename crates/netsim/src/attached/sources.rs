@@ -46,6 +46,7 @@ impl Attached {
             }
             Traffic::Rated(_) => self.start_rate(core, flow),
             Traffic::Web(_) => self.start_web(core, flow),
+            Traffic::Outside { .. } => (), // whoever injects its packets knows when
         }
     }
 
@@ -90,7 +91,8 @@ impl Attached {
             Traffic::Datagrams { pattern: Pattern::Saturated, .. }
             | Traffic::Tcp(_)
             | Traffic::Tfrc(_)
-            | Traffic::Web(_) => return,
+            | Traffic::Web(_)
+            | Traffic::Outside { .. } => return,
         };
         state.datagram_due = core.now() + gap;
         core.call_at(core.now() + gap, Due::Datagram(flow));

@@ -1,6 +1,7 @@
 //! Between queues and the air: what the air is given, and what it tells.
 
 use super::{Core, Direction, Event, News};
+use crate::packet::{Body, LossCause};
 use crate::queue::{Discipline, Outlet, Queued, Service};
 use evenair_units::Bytes;
 use evenair_wifi::{BROADCAST, Head, Outcome, PacketId, Up};
@@ -55,11 +56,14 @@ impl<T: Copy> Core<T> {
             let queue = &mut self.queues[by as usize];
             queue.dropped.retries += 1;
             queue.given_up.add(served.size.into());
-            self.lose(id);
+            self.lose(id, by, LossCause::Retries);
         } else if to == BROADCAST {
             // Whoever received a broadcast, it is at the end of its way.
             let packet = self.pool.take(id);
             self.passage(packet.way).delivered.add(packet.size.into());
+            if matches!(packet.body, Body::Foreign(_)) {
+                self.news.push_back(News::Over(packet));
+            }
         }
         self.serve(by);
         self.make_room(by, watched.then_some(served));
@@ -132,7 +136,7 @@ impl<T: Copy> Core<T> {
             let queue = &mut self.queues[by as usize];
             queue.dropped.by_law += 1;
             self.buffers[queue.buffer as usize].waiting -= 1;
-            self.give_up(by, dropped);
+            self.give_up(by, dropped, LossCause::Law);
         }
         self.culled = culled;
         self.ask_later(by);

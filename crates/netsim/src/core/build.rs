@@ -111,7 +111,8 @@ impl<T: Copy> Core<T> {
         let flows = spec.flows.iter().enumerate().map(flow_hops).collect();
         for path in &spec.routes {
             let back: Vec<u32> = path.iter().rev().copied().collect();
-            for path in [path, &back] {
+            let ways = if path.contains(&BROADCAST) { 1 } else { 2 }; // nothing comes back from everybody
+            for path in [path, &back].into_iter().take(ways) {
                 hops.add_path(path, |from, to| hop(Category::BestEffort, from, to));
             }
         }
@@ -158,10 +159,11 @@ fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeM
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
     let flows = spec.flows.iter().map(|flow| {
         let traffic = &flow.traffic;
-        (&flow.path, flow.category, traffic.tcp().is_some(), traffic.web().is_some())
+        let (is_outside, is_web) = (traffic.is_outside(), traffic.web().is_some());
+        (&flow.path, flow.category, traffic.tcp().is_some() || is_outside, is_web || is_outside)
     });
-    // What comes from outside may be TCP.
-    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true, false));
+    // What comes from outside may be TCP, and may be data both ways.
+    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true, true));
     for (path, category, tcp, both) in flows.chain(routes) {
         for hop in path.windows(2) {
             for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], both)] {
@@ -217,7 +219,7 @@ fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacke
     let answer = |flow: &FlowSpec| match &flow.traffic {
         Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => Some(tcp.headers),
         Traffic::Tfrc(tfrc) => Some(tfrc.report),
-        Traffic::Datagrams { .. } | Traffic::Rated(_) => None,
+        Traffic::Datagrams { .. } | Traffic::Rated(_) | Traffic::Outside { .. } => None,
     };
     let answers = || spec.flows.iter().filter_map(answer).max();
     match (!carries.data).then(answers).flatten() {

@@ -8,7 +8,7 @@
 //! as the packet would have taken.
 
 use super::{Core, END, Event, News};
-use crate::packet::Way;
+use crate::packet::{LossCause, Way};
 use crate::queue::{Discipline, Outlet, Queued, Service, TransmitQueue};
 use evenair_units::{Bytes, Duration};
 
@@ -31,10 +31,10 @@ impl<T: Copy> Core<T> {
     #[cold]
     #[inline(never)]
     pub(super) fn refuse(&mut self, by: u32, arrival: Queued) {
-        let has_room = !self.is_full(by, &arrival);
+        let cause = if self.is_full(by, &arrival) { LossCause::Overflow } else { LossCause::Law };
         let dropped = &mut self.queues[by as usize].dropped;
-        *(if has_room { &mut dropped.by_law } else { &mut dropped.queue_full }) += 1;
-        self.turn_away(by, arrival);
+        *(if cause == LossCause::Law { &mut dropped.by_law } else { &mut dropped.queue_full }) += 1;
+        self.turn_away(by, arrival, cause);
     }
 
     /// Whether a queue has no room for a packet.
@@ -54,9 +54,9 @@ impl<T: Copy> Core<T> {
 
     /// An arrival was refused.
     #[inline]
-    pub(super) fn turn_away(&mut self, by: u32, arrival: Queued) {
+    pub(super) fn turn_away(&mut self, by: u32, arrival: Queued, cause: LossCause) {
         self.queues[by as usize].refuse(self.now, &arrival);
-        let packet = self.lose(arrival.packet);
+        let packet = self.lose(arrival.packet, by, cause);
         if self.hops.get(packet.hop).watched {
             // It has had its turn, and keeps it until it comes in.
             self.queues[by as usize].without_room.push_front(arrival);
@@ -65,9 +65,9 @@ impl<T: Copy> Core<T> {
     }
 
     /// A packet that had been accepted is dropped.
-    pub(super) fn give_up(&mut self, by: u32, gone: Queued) {
+    pub(super) fn give_up(&mut self, by: u32, gone: Queued, cause: LossCause) {
         self.queues[by as usize].given_up.add(gone.size.into());
-        let packet = self.lose(gone.packet);
+        let packet = self.lose(gone.packet, by, cause);
         if self.hops.get(packet.hop).watched {
             self.queues[by as usize].without_room.push_back(gone);
         }

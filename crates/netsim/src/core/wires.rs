@@ -1,6 +1,7 @@
 //! Wired links: one packet at a time at the link's rate, then its delay.
 
 use super::{Core, Event};
+use crate::packet::LossCause;
 use crate::queue::Outlet;
 use evenair_units::Bytes;
 
@@ -14,7 +15,7 @@ impl<T: Copy> Core<T> {
         if wire.loss.as_mut().is_some_and(|loss| loss.loses(now, Bytes::new(served.size))) {
             queue.dropped.on_wire += 1;
             queue.given_up.add(served.size.into());
-            self.lose(served.packet);
+            self.lose(served.packet, by, LossCause::Wire);
         } else {
             wire.in_flight.push_back(served.packet);
             while let Some(&(from, delay)) = wire.changes.front()

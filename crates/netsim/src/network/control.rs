@@ -41,7 +41,11 @@ impl Network {
                 packets: state.delivered,
                 bytes: state.delivered * u64::from(state.unit_bytes()),
             },
-            sent: stats.sent + u64::from(state.next_datagram),
+            sent: if state.traffic.is_outside() {
+                self.core.passages()[Way::forward(flow).0 as usize].originated.packets
+            } else {
+                stats.sent + u64::from(state.next_datagram)
+            },
             lost: self.core.passages()[Way::forward(flow).0 as usize].lost(),
             backlog: self.core.backlog_at(state.hops.forward),
             connections,

@@ -24,6 +24,7 @@ impl Network {
         if let Some((_, counts)) = self.core.gateway() {
             self.meter.classes_at_warmup = counts.to_vec();
         }
+        self.attached.outside.start_measuring();
         for flow in &mut self.attached.flows {
             (flow.last_delivery, flow.silence) = (now, Duration::ZERO);
             flow.delay.start_measuring();
@@ -71,11 +72,16 @@ impl Network {
         let probes_came = flow.prober.as_ref().map_or(0, |prober| prober.came());
         FlowCounts {
             delivered: flow.delivered,
-            sent: stats.sent + u64::from(flow.next_datagram),
+            sent: if flow.traffic.is_outside() {
+                passage(data).originated.packets
+            } else {
+                stats.sent + u64::from(flow.next_datagram)
+            },
             retransmitted: stats.retransmitted,
             timeouts: stats.timeouts,
             lost: passage(data).lost(),
             arrived: passage(data).delivered.packets - probes_came,
+            arrived_bytes: passage(data).delivered.bytes,
             acks_lost: passage(acks).lost(),
             acks: passage(acks).delivered.packets,
             probes: flow.prober.as_ref().map_or(0, |prober| prober.sent()),
@@ -177,9 +183,20 @@ impl Network {
         self.core.hops.chain(first).map(|hop| waiting[hop].mean_s()).sum()
     }
 
-    /// The result of the run, which ends here.
-    pub fn finish(mut self) -> RunResult {
+    /// The result of the run, which ends when it was to end.
+    pub fn finish(self) -> RunResult {
         let end = self.end();
+        self.finish_at(end)
+    }
+
+    /// The result of a run that ends at this instant, be it before or after the one that was planned: rates are those of the time
+    /// that has passed since the warm-up, zero where none has.
+    ///
+    /// # Panics
+    /// If something has been handled that happened later.
+    pub fn finish_at(mut self, end: Instant) -> RunResult {
+        assert!(end >= self.now(), "the run has gone on beyond its end");
+        self.run.duration = end.since(self.attached.warm_at);
         let measured_s = self.run.duration.as_secs_f64();
         let counts = self.counts().since(&self.meter.at_warmup);
         let passed = self.passed();
@@ -196,6 +213,7 @@ impl Network {
             measured_s,
             flows,
             links,
+            outside: self.attached.outside.results(&self.nodes),
             timeline: self.frames,
             fingerprint,
             events,
@@ -204,6 +222,12 @@ impl Network {
             series: self.run.sample_every.map(|_| self.meter.series),
             nodes: self.nodes,
         }
+    }
+
+    /// So much of the measured time, in each second of it.
+    fn per_second(&self, count: f64) -> f64 {
+        let measured_s = self.run.duration.as_secs_f64();
+        if measured_s > 0.0 { count / measured_s } else { 0.0 }
     }
 
     /// What has passed each hop in the measured time.
@@ -259,7 +283,7 @@ impl Network {
                 direction: class.role.direction.to_string(),
                 weight: class.role.weight,
                 allowed_bps: record.series.mean_allowed(index, from_s, until_s),
-                served_bps: passed.served.bytes as f64 * 8.0 / self.run.duration.as_secs_f64(),
+                served_bps: self.per_second(passed.served.bytes as f64 * 8.0),
                 arrived_packets: passed.arrived.packets,
                 served_packets: passed.served.packets,
                 dropped_packets: passed.dropped.packets,
@@ -287,16 +311,17 @@ impl Network {
     fn flow_result(&self, index: usize, counts: FlowCounts, waiting: &[Delays], end: Instant) -> FlowResult {
         let flow: &Flow = &self.attached.flows[index];
         let hops = &self.core.hops;
-        let measured_s = self.run.duration.as_secs_f64();
-        let goodput_pps = counts.delivered as f64 / measured_s;
+        let goodput_pps = self.per_second(counts.delivered as f64);
         let means = &self.meter.means;
         let queue = |hop: u32| self.core.queues[hops.get(hop).queue as usize].name.clone();
         let delay_s = |first| self.mean_wait_s(waiting, first);
         let (there, back) = self.ways(index);
-        let answers = flow.traffic.source().is_some() || flow.web.is_some();
+        let is_outside = flow.traffic.is_outside();
+        let answers = flow.traffic.source().is_some() || flow.web.is_some() || is_outside;
         let back = Some(back).filter(|&hop| hop != END && answers);
         let goodput_bps = match &flow.web {
-            Some(web) => web.measured_bytes() as f64 * 8.0 / measured_s,
+            Some(web) => self.per_second(web.measured_bytes() as f64 * 8.0),
+            None if is_outside => self.per_second(counts.arrived_bytes as f64 * 8.0),
             None => goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
         };
         FlowResult {
@@ -311,7 +336,7 @@ impl Network {
             round_trip_s: flow.measured.mean().map(Duration::as_secs_f64),
             connections: means.of(&means.connections, index),
             congestion_window: means.of(&means.congestion_window, index),
-            offered_pps: flow.tcp().is_none().then(|| counts.sent as f64 / measured_s),
+            offered_pps: flow.tcp().is_none().then(|| self.per_second(counts.sent as f64)),
             delay: flow.delay.result(),
             jitter_s: flow.delay.jitter_s(),
             sent: counts.sent,

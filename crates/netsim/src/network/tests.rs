@@ -3,6 +3,7 @@
 mod connections;
 mod delays;
 mod gateway;
+mod outside;
 mod queues;
 mod rated;
 mod relay;
@@ -17,6 +18,7 @@ use evenair_laws::backoff::{
     AdaptiveParams, BackoffParams, Category, DcfParams, EdcaParams, PhysicalLayer, Rendering, Surroundings,
 };
 use evenair_laws::connections::RttProportionalParams;
+use evenair_laws::marking::RedParams;
 use evenair_laws::rate::UtilityBasedParams;
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::{RenoParams, WindowStart};
@@ -92,23 +94,10 @@ fn four_links(ns2: bool) -> NetworkSpec {
     } else {
         (timing, Rules::standard(), Rendering::Standard)
     };
+    let nodes = (1..=4).flat_map(|l| [format!("s{l}"), format!("r{l}")]).collect();
     NetworkSpec {
-        nodes: (1..=4).flat_map(|l| [format!("s{l}"), format!("r{l}")]).collect(),
-        medium: medium(&A),
-        mac: MacSpec::Dcf { timing, rules },
-        data_rate: Rate::from_kbps(11_000),
-        rates: Vec::new(),
-        losses: Vec::new(),
-        wires: Vec::new(),
-        backoff: DcfParams::default().into(),
         surroundings: Surroundings { rendering, ..Surroundings::default() },
-        queue: QueueSpec::fifo(50),
-        node_queues: Vec::new(),
-        node_backoffs: Vec::new(),
         link_layer_delay: if ns2 { Duration::from_micros(25) } else { Duration::ZERO },
-        routes: Vec::new(),
-        gateway: None,
-        source_limits: Vec::new(),
         flows: (0..4)
             .map(|l| FlowSpec {
                 name: format!("{}", l + 1),
@@ -120,6 +109,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
                 weight: 1.0,
             })
             .collect(),
+        ..NetworkSpec::new(nodes, medium(&A), MacSpec::Dcf { timing, rules }, Rate::from_kbps(11_000))
     }
 }
 

@@ -11,6 +11,7 @@ const FLOWS_MAX: usize = 8;
 const GREY: &str = "#858585";
 const LINKS: &str = "links in use";
 const WIRES: &str = "wires";
+const ATTACHED: &str = "attached to the outside";
 /// How narrow a map may be for its names to stand clear of each other \[px\].
 const NARROW: f64 = 380.0;
 /// The least and the greatest height of a map over its width.
@@ -161,9 +162,15 @@ impl Map<'_> {
     }
 
     /// Nodes and their names, and how many names have no room.
-    fn nodes(&self, [west, east, south, north]: [f64; 4]) -> ([Series; 2], usize) {
+    fn nodes(&self, [west, east, south, north]: [f64; 4]) -> ([Series; 3], usize) {
         let names = &self.scenario.network().nodes;
-        let at = self.placed().map(|(_, place)| place).collect();
+        let outside = &self.scenario.settings().outside;
+        let (attached, at): (Vec<_>, Vec<_>) =
+            self.placed().partition(|&(node, _)| outside.contains(&names[node]));
+        let symbols = |nodes: Vec<(usize, [f64; 2])>, symbol| Marks::Symbols {
+            symbol,
+            at: nodes.into_iter().map(|(_, place)| place).collect(),
+        };
         let named = |(node, at): (usize, [f64; 2])| Named {
             at,
             text: names[node].clone(),
@@ -173,7 +180,8 @@ impl Map<'_> {
         let labels = beside(self.placed().map(named).collect(), size, (west, east), (south, north));
         let unnamed = self.placed().count() - labels.len();
         let series = [
-            Series::ink("nodes", Marks::Symbols { symbol: Symbol::Node, at }),
+            Series::ink("nodes", symbols(at, Symbol::Node)),
+            Series::ink(ATTACHED, symbols(attached, Symbol::Diamond)),
             Series::ink("names", Marks::Labels { labels }),
         ];
         (series, unnamed)
@@ -233,7 +241,12 @@ impl Map<'_> {
             1 => "The name of one node has no room.".into(),
             n => format!("The names of {n} nodes have no room."),
         };
-        format!("{nowhere} {unnamed}").trim().into()
+        let attached = self.scenario.settings().outside.join(", ");
+        let attached = match attached.as_str() {
+            "" => attached,
+            _ => format!("Diamonds ({attached}) are attached to the outside."),
+        };
+        format!("{nowhere} {unnamed} {attached}").trim().into()
     }
 }
 
@@ -252,7 +265,18 @@ fn arrow([x, y, x2, y2]: [f64; 4], size: f64) -> [[f64; 4]; 3] {
 
 #[cfg(test)]
 mod tests {
+    use crate::chart::{Marks, Symbol};
     use crate::library;
+
+    #[test]
+    fn nodes_that_are_attached_to_the_outside_are_seen() {
+        let attached = [r#"outside=["s1", "r1"]"#.to_string()];
+        let scenario = library::scenario("chen10/a", None, &attached).unwrap();
+        let map = super::map(&scenario);
+        assert!(map.note.contains("Diamonds (s1, r1)"), "{}", map.note);
+        let diamonds = map.panels[0].series.iter().find(|series| series.name == super::ATTACHED).unwrap();
+        assert!(matches!(&diamonds.marks, Marks::Symbols { symbol: Symbol::Diamond, at } if at.len() == 2));
+    }
 
     #[test]
     fn names_on_maps_and_conflict_graphs_do_not_collide() {

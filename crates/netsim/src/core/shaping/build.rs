@@ -95,7 +95,10 @@ impl Within {
 
     /// The same of what goes back.
     pub(in crate::core) fn back(&self, spec: &NetworkSpec, flow: usize, steps: Vec<Step>) -> Vec<Step> {
-        self.back_through(spec, flow, steps, |gateway| gateway.shapes_answers_of(flow))
+        let is_outside = spec.flows[flow].traffic.is_outside();
+        self.back_through(spec, flow, steps, |gateway| {
+            gateway.shapes_answers_of(flow) || is_outside && gateway.of_replies[flow].is_some()
+        })
     }
 
     /// The way back, through the gateway's shaper where that has a class for it.

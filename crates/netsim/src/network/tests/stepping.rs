@@ -1,5 +1,6 @@
-//! A network that is stepped from outside takes the path that it takes in one run; packets from outside pass through it.
+//! A network that is stepped from outside takes the path that it takes in one run.
 
+use super::outside::foreign;
 use super::*;
 use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, When};
 
@@ -50,72 +51,6 @@ fn steps_from_outside_make_the_same_run() {
         assert_eq!(instant_by_instant(&spec, run), whole);
         assert_eq!(in_strides(&spec, run, Duration::from_micros(777)), whole);
     }
-}
-
-fn foreign(from: u32, to: u32, content: u64) -> Foreign {
-    Foreign { from, to, size: Bytes::new(700), flow: 1, content }
-}
-
-/// Injects a packet every 3 ms, from each end in turn, and gives what comes out.
-fn exchange(network: &mut Network, end: Instant) -> Vec<Emerged> {
-    let mut out = Vec::new();
-    let mut next = Instant::ZERO + Duration::from_millis(1);
-    for content in 0.. {
-        while let Some(emerged) = network.advance(next.min(end)) {
-            out.push(emerged);
-        }
-        if next > end {
-            return out;
-        }
-        let (from, to) = if content % 2 == 0 { (0, 3) } else { (3, 1) };
-        network.inject(next, foreign(from, to, content)).unwrap();
-        next += Duration::from_millis(3);
-    }
-    out
-}
-
-#[test]
-fn packets_from_outside_go_in_and_come_out_in_order() {
-    let mut spec = chain(Traffic::Tcp(tcp(None)));
-    spec.flows.clear();
-    let mut network = Network::new(&spec, seconds(1, 0, 3));
-    let end = Instant::ZERO + Duration::from_secs(2);
-    let out = exchange(&mut network, end);
-    // What is still under way at the end comes out after it.
-    let rest = std::iter::from_fn(|| network.advance(network.end()));
-    let out: Vec<Emerged> = out.into_iter().chain(rest).collect();
-    for (parity, node) in [(0, 3), (1, 1)] {
-        let there: Vec<u64> = out.iter().filter(|e| e.node == node).map(|e| e.packet.content).collect();
-        assert!(there.is_sorted() && there.iter().all(|content| content % 2 == parity));
-    }
-    let result = network.finish();
-    let packets = result.packets;
-    assert_eq!((packets.originated, packets.under_way), (667, 0), "one every 3 ms for 2 s");
-    assert_eq!(packets.delivered, out.len() as u64);
-    // Node 0 and node 3 do not hear each other: some packets collide until they are given up.
-    assert!(packets.dropped < 20, "{packets:?}");
-}
-
-#[test]
-fn packets_from_outside_share_queues_with_the_networks_own() {
-    let spec = chain(Traffic::Tcp(tcp(None)));
-    let mut network = Network::new(&spec, seconds(1, 0, 5));
-    let end = network.end();
-    let out = exchange(&mut network, end);
-    let result = network.finish();
-    assert_conserved(&result);
-    assert!(out.len() > 500 && result.flows[0].goodput_pps > 5.0, "{} {:?}", out.len(), goodputs(&result));
-    assert!(result.packets.delivered > out.len() as u64);
-    let alone = Network::run(&spec, seconds(1, 0, 5));
-    assert!(result.flows[0].goodput_pps < alone.flows[0].goodput_pps);
-}
-
-#[test]
-fn where_no_route_leads_a_packet_is_refused() {
-    let mut network = Network::new(&chain(Traffic::Tcp(tcp(None))), seconds(1, 0, 1));
-    let refused = network.inject(Instant::ZERO, foreign(0, 7, 0));
-    assert_eq!(refused, Err(NoRoute { from: 0, to: 7 }));
-    assert_eq!(refused.unwrap_err().to_string(), "no route leads from node 0 to node 7");
 }
 
 #[test]
