@@ -9,7 +9,8 @@
 
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{
-    Emerged, Fate, Foreign, LossCause, MacSpec, Network, NetworkSpec, RunResult, RunSpec, Watchers, Whose,
+    Codepoint, Emerged, Fate, Foreign, LossCause, MacSpec, Network, NetworkSpec, RunResult, RunSpec,
+    Watchers, Whose,
 };
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::{Bytes, Duration, Instant, Rate};
@@ -88,8 +89,14 @@ fn run() -> io::Result<(RunResult, Tally, Kept, Vec<u8>)> {
         }
         let from = if number % 2 == 0 { 0 } else { 2 };
         kept.insert(number, vec![0; 1000]);
-        let packet =
-            Foreign { from, to: 1, size: Bytes::new(1000), whose: Whose::Nobody(from), content: number };
+        let packet = Foreign {
+            from,
+            to: 1,
+            size: Bytes::new(1000),
+            whose: Whose::Nobody(from),
+            ecn: Codepoint::NotCapable,
+            content: number,
+        };
         network.inject(at, packet).expect("there is a route");
     }
     let end = start + Duration::from_secs(2);

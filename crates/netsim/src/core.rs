@@ -24,11 +24,11 @@ pub(crate) use forwarding::{Forwarding, Hop, Passed};
 pub(crate) use trace::Traced;
 
 use crate::packet::{Body, LossCause, Packet, Way};
-use crate::queue::{Buffer, Outlet, Queued, TransmitQueue};
+use crate::queue::{Buffer, Mark, Outlet, Queued, TransmitQueue};
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_laws::backoff::Volume;
-use evenair_units::{Duration, Instant};
+use evenair_units::{Duration, Instant, Probability};
 use evenair_wifi::{Air, Effects, PacketId, Wake};
 use pool::Pool;
 use shaping::ShaperHost;
@@ -311,11 +311,16 @@ impl<T: Copy> Core<T> {
         }
         let &Hop { to: next_hop, watched, .. } = self.hops.get(packet.hop);
         let (flow, size) = (packet.way.0, packet.size);
-        let arrival = Queued { packet: id, flow, size, next_hop, enqueued: self.now };
+        let mark = if packet.body.may_be_marked() { Mark::Possible } else { Mark::Impossible };
+        let mut arrival = Queued { packet: id, flow, size, next_hop, enqueued: self.now, mark };
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
-            return self.refuse(by, arrival);
+            // RFC 3168 section 7: what is refused without exception is dropped, markable or not.
+            if refusal == Probability::ONE || self.is_full(by, &arrival) || !arrival.mark() {
+                return self.refuse(by, arrival);
+            }
+            self.queues[by as usize].note_mark(self.now, &arrival);
         }
         if self.is_full(by, &arrival) {
             let queue = &mut self.queues[by as usize];

@@ -24,10 +24,10 @@ pub use measure::{
     OutsideResult, Packets, ProbeResult, ResequencingResult, RunResult, Series, TransferResult,
 };
 pub use network::{Emerged, Fate, FlowState, Network, NoRoute};
-pub use packet::{Body, Entered, Foreign, LossCause, TcpPacket, Whose};
+pub use packet::{Body, Codepoint, Entered, Foreign, LossCause, TcpPacket, Whose};
 pub use queue::{
     AirtimeFair, AirtimeParams, Airtimes, AnyDiscipline, Discipline, DisciplineParams, DisciplineRole, Fair,
-    FairParams, Fifo, FlowFacts, Flows, Hosts, OwnDiscipline, Queued, Shaper, TokenBucket, Weighted,
+    FairParams, Fifo, FlowFacts, Flows, Hosts, Mark, OwnDiscipline, Queued, Shaper, TokenBucket, Weighted,
     WeightedParams,
 };
 pub use spec::{

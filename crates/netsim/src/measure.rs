@@ -215,6 +215,8 @@ pub struct LinkResult {
     pub dropped_queue_full: u64,
     /// Packets dropped by a law, the queue's marking, its discipline or its back-off law, though there was room: early drops.
     pub dropped_by_law: u64,
+    /// Packets that a law would have dropped and that left with a mark instead (RFC 3168).
+    pub marked: u64,
     /// Packets given up after the last retry.
     pub dropped_retries: u64,
     /// Packets lost on the wire.
@@ -330,6 +332,7 @@ pub(crate) struct FlowCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueCounts {
     pub(crate) dropped: Dropped,
+    pub(crate) marked: u64,
     pub(crate) frames: Option<Counters>,
 }
 
@@ -390,6 +393,7 @@ impl QueueCounts {
                 retries: now.retries - was.retries,
                 on_wire: now.on_wire - was.on_wire,
             },
+            marked: self.marked - then.marked,
             frames: self.frames.map(|now| frames(now, then.frames.unwrap_or_default())),
         }
     }

@@ -219,7 +219,7 @@ impl Network {
     /// due before it would.
     pub fn inject(&mut self, at: Instant, packet: Foreign) -> Result<(), NoRoute> {
         self.core.move_to(at);
-        let Foreign { from, to, size, whose, content } = packet;
+        let Foreign { from, to, size, whose, .. } = packet;
         let (way, hop) = match whose {
             Whose::Flow { flow, back } => self.place_of(flow, back, (from, to)),
             Whose::Nobody(number) => {
@@ -228,7 +228,7 @@ impl Network {
             }
         }
         .ok_or(NoRoute { from, to })?;
-        let entered = Entered { from, to, whose, content, at };
+        let entered = Entered::new(packet, at);
         self.attached.outside.enter(size.count(), &entered);
         self.core.inject(way, hop, size.count(), Body::Foreign(entered));
         Ok(())
@@ -303,8 +303,8 @@ impl Network {
     fn sent(&self, traced: Traced) -> Option<Sent> {
         let (packet, rate) = traced?;
         let (flow, ends, payload, agreed) = if let Body::Foreign(entered) = packet.body {
-            let (Whose::Flow { flow, .. } | Whose::Nobody(flow)) = entered.whose;
-            (flow, (entered.from, entered.to), 0, None)
+            let (Whose::Flow { flow, .. } | Whose::Nobody(flow)) = entered.whose();
+            (flow, entered.ends(), 0, None)
         } else {
             let flow = &self.attached.flows[packet.way.flow() as usize];
             let (from, to) = (flow.source, flow.destination);

@@ -43,6 +43,28 @@ pub enum Body {
 }
 
 impl Body {
+    /// Whether a queue may mark it where it would drop it (RFC 3168: ECT).
+    pub(crate) const fn may_be_marked(&self) -> bool {
+        match self {
+            Self::Tcp(packet) => packet.segment.ecn.is_capable(),
+            Self::Foreign(entered) => matches!(entered.ecn, Codepoint::Capable | Codepoint::Marked),
+            Self::Datagram { .. } | Self::TfrcData { .. } | Self::TfrcReport { .. } | Self::Probe { .. } => {
+                false
+            }
+        }
+    }
+
+    /// A queue marks it (RFC 3168: CE).
+    pub(crate) const fn mark(&mut self) {
+        match self {
+            Self::Tcp(packet) => packet.segment.ecn.mark(),
+            Self::Foreign(entered) => entered.ecn = Codepoint::Marked,
+            Self::Datagram { .. } | Self::TfrcData { .. } | Self::TfrcReport { .. } | Self::Probe { .. } => {
+                ()
+            }
+        }
+    }
+
     /// Whether it waits for a shaper's tokens: data do, probes do not, acknowledgements and reports where `answers` says so.
     pub(crate) const fn waits_for_tokens(&self, answers: bool) -> bool {
         match self {
@@ -81,8 +103,22 @@ pub struct Foreign {
     pub size: Bytes,
     /// Which flow it belongs to.
     pub whose: Whose,
+    /// Whether queues may mark it, or have.
+    pub ecn: Codepoint,
     /// What it is, for whoever injected it.
     pub content: u64,
+}
+
+/// What the header of a packet from outside says of congestion (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codepoint {
+    /// Whoever sent it does not react to marks: it is dropped where it would be marked.
+    #[default]
+    NotCapable,
+    /// Queues may mark it instead of dropping it.
+    Capable,
+    /// A queue has marked it.
+    Marked,
 }
 
 /// Whose a packet from outside is.
@@ -101,26 +137,60 @@ pub enum Whose {
     Nobody(u32),
 }
 
-/// A packet from outside, inside.
+/// A packet from outside, inside: packed, because each packet's body has room for the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entered {
-    /// The node at which it entered.
-    pub from: u32,
-    /// The node at which it leaves.
-    pub to: u32,
-    /// Which flow it belongs to.
-    pub whose: Whose,
-    /// What it is, for whoever injected it.
-    pub content: u64,
-    /// When it entered.
-    pub at: Instant,
+    from: u32,
+    to: u32,
+    number: u32,
+    belongs: Belongs,
+    ecn: Codepoint,
+    content: u64,
+    at: Instant,
+}
+
+/// What [`Whose`] says, without its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Belongs {
+    There,
+    Back,
+    Nowhere,
 }
 
 impl Entered {
-    /// As it was before it entered.
+    pub(crate) const fn new(foreign: Foreign, at: Instant) -> Self {
+        let Foreign { from, to, whose, ecn, content, .. } = foreign;
+        let (number, belongs) = match whose {
+            Whose::Flow { flow, back: false } => (flow, Belongs::There),
+            Whose::Flow { flow, back: true } => (flow, Belongs::Back),
+            Whose::Nobody(number) => (number, Belongs::Nowhere),
+        };
+        Self { from, to, number, belongs, ecn, content, at }
+    }
+
+    /// When it entered.
+    pub const fn at(&self) -> Instant {
+        self.at
+    }
+
+    /// The nodes at which it entered and at which it leaves.
+    pub const fn ends(&self) -> (u32, u32) {
+        (self.from, self.to)
+    }
+
+    /// Which flow it belongs to.
+    pub const fn whose(&self) -> Whose {
+        match self.belongs {
+            Belongs::There => Whose::Flow { flow: self.number, back: false },
+            Belongs::Back => Whose::Flow { flow: self.number, back: true },
+            Belongs::Nowhere => Whose::Nobody(self.number),
+        }
+    }
+
+    /// As it leaves again, a mark on its way included.
     pub(crate) const fn foreign(&self, size: u32) -> Foreign {
-        let &Self { from, to, whose, content, .. } = self;
-        Foreign { from, to, size: Bytes::new(size), whose, content }
+        let &Self { from, to, ecn, content, .. } = self;
+        Foreign { from, to, size: Bytes::new(size), whose: self.whose(), ecn, content }
     }
 }
 

@@ -16,7 +16,7 @@ mod weighted;
 pub use airtime::{AirtimeFair, AirtimeParams};
 pub use bucket::TokenBucket;
 pub(crate) use counts::{Delays, Dropped};
-pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, OwnDiscipline, Queued};
+pub use discipline::{AnyDiscipline, Discipline, DisciplineParams, Mark, OwnDiscipline, Queued};
 pub use fair::{Fair, FairParams, Hosts};
 pub use fifo::Fifo;
 pub use role::{Airtimes, DisciplineRole, FlowFacts, Flows};
@@ -93,6 +93,8 @@ pub(crate) struct TransmitQueue {
     pub(crate) arrived: Volume,
     pub(crate) given_up: Volume,
     pub(crate) dropped: Dropped,
+    /// Packets marked that would have been dropped.
+    pub(crate) marked: u64,
     /// How long each packet waited since the warm-up, if that is kept.
     pub(crate) waits: Option<Histogram>,
     /// The instant at which it is asked again for a packet that it keeps back; never, if it is not.
@@ -172,6 +174,11 @@ impl TransmitQueue {
         self.discipline.enqueue(now, arrival);
     }
 
+    /// An arrival would be refused by a law and is marked: of the law's own it is told as of one refused, before it comes in.
+    pub(crate) fn note_mark(&mut self, now: Instant, arrival: &Queued) {
+        self.tell(now, arrival, false);
+    }
+
     /// An arrival is refused.
     pub(crate) fn refuse(&mut self, now: Instant, arrival: &Queued) {
         self.discipline.refused(arrival);
@@ -213,10 +220,10 @@ impl TransmitQueue {
                 let behind = self.view(gone);
                 self.marking.as_mut().expect("asked for").on_removal(now, &behind);
             }
-            let first = first?;
+            let mut first = first?;
             let behind = self.view(&first);
             let marking = self.marking.as_mut().expect("asked for");
-            if marking.on_departure(now, now - first.enqueued, &behind) == Verdict::Send {
+            if marking.on_departure(now, now - first.enqueued, &behind) == Verdict::Send || first.mark() {
                 return Some(first);
             }
             culled.push(first);

@@ -2,11 +2,12 @@
 //!
 //! A [`Sender`] and a [`Receiver`] are fed with `handle_*`, asked what to send with `poll_transmit` and when to be
 //! woken with `poll_timeout`. Sequence numbers count segments of one size: the flows of this simulator are bulk data.
-//! Before touching the sender read RFC 5681, RFC 6298, RFC 6582,
+//! Before touching the sender read RFC 3168, RFC 5681, RFC 6298, RFC 6582,
 //! RFC 6675 and RFC 8985.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 
+mod ecn;
 mod receiver;
 mod rto;
 mod sack;
@@ -14,6 +15,7 @@ mod scoreboard;
 mod sender;
 mod tfrc;
 
+pub use ecn::Ecn;
 pub use receiver::{AckPolicy, Receiver};
 pub use rto::{RtoEstimator, RtoParams};
 pub use sack::SackBlocks;
@@ -56,11 +58,13 @@ pub struct Segment {
     pub stamp: u32,
     /// What arrived beyond the number, in an acknowledgement.
     pub sack: SackBlocks,
+    /// What it says of congestion.
+    pub ecn: Ecn,
 }
 
 impl Segment {
     /// A segment without options.
     pub const fn plain(kind: SegmentKind, number: u32) -> Self {
-        Self { kind, number, stamp: 0, sack: SackBlocks::NONE }
+        Self { kind, number, stamp: 0, sack: SackBlocks::NONE, ecn: Ecn::of_acknowledgement(false) }
     }
 }

@@ -1,5 +1,6 @@
 //! The receiving endpoint: puts segments in order and acknowledges them.
 
+use crate::ecn::Echo;
 use crate::{SackBlocks, Segment, SegmentKind};
 use evenair_units::{Duration, Instant};
 use std::collections::VecDeque;
@@ -35,6 +36,7 @@ pub struct Receiver {
     /// How many segments are still acknowledged each.
     quick: u32,
     duplicates: u64,
+    echo_of_marks: Echo,
 }
 
 impl Receiver {
@@ -53,6 +55,7 @@ impl Receiver {
                 AckPolicy::Delayed { quick, .. } => quick,
             },
             duplicates: 0,
+            echo_of_marks: Echo::OFF,
         }
     }
 
@@ -74,6 +77,7 @@ impl Receiver {
             }
             SegmentKind::Fin => Some(Segment::plain(SegmentKind::FinAck, self.expected)),
             SegmentKind::Data => {
+                self.echo_of_marks.handle_data(segment.ecn);
                 // The oldest one that is not acknowledged yet, so that a delayed acknowledgement measures the delay.
                 if self.unacknowledged == 0 && segment.number <= self.expected {
                     self.echo = segment.stamp;
@@ -132,7 +136,8 @@ impl Receiver {
         self.unacknowledged = 0;
         self.ack_due = Instant::NEVER;
         let sack = SackBlocks::of(self.expected, &self.ahead, self.latest);
-        Segment { stamp: self.echo, sack, ..Segment::plain(SegmentKind::Ack, self.expected) }
+        let ecn = self.echo_of_marks.told();
+        Segment { stamp: self.echo, sack, ecn, ..Segment::plain(SegmentKind::Ack, self.expected) }
     }
 
     /// When a delayed acknowledgement is due.

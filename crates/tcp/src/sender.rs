@@ -8,6 +8,7 @@ mod selective;
 #[cfg(test)]
 mod tests;
 
+use crate::ecn::Reaction;
 use crate::scoreboard::Scoreboard;
 use crate::{RtoEstimator, RtoParams, Segment, SegmentKind};
 use delivery::Account;
@@ -65,6 +66,9 @@ pub struct SenderParams {
     pub handshake: bool,
     /// Take a round-trip sample from every acknowledgement (RFC 7323) instead of one per round trip.
     pub timestamps: bool,
+    /// New data may be marked instead of dropped, and a mark cuts the window as a loss does (RFC 3168); not with a law that steers
+    /// recovery itself, whose data are dropped as ever.
+    pub ecn: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +114,8 @@ pub struct SenderStats {
     pub retransmitted: u64,
     /// Times that three duplicate acknowledgements announced a loss.
     pub fast_retransmits: u64,
+    /// Times that an echo of marks cut the window.
+    pub marks: u64,
     /// Times that the retransmission timer expired.
     pub timeouts: u64,
     /// Probes of the data's end.
@@ -122,6 +128,7 @@ impl SenderStats {
         self.sent += other.sent;
         self.retransmitted += other.retransmitted;
         self.fast_retransmits += other.fast_retransmits;
+        self.marks += other.marks;
         self.timeouts += other.timeouts;
         self.probes += other.probes;
     }
@@ -172,6 +179,7 @@ pub struct Sender {
     timed_out_at: Option<u32>,
     /// Of what was delivered, for a law that asks.
     account: Option<Box<Account>>,
+    reaction: Reaction,
     stats: SenderStats,
 }
 
@@ -212,6 +220,7 @@ impl Sender {
             min_round_trip: None,
             timed_out_at: None,
             account,
+            reaction: Reaction::default(),
             stats: SenderStats::default(),
         }
     }
@@ -260,11 +269,14 @@ impl Sender {
             self.note_nothing_to_send();
             return None;
         };
+        let is_new = number >= self.highest;
         self.count_sent(now, number);
         if let Some(gap) = self.law.pacing_gap() {
             self.paced_until = now + gap;
         }
-        Some(Segment { stamp: stamp(now), ..Segment::plain(SegmentKind::Data, number) })
+        let plain = Segment::plain(SegmentKind::Data, number);
+        let ecn = if self.reacts_to_marks() && is_new { self.reaction.of_new_data() } else { plain.ecn };
+        Some(Segment { stamp: stamp(now), ecn, ..plain })
     }
 
     /// Where new data end: what the application has produced, nothing new while draining, the receiver's window.
@@ -401,7 +413,23 @@ impl Sender {
         } else if self.highest > self.oldest {
             self.handle_duplicate(now);
         }
+        if ack.ecn.echoes() {
+            self.handle_echo(now, expected);
+        }
         self.finish_draining();
+    }
+
+    fn reacts_to_marks(&self) -> bool {
+        self.params.ecn && !self.law.steers_recovery()
+    }
+
+    /// The receiver has seen a mark. During recovery the window is cut already.
+    fn handle_echo(&mut self, now: Instant, expected: u32) {
+        if self.phase == Phase::Open && self.reaction.is_due(expected) {
+            self.stats.marks += 1;
+            self.law.on_loss(&self.loss(now));
+            self.reaction.has_cut(self.highest);
+        }
     }
 
     /// Acknowledges everything before `expected`, without selective acknowledgements.
@@ -531,6 +559,7 @@ impl Sender {
                     self.timed_out_at == Some(self.oldest) || (self.sack() && self.phase == Phase::Recovery);
                 let repeated = again && self.params.loss_measure == LossMeasure::Outstanding;
                 self.law.on_timeout(&Loss { repeated, ..self.loss(now) });
+                self.reaction.has_cut(self.highest);
                 self.timed_out_at = Some(self.oldest);
                 self.recover = self.highest;
                 self.phase = Phase::Loss;

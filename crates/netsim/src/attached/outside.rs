@@ -35,7 +35,7 @@ impl Outside {
 
     fn pair(&mut self, entered: &Entered) -> &mut Pair {
         let times = self.times;
-        self.pairs.entry((entered.from, entered.to)).or_insert_with(|| {
+        self.pairs.entry(entered.ends()).or_insert_with(|| {
             let mut pair = Pair::default();
             pair.delay.each = times.then(Histogram::default);
             pair
@@ -44,15 +44,15 @@ impl Outside {
 
     /// A packet comes in.
     pub(crate) fn enter(&mut self, size: u32, entered: &Entered) {
-        if let Whose::Nobody(_) = entered.whose {
+        if let Whose::Nobody(_) = entered.whose() {
             self.pair(entered).entered.add(size.into());
         }
     }
 
     /// A packet has come to its node, or to one that hears its broadcast.
     pub(super) fn arrive(&mut self, flows: &mut [Flow], now: Instant, size: u32, entered: &Entered) {
-        let delay = now.since(entered.at);
-        match entered.whose {
+        let delay = now.since(entered.at());
+        match entered.whose() {
             Whose::Flow { flow, back: false } => {
                 let flow = &mut flows[flow as usize];
                 flow.hand_over(now, 1);
@@ -70,7 +70,7 @@ impl Outside {
 
     /// A packet was lost.
     pub(crate) fn lose(&mut self, size: u32, entered: &Entered) {
-        if let Whose::Nobody(_) = entered.whose {
+        if let Whose::Nobody(_) = entered.whose() {
             self.pair(entered).lost.add(size.into());
         }
     }

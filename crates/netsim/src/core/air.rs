@@ -2,7 +2,7 @@
 
 use super::{Core, Direction, Event, News};
 use crate::packet::{Body, LossCause};
-use crate::queue::{Discipline, Outlet, Queued, Service};
+use crate::queue::{Discipline, Mark, Outlet, Queued, Service};
 use evenair_units::Bytes;
 use evenair_wifi::{BROADCAST, Head, Outcome, PacketId, Up};
 
@@ -121,7 +121,13 @@ impl<T: Copy> Core<T> {
         let queue = &mut self.queues[by as usize];
         let next = queue.next(self.now, &mut self.culled);
         let buffer = &mut self.buffers[queue.buffer as usize];
-        buffer.waiting -= u32::from(next.is_some());
+        if let Some(next) = &next {
+            buffer.waiting -= 1;
+            if next.mark == Mark::Made {
+                queue.marked += 1;
+                self.pool.get_mut(next.packet).body.mark();
+            }
+        }
         if !self.culled.is_empty() {
             self.cull(by);
         }

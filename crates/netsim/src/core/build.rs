@@ -269,6 +269,7 @@ pub(super) fn bare_queue(
         arrived: Volume::default(),
         given_up: Volume::default(),
         dropped: Dropped::default(),
+        marked: 0,
         waits: None,
         ready_at: Instant::NEVER,
         without_room: VecDeque::new(),

@@ -47,6 +47,7 @@ impl Network {
     fn counts(&self) -> Counts {
         let queue = |(index, queue): (usize, &TransmitQueue)| QueueCounts {
             dropped: queue.dropped,
+            marked: queue.marked,
             frames: match (&self.core.air, &queue.outlet) {
                 (Air::Dcf(air), Outlet::Air) => Some(*air.counters(index as u32)),
                 (Air::Dcf(_) | Air::Ideal(_), _) => None,
@@ -246,7 +247,7 @@ impl Network {
         }
         let queues = self.core.queues.iter().zip(&counts.queues).zip(through).enumerate();
         let means = &self.meter.means;
-        let result = |(index, ((queue, &QueueCounts { dropped, frames }), passed)): (
+        let result = |(index, ((queue, &QueueCounts { dropped, marked, frames }), passed)): (
             _,
             ((&TransmitQueue, _), Passed),
         )| {
@@ -260,6 +261,7 @@ impl Network {
                 sojourn_s: passed.sojourn.mean_s(),
                 dropped_queue_full: dropped.queue_full,
                 dropped_by_law: dropped.by_law,
+                marked,
                 dropped_retries: dropped.retries,
                 lost_on_wire: dropped.on_wire,
                 frames,

@@ -3,6 +3,7 @@
 mod connections;
 mod delays;
 mod gateway;
+mod marks;
 mod outside;
 mod queues;
 mod rated;
@@ -74,6 +75,7 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
             grows_unused: true,
             handshake: connections.is_some(),
             timestamps: false,
+            ecn: false,
         },
         window: RenoParams {}.into(),
         acknowledge: AckPolicy::EachSegment,

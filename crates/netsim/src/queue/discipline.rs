@@ -22,6 +22,31 @@ pub struct Queued {
     pub next_hop: u32,
     /// When it came into the queue.
     pub enqueued: Instant,
+    /// Whether it may be marked, or has been here.
+    pub mark: Mark,
+}
+
+/// What may be done to a packet in a queue instead of dropping it (RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mark {
+    /// Nothing.
+    #[default]
+    Impossible,
+    /// It may be marked.
+    Possible,
+    /// It has been marked in this queue.
+    Made,
+}
+
+impl Queued {
+    /// A law would drop it: it is marked, if it may be; says whether it is.
+    pub fn mark(&mut self) -> bool {
+        let is_possible = self.mark != Mark::Impossible;
+        if is_possible {
+            self.mark = Mark::Made;
+        }
+        is_possible
+    }
 }
 
 /// A queueing discipline: keeps the packets that wait, and says which is next. A machine without clock or chance: time comes in

@@ -289,7 +289,7 @@ impl Discipline for Fair {
                 self.lines[index as usize].deficit += self.quantum(&self.lines[index as usize]);
                 continue;
             }
-            let Some(first) = line.pop() else {
+            let Some(mut first) = line.pop() else {
                 turns.pop_front();
                 // RFC 8290 section 4.2: once through the round before it counts as new again.
                 if is_sparse && !self.round.is_empty() {
@@ -306,7 +306,7 @@ impl Discipline for Fair {
             let sojourn = now - first.enqueued;
             let verdict =
                 line.marking.as_mut().map_or(Verdict::Send, |law| law.on_departure(now, sojourn, &view));
-            if verdict == Verdict::Send {
+            if verdict == Verdict::Send || first.mark() {
                 line.deficit -= i64::from(first.size);
                 self.left(&first);
                 return Some(first);

@@ -18,7 +18,7 @@ fn ms(ms: u64) -> Instant {
 }
 
 fn packet(id: u32, flow: u32, size: u32, at: Instant) -> Queued {
-    Queued { packet: PacketId(id), flow, size, next_hop: flow / 2, enqueued: at }
+    Queued { packet: PacketId(id), flow, size, next_hop: flow / 2, enqueued: at, mark: Mark::Impossible }
 }
 
 /// The last comes first, but nothing leaves except on whole tens of milliseconds: what a user's own may be.

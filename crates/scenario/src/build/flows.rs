@@ -167,6 +167,7 @@ impl Settings {
             grows_unused: self.preset == Preset::Ns2,
             handshake: tcp.handshake,
             timestamps: tcp.timestamps,
+            ecn: tcp.ecn,
         };
         let delay = tcp.delayed_ack.0;
         let is_web = matches!(flow.sends, Sends::Web { .. });

@@ -66,6 +66,9 @@ tables! {
         tail_loss_probe: bool,
         /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count.
         timestamps: bool,
+        /// Explicit congestion notification (RFC 3168): wherever a law would drop new data, of a queue or of the back-off, they are marked
+        /// instead, and the mark cuts the window as a loss would. Not of window laws that steer recovery themselves (bbr), nor of datagrams.
+        ecn: bool,
         /// Open with a SYN and close with a FIN.
         handshake: bool,
     }

@@ -47,6 +47,7 @@ impl TcpTable {
             rack,
             tail_loss_probe: self.tail_loss_probe.unwrap_or(rack),
             timestamps: self.timestamps.unwrap_or(false),
+            ecn: self.ecn.unwrap_or(false),
             // Connections that come and go are opened and closed for real.
             handshake: self.handshake.unwrap_or(!ns2 || come_and_go),
         };

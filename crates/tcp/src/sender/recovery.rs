@@ -34,6 +34,7 @@ impl Sender {
         self.phase = Phase::Recovery;
         self.partial = false;
         self.recover = self.highest;
+        self.reaction.has_cut(self.highest);
         self.timed = None;
         self.guard(now, self.rto.timeout());
     }

@@ -1,5 +1,6 @@
 //! Scripted timelines of each rule, and an event-sequence fuzz of a sender against a receiver over a bad network.
 
+mod marks;
 mod told;
 
 use super::*;
@@ -21,6 +22,7 @@ fn params(recovery: Recovery) -> SenderParams {
         grows_unused: false,
         handshake: false,
         timestamps: false,
+        ecn: false,
     }
 }
 

@@ -141,7 +141,14 @@ fn a_gateway_is_past_by_whoever_has_no_class() {
     assert!(result.flows[0].goodput_bps < 2e3, "{:?}", result.flows[0]);
     // Nor are packets from outside shaped: nobody can tell their data from their acknowledgements.
     let mut network = Network::new(&spec, run);
-    let foreign = Foreign { from: 0, to: 2, size: Bytes::new(700), whose: Whose::Nobody(1), content: 7 };
+    let foreign = Foreign {
+        from: 0,
+        to: 2,
+        size: Bytes::new(700),
+        whose: Whose::Nobody(1),
+        ecn: Codepoint::NotCapable,
+        content: 7,
+    };
     for _ in 0..20 {
         network.inject(Instant::ZERO, foreign).unwrap();
     }

@@ -5,7 +5,7 @@ use evenair_laws::rate::gateway::{ClassRole, Direction};
 use std::collections::BTreeMap;
 
 pub(super) fn foreign(from: u32, to: u32, content: u64) -> Foreign {
-    Foreign { from, to, size: Bytes::new(700), whose: Whose::Nobody(1), content }
+    Foreign { from, to, size: Bytes::new(700), whose: Whose::Nobody(1), ecn: Codepoint::NotCapable, content }
 }
 
 /// Injects a packet every so often, made from its number, and gives all that becomes of them until `end`.

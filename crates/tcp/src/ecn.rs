@@ -1,0 +1,140 @@
+//! Explicit congestion notification (RFC 3168): a queue marks packets where it would drop them, the receiver tells the sender, and
+//! the sender cuts its window once a round trip and repeats nothing.
+//!
+//! That both ends know it is a parameter of the sender's ([`SenderParams::ecn`](crate::SenderParams::ecn)): the handshake's
+//! negotiation (section 6.1.1) is left out. The cut is taken at once; Linux spreads it over a round trip, as after a loss. What is not data is not marked, nor is what is sent again (section 6.1.5).
+
+/// What one segment, and the packet that carries it, say of congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ecn(u8);
+
+impl Ecn {
+    const CAPABLE: u8 = 1;
+    const MARKED: u8 = 2;
+    const ECHO: u8 = 4;
+    const REDUCED: u8 = 8;
+
+    /// New data: queues may mark it instead of dropping it (ECT); `reduced` tells the receiver that its echo was heard (CWR).
+    pub(crate) const fn of_data(reduced: bool) -> Self {
+        Self(if reduced { Self::CAPABLE | Self::REDUCED } else { Self::CAPABLE })
+    }
+
+    /// An acknowledgement, which echoes marks or does not (ECE).
+    pub(crate) const fn of_acknowledgement(echo: bool) -> Self {
+        Self(if echo { Self::ECHO } else { 0 })
+    }
+
+    const fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    /// Whether a queue may mark the packet (ECT).
+    pub const fn is_capable(self) -> bool {
+        self.has(Self::CAPABLE)
+    }
+
+    /// Whether a queue has (CE).
+    pub const fn is_marked(self) -> bool {
+        self.has(Self::MARKED)
+    }
+
+    /// Whether the receiver has seen a mark of which the sender has not told yet that it has reacted to it (ECE).
+    pub const fn echoes(self) -> bool {
+        self.has(Self::ECHO)
+    }
+
+    /// Whether the sender has cut its window since it last told so (CWR).
+    pub const fn is_reduced(self) -> bool {
+        self.has(Self::REDUCED)
+    }
+
+    /// A queue marks the packet.
+    ///
+    /// # Panics
+    /// If it is not capable: it would have to be dropped.
+    pub const fn mark(&mut self) {
+        assert!(self.is_capable(), "what cannot be marked is dropped");
+        self.0 |= Self::MARKED;
+    }
+}
+
+/// The receiver's side: it echoes from a mark on until the sender says that it has reacted (RFC 3168 section 6.1.3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Echo {
+    is_on: bool,
+}
+
+impl Echo {
+    pub(crate) const OFF: Self = Self { is_on: false };
+
+    pub(crate) const fn handle_data(&mut self, ecn: Ecn) {
+        // A mark on the very segment that tells of the reaction is a new one.
+        self.is_on = ecn.is_marked() || self.is_on && !ecn.is_reduced();
+    }
+
+    pub(crate) const fn told(self) -> Ecn {
+        Ecn::of_acknowledgement(self.is_on)
+    }
+}
+
+/// The sender's side: one reaction a window, of which new data tell (RFC 3168 section 6.1.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reaction {
+    /// Until this segment is acknowledged an echo is of marks from before the last cut.
+    until: u32,
+    /// The next new data tell that the window was cut.
+    untold: bool,
+}
+
+impl Reaction {
+    /// Whether an echo, on an acknowledgement that expects this segment, asks for a cut.
+    pub(crate) const fn is_due(self, expected: u32) -> bool {
+        expected > self.until
+    }
+
+    /// The window was cut, for an echo or a loss, when this segment was the next to be sent for the first time.
+    pub(crate) const fn has_cut(&mut self, highest: u32) {
+        *self = Self { until: highest, untold: true };
+    }
+
+    /// The flags of new data.
+    pub(crate) fn of_new_data(&mut self) -> Ecn {
+        Ecn::of_data(std::mem::take(&mut self.untold))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_echo_lasts_until_the_sender_has_told_and_a_new_mark_begins_it_anew() {
+        let (plain, told) = (Ecn::of_data(false), Ecn::of_data(true));
+        let with_mark = |mut ecn: Ecn| {
+            ecn.mark();
+            ecn
+        };
+        let mut echo = Echo::OFF;
+        let seen = [plain, with_mark(plain), plain, told, plain, with_mark(plain), with_mark(told), told];
+        let echoed = seen.map(|ecn| {
+            echo.handle_data(ecn);
+            echo.told().echoes()
+        });
+        assert_eq!(echoed, [false, true, true, false, false, true, true, false]);
+    }
+
+    #[test]
+    #[should_panic(expected = "what cannot be marked is dropped")]
+    fn acknowledgements_are_not_marked() {
+        Ecn::of_acknowledgement(true).mark();
+    }
+
+    #[test]
+    fn one_cut_answers_a_window_and_is_told_once() {
+        let mut reaction = Reaction::default();
+        assert!(reaction.is_due(1));
+        reaction.has_cut(10);
+        assert!(!reaction.is_due(10) && reaction.is_due(11), "a window later");
+        assert!(reaction.of_new_data().is_reduced() && !reaction.of_new_data().is_reduced());
+    }
+}
