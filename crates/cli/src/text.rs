@@ -2,9 +2,8 @@
 
 use crate::terminal;
 use evenair_netsim::FlowResult;
-use evenair_study::{
-    Estimate, Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict, digits,
-};
+use evenair_results::{Estimate, RunRecord, digits};
+use evenair_study::{Figure, Metric, Outcome, Published, Quantity, Summary, Verdict};
 use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;

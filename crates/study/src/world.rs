@@ -1,11 +1,12 @@
 //! The worlds that a variant can live in, and a run in each.
 
 use crate::experiment::{FairShare, sawtooth, with_the_words_of};
-use crate::record::{
-    Aside, FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord,
-};
+use crate::run::{Aside, run};
 use crate::watch::{NoRecord, Watched};
 use evenair_netsim::FlowResult;
+use evenair_results::{
+    FlowColumns, LinkColumns, LinkRecord, RecordOptions, RunRecord, SeriesRecord, TheoryRecord,
+};
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
 use serde::Serialize;
 
@@ -136,7 +137,7 @@ impl World {
         self,
         scenario: &Resolved,
         seed: u64,
-        options: Options,
+        options: RecordOptions,
         watched: &mut Watched<'_>,
     ) -> Result<RunRecord, NoRecord> {
         if let Some(question) = self.question() {
@@ -147,8 +148,7 @@ impl World {
             Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares()?)),
             Self::Sawtooth => Ok(sawtooth::run(scenario, options)?),
             Self::Experiment(experiment) => experiment.run(scenario, seed, watched),
-            _ => RunRecord::watched(scenario, seed, options, &Aside::default(), watched)
-                .ok_or(NoRecord::Stopped),
+            _ => run(scenario, seed, options, &Aside::default(), watched).ok_or(NoRecord::Stopped),
         }
     }
 }
@@ -224,7 +224,7 @@ pub(crate) fn of_optimum(scenario: &Resolved, optimum: &Optimum) -> RunRecord {
     record
 }
 
-pub(crate) fn of_fluid(scenario: &Resolved, run: &FluidRun, options: Options) -> RunRecord {
+pub(crate) fn of_fluid(scenario: &Resolved, run: &FluidRun, options: RecordOptions) -> RunRecord {
     let mut record = blank(scenario, &run.theory);
     let end = run.views.last().expect("a run has an end");
     set_rates(&mut record, &run.theory, &end.rates);

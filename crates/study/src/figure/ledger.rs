@@ -2,8 +2,8 @@
 
 use crate::chart::{Axis, Bar, Chart, Height, Key, Marks, Panel, Series, Ticks, distinct, wrapped};
 use crate::outcome::VariantOutcome;
-use crate::record::LinkRecord;
 use evenair_netsim::FlowResult;
+use evenair_results::LinkRecord;
 
 /// More that block a sender than this are not told apart.
 const BLOCKERS_MAX: usize = 8;

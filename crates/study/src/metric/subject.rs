@@ -3,9 +3,9 @@
 use super::{Metric, OverFlows};
 use crate::measure::{self, Fair};
 use crate::quantity::{Of, Quantity};
-use crate::record::{LinkRecord, RunRecord};
 use evenair_laws::connections::HostCosts;
 use evenair_netsim::{FlowResult, Histogram, Times, TransferResult};
+use evenair_results::{LinkRecord, RunRecord};
 use evenair_scenario::{Optimum, Settings};
 
 /// A metric of transfers.

@@ -1,36 +1,25 @@
 //! What is kept of a run: the result as a serialisable table.
 
-mod aside;
 mod frames;
 mod gateway;
 mod series;
 mod series_file;
-pub(crate) mod window;
 
-pub use aside::Aside;
 pub use frames::FrameRow;
-pub(crate) use gateway::is_limit;
-pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, name as class_name};
+pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, is_limit, name as class_name};
 pub(crate) use series::Values;
 pub use series::{FlowColumns, LinkColumns, SeriesRecord};
 pub use series_file::SeriesFile;
 
-use crate::experiment::ModelError;
-use crate::watch::{Progress, Watched};
-use crate::world::World;
-use evenair_netsim::{
-    FlowResult, FrameSink, Histogram, MacSpec, Network, RunResult, RunSpec, Series, Times, Watchers,
-};
+use evenair_netsim::{FlowResult, Histogram, RunResult, RunSpec, Times};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
 
 /// What is measured beside goodputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Options {
+pub struct RecordOptions {
     /// Keep time series.
     pub series: bool,
     /// How often queues and windows are sampled, for series and means; every second, if it is not given.
@@ -45,6 +34,19 @@ pub struct Options {
     /// Record the frames of this window.
     #[serde(serialize_with = "window_in_nanoseconds")]
     pub timeline: Option<(Instant, Instant)>,
+}
+
+impl RecordOptions {
+    /// What a run of a scenario has to measure.
+    pub fn run_spec(&self, scenario: &Resolved, seed: u64) -> RunSpec {
+        RunSpec {
+            sample_every: Some(self.every.unwrap_or(Duration::from_secs(1))),
+            times: self.times,
+            ledger: self.ledger,
+            timeline: self.timeline,
+            ..scenario.run_spec(seed)
+        }
+    }
 }
 
 #[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
@@ -105,6 +107,41 @@ pub struct TheoryRecord {
     pub lyapunov_growth: Option<f64>,
     /// How far rates are from rest at the end, relatively.
     pub off_rest: Option<f64>,
+}
+
+/// What the experiment of [Jam10] section 4.1.4 finds: a model's share less the simulated fair-share point, over the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelError {
+    /// The clique model's.
+    CliqueError,
+    /// The collision-domain model's.
+    DomainError,
+}
+
+impl ModelError {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::CliqueError, Self::DomainError];
+
+    /// What it is.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::CliqueError => {
+                "The clique model's share less the simulated fair-share point, over the point ([Jam10] section 4.1.4)."
+            }
+            Self::DomainError => {
+                "The collision-domain model's share less the simulated fair-share point, over the point ([Jam10] section 4.1.4)."
+            }
+        }
+    }
+
+    /// A label.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::CliqueError => "clique model's error",
+            Self::DomainError => "collision-domain model's error",
+        }
+    }
 }
 
 /// What one transmit queue did.
@@ -172,72 +209,17 @@ pub struct AirtimeRecord {
 }
 
 impl RunRecord {
-    /// Runs a scenario with a seed and keeps what was asked for.
-    pub fn run(scenario: &Resolved, seed: u64, options: Options) -> Self {
-        Self::run_unless(scenario, seed, options, &AtomicBool::new(false), &()).expect("nobody stops it")
-    }
-
-    /// The same, unless it is told to stop, within moments; and tells how far it is.
-    pub fn run_unless(
-        scenario: &Resolved,
-        seed: u64,
-        options: Options,
-        stop: &AtomicBool,
-        progress: &dyn Progress,
-    ) -> Option<Self> {
-        let work = World::Packets.work(scenario);
-        progress.started(1, 1);
-        progress.started_work(work, work);
-        let mut watched = Watched::new(stop, progress, work);
-        let record = Self::watched(scenario, seed, options, &Aside::default(), &mut watched)?;
-        watched.finish();
-        Some(record)
-    }
-
-    pub(crate) fn watched(
-        scenario: &Resolved,
-        seed: u64,
-        options: Options,
-        aside: &Aside<'_>,
-        watched: &mut Watched<'_>,
-    ) -> Option<Self> {
-        let spec = RunSpec {
-            sample_every: Some(options.every.unwrap_or(Duration::from_secs(1))),
-            times: options.times,
-            ledger: options.ledger,
-            timeline: options.timeline,
-            ..scenario.run_spec(seed)
-        };
-        let end_s = (spec.warmup + spec.duration).as_secs_f64();
-        let mut progress = |now: Instant| watched.reached(now.as_secs_f64() / end_s);
-        let mut file = aside.file(options);
-        let is_held = options.series && file.is_none();
-        let mut put = |portion: &Series| file.iter_mut().for_each(|file| file.append(portion));
-        let is_captured = seed == scenario.settings().seed;
-        let mut sink = aside.frames.as_ref().filter(|_| is_captured);
-        let mut sink = sink.as_mut().map(|sink| sink.lock().unwrap_or_else(PoisonError::into_inner));
-        let watchers = Watchers {
-            progress: Some(&mut progress),
-            frames: sink.as_deref_mut().map(|sink| &mut **sink as &mut dyn FrameSink),
-            series: (!is_held).then_some(&mut put),
-        };
-        let result = Network::run_watched(scenario.network(), spec, watchers)?;
-        if let Some(mut file) = file {
-            file.name(&result);
-            aside.keep(seed, file);
-        }
-        Some(Self::new(&scenario.settings().name, &scenario.network().mac, result, options, spec.warmup))
-    }
-
-    fn new(scenario: &str, mac: &MacSpec, result: RunResult, options: Options, warmup: Duration) -> Self {
+    /// Keeps of a run of a scenario what was asked for.
+    pub fn new(scenario: &Resolved, result: RunResult, options: RecordOptions) -> Self {
+        let warmup = scenario.run_spec(result.seed).warmup;
         let names: Vec<String> = result.links.iter().map(|l| l.name.clone()).collect();
         let links = result.links.iter().map(|link| link_record(link, &names)).collect();
-        let frames = frames::rows(mac, &result);
+        let frames = frames::rows(&scenario.network().mac, &result);
         let flows = result.flows.iter().map(|flow| flow.flow.as_str());
         let series = result.series.filter(|_| options.series);
         let series = series.map(|series| SeriesRecord::new(series, flows, names.iter().map(String::as_str)));
         let mut record = Self {
-            scenario: scenario.into(),
+            scenario: scenario.settings().name.clone(),
             seed: result.seed,
             measured_s: result.measured_s,
             fingerprint: result.fingerprint.to_string(),

@@ -29,7 +29,7 @@ pub struct SeriesFile {
 
 impl SeriesFile {
     /// A file on the disk of this folder.
-    pub(super) fn create(folder: &Path) -> Self {
+    pub fn create(folder: &Path) -> Self {
         let file = tempfile::tempfile_in(folder);
         Self {
             file,
@@ -42,7 +42,7 @@ impl SeriesFile {
     }
 
     /// Adds points behind the last.
-    pub(super) fn append(&mut self, portion: &Series) {
+    pub fn append(&mut self, portion: &Series) {
         let Ok(file) = &mut self.file else { return };
         let nameless = || std::iter::repeat("");
         let record = SeriesRecord::new(portion.clone(), nameless(), nameless());
@@ -63,7 +63,7 @@ impl SeriesFile {
     }
 
     /// Says whose the columns are.
-    pub(super) fn name(&mut self, result: &RunResult) {
+    pub fn name(&mut self, result: &RunResult) {
         self.flows = result.flows.iter().map(|flow| flow.flow.clone()).collect();
         self.links = result.links.iter().map(|link| link.name.clone()).collect();
     }
@@ -254,73 +254,5 @@ impl Serialize for ColumnOf<'_> {
             }
         }
         values.end()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::{Aside, Options, RunRecord};
-    use crate::sweep::Sweep;
-    use evenair_scenario::Resolved;
-    use evenair_units::Duration;
-    use std::sync::atomic::AtomicBool;
-
-    fn sweep() -> Sweep {
-        let changes = ["duration=4 s", "warmup=1 s", "backoff.law=adaptive"].map(String::from);
-        let text = crate::builtin_scenario("chen10/a").unwrap();
-        let scenario = Resolved::parse("chen10/a.toml", text, &changes).unwrap();
-        let every = Some(Duration::from_millis(7));
-        Sweep::of_scenario(scenario, 2, Options { series: true, every, ..Options::default() })
-    }
-
-    fn run(aside: &Aside<'_>) -> Vec<RunRecord> {
-        sweep().run_in_memory(aside, &AtomicBool::new(false), &()).unwrap()
-    }
-
-    fn aside(folder: &Path) -> (Vec<RunRecord>, Vec<SeriesFile>) {
-        let aside = Aside::new(folder, None);
-        (run(&aside), aside.into_series())
-    }
-
-    #[test]
-    fn what_went_to_disk_is_what_memory_would_hold() {
-        let folder = tempfile::tempdir().unwrap();
-        let (records, files) = aside(folder.path());
-        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the files have no names");
-        for ((held, bare), file) in run(&Aside::default()).into_iter().zip(records).zip(files) {
-            let whole = held.series.clone().unwrap();
-            assert_eq!(whole.time_s.len(), 714);
-            assert_eq!(serde_json::to_value(&whole).unwrap(), serde_json::to_value(&file).unwrap());
-            assert_eq!(file.thinned(1000).unwrap(), whole);
-            let portions: Vec<SeriesRecord> = file.portions().collect::<Result<_, _>>().unwrap();
-            let times: Vec<f64> = portions.iter().flat_map(|p| p.time_s.iter().copied()).collect();
-            let delays: Vec<_> = portions.iter().flat_map(|p| p.flows[1].delay_s.iter().copied()).collect();
-            assert_eq!((times, delays), (whole.time_s, whole.flows[1].delay_s.clone()));
-            assert_eq!(bare, RunRecord { series: None, ..held });
-        }
-    }
-
-    #[test]
-    fn thinned_points_are_means_of_those_that_are_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, files) = aside(folder.path());
-        let (whole, few) = (files[0].thinned(usize::MAX).unwrap(), files[0].thinned(100).unwrap());
-        assert_eq!((few.time_s.len(), few.time_s[0]), (90, whole.time_s[7]));
-        let mean = whole.flows[0].goodput_pps[8..16].iter().sum::<f64>() / 8.0;
-        assert!((few.flows[0].goodput_pps[1] - mean).abs() < 1e-9 * mean);
-        let present: Vec<f64> = whole.flows[1].delay_s[80..88].iter().flatten().copied().collect();
-        let mean = (!present.is_empty()).then(|| present.iter().sum::<f64>() / present.len() as f64);
-        assert_eq!(few.flows[1].delay_s[10], mean);
-        assert_eq!(few.links[0].aggressiveness.len(), 90, "the law has one");
-        assert_eq!(few.time_s.last(), whole.time_s.last());
-    }
-
-    #[test]
-    fn a_folder_that_is_gone_fails_whoever_reads_and_nobody_else() {
-        let (records, files) = aside(Path::new("no/such/folder"));
-        assert!(records[0].flows[0].goodput_pps > 0.0);
-        assert!(files[0].thinned(10).is_err() && files[0].portions().any(|portion| portion.is_err()));
-        assert!(serde_json::to_string(&files[0]).is_err());
     }
 }
