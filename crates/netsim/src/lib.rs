@@ -20,8 +20,8 @@ mod times;
 mod trace;
 
 pub use measure::{
-    ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries, LinkResult, LinkSeries,
-    Packets, ProbeResult, ResequencingResult, RunResult, Series, TransferResult,
+    AirtimeShares, ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries,
+    LinkResult, LinkSeries, Packets, ProbeResult, ResequencingResult, RunResult, Series, TransferResult,
 };
 pub use network::{Emerged, FlowState, Network, NoRoute};
 pub use packet::{Body, Foreign, TcpPacket};

@@ -23,7 +23,6 @@ pub use comparison::{Comparison, Stage};
 pub use estimate::Estimate;
 pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest, program_hash, program_is};
 pub use record::{
-    AirtimeRecord, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,
-    LinkRecord, ModelError, RecordOptions, RunRecord, SeriesFile, SeriesRecord, Steps, TheoryRecord,
-    class_name, is_limit,
+    ClassColumns, FrameRow, GatewayColumns, GatewayRecord, ModelError, RecordOptions, RunRecord, SeriesFile,
+    Steps, TheoryRecord, class_name, is_limit,
 };

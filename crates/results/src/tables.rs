@@ -15,8 +15,8 @@ mod theory;
 pub use series::write_series;
 pub use theory::{comparison, fluid, optimum};
 
-use crate::record::{AirtimeRecord, LinkRecord, RunRecord};
-use evenair_netsim::{FlowResult, Times};
+use crate::record::RunRecord;
+use evenair_netsim::{AirtimeShares, FlowResult, LinkResult, Times};
 use evenair_topology::jain_index;
 use serde_json::{Value, json};
 use std::io;
@@ -181,7 +181,7 @@ impl<'a> Row<'a> {
         &self.run.flows[self.index]
     }
 
-    fn link(&self) -> &'a LinkRecord {
+    fn link(&self) -> &'a LinkResult {
         &self.run.links[self.index]
     }
 }
@@ -267,7 +267,7 @@ fn links(groups: &[Group<'_>]) -> Table {
         row.link().waiting.as_ref()
     }
     let rows = rows(groups, |run| run.links.len());
-    let share = |of: fn(&AirtimeRecord) -> f64| optional(&rows, |r| r.link().airtime.as_ref().map(of));
+    let share = |of: fn(&AirtimeShares) -> f64| optional(&rows, |r| r.link().airtime.as_ref().map(of));
     vec![
         ("variant", text(&rows, |r| r.group.variant.into())),
         ("x", optional(&rows, |r| r.group.x)),
@@ -297,7 +297,7 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("airtime_backoff", share(|a| a.backoff)),
         ("airtime_interframe", share(|a| a.interframe)),
         ("airtime_empty", share(|a| a.empty)),
-        ("airtime_blocked", share(|a| a.blocked_by.iter().map(|(_, share)| share).sum())),
+        ("airtime_blocked", share(AirtimeShares::blocked)),
     ]
 }
 

@@ -85,7 +85,6 @@ pub(crate) fn run(
 mod tests {
     use super::*;
     use crate::sweep::Sweep;
-    use evenair_results::SeriesRecord;
     use evenair_units::Duration;
     use std::sync::atomic::AtomicBool;
 
@@ -116,7 +115,7 @@ mod tests {
             assert_eq!(whole.time_s.len(), 714);
             assert_eq!(serde_json::to_value(&whole).unwrap(), serde_json::to_value(&file).unwrap());
             assert_eq!(file.thinned(1000).unwrap(), whole);
-            let portions: Vec<SeriesRecord> = file.portions().collect::<Result<_, _>>().unwrap();
+            let portions: Vec<Series> = file.portions().collect::<Result<_, _>>().unwrap();
             let times: Vec<f64> = portions.iter().flat_map(|p| p.time_s.iter().copied()).collect();
             let delays: Vec<_> = portions.iter().flat_map(|p| p.flows[1].delay_s.iter().copied()).collect();
             assert_eq!((times, delays), (whole.time_s, whole.flows[1].delay_s.clone()));

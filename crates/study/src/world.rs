@@ -3,10 +3,8 @@
 use crate::experiment::{FairShare, sawtooth, with_the_words_of};
 use crate::run::{Aside, run};
 use crate::watch::{NoRecord, Watched};
-use evenair_netsim::FlowResult;
-use evenair_results::{
-    FlowColumns, LinkColumns, LinkRecord, RecordOptions, RunRecord, SeriesRecord, TheoryRecord,
-};
+use evenair_netsim::{FlowResult, FlowSeries, LinkResult, LinkSeries, Series};
+use evenair_results::{RecordOptions, RunRecord, TheoryRecord};
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
 use serde::Serialize;
 
@@ -196,7 +194,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         links: theory
             .links
             .iter()
-            .map(|name| LinkRecord { queue: name.clone(), ..LinkRecord::default() })
+            .map(|name| LinkResult { queue: name.clone(), ..LinkResult::default() })
             .collect(),
         gateway: None,
         series: None,
@@ -253,22 +251,22 @@ pub(crate) fn of_fluid(scenario: &Resolved, run: &FluidRun, options: RecordOptio
     record
 }
 
-fn series(run: &FluidRun) -> SeriesRecord {
-    let flow = |s: usize| FlowColumns {
+fn series(run: &FluidRun) -> Series {
+    let flow = |s: usize| FlowSeries {
         flow: run.theory.flows[s].name.clone(),
         goodput_pps: run.views.iter().map(|v| v.rates[s]).collect(),
         congestion_window: run.views.iter().map(|v| v.windows[s]).collect(),
         round_trip_s: run.views.iter().map(|v| v.round_trips_s[s]).collect(),
         connections: run.views.iter().map(|v| v.connections[s]).collect(),
-        ..FlowColumns::default()
+        ..FlowSeries::default()
     };
-    let link = |l: usize| LinkColumns {
+    let link = |l: usize| LinkSeries {
         queue: run.theory.links[l].clone(),
         backlog: Vec::new(),
         aggressiveness: run.views.iter().map(|v| v.prices.get(l).copied().unwrap_or(0.0)).collect(),
-        ..LinkColumns::default()
+        ..LinkSeries::default()
     };
-    SeriesRecord {
+    Series {
         time_s: run.times.clone(),
         flows: (0..run.theory.flows.len()).map(flow).collect(),
         links: (0..run.theory.links.len()).map(link).collect(),

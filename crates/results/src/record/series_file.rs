@@ -3,8 +3,8 @@
 //! The file has no name, so that nothing is left of it whatever becomes of the program. It holds portions of points, each of them
 //! column by column: whoever wants rows reads portion after portion, whoever wants columns a piece of each.
 
-use super::{FlowColumns, LinkColumns, SeriesRecord, Values};
-use evenair_netsim::{RunResult, Series};
+use super::{Values, flow_columns, link_columns};
+use evenair_netsim::{FlowSeries, LinkSeries, RunResult, Series};
 use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 use std::fs::File;
@@ -44,10 +44,8 @@ impl SeriesFile {
     /// Adds points behind the last.
     pub fn append(&mut self, portion: &Series) {
         let Ok(file) = &mut self.file else { return };
-        let nameless = || std::iter::repeat("");
-        let record = SeriesRecord::new(portion.clone(), nameless(), nameless());
-        let points = record.time_s.len();
-        let columns = columns(&record);
+        let points = portion.time_s.len();
+        let columns = columns(portion);
         let mut bytes = Vec::with_capacity(columns.len() * points * VALUE);
         for column in &columns {
             let values = (0..points).map(|point| column.at(point).unwrap_or(f64::NAN));
@@ -65,11 +63,11 @@ impl SeriesFile {
     /// Says whose the columns are.
     pub fn name(&mut self, result: &RunResult) {
         self.flows = result.flows.iter().map(|flow| flow.flow.clone()).collect();
-        self.links = result.links.iter().map(|link| link.name.clone()).collect();
+        self.links = result.links.iter().map(|link| link.queue.clone()).collect();
     }
 
     /// All points, some hundred at a time.
-    pub fn portions(&self) -> impl Iterator<Item = io::Result<SeriesRecord>> {
+    pub fn portions(&self) -> impl Iterator<Item = io::Result<Series>> {
         let whole = |portion| self.record(|column| self.piece(portion, column));
         (0..self.portions.len()).map(whole).chain(self.failure().map(Err))
     }
@@ -79,7 +77,7 @@ impl SeriesFile {
     ///
     /// # Errors
     /// If the disk was full, or fails.
-    pub fn thinned(&self, points_max: usize) -> io::Result<SeriesRecord> {
+    pub fn thinned(&self, points_max: usize) -> io::Result<Series> {
         let points: usize = self.portions.iter().map(|(_, points)| points).sum();
         let together = points.div_ceil(points_max.max(1)).max(1);
         self.record(|column| {
@@ -108,10 +106,7 @@ impl SeriesFile {
     }
 
     /// A record of what is read of each column.
-    fn record(
-        &self,
-        mut read: impl FnMut(usize) -> io::Result<Vec<Option<f64>>>,
-    ) -> io::Result<SeriesRecord> {
+    fn record(&self, mut read: impl FnMut(usize) -> io::Result<Vec<Option<f64>>>) -> io::Result<Series> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
@@ -121,9 +116,9 @@ impl SeriesFile {
             if self.is_empty.get(column).is_none_or(|empty| *empty) { Ok(Vec::new()) } else { read(column) }
         };
         let all = |values: Vec<Option<f64>>| values.into_iter().flatten().collect();
-        let mut record = SeriesRecord { time_s: all(next()?), ..SeriesRecord::default() };
+        let mut record = Series { time_s: all(next()?), ..Series::default() };
         for flow in &self.flows {
-            record.flows.push(FlowColumns {
+            record.flows.push(FlowSeries {
                 flow: flow.clone(),
                 goodput_pps: all(next()?),
                 congestion_window: all(next()?),
@@ -135,7 +130,7 @@ impl SeriesFile {
             });
         }
         for queue in &self.links {
-            record.links.push(LinkColumns {
+            record.links.push(LinkSeries {
                 queue: queue.clone(),
                 backlog: all(next()?),
                 aggressiveness: all(next()?),
@@ -168,26 +163,26 @@ fn again(error: &io::Error) -> io::Error {
 }
 
 /// All columns, that of times first.
-fn columns(record: &SeriesRecord) -> Vec<Values<'_>> {
+fn columns(record: &Series) -> Vec<Values<'_>> {
     let mut columns = vec![Values::All(&record.time_s)];
     for flow in &record.flows {
-        columns.extend(flow.columns().map(|(_, values)| values));
+        columns.extend(flow_columns(flow).map(|(_, values)| values));
     }
     for link in &record.links {
-        columns.extend(link.columns().map(|(_, values)| values));
+        columns.extend(link_columns(link).map(|(_, values)| values));
     }
     columns
 }
 
-/// As a [`SeriesRecord`] is written, without ever being one.
+/// As a [`Series`] is written, without ever being one.
 impl Serialize for SeriesFile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if let Some(failure) = self.failure() {
             return Err(S::Error::custom(failure));
         }
-        let flow = FlowColumns::default().columns().map(|(metric, _)| metric);
-        let link = LinkColumns::default().columns().map(|(metric, _)| metric);
-        let mut record = serializer.serialize_struct("SeriesRecord", 3)?;
+        let flow = flow_columns(&FlowSeries::default()).map(|(metric, _)| metric);
+        let link = link_columns(&LinkSeries::default()).map(|(metric, _)| metric);
+        let mut record = serializer.serialize_struct("Series", 3)?;
         record.serialize_field("time_s", &ColumnOf { file: self, column: 0 })?;
         let flows = Objects { file: self, first: 1, key: "flow", names: &self.flows, metrics: &flow };
         record.serialize_field("flows", &flows)?;

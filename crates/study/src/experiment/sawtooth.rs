@@ -6,8 +6,8 @@
 use crate::world::{blank, set_rates};
 use evenair_laws::connections::iimd::sawtooth;
 use evenair_laws::connections::{ConnectionParams, IimdParams};
-use evenair_netsim::Traffic;
-use evenair_results::{FlowColumns, RecordOptions, RunRecord, SeriesRecord};
+use evenair_netsim::{FlowSeries, Series, Traffic};
+use evenair_results::{RecordOptions, RunRecord};
 use evenair_scenario::{Resolved, TheoryFlow};
 use evenair_units::Duration;
 
@@ -34,16 +34,16 @@ pub(crate) fn run(scenario: &Resolved, options: RecordOptions) -> Result<RunReco
     let flow = |(tooth, seen): (&Tooth, &TheoryFlow)| {
         let connections: Vec<f64> =
             time_s.iter().map(|&t| sawtooth::connections(&tooth.params, tooth.peak, t)).collect();
-        FlowColumns {
+        FlowSeries {
             flow: seen.name.clone(),
             goodput_pps: connections.iter().map(|n| n / tooth.peak * tooth.most_pps).collect(),
             congestion_window: vec![0.0; time_s.len()],
             round_trip_s: vec![seen.round_trip_s; time_s.len()],
             connections,
-            ..FlowColumns::default()
+            ..FlowSeries::default()
         }
     };
-    record.series = options.series.then(|| SeriesRecord {
+    record.series = options.series.then(|| Series {
         flows: teeth.iter().zip(&theory.flows).map(flow).collect(),
         links: Vec::new(),
         time_s: time_s.clone(),

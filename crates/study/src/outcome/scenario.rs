@@ -57,7 +57,7 @@ impl Outcome {
             let title = "The rates of both flows, one over the other";
             figures.push(figure(FigureKind::Phase, title, Some(Metric::Goodput)));
         }
-        let moves = |of: fn(&evenair_results::FlowColumns) -> &Vec<f64>| {
+        let moves = |of: fn(&evenair_netsim::FlowSeries) -> &Vec<f64>| {
             let flows = record.series.iter().flat_map(|series| &series.flows);
             flows.map(of).any(|course| course.iter().any(|x| x.total_cmp(&course[0]).is_ne()))
         };
