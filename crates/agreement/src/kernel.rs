@@ -190,7 +190,7 @@ fn scenario(case: &Case, lottery: f64, seconds: u32, changes: &[String]) -> Reso
 
 fn seen(result: &RunResult) -> Vec<f64> {
     let flow = &result.flows[0];
-    let queue = result.links.iter().find(|link| link.name == flow.queue).expect("the flow's own");
+    let queue = result.links.iter().find(|link| link.queue == flow.queue).expect("the flow's own");
     let lost = queue.lost_on_wire + queue.dropped_queue_full;
     let round_trip = flow.round_trip_s.expect("it has sent something");
     vec![flow.goodput_bps / 1e3, 100.0 * lost as f64 / flow.sent as f64, round_trip * 1e3]

@@ -3,8 +3,8 @@
 use anyhow::{Context, Result, bail, ensure};
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{FrameSink, MacSpec};
+use evenair_results::OutputFile;
 use evenair_scenario::Resolved;
-use evenair_study::OutputFile;
 use std::io::BufWriter;
 use std::path::Path;
 

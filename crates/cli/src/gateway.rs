@@ -2,8 +2,8 @@
 
 use crate::text::{columns, number};
 use evenair_netsim::{GatewayControl, GatewaySpec, Shaping, Shares};
+use evenair_results::{GatewayRecord, RunRecord, class_name};
 use evenair_scenario::{Resolved, ResolvedGateway, ResolvedSourceLimit};
-use evenair_study::{GatewayRecord, RunRecord, class_name};
 use evenair_units::Rate;
 
 /// What a scenario's gateway lets through, and limits of its sources; nothing without either.

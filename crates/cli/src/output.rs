@@ -3,8 +3,8 @@
 use crate::terminal;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use evenair_results::OutputFolder;
 use evenair_scenario::Resolved;
-use evenair_study::OutputFolder;
 use serde_json::{Map, Value};
 use std::fmt::Display;
 use std::io::Write;

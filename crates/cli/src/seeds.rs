@@ -1,8 +1,8 @@
 //! Runs of several seeds: a row for each, and what they are in the mean.
 
 use crate::text::{columns, number, row};
-use evenair_study::document::RunMeans;
-use evenair_study::{Estimate, digits};
+use evenair_results::document::RunMeans;
+use evenair_results::{Estimate, digits};
 
 /// The most seeds that are printed, and the most flows beside the total.
 const ROWS_MAX: usize = 40;

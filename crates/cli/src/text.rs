@@ -2,9 +2,8 @@
 
 use crate::terminal;
 use evenair_netsim::FlowResult;
-use evenair_study::{
-    Estimate, Figure, Metric, Outcome, Published, Quantity, RunRecord, Summary, Verdict, digits,
-};
+use evenair_results::{Estimate, RunRecord, digits};
+use evenair_study::{Figure, Metric, Outcome, Published, Quantity, Summary, Verdict};
 use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
@@ -265,6 +264,10 @@ fn queue_table(runs: &[RunRecord]) -> String {
         head.insert(3, "r".into());
         notes.insert(2, "r: how hard it presses for the air");
     }
+    let marks = runs.iter().any(|run| run.links.iter().any(|link| link.marked > 0));
+    if marks {
+        head.push("marked".into());
+    }
     let mut rows = vec![head];
     for (i, link) in links.iter().enumerate() {
         let mean = |of: &dyn Fn(&RunRecord) -> f64| over_seeds(runs, of);
@@ -287,6 +290,9 @@ fn queue_table(runs: &[RunRecord]) -> String {
             count(&|r| r.links[i].dropped_by_law),
             count(&|r| r.links[i].dropped_retries),
         ];
+        if marks {
+            cells.push(count(&|r| r.links[i].marked));
+        }
         if has_law {
             cells.insert(3, presses.unwrap_or_else(dash));
         }

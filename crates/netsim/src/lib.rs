@@ -20,8 +20,9 @@ mod times;
 mod trace;
 
 pub use measure::{
-    ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries, LinkResult, LinkSeries,
-    OutsideResult, Packets, ProbeResult, ResequencingResult, RunResult, Series, TransferResult,
+    AirtimeShares, ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries,
+    LinkResult, LinkSeries, OutsideResult, Packets, ProbeResult, ResequencingResult, RunResult, Series,
+    TransferResult,
 };
 pub use network::{Emerged, Fate, FlowState, Network, NoRoute};
 pub use packet::{Body, Codepoint, Entered, Foreign, LossCause, TcpPacket, Whose};

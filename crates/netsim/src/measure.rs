@@ -10,6 +10,7 @@ mod gateway;
 pub use gateway::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
 
 use evenair_des::Fingerprint;
+use evenair_units::Duration;
 use evenair_wifi::{Airtime, Counters, FrameRecord};
 use serde::{Deserialize, Serialize};
 
@@ -194,37 +195,103 @@ pub struct ResequencingResult {
     pub buffer_max: u64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What one transmit queue did, in the measured time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct LinkResult {
     /// Its name: the node, and the next hop where queues are per next hop.
-    pub name: String,
+    pub queue: String,
     /// Mean backlog at the sampling instants \[packets\].
     pub backlog: f64,
     /// Mean transmission aggressiveness, where the law has one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aggressiveness: Option<f64>,
     /// Packets whose service ended, well or not.
+    #[serde(default)]
     pub served_packets: u64,
     /// Their bytes, network-layer sizes.
+    #[serde(default)]
     pub served_bytes: u64,
     /// Times from a packet's coming into the queue to the beginning of its service.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub waiting: Option<Times>,
     /// Mean time from a packet's coming into the queue to the end of its service \[s\].
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sojourn_s: Option<f64>,
     /// Packets dropped for want of room: overflows.
     pub dropped_queue_full: u64,
     /// Packets dropped by a law, the queue's marking, its discipline or its back-off law, though there was room: early drops.
     pub dropped_by_law: u64,
     /// Packets that a law would have dropped and that left with a mark instead (RFC 3168).
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub marked: u64,
     /// Packets given up after the last retry.
     pub dropped_retries: u64,
+    /// DATA frames sent; ideal CSMA and wires have none.
+    pub attempts: u64,
+    /// DATA frames lost to a frame that overlapped them at the receiver, or to the link's error model.
+    pub collided: u64,
+    /// DATA frames that reached a receiver while it was transmitting.
+    pub receiver_busy: u64,
+    /// DATA frames decoded whose acknowledgement was lost or not sent.
+    pub ack_lost: u64,
+    /// RTS frames sent.
+    pub requests: u64,
+    /// RTS frames that brought no CTS.
+    pub requests_failed: u64,
+    /// Times that another queue of the same node won the tie.
+    #[serde(skip)]
+    pub internal: u64,
     /// Packets lost on the wire.
     pub lost_on_wire: u64,
-    /// What happened to its frames; ideal CSMA and wires have none.
-    pub frames: Option<Counters>,
-    /// Where its time went, if the ledger was kept.
-    pub airtime: Option<Airtime>,
+    /// Where its time went, as shares of it, if the ledger was kept.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub airtime: Option<AirtimeShares>,
+}
+
+/// Where the time of a queue went: shares that add up to one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct AirtimeShares {
+    /// Own exchanges that succeeded.
+    pub own: f64,
+    /// Own exchanges that failed.
+    pub collided: f64,
+    /// Counting down.
+    pub backoff: f64,
+    /// Inter-frame spaces.
+    pub interframe: f64,
+    /// Nothing to send.
+    pub empty: f64,
+    /// The medium was busy with each queue that ever blocked this one.
+    pub blocked_by: Vec<(String, f64)>,
+}
+
+impl AirtimeShares {
+    /// The shares of some time; other queues by their names, in the order of their numbers.
+    pub(crate) fn of<'a>(time: &Airtime, names: impl Iterator<Item = &'a str>) -> Self {
+        let total = time.total().as_secs_f64().max(1e-12);
+        let share = |part: Duration| part.as_secs_f64() / total;
+        let blocked = time.blocked_by.iter().zip(names).filter(|(part, _)| !part.is_zero());
+        Self {
+            own: share(time.own),
+            collided: share(time.collided),
+            backoff: share(time.backoff),
+            interframe: share(time.interframe),
+            empty: share(time.empty),
+            blocked_by: blocked.map(|(&part, name)| (name.into(), share(part))).collect(),
+        }
+    }
+
+    /// The share in which the medium was busy with others.
+    pub fn blocked(&self) -> f64 {
+        self.blocked_by.iter().map(|(_, share)| share).sum()
+    }
 }
 
 /// Where every packet of a run went: originated = delivered + dropped + under way.
@@ -240,14 +307,15 @@ pub struct Packets {
     pub under_way: u64,
 }
 
-/// Time series of a run, sampled at equal intervals, warm-up included.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Time series of a run in columns, sampled at equal intervals, warm-up included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Series {
     /// When \[s\].
     pub time_s: Vec<f64>,
-    /// Per flow.
+    /// The flows; a value is missing where there was nothing to measure since the point before.
     pub flows: Vec<FlowSeries>,
-    /// Per transmit queue.
+    /// The transmit queues.
     pub links: Vec<LinkSeries>,
 }
 
@@ -265,7 +333,7 @@ impl Series {
                 column.clear();
             }
         }
-        for LinkSeries { backlog, aggressiveness, waiting_s } in &mut self.links {
+        for LinkSeries { backlog, aggressiveness, waiting_s, .. } in &mut self.links {
             backlog.clear();
             aggressiveness.clear();
             waiting_s.clear();
@@ -274,8 +342,11 @@ impl Series {
 }
 
 /// Time series of one flow.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct FlowSeries {
+    /// The flow.
+    pub flow: String,
     /// Goodput since the last point \[segments or datagrams per second\].
     pub goodput_pps: Vec<f64>,
     /// Congestion windows, added up \[segments\].
@@ -285,22 +356,30 @@ pub struct FlowSeries {
     /// Connections.
     pub connections: Vec<f64>,
     /// Mean one-way delay of the data handed over since the last point, if any were \[s\].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delay_s: Vec<Option<f64>>,
     /// Share of the packets with its data that were dropped, of those that were dropped or arrived since the last point, if any were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loss: Vec<Option<f64>>,
     /// Mean time for which its data waited in queues, all on the way together, of what was served since the last point; none where nothing
     /// was on one of them \[s\].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queueing_delay_s: Vec<Option<f64>>,
 }
 
 /// Time series of one transmit queue.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct LinkSeries {
+    /// The queue.
+    pub queue: String,
     /// Backlog \[packets\].
     pub backlog: Vec<f64>,
     /// Transmission aggressiveness; empty where the law has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggressiveness: Vec<f64>,
     /// Mean time for which packets waited whose service began since the last point, if any did \[s\].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_s: Vec<Option<f64>>,
 }
 

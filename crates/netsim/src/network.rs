@@ -11,8 +11,8 @@ use crate::attached::{Attached, Due};
 use crate::core::{Core, END, News, Passed, Traced};
 use crate::measure::{Counts, FlowCounts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
 use crate::packet::{Body, Entered, Foreign, LossCause, Packet, Way, Whose};
-use crate::queue::Delays;
-use crate::spec::{NetworkSpec, RunSpec, TcpSpec};
+use crate::queue::{Delays, TransmitQueue};
+use crate::spec::{FlowSpec, NetworkSpec, RunSpec, TcpSpec};
 use crate::times::Histogram;
 use crate::trace::{Agreed, FrameSink, Sent, Watchers};
 use evenair_tcp::Recovery;
@@ -138,6 +138,9 @@ impl Network {
             core.queues.iter_mut().for_each(|queue| queue.waits = Some(Histogram::default()));
         }
         let (flows, queues) = (hops.len(), core.queues.len());
+        let flow_series = |flow: &FlowSpec| FlowSeries { flow: flow.name.clone(), ..FlowSeries::default() };
+        let link_series =
+            |queue: &TransmitQueue| LinkSeries { queue: queue.name.clone(), ..LinkSeries::default() };
         let meter = Meter {
             at_warmup: Counts::new(flows, queues),
             passed_at_warmup: vec![Passed::default(); core.hops.all().len()],
@@ -148,8 +151,8 @@ impl Network {
             last_round_trip_s: vec![0.0; flows],
             series: Series {
                 time_s: Vec::new(),
-                flows: vec![FlowSeries::default(); flows],
-                links: vec![LinkSeries::default(); queues],
+                flows: spec.flows.iter().map(flow_series).collect(),
+                links: core.queues.iter().map(link_series).collect(),
             },
         };
         let mut network = Self { core, attached, meter, run, nodes: spec.nodes.clone(), frames: Vec::new() };

@@ -41,7 +41,7 @@ mod _evenair {
     /// Names the file that holds this module: it is part of what kept runs are known by.
     #[pyfunction]
     fn program_is(file: std::path::PathBuf) {
-        evenair_study::program_is(file);
+        evenair_results::program_is(file);
     }
 
     /// The version of evenair.

@@ -4,11 +4,10 @@ use crate::scenario::Scenario;
 use crate::session::conduct;
 use crate::table::Table;
 use crate::theory::dictionary;
+use evenair_results::tables::{Column, Group};
+use evenair_results::{RecordOptions, RunRecord};
 use evenair_study::chart::Figures;
-use evenair_study::tables::{Column, Group};
-use evenair_study::{
-    Aside, Outcome, RecordOptions, RunRecord, SEEDS_MAX, Study, StudyError, Sweep, SweepError, html,
-};
+use evenair_study::{Aside, Outcome, SEEDS_MAX, Study, StudyError, Sweep, SweepError, html};
 use evenair_units::{Duration, Instant};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -167,12 +166,12 @@ pub(crate) fn tables(
 ) -> PyResult<HashMap<&'static str, Table>> {
     let groups: Vec<Group<'_>> =
         groups.iter().map(|(variant, x, records)| Group { variant, x: *x, runs: &records.0 }).collect();
-    let tables = evenair_study::tables::all(&groups).into_iter();
+    let tables = evenair_results::tables::all(&groups).into_iter();
     tables.map(|(name, table)| Ok((name, Table::new(with_keys(table, &keys))?))).collect()
 }
 
 /// A table with a column for each key, numbers where all of it are.
-fn with_keys(table: evenair_study::tables::Table, keys: &[Key]) -> Vec<(String, Column)> {
+fn with_keys(table: evenair_results::tables::Table, keys: &[Key]) -> Vec<(String, Column)> {
     let variants = match table.first() {
         Some(("variant", Column::Text(variants))) => variants.clone(),
         _ => Vec::new(),
@@ -227,7 +226,7 @@ pub(crate) fn study<'py>(
         let runs = sweep.run(&folder, &session.stop, session).map_err(failed)?;
         Ok(Outcome::new(study, &sweep, runs))
     })?;
-    let mut tables = evenair_study::tables::all(&outcome.groups());
+    let mut tables = evenair_results::tables::all(&outcome.groups());
     tables.push(("claims", evenair_study::tables::claims(&outcome.claims)));
     tables.push(("table", evenair_study::tables::summary(&outcome)));
     let tables = tables.into_iter().map(|(name, table)| Ok((name, Table::new(table)?)));

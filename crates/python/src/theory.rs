@@ -5,7 +5,6 @@ use crate::session::conduct;
 use crate::table::Table;
 use crate::utility::OwnUtility;
 use evenair_scenario::{Objective, Question, Region, Resolved, Solver};
-use evenair_study::Comparison;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -122,11 +121,11 @@ pub(crate) fn solve<'py>(
     facts.set_item("bound", optimum.value.map(|(_, bound)| bound))?;
     facts.set_item("solver", if optimum.by_clarabel { "clarabel" } else { "own" })?;
     facts.set_item("residual", optimum.residuals.map(|r| r.worst()))?;
-    Ok((tables(evenair_study::tables::optimum(&optimum))?, facts))
+    Ok((tables(evenair_results::tables::optimum(&optimum))?, facts))
 }
 
 /// Tables as files have them.
-fn tables(all: Vec<(&'static str, evenair_study::tables::Table<impl Into<String>>)>) -> PyResult<Tables> {
+fn tables(all: Vec<(&'static str, evenair_results::tables::Table<impl Into<String>>)>) -> PyResult<Tables> {
     all.into_iter().map(|(name, table)| Ok((name, Table::new(table)?))).collect()
 }
 
@@ -143,7 +142,7 @@ pub(crate) fn fluid<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<(Tabl
     let carried = run.overloaded.is_empty();
     facts.set_item("is_stable", run.rest.as_ref().map(|(rest, _)| carried && rest.is_stable()))?;
     facts.set_item("eigenvalues", run.rest.as_ref().map(|(rest, _)| rest.eigenvalues.clone()))?;
-    Ok((tables(evenair_study::tables::fluid(&run))?, facts))
+    Ok((tables(evenair_results::tables::fluid(&run))?, facts))
 }
 
 /// What each flow gets in one world after the other.
@@ -157,10 +156,10 @@ pub(crate) fn compare<'py>(
     let resolved = scenario.resolved.clone();
     let threads = scenario.calls_python.then_some(1);
     let comparison = conduct(py, threads, progress.as_ref(), move |session| {
-        Comparison::new(&resolved, seeds, &session.stop, session).map_err(failure)
+        evenair_study::compare(&resolved, seeds, &session.stop, session).map_err(failure)
     })?;
     let facts = PyDict::new(py);
     facts.set_item("notes", &comparison.notes)?;
     facts.set_item("senders_time", comparison.senders_time.clone())?;
-    Ok((tables(evenair_study::tables::comparison(&comparison))?, facts))
+    Ok((tables(evenair_results::tables::comparison(&comparison))?, facts))
 }

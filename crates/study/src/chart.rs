@@ -1,7 +1,7 @@
 //! Figures as data: what is drawn, before anyone draws it.
 //!
-//! A [`Chart`] is made once, from an outcome, from a scenario or from a table of one's own; reports draw it with Vega-Lite
-//! ([`Chart::vega`]), `evenair plot` without a browser ([`Chart::svg`], [`Chart::png`]). Positions are numbers on both axes; where an axis has words, word k stands at k.
+//! A [`Chart`] is made once, from an outcome, from a scenario or from a table of one's own, and drawn in one way: as an SVG in a report, as an
+//! SVG ([`Chart::svg`]) or a PNG ([`Chart::png`]) by `evenair plot`. Positions are numbers on both axes; where an axis has words, word k stands at k.
 
 mod document;
 mod draw;
@@ -10,7 +10,6 @@ mod lines;
 mod palette;
 mod scale;
 mod scene;
-mod vega;
 
 pub use document::{FILE, Figures};
 pub use draw::TooLarge;
@@ -190,11 +189,16 @@ pub enum Marks {
 pub struct Point {
     /// Where it is on the x axis.
     pub x: f64,
-    /// Its value.
+    /// Its value; null in JSON where there is none, which breaks the line.
+    #[serde(deserialize_with = "number_or_none")]
     pub y: f64,
     /// The lower and the upper end of its interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
+}
+
+fn number_or_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 /// A bar.
@@ -261,14 +265,6 @@ pub enum Side {
 }
 
 impl Chart {
-    /// Its specification in Vega-Lite, laid out for a page of 820 px; `file` is what its exports are called, without an ending.
-    ///
-    /// Lines and letters are drawn in the colour of the text around it (`currentColor`), on no background, so that it reads on
-    /// light and on dark. `usermeta.layout` says what `assets/figures.js` needs to lay it out anew for another width.
-    pub fn vega(&self, file: &str) -> serde_json::Value {
-        vega::spec(self, file)
-    }
-
     /// How opaque lines in the colour of the text are: thin ones are many, and thick ones say something.
     pub(crate) fn opacity(thick: f64) -> f64 {
         match thick {

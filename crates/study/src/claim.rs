@@ -2,7 +2,8 @@
 
 use crate::language::{Claim, OverSeeds, Reference, Value};
 use crate::outcome::Outcome;
-use crate::statistics::{Estimate, deviation};
+use crate::statistics::deviation;
+use evenair_results::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;

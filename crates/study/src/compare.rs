@@ -1,82 +1,44 @@
 //! One scenario, one idealisation after the other taken away.
 
-use crate::record::{Aside, Options, RunRecord};
+use crate::run::Aside;
 use crate::sweep::{Sweep, SweepError};
 use crate::watch::Progress;
 use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
+use evenair_results::{Comparison, RecordOptions, RunRecord, Stage};
 use evenair_scenario::{Failure, Objective, Optimum, Question, Resolved};
 use std::sync::atomic::AtomicBool;
 
-/// What each flow of a scenario gets in one world after the other, from the optimum to 802.11.
-#[derive(Clone, Debug)]
-pub struct Comparison {
-    /// The flows' names.
-    pub flows: Vec<String>,
-    /// The worlds, each with one idealisation less than the one before.
-    pub stages: Vec<Stage>,
-    /// What each flow gets alone over the scenario's own air [packets/s].
-    pub capacity_pps: Vec<f64>,
-    /// Where the senders' time goes in the last world, as shares of it, in the mean over senders and seeds.
-    pub senders_time: Vec<(&'static str, f64)>,
-    /// Why a stage is missing.
-    pub notes: Vec<String>,
-}
-
-/// One world: what each flow gets, as a share of what it would get alone there.
-#[derive(Clone, Debug)]
-pub struct Stage {
-    /// What it is called.
-    pub name: &'static str,
-    /// What the difference to the stage before is due to.
-    pub gap: &'static str,
-    /// Each flow's share of what it gets alone there.
-    pub shares: Vec<f64>,
-    /// Packets per second that were counted, in a world that was simulated. An exchange of ideal CSMA has neither preambles nor
-    /// spaces, so that a packet is less there: what is compared are the shares, and these in the scenario's own packets.
-    pub counted_pps: Option<Vec<f64>>,
-}
-
-impl Stage {
-    /// The shares in packets per second of the scenario's own air: one unit for all worlds.
-    pub fn rates_pps(&self, capacity_pps: &[f64]) -> Vec<f64> {
-        self.shares.iter().zip(capacity_pps).map(|(share, c)| share * c).collect()
+/// Compares the worlds that a scenario's laws have; the simulated ones run with so many seeds each.
+///
+/// # Errors
+/// If the theory has no answer, or `stop` was set.
+pub fn compare(
+    base: &Resolved,
+    seeds: u32,
+    stop: &AtomicBool,
+    progress: &dyn Progress,
+) -> Result<Comparison, SweepError> {
+    let flows = base.theory().map_err(unanswered)?.flows.iter().map(|f| f.name.clone()).collect();
+    progress.stage("theory");
+    let mut comparison = theory_stages(base, flows, stop)?;
+    let keep = RecordOptions { ledger: true, ..RecordOptions::default() };
+    let sweep = |(name, gap, world): Simulated| {
+        let sweep = Sweep::of_scenario(world.clone(), seeds, keep);
+        progress.expected(sweep.work());
+        (name, gap, world, sweep)
+    };
+    let sweeps: Vec<_> = simulated_worlds(base)?.into_iter().map(sweep).collect();
+    for (name, gap, world, sweep) in sweeps {
+        progress.stage(name);
+        let capacity = optimum(&world, Objective::Fair, stop).map_err(unanswered)?.capacity_pps;
+        let runs = sweep.run_in_memory(&Aside::default(), stop, progress)?;
+        let mean = |s: usize| runs.iter().map(|r| r.flows[s].goodput_pps).sum::<f64>() / runs.len() as f64;
+        let rates: Vec<f64> = (0..capacity.len()).map(mean).collect();
+        let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
+        comparison.senders_time = senders_time(&runs);
+        comparison.stages.push(Stage { name, gap, shares, counted_pps: Some(rates) });
     }
-}
-
-impl Comparison {
-    /// Compares the worlds that the scenario's laws have; the simulated ones run with so many seeds each.
-    ///
-    /// # Errors
-    /// If the theory has no answer, or `stop` was set.
-    pub fn new(
-        base: &Resolved,
-        seeds: u32,
-        stop: &AtomicBool,
-        progress: &dyn Progress,
-    ) -> Result<Self, SweepError> {
-        let flows = base.theory().map_err(unanswered)?.flows.iter().map(|f| f.name.clone()).collect();
-        progress.stage("theory");
-        let mut comparison = theory_stages(base, flows, stop)?;
-        let keep = Options { ledger: true, ..Options::default() };
-        let sweep = |(name, gap, world): Simulated| {
-            let sweep = Sweep::of_scenario(world.clone(), seeds, keep);
-            progress.expected(sweep.work());
-            (name, gap, world, sweep)
-        };
-        let sweeps: Vec<_> = simulated_worlds(base)?.into_iter().map(sweep).collect();
-        for (name, gap, world, sweep) in sweeps {
-            progress.stage(name);
-            let capacity = optimum(&world, Objective::Fair, stop).map_err(unanswered)?.capacity_pps;
-            let runs = sweep.run_in_memory(&Aside::default(), stop, progress)?;
-            let mean =
-                |s: usize| runs.iter().map(|r| r.flows[s].goodput_pps).sum::<f64>() / runs.len() as f64;
-            let rates: Vec<f64> = (0..capacity.len()).map(mean).collect();
-            let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
-            comparison.senders_time = senders_time(&runs);
-            comparison.stages.push(Stage { name, gap, shares, counted_pps: Some(rates) });
-        }
-        Ok(comparison)
-    }
+    Ok(comparison)
 }
 
 fn unanswered(failure: Failure) -> SweepError {

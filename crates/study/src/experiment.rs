@@ -4,7 +4,7 @@
 mod fair_share;
 pub(crate) mod sawtooth;
 
-pub use fair_share::{FairShare, ModelError};
+pub use fair_share::FairShare;
 
 /// Reads and writes the words of an enum of which one variant, `Experiment`, stands for all words of another.
 macro_rules! with_the_words_of {

@@ -1,7 +1,7 @@
 //! The report: one HTML file that works offline, on a screen, on paper and in the dark.
 //!
-//! Read `assets/report.js` and `assets/report.css` beside this: the page is whole without them, they draw its figures, sort
-//! and fold its tables, and dress it.
+//! Read `assets/report.js` and `assets/report.css` beside this: the page is whole without them; they tell what is under the pointer in
+//! its figures, sort and fold its tables, and dress it.
 
 mod claims;
 mod figures;
@@ -19,18 +19,6 @@ use words::escape;
 
 const STYLE: &str = include_str!("../assets/report.css");
 const BEHAVIOUR: &str = include_str!("../assets/report.js");
-/// The figures' runtime, vendored (see assets/README.md), and what lays them out.
-const RUNTIME: [&str; 4] = [
-    include_str!("../assets/vega.min.js"),
-    include_str!("../assets/vega-lite.min.js"),
-    include_str!("../assets/vega-embed.min.js"),
-    include_str!("../assets/figures.js"),
-];
-const LICENCES: [&str; 3] = [
-    include_str!("../assets/LICENSE-vega"),
-    include_str!("../assets/LICENSE-vega-lite"),
-    include_str!("../assets/LICENSE-vega-embed"),
-];
 
 /// Draws what a study found, and its figures, into one self-contained page; `command` is the line that made it.
 pub fn report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
@@ -51,7 +39,7 @@ struct Page {
     body: String,
     /// Its sections: their anchors, names, and whether they are parts of the one before.
     contents: Vec<(String, String, bool)>,
-    /// What figures are drawn from.
+    /// What figures are drawn from, for tooltips and tables.
     figures: Vec<serde_json::Value>,
 }
 
@@ -80,15 +68,12 @@ impl Page {
     /// The page with all that it needs.
     fn whole(&self, outcome: &Outcome) -> String {
         let title = escape(&outcome.study.title);
-        let mut text = String::with_capacity(self.body.len() + (1 << 20));
+        let mut text = String::with_capacity(self.body.len() + (1 << 16));
         text.push_str("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
         text.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         let _ = write!(text, "<title>{title}</title>\n<style>{STYLE}</style>\n<div class=\"page\">\n");
         text.push_str(&self.navigation());
         let _ = write!(text, "<main>\n{}</main>\n</div>\n", self.body);
-        for script in RUNTIME {
-            let _ = writeln!(text, "<script>{script}</script>");
-        }
         let figures = for_script(&serde_json::Value::from(self.figures.clone()));
         let _ = write!(text, "<script>\nconst FIGURES = {figures};\n{BEHAVIOUR}</script>\n</html>\n");
         text
@@ -143,11 +128,6 @@ fn provenance(page: &mut Page, outcome: &Outcome, command: &str) {
         format!("# {name}\n{text}\n")
     });
     page.body.push_str(&escape(&scenarios.collect::<String>()));
-    page.body.push_str("</pre></details>\n<details><summary>Licences of the figures' runtime</summary><pre>");
-    for licence in LICENCES {
-        page.body.push_str(&escape(licence));
-        page.body.push('\n');
-    }
     page.body.push_str("</pre></details>\n");
 }
 

@@ -9,7 +9,6 @@ pub mod chart;
 mod check;
 mod claim;
 mod compare;
-pub mod digits;
 pub mod document;
 mod each;
 mod experiment;
@@ -22,11 +21,10 @@ mod markup;
 mod measure;
 mod metric;
 mod outcome;
-mod output;
 mod papers;
 mod quantity;
 mod read;
-mod record;
+mod run;
 mod schema;
 mod statistics;
 mod sweep;
@@ -40,8 +38,8 @@ mod world;
 mod written;
 
 pub use claim::{ClaimResult, Tally, Verdict};
-pub use compare::{Comparison, Stage};
-pub use experiment::{FairShare, ModelError};
+pub use compare::compare;
+pub use experiment::FairShare;
 pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
     Summary, Value, Variant,
@@ -49,18 +47,12 @@ pub use language::{
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
-pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest};
 pub use papers::Paper;
 pub use quantity::{Of, Percent, Quantity, Statistic};
 pub use read::StudyError;
-pub use record::{
-    AirtimeRecord, Aside, ClassColumns, FlowColumns, FrameRow, GatewayColumns, GatewayRecord, LinkColumns,
-    LinkRecord, Options as RecordOptions, RunRecord, SeriesFile, SeriesRecord, Steps, TheoryRecord,
-    class_name,
-};
+pub use run::Aside;
 pub use schema::schema;
-pub use statistics::Estimate;
-pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError, program_is};
+pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError};
 pub use vary::{Axis, Level, Measured, Plan, Plot, Swept, SweptRow, Vary, VaryError};
 pub use watch::Progress;
 pub use world::World;

@@ -5,8 +5,8 @@
 
 use crate::metric::Metric;
 use crate::quantity::Quantity;
-use crate::record::RunRecord;
 use evenair_netsim::FlowResult;
+use evenair_results::RunRecord;
 use evenair_scenario::Resolved;
 use evenair_units::Duration;
 

@@ -4,7 +4,8 @@ mod subject;
 
 pub(crate) use subject::{Subject, flows_named};
 
-use crate::experiment::{ModelError, with_the_words_of};
+use crate::experiment::with_the_words_of;
+use evenair_results::ModelError;
 use serde::Serialize;
 
 /// A unit that may be missing.

@@ -7,9 +7,10 @@ use crate::language::{Figure, Point, Published, Reference, Study, Summary, Value
 use crate::measure::Fair;
 use crate::metric::{Metric, Subject};
 use crate::quantity::Quantity;
-use crate::record::RunRecord;
-use crate::statistics::{self, Estimate};
+use crate::statistics;
 use crate::sweep::{Case, Sweep};
+use evenair_results::Estimate;
+use evenair_results::RunRecord;
 use evenair_scenario::{Objective, Optimum, Resolved};
 
 /// One scenario of a variant, and what is best in it.

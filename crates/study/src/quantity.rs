@@ -6,7 +6,7 @@ mod words;
 pub use statistic::{Percent, Statistic};
 
 use crate::metric::Metric;
-use crate::record::RunRecord;
+use evenair_results::RunRecord;
 use evenair_units::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;

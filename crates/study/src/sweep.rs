@@ -1,10 +1,12 @@
 //! Running what is missing, over all cores.
 
+mod window;
+
 use crate::language::Study;
-use crate::record::{Aside, Options, RunRecord, window};
-use crate::statistics::Estimate;
+use crate::run::{Aside, run};
 use crate::watch::{NoRecord, Progress, Watched};
 use crate::world::World;
+use evenair_results::{Estimate, RecordOptions, RunRecord, program_hash};
 use evenair_scenario::{KeyPath, Resolved};
 use evenair_units::{Duration, Instant};
 use rayon::prelude::*;
@@ -13,7 +15,6 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{LazyLock, OnceLock};
 
 /// Why a sweep ended early.
 #[derive(Debug)]
@@ -85,7 +86,7 @@ pub struct Sweep {
     pub seeds: u32,
     /// Go on with more seeds until goodputs are known this well, up to so many seeds.
     precision: Option<(f64, u32)>,
-    options: Options,
+    options: RecordOptions,
     /// Record a window of frames of each variant's first seed.
     timeline: Option<Window>,
 }
@@ -151,13 +152,13 @@ impl Sweep {
     pub(crate) fn of_cases(study: &Study, cases: Vec<Case>, quick: bool) -> Self {
         use crate::FigureKind;
         let draws = |kind| study.figures.iter().any(|f| f.kind == kind);
-        let options = Options {
+        let options = RecordOptions {
             series: [FigureKind::Series, FigureKind::Phase, FigureKind::Gateway].into_iter().any(draws),
             ledger: draws(FigureKind::Ledger),
             times: study.needs_times(),
             histograms: study.needs_times(),
             every: study.sample_every.map(|time| time.0),
-            ..Options::default()
+            ..RecordOptions::default()
         };
         let seeds = if quick { study.quick.seeds } else { study.seeds };
         let timeline = study.figures.iter().find(|f| f.kind == FigureKind::Timeline);
@@ -168,7 +169,7 @@ impl Sweep {
     }
 
     /// Runs of one scenario with several seeds.
-    pub fn of_scenario(scenario: Resolved, seeds: u32, options: Options) -> Self {
+    pub fn of_scenario(scenario: Resolved, seeds: u32, options: RecordOptions) -> Self {
         Self::of_scenarios([("run".into(), scenario)], seeds, options)
     }
 
@@ -176,7 +177,7 @@ impl Sweep {
     pub fn of_scenarios(
         scenarios: impl IntoIterator<Item = (String, Resolved)>,
         seeds: u32,
-        options: Options,
+        options: RecordOptions,
     ) -> Self {
         let case = |(variant, scenario)| Case {
             variant,
@@ -358,10 +359,9 @@ impl Sweep {
                     }
                     let scenario = self.cases[0].scenario(seed);
                     let timeline = self.options.timeline.or(self.options_for(0, seed).timeline);
-                    let options = Options { timeline, ..self.options };
+                    let options = RecordOptions { timeline, ..self.options };
                     let mut watched = Watched::new(stop, progress, self.work_of((0, seed)));
-                    let record =
-                        RunRecord::watched(scenario, self.seed(0, seed), options, aside, &mut watched)?;
+                    let record = run(scenario, self.seed(0, seed), options, aside, &mut watched)?;
                     finished.fetch_add(1, Ordering::Relaxed);
                     watched.finish();
                     Some(self.cropped(record))
@@ -410,7 +410,7 @@ impl Sweep {
 
     /// Series and timeline are drawn for the first seed only, series kept of all where a claim is about them; the ledger
     /// is cheap and kept for all.
-    fn options_for(&self, case: usize, seed: u64) -> Options {
+    fn options_for(&self, case: usize, seed: u64) -> RecordOptions {
         let warm = Instant::ZERO + self.cases[case].scenario(seed).settings().warmup.0;
         let length = match &self.timeline {
             Some(Window::Around(_)) => Some(SEARCHED),
@@ -419,7 +419,7 @@ impl Sweep {
         };
         let timeline = length.filter(|_| seed == 1).map(|length| (warm, warm + length));
         let series = self.cases[case].every_series || (self.options.series && seed == 1);
-        Options { series, timeline, ..self.options }
+        RecordOptions { series, timeline, ..self.options }
     }
 
     /// A run with the frames alone that are drawn of it.
@@ -454,26 +454,6 @@ fn is_precise(runs: &[RunRecord], precision: f64) -> bool {
         .collect();
     let largest = estimates.iter().map(|e| e.mean).fold(0.0, f64::max);
     estimates.iter().all(|e| e.half_width.is_some_and(|half| half <= precision * largest))
-}
-
-/// The file that holds this code, where it is not the running program.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
-/// Names the file that holds this code, where that is not the running program but a library that it has loaded; said before
-/// anything runs, and once.
-pub fn program_is(file: PathBuf) {
-    let _ = PROGRAM.set(file);
-}
-
-/// A hash of the program: another build may simulate something else.
-pub(crate) fn program_hash() -> &'static str {
-    // Megabytes to read, and a reproduction of all studies asks for it at every one.
-    static HASH: LazyLock<String> = LazyLock::new(|| {
-        let file = PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
-        let program = file.and_then(std::fs::read).unwrap_or_default();
-        format!("{:x}", Sha256::digest(program))
-    });
-    &HASH
 }
 
 fn load(path: &Path) -> Option<RunRecord> {

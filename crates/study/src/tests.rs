@@ -4,6 +4,8 @@ use super::*;
 use crate::chart::Figures;
 use crate::document::StudyDocument;
 use evenair_laws::backoff::{Access, BackoffLaw, Draw, Holding, OnFailure, OwnBackoff, Scope, When};
+use evenair_results::tables::Table;
+use evenair_results::{RecordOptions, RunRecord};
 use evenair_scenario::Resolved;
 use std::sync::atomic::AtomicBool;
 
@@ -183,24 +185,6 @@ fn shards_do_all_runs_between_them_and_the_whole_finds_them() {
     assert_eq!(runs.iter().map(Vec::len).sum::<usize>(), 12);
 }
 
-#[cfg(feature = "parquet")]
-#[test]
-fn tables_are_parquet_with_a_row_per_run_and_flow() {
-    use parquet::file::reader::{FileReader, SerializedFileReader};
-    let study = Study::parse("small", SMALL).unwrap();
-    let sweep = Sweep::new(&study, true).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let runs = sweep.run(&folder.path().join("runs"), &AtomicBool::new(false), &()).unwrap();
-    let outcome = Outcome::new(study, &sweep, runs);
-    tables::write(folder.path(), &outcome.groups()).unwrap();
-    let file = std::fs::File::open(folder.path().join("flows.parquet")).unwrap();
-    let reader = SerializedFileReader::new(file).unwrap();
-    assert_eq!(reader.metadata().file_metadata().num_rows(), 2 * 4);
-    let first = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
-    let text = first.to_string();
-    assert!(text.contains("variant: \"one\"") && text.contains("flow: \"1\""), "{text}");
-}
-
 #[test]
 fn statistics_over_time_are_those_of_the_series() {
     let mut text = SMALL.replace("seeds = 3", "seeds = 2\nsample_every = \"100 ms\"");
@@ -345,8 +329,7 @@ fn numbers_of_another_origin_are_never_the_papers() {
     assert!(json["claims"][1]["paper"].is_null());
     assert!(html::report(&outcome, &Figures::of(&outcome), "test").contains("a, &quot;b&quot;: 12.5"));
     // Rows are the same in JSON as in files.
-    let columns =
-        |table: tables::Table| table.into_iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>();
+    let columns = |table: Table| table.into_iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>();
     let keys = |row: &serde_json::Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&json["table"][0]), columns(tables::summary(&outcome)));
     assert_eq!(keys(&json["claims"][0]), columns(tables::claims(&outcome.claims)));

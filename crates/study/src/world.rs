@@ -1,11 +1,10 @@
 //! The worlds that a variant can live in, and a run in each.
 
 use crate::experiment::{FairShare, sawtooth, with_the_words_of};
-use crate::record::{
-    Aside, FlowColumns, LinkColumns, LinkRecord, Options, RunRecord, SeriesRecord, TheoryRecord,
-};
+use crate::run::{Aside, run};
 use crate::watch::{NoRecord, Watched};
-use evenair_netsim::FlowResult;
+use evenair_netsim::{FlowResult, FlowSeries, LinkResult, LinkSeries, Series};
+use evenair_results::{RecordOptions, RunRecord, TheoryRecord};
 use evenair_scenario::{FluidRun, Objective, Optimum, Question, Region, Resolved, Theory};
 use serde::Serialize;
 
@@ -136,7 +135,7 @@ impl World {
         self,
         scenario: &Resolved,
         seed: u64,
-        options: Options,
+        options: RecordOptions,
         watched: &mut Watched<'_>,
     ) -> Result<RunRecord, NoRecord> {
         if let Some(question) = self.question() {
@@ -147,8 +146,7 @@ impl World {
             Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares()?)),
             Self::Sawtooth => Ok(sawtooth::run(scenario, options)?),
             Self::Experiment(experiment) => experiment.run(scenario, seed, watched),
-            _ => RunRecord::watched(scenario, seed, options, &Aside::default(), watched)
-                .ok_or(NoRecord::Stopped),
+            _ => run(scenario, seed, options, &Aside::default(), watched).ok_or(NoRecord::Stopped),
         }
     }
 }
@@ -196,8 +194,9 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         links: theory
             .links
             .iter()
-            .map(|name| LinkRecord { queue: name.clone(), ..LinkRecord::default() })
+            .map(|name| LinkResult { queue: name.clone(), ..LinkResult::default() })
             .collect(),
+        outside: Vec::new(),
         gateway: None,
         series: None,
         frames: Vec::new(),
@@ -224,7 +223,7 @@ pub(crate) fn of_optimum(scenario: &Resolved, optimum: &Optimum) -> RunRecord {
     record
 }
 
-pub(crate) fn of_fluid(scenario: &Resolved, run: &FluidRun, options: Options) -> RunRecord {
+pub(crate) fn of_fluid(scenario: &Resolved, run: &FluidRun, options: RecordOptions) -> RunRecord {
     let mut record = blank(scenario, &run.theory);
     let end = run.views.last().expect("a run has an end");
     set_rates(&mut record, &run.theory, &end.rates);
@@ -253,22 +252,22 @@ pub(crate) fn of_fluid(scenario: &Resolved, run: &FluidRun, options: Options) ->
     record
 }
 
-fn series(run: &FluidRun) -> SeriesRecord {
-    let flow = |s: usize| FlowColumns {
+fn series(run: &FluidRun) -> Series {
+    let flow = |s: usize| FlowSeries {
         flow: run.theory.flows[s].name.clone(),
         goodput_pps: run.views.iter().map(|v| v.rates[s]).collect(),
         congestion_window: run.views.iter().map(|v| v.windows[s]).collect(),
         round_trip_s: run.views.iter().map(|v| v.round_trips_s[s]).collect(),
         connections: run.views.iter().map(|v| v.connections[s]).collect(),
-        ..FlowColumns::default()
+        ..FlowSeries::default()
     };
-    let link = |l: usize| LinkColumns {
+    let link = |l: usize| LinkSeries {
         queue: run.theory.links[l].clone(),
         backlog: Vec::new(),
         aggressiveness: run.views.iter().map(|v| v.prices.get(l).copied().unwrap_or(0.0)).collect(),
-        ..LinkColumns::default()
+        ..LinkSeries::default()
     };
-    SeriesRecord {
+    Series {
         time_s: run.times.clone(),
         flows: (0..run.theory.flows.len()).map(flow).collect(),
         links: (0..run.theory.links.len()).map(link).collect(),

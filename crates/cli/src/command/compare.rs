@@ -7,9 +7,10 @@ use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result};
 use clap::Args;
+use evenair_results::document::{CompareDocument, document};
+use evenair_results::{Comparison, manifest, tables};
+use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
-use evenair_study::document::{CompareDocument, document};
-use evenair_study::{Comparison, Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
 #[command(
@@ -41,7 +42,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let output = options.place.prepare(&["stages.csv"])?;
     interrupt::watch();
     let bar = Bar::new(&base.settings().name);
-    let comparison = Comparison::new(&base, options.seeds, &STOP, &bar)?;
+    let comparison = evenair_study::compare(&base, options.seeds, &STOP, &bar)?;
     drop(bar);
     let name = options.scenario.called();
     let result = format!("{:#}\n", document("compare", &CompareDocument::of(name, &comparison)));

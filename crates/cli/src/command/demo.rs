@@ -7,7 +7,8 @@ use crate::progress::Bar;
 use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
-use evenair_study::document::{StudyDocument, document};
+use evenair_results::document::document;
+use evenair_study::document::StudyDocument;
 use evenair_study::{Metric, Outcome, Progress as _, Study, Sweep};
 
 #[derive(Debug, Args)]

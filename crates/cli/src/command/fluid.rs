@@ -7,10 +7,11 @@ use crate::progress::Waiting;
 use crate::text;
 use anyhow::{Context, Result};
 use clap::Args;
+use evenair_results::document::{FluidDocument, document};
+use evenair_results::{manifest, tables};
 use evenair_scenario::FluidRun;
+use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
-use evenair_study::document::{FluidDocument, document};
-use evenair_study::{Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
 #[command(

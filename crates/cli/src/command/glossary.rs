@@ -4,8 +4,9 @@ use crate::output::print;
 use crate::{terminal, text};
 use anyhow::{Result, ensure};
 use clap::Args;
+use evenair_results::document::document;
 use evenair_study::Paper;
-use evenair_study::document::{GlossaryDocument, document};
+use evenair_study::document::GlossaryDocument;
 use evenair_study::glossary::{self, Entry};
 
 #[derive(Debug, Args)]

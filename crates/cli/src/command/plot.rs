@@ -3,7 +3,7 @@
 use crate::output::print;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use evenair_study::OutputFile;
+use evenair_results::OutputFile;
 use evenair_study::chart::{self, Chart, Figures};
 use std::io::Write;
 use std::path::{Path, PathBuf};

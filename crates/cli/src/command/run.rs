@@ -11,13 +11,13 @@ use crate::terminal;
 use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use evenair_results::document::{RunMeans, document};
+use evenair_results::{
+    OutputFile, OutputFolder, RecordOptions, RunRecord, SCHEMA_VERSION, SeriesFile, manifest, tables,
+};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};
-use evenair_study::document::{RunMeans, document};
-use evenair_study::{
-    Aside, Outcome, OutputFile, OutputFolder, Progress as _, RecordOptions, RunRecord, SCHEMA_VERSION,
-    SEEDS_MAX, SeriesFile, Sweep, html, manifest, tables,
-};
+use evenair_study::{Aside, Outcome, Progress as _, SEEDS_MAX, Sweep, html};
 use evenair_units::{Duration, Instant};
 use serde::Serialize;
 use std::borrow::Cow;

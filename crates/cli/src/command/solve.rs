@@ -7,10 +7,11 @@ use crate::progress::Waiting;
 use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
+use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, document};
+use evenair_results::{manifest, tables};
 use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
+use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
-use evenair_study::document::{ProductFormDocument, ProductFormLink, SolveDocument, document};
-use evenair_study::{Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
 #[command(

@@ -10,11 +10,11 @@ use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
+use evenair_results::document::document;
+use evenair_results::{OutputFolder, tables};
 use evenair_study::chart::{self, Figures};
-use evenair_study::document::{StudyDocument, document};
-use evenair_study::{
-    Outcome, OutputFolder, Progress as _, Shard, Study, Sweep, Tally, Variant, html, tables,
-};
+use evenair_study::document::StudyDocument;
+use evenair_study::{Outcome, Progress as _, Shard, Study, Sweep, Tally, Variant, html};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
@@ -160,7 +160,7 @@ pub(crate) fn conduct(
     for (variant, scenario) in outcome.scenarios() {
         output.write(&format!("scenarios/{variant}.toml"), &resolved(scenario)?)?;
     }
-    tables::write_study(output.drafts(), &outcome).context("cannot write the tables")?;
+    evenair_study::tables::write_study(output.drafts(), &outcome).context("cannot write the tables")?;
     finish(output, outcome.manifest(command))?;
     Ok(outcome)
 }

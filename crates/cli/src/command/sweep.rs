@@ -8,8 +8,9 @@ use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
+use evenair_results::document::document;
 use evenair_study::chart::{self, Figures};
-use evenair_study::document::{SweepDocument, document};
+use evenair_study::document::SweepDocument;
 use evenair_study::{
     Axis, Plan, Plot, Progress as _, Quantity, SEEDS_MAX, Shard, Swept, Vary, VaryError, World, html,
 };
@@ -170,7 +171,7 @@ fn table(swept: &Swept, m: usize, of_flows: bool) -> String {
         cells.extend(flows.iter().map(|&flow| {
             let row = swept.rows.iter().find(|row| row.point == point && row.flow == *flow);
             let measured = row.and_then(|row| row.measured[m]);
-            measured.map_or_else(|| "–".into(), |x| evenair_study::digits::measured(x.mean, x.half_width))
+            measured.map_or_else(|| "–".into(), |x| evenair_results::digits::measured(x.mean, x.half_width))
         }));
         rows.push(cells);
     }

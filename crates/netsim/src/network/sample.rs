@@ -4,8 +4,8 @@ use super::Network;
 use crate::attached::{Attached, Due, Flow};
 use crate::core::{END, Passed};
 use crate::measure::{
-    ClassResult, Counts, FlowCounts, FlowResult, GatewayResult, LinkResult, Packets, ProbeResult,
-    QueueCounts, RunResult, TransferResult,
+    AirtimeShares, ClassResult, Counts, FlowCounts, FlowResult, GatewayResult, LinkResult, Packets,
+    ProbeResult, QueueCounts, RunResult, TransferResult,
 };
 use crate::packet::Way;
 use crate::queue::{Delays, Outlet, TransmitQueue};
@@ -247,12 +247,14 @@ impl Network {
         }
         let queues = self.core.queues.iter().zip(&counts.queues).zip(through).enumerate();
         let means = &self.meter.means;
+        let names = || self.core.queues.iter().map(|queue| queue.name.as_str());
         let result = |(index, ((queue, &QueueCounts { dropped, marked, frames }), passed)): (
             _,
             ((&TransmitQueue, _), Passed),
         )| {
+            let frames = frames.unwrap_or_default();
             LinkResult {
-                name: queue.name.clone(),
+                queue: queue.name.clone(),
                 backlog: means.of(&means.backlog, index),
                 aggressiveness: queue.aggressiveness().map(|_| means.of(&means.aggressiveness, index)),
                 served_packets: passed.served().packets,
@@ -263,12 +265,18 @@ impl Network {
                 dropped_by_law: dropped.by_law,
                 marked,
                 dropped_retries: dropped.retries,
+                attempts: frames.attempts,
+                collided: frames.collided,
+                receiver_busy: frames.receiver_busy,
+                ack_lost: frames.ack_lost,
+                requests: frames.requests,
+                requests_failed: frames.requests_failed,
+                internal: frames.internal,
                 lost_on_wire: dropped.on_wire,
-                frames,
                 airtime: ledger
                     .as_ref()
                     .filter(|_| matches!(queue.outlet, Outlet::Air))
-                    .map(|ledger| ledger.airtime(index as u32).clone()),
+                    .map(|ledger| AirtimeShares::of(ledger.airtime(index as u32), names())),
             }
         };
         queues.map(result).collect()

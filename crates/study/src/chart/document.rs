@@ -57,7 +57,22 @@ fn file_name(of: &str, chart: &Chart) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Marks, Panel, Point, Series};
     use super::*;
+
+    #[test]
+    fn a_line_with_a_gap_is_read_back() {
+        let point = |y| Point { x: 1.0, y, interval: None };
+        let marks = Marks::Line { points: vec![point(f64::NAN), point(2.0)], stepped: true, dotted: false };
+        let panel = Panel { series: vec![Series::ink("line", marks)], ..Panel::default() };
+        let figures = Figures::new("gap", vec![Chart { panels: vec![panel], ..Chart::default() }]);
+        let again = Figures::parse(&figures.to_json()).unwrap();
+        let Marks::Line { points, .. } = &again.figures[0].panels[0].series[0].marks else {
+            panic!("a line")
+        };
+        assert!(points[0].y.is_nan() && points[1] == point(2.0));
+        assert_eq!(again.to_json(), figures.to_json());
+    }
 
     #[test]
     fn files_are_called_by_what_they_show() {

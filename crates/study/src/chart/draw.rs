@@ -4,7 +4,8 @@ mod frame;
 mod marks;
 
 use super::scene::{Anchor, INK, Item, Pen, Scene};
-use super::{Chart, Key, font};
+use super::{Chart, Key, Panel, font};
+use crate::markup::escape;
 use frame::Frame;
 
 /// The size of texts \[px\].
@@ -18,6 +19,8 @@ const BORDER: f64 = 10.0;
 const GAP: f64 = 22.0;
 /// A sample in a legend \[px\].
 const SAMPLE: f64 = 24.0;
+/// For how wide a place a page has a figure laid out, and for how wide another for a narrow window \[px\].
+const PLACES: [(&str, f64); 2] = [("broad", 800.0), ("narrow", 440.0)];
 /// The most columns of a legend.
 const COLUMNS_MAX: f64 = 8.0;
 
@@ -36,7 +39,26 @@ impl std::error::Error for TooLarge {}
 impl Chart {
     /// The figure as SVG, so wide \[px\]; the same text on every machine.
     pub fn svg(&self, width: f64) -> String {
-        self.scene(width).svg(&self.title)
+        self.scene(width).svg(&self.title, &self.described())
+    }
+
+    /// The figure for a page: laid out for a wide and for a narrow place, of which the page shows the one that fits.
+    pub(crate) fn svg_within(&self) -> String {
+        let laid_out =
+            |(class, width): (&str, f64)| self.scene(width).svg_within(class, &self.title, &self.described());
+        PLACES.map(laid_out).concat()
+    }
+
+    /// What is drawn, in words: of each panel its axes, and the names of what it has.
+    fn described(&self) -> String {
+        let panel = |panel: &Panel| {
+            let axes = [&panel.y.title, &panel.x.title].map(String::as_str);
+            let axes: Vec<&str> = axes.into_iter().filter(|title| !title.is_empty()).collect();
+            let names: Vec<&str> = panel.series.iter().map(|series| series.name.as_str()).collect();
+            let parts = [panel.title.clone(), axes.join(" over "), names.join(", ")];
+            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+        };
+        self.panels.iter().map(panel).collect::<Vec<_>>().join(". ")
     }
 
     /// The figure as PNG, so wide \[px\], with `scale` pixels for each of these; the same bytes on every machine.
@@ -63,8 +85,12 @@ impl Chart {
             for (column, (panel, height)) in row.iter().zip(heights).enumerate() {
                 let left = BORDER + margin + column as f64 * (width + margin + GAP);
                 let frame = Frame { left, top: scene.height + above, width, height, panel };
+                let place =
+                    [left, frame.top, width, height].map(|length| length.round().to_string()).join(" ");
+                scene.items.push(group("panel", &[("frame", &place)]));
                 frame.draw(&mut scene.items);
                 marks::draw(self, &frame, &mut scene.items);
+                scene.items.push(Item::Close);
                 lowest = lowest.max(frame.top + height + frame.below());
             }
             scene.height = lowest + GAP / 2.0;
@@ -92,8 +118,12 @@ impl Chart {
                     y += LINE + 2.0;
                 }
                 let x = BORDER + needs * (k % columns) as f64;
-                scene.items.push(sample(x, y, pen(k), of_lines));
-                scene.items.push(text([x + SAMPLE + 6.0, y], &key.name, Anchor::Start));
+                scene.items.extend([
+                    group("key", &[("key", &key.name)]),
+                    sample(x, y, pen(k), of_lines),
+                    text([x + SAMPLE + 6.0, y], &key.name, Anchor::Start),
+                    Item::Close,
+                ]);
             }
             scene.height = y + 8.0;
         };
@@ -107,6 +137,12 @@ impl Chart {
             scene.height += 6.0;
         }
     }
+}
+
+/// The beginning of what belongs together, and what it is: of this class, with these data.
+fn group(class: &str, data: &[(&str, &str)]) -> Item {
+    let data = data.iter().map(|(name, value)| format!(" data-{name}=\"{}\"", escape(value)));
+    Item::Open(format!(" class=\"{class}\"{}", data.collect::<String>()))
 }
 
 /// A sample of what a name means.
@@ -158,6 +194,26 @@ mod tests {
         assert_eq!(chart.panels[0].series.len(), 15);
         // One legend says both.
         assert_eq!(chart.svg(720.0).matches(">flow 3</text>").count(), 1);
+    }
+
+    #[test]
+    fn a_page_has_a_figure_for_wide_and_for_narrow_windows_in_the_colour_of_its_text() {
+        let chart = fifteen();
+        let page = chart.svg_within();
+        assert_eq!(
+            (page.matches("<svg class=").count(), page.matches("currentColor").count() > 30),
+            (2, true)
+        );
+        assert!(page.contains("class=\"broad\"") && page.contains("class=\"narrow\""));
+        assert!(!page.contains(super::INK) && !page.contains("<title") && page.contains("<desc>"));
+        // What belongs together ends; each name of the legend has its line.
+        assert_eq!(page.matches("<g ").count(), page.matches("</g>").count());
+        assert_eq!(page.matches("class=\"panel\" data-frame=\"").count(), 2 * chart.panels.len());
+        for key in &chart.colours {
+            assert_eq!(page.matches(&format!("data-key=\"{}\"", key.name)).count(), 2, "{}", key.name);
+            assert_eq!(page.matches(&format!("data-colour=\"{}\"", key.name)).count(), 2, "{}", key.name);
+        }
+        assert!(chart.svg(720.0).contains("<title></title>") && !chart.svg(720.0).contains("currentColor"));
     }
 
     #[test]

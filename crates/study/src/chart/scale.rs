@@ -104,11 +104,6 @@ pub(super) fn step(width: f64, count: usize) -> f64 {
         }
 }
 
-/// How wide a text of twelve pixels' height is, about \[px\].
-pub(super) fn width_of(text: &str) -> f64 {
-    6.4 * text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0) as f64
-}
-
 /// The title of an axis so long \[px\], in lines that are no longer.
 pub(super) fn title_lines(title: &str, length: f64) -> Vec<String> {
     let letters = (length / 6.4).max(16.0) as usize;

@@ -27,6 +27,10 @@ pub(super) enum Item {
     Area { points: Vec<[f64; 2]>, colour: String, opacity: f64 },
     /// A filled circle.
     Dot { at: [f64; 2], radius: f64, colour: String },
+    /// What follows, up to [`Self::Close`], belongs together in an SVG; with the attributes that say what it is.
+    Open(String),
+    /// The end of what belongs together.
+    Close,
     /// A text.
     Text { at: [f64; 2], text: String, size: f64, anchor: Anchor, upwards: bool, colour: &'static str },
 }
@@ -60,19 +64,30 @@ impl Pen {
 }
 
 impl Scene {
-    /// As SVG; `title` is what a reader without eyes hears.
-    pub(super) fn svg(&self, title: &str) -> String {
-        let (w, h) = (short(self.width), short(self.height));
+    /// As an SVG that is a file of its own, on white; `title` and `about` are what a reader without eyes hears.
+    pub(super) fn svg(&self, title: &str, about: &str) -> String {
+        let (w, h, title) = (short(self.width), short(self.height), escape(title));
+        let size = format!("xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\"");
+        let ground = format!("<title>{title}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>");
+        self.written(&size, &ground, about, INK)
+    }
+
+    /// As an SVG within a page, as wide as its place and in the colour of the text around it, light or dark. It has no title element,
+    /// which browsers would show under the pointer wherever it is; `class` tells layouts of one figure apart.
+    pub(super) fn svg_within(&self, class: &str, title: &str, about: &str) -> String {
+        let named = format!("class=\"{class}\" role=\"img\" aria-label=\"{}\"", escape(title));
+        self.written(&named, "", about, "currentColor")
+    }
+
+    /// As SVG: with these attributes, with something before all else, and in this ink.
+    fn written(&self, attributes: &str, before: &str, about: &str, ink: &str) -> String {
+        let (w, h, family) = (short(self.width), short(self.height), font::FAMILY);
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" font-family=\"{}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n",
-            font::FAMILY,
-            escape(title)
+            "<svg {attributes} viewBox=\"0 0 {w} {h}\" font-family=\"{family}\" font-size=\"12\" fill=\"none\" stroke-linejoin=\"round\">\n{before}<desc>{}</desc>\n",
+            escape(about)
         );
-        for item in &self.items {
-            write_item(&mut svg, item);
-        }
-        svg.push_str("</svg>\n");
-        svg
+        self.items.iter().for_each(|item| write_item(&mut svg, item, ink));
+        svg + "</svg>\n"
     }
 
     /// As PNG with so many pixels for each of the page's. None, if that is more than memory holds.
@@ -95,61 +110,62 @@ fn short(x: f64) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-fn corners(points: &[[f64; 2]]) -> String {
-    points.iter().map(|[x, y]| format!("{},{}", short(*x), short(*y))).collect::<Vec<_>>().join(" ")
+/// A way through points as an SVG path has it: steps from one to the next, each a whole number of tenths of a pixel, so that the sum of
+/// steps does not stray.
+fn way(points: &[[f64; 2]]) -> String {
+    let tenths = |c: f64| (c * 10.0).round();
+    let told = |steps: f64| short(steps / 10.0);
+    let mut way = String::new();
+    let mut last = [0.0; 2];
+    for (k, point) in points.iter().enumerate() {
+        let now = point.map(tenths);
+        let (across, down) = (told(now[0] - last[0]), told(now[1] - last[1]));
+        way += &match (k, across.as_str(), down.as_str()) {
+            (0, ..) => format!("M{across} {down}"),
+            (_, "0", "0") => String::new(),
+            (_, _, "0") => format!("h{across}"),
+            (_, "0", _) => format!("v{down}"),
+            _ => format!("l{across} {down}"),
+        };
+        last = now;
+    }
+    way
 }
 
-fn write_item(svg: &mut String, item: &Item) {
-    let faint = |name: &str, opacity: f64| {
-        if opacity < 1.0 { format!(" {name}-opacity=\"{}\"", short(opacity)) } else { String::new() }
+fn write_item(svg: &mut String, item: &Item, ink: &str) {
+    let look = |colour: &'_ str| if colour == INK { ink.to_string() } else { colour.to_string() };
+    let unless = |name: &str, value: &str, default: &str| {
+        if value == default { String::new() } else { format!(" {name}=\"{value}\"") }
     };
+    let faint = |name: &str, opacity: f64| unless(&format!("{name}-opacity"), &short(opacity), "1");
     let _ = match item {
         Item::Line { points, pen } => {
-            let dash = if pen.dash.is_empty() {
-                String::new()
-            } else {
-                format!(" stroke-dasharray=\"{}\"", pen.dash)
-            };
-            writeln!(
-                svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{dash}{} stroke-linejoin=\"round\"/>",
-                corners(points),
-                pen.colour,
-                short(pen.width),
-                faint("stroke", pen.opacity)
-            )
+            let dash = unless("stroke-dasharray", &pen.dash, "");
+            let width = unless("stroke-width", &short(pen.width), "1");
+            let (way, faint) = (way(points), faint("stroke", pen.opacity));
+            writeln!(svg, "<path d=\"{way}\" stroke=\"{}\"{width}{dash}{faint}/>", look(&pen.colour))
         }
         Item::Area { points, colour, opacity } => {
-            writeln!(
-                svg,
-                "<polygon points=\"{}\" fill=\"{colour}\"{}/>",
-                corners(points),
-                faint("fill", *opacity)
-            )
+            let (way, faint) = (way(points), faint("fill", *opacity));
+            writeln!(svg, "<path d=\"{way}z\" fill=\"{}\"{faint}/>", look(colour))
         }
         Item::Dot { at: [x, y], radius, colour } => {
-            writeln!(
-                svg,
-                "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{colour}\"/>",
-                short(*x),
-                short(*y),
-                short(*radius)
-            )
+            let (x, y, radius) = (short(*x), short(*y), short(*radius));
+            writeln!(svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{}\"/>", look(colour))
         }
+        Item::Open(attributes) => writeln!(svg, "<g{attributes}>"),
+        Item::Close => writeln!(svg, "</g>"),
         Item::Text { at: [x, y], text, size, anchor, upwards, colour } => {
             let anchor = match anchor {
                 Anchor::Start => "start",
                 Anchor::Middle => "middle",
                 Anchor::End => "end",
             };
-            let (x, y) = (short(*x), short(*y));
+            let (x, y, colour) = (short(*x), short(*y), look(colour));
+            let more = unless("font-size", &short(*size), "12") + &unless("text-anchor", anchor, "start");
             let turn = if *upwards { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
-            writeln!(
-                svg,
-                "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" text-anchor=\"{anchor}\" fill=\"{colour}\"{turn}>{}</text>",
-                short(*size),
-                escape(text)
-            )
+            let text = escape(text);
+            writeln!(svg, "<text x=\"{x}\" y=\"{y}\"{more} fill=\"{colour}\"{turn}>{text}</text>")
         }
     };
 }
@@ -176,6 +192,7 @@ fn paint(colour: &str, opacity: f64) -> Paint<'static> {
 
 fn paint_item(pixels: &mut Pixmap, item: &Item, zoom: Transform) {
     match item {
+        Item::Open(_) | Item::Close => (),
         Item::Line { points, pen } => {
             let lengths: Vec<f32> = pen.dash.split(' ').filter_map(|n| n.parse().ok()).collect();
             let stroke = Stroke {
@@ -254,4 +271,21 @@ fn letters(item: &Item) -> Option<(&str, [f64; 4])> {
     } else {
         (text, [x - before, y - up, x - before + length, y + down])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_along_a_way_do_not_stray() {
+        assert_eq!(
+            way(&[[1.0, 2.0], [4.0, 2.0], [4.0, 2.04], [4.0, 0.5], [3.26, 0.0]]),
+            "M1 2h3v-1.5l-0.7 -0.5"
+        );
+        // A thousand steps of a third of a pixel end where they should, though no step is a third.
+        let points: Vec<[f64; 2]> = (0..=1000).map(|k| [f64::from(k) / 3.0, 0.0]).collect();
+        let steps = way(&points).split('h').skip(1).map(|step| step.parse::<f64>().unwrap()).sum::<f64>();
+        assert!((steps - 1000.0 / 3.0).abs() < 0.06, "{steps}");
+    }
 }

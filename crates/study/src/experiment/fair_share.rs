@@ -6,16 +6,15 @@
 //! throughput is more than 5 % below its rate at four successive rates, at the first of these; the fair-share point is the
 //! rate at which more than a third of the constrained streams are lost.
 
-use crate::record::RunRecord;
 use crate::watch::{NoRecord, Watched};
 use crate::world::blank;
 use evenair_des::Stream;
 use evenair_netsim::{Network, Watchers};
 use evenair_optimum::max_min::{Demand, domains, fill, grouped};
+use evenair_results::{ModelError, RunRecord};
 use evenair_scenario::{RateQuantity, Resolved, Scenario, Size};
 use evenair_topology::{Medium, Position, Router, generate, maximal_cliques};
 use evenair_units::Rate;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -51,41 +50,6 @@ impl FairShare {
         match self {
             Self::RandomPlacement => experiment(&placed(scenario, seed)?, seed, 1, watched),
             Self::OwnPlacement => experiment(scenario, seed, seed * SEEDS + 1, watched),
-        }
-    }
-}
-
-/// What the experiment finds: a model's share less the simulated fair-share point, over the point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModelError {
-    /// The clique model's.
-    CliqueError,
-    /// The collision-domain model's.
-    DomainError,
-}
-
-impl ModelError {
-    /// All there are.
-    pub(crate) const ALL: [Self; 2] = [Self::CliqueError, Self::DomainError];
-
-    /// What it is.
-    pub(crate) const fn about(self) -> &'static str {
-        match self {
-            Self::CliqueError => {
-                "The clique model's share less the simulated fair-share point, over the point ([Jam10] section 4.1.4)."
-            }
-            Self::DomainError => {
-                "The collision-domain model's share less the simulated fair-share point, over the point ([Jam10] section 4.1.4)."
-            }
-        }
-    }
-
-    /// A label.
-    pub(crate) const fn label(self) -> &'static str {
-        match self {
-            Self::CliqueError => "clique model's error",
-            Self::DomainError => "collision-domain model's error",
         }
     }
 }

@@ -3,16 +3,16 @@
 //! The path is full at n* connections, each at the rate of (8): `n* = x·T·√(ε/2)`, x what the path carries \[packets/s\]. Between
 //! βn* and n* `n` climbs as (20) does and falls at once; what is delivered goes with it, so that its mean is (21) of the most.
 
-use crate::record::{FlowColumns, Options, RunRecord, SeriesRecord};
 use crate::world::{blank, set_rates};
 use evenair_laws::connections::iimd::sawtooth;
 use evenair_laws::connections::{ConnectionParams, IimdParams};
-use evenair_netsim::Traffic;
+use evenair_netsim::{FlowSeries, Series, Traffic};
+use evenair_results::{RecordOptions, RunRecord};
 use evenair_scenario::{Resolved, TheoryFlow};
 use evenair_units::Duration;
 
 /// One run: it knows no chance.
-pub(crate) fn run(scenario: &Resolved, options: Options) -> Result<RunRecord, String> {
+pub(crate) fn run(scenario: &Resolved, options: RecordOptions) -> Result<RunRecord, String> {
     let theory = scenario.theory().map_err(|e| e.to_string())?;
     let teeth: Vec<Tooth> = theory
         .flows
@@ -34,16 +34,16 @@ pub(crate) fn run(scenario: &Resolved, options: Options) -> Result<RunRecord, St
     let flow = |(tooth, seen): (&Tooth, &TheoryFlow)| {
         let connections: Vec<f64> =
             time_s.iter().map(|&t| sawtooth::connections(&tooth.params, tooth.peak, t)).collect();
-        FlowColumns {
+        FlowSeries {
             flow: seen.name.clone(),
             goodput_pps: connections.iter().map(|n| n / tooth.peak * tooth.most_pps).collect(),
             congestion_window: vec![0.0; time_s.len()],
             round_trip_s: vec![seen.round_trip_s; time_s.len()],
             connections,
-            ..FlowColumns::default()
+            ..FlowSeries::default()
         }
     };
-    record.series = options.series.then(|| SeriesRecord {
+    record.series = options.series.then(|| Series {
         flows: teeth.iter().zip(&theory.flows).map(flow).collect(),
         links: Vec::new(),
         time_s: time_s.clone(),

@@ -4,9 +4,9 @@ use crate::chart::{
     Axis, Chart, Height, Key, Marks, Panel, Point, STROKES, Series, Span, Symbol, Ticks, dashes, distinct,
     strokes,
 };
-use crate::digits::exact;
 use crate::outcome::VariantOutcome;
 use crate::quantity::Quantity;
+use evenair_results::digits::exact;
 
 /// More names than this in one legend are of no use.
 pub(super) const NAMES_MAX: usize = 24;

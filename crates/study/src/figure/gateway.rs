@@ -3,7 +3,7 @@
 use super::course::{LINES_MAX, NAMES_MAX, thinned};
 use crate::chart::{Axis, Chart, Height, Marks, Panel, Point, STROKES, Series, Span, Ticks, strokes};
 use crate::outcome::VariantOutcome;
-use crate::record::{GatewayColumns, is_limit};
+use evenair_results::{GatewayColumns, is_limit};
 
 /// Of a class at each look [kb/s].
 type Rates = fn(&GatewayColumns, usize) -> Vec<f64>;
@@ -83,7 +83,7 @@ fn passed(columns: &GatewayColumns, class: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ClassColumns;
+    use evenair_results::ClassColumns;
 
     #[test]
     fn rates_are_those_of_the_time_between_looks() {

@@ -2,8 +2,7 @@
 
 use crate::chart::{Axis, Bar, Chart, Height, Key, Marks, Panel, Series, Ticks, distinct, wrapped};
 use crate::outcome::VariantOutcome;
-use crate::record::LinkRecord;
-use evenair_netsim::FlowResult;
+use evenair_netsim::{FlowResult, LinkResult};
 
 /// More that block a sender than this are not told apart.
 const BLOCKERS_MAX: usize = 8;
@@ -89,7 +88,7 @@ fn panel(label: &str, rows: &[(String, Vec<(String, f64)>)], parts: &[String]) -
 }
 
 /// Means over runs of the parts of the time of one flow's sender.
-pub(crate) fn ledger_parts(links: &[&LinkRecord], flows: &[FlowResult], own: &str) -> Vec<(String, f64)> {
+pub(crate) fn ledger_parts(links: &[&LinkResult], flows: &[FlowResult], own: &str) -> Vec<(String, f64)> {
     let mut parts: Vec<(String, f64)> = Vec::new();
     let mut add = |part: String, share: f64| match parts.iter_mut().find(|(p, _)| *p == part) {
         Some((_, sum)) => *sum += share,

@@ -2,7 +2,7 @@
 
 use crate::chart::{Axis, Bar, Chart, Height, Key, Marks, Panel, Series, Span, Ticks};
 use crate::outcome::VariantOutcome;
-use crate::record::FrameRow;
+use evenair_results::FrameRow;
 
 /// What frames are told apart by, and their colours.
 const KINDS: [(&str, &str); 3] = [("DATA", "#0072b2"), ("802.11 ACK", "#56b4e9"), ("lost", "#d55e00")];

@@ -3,9 +3,9 @@
 use super::Page;
 use super::words::{escape, explained};
 use crate::claim::{ClaimResult, Verdict};
-use crate::digits;
 use crate::language::{Claim, Reference};
 use crate::outcome::Outcome;
+use evenair_results::digits;
 
 /// As many claims are seen before the table is unfolded, and all that fail.
 const SEEN: usize = 20;

@@ -2,7 +2,7 @@
 
 use super::{Page, escape};
 use crate::chart::Figures;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(super) fn figures(page: &mut Page, all: &Figures, command: &str) {
     if all.figures.is_empty() {
@@ -14,12 +14,30 @@ pub(super) fn figures(page: &mut Page, all: &Figures, command: &str) {
         page.body.push_str("<figure>\n");
         page.part(&format!("{}-{}", chart.name, index + 1), &chart.title);
         page.put(format_args!(
-            "<div class=\"drawing\"><div id=\"figure-{index}\" class=\"chart\"></div></div>"
+            "<div class=\"drawing\" data-figure=\"{index}\">\n{}</div>",
+            chart.svg_within()
         ));
         page.put(format_args!(
             "<figcaption>{} <span class=\"data\" data-figure=\"{index}\"></span></figcaption>\n</figure>",
             escape(&chart.note)
         ));
-        page.figures.push(json!({ "name": name, "command": command, "spec": chart.vega(&name) }));
+        page.figures.push(json!({ "name": name, "command": command, "panels": short(json!(chart.panels)) }));
     }
+}
+
+/// The same with no more digits than can be seen.
+fn short(mut value: Value) -> Value {
+    match &mut value {
+        Value::Number(number) => {
+            if let Some(x) = number.as_f64().filter(|x| *x != 0.0) {
+                let scale = 10f64.powi(6 - x.abs().log10().floor() as i32);
+                let x = if scale.is_finite() { (x * scale).round() / scale } else { x };
+                value = if x.fract() == 0.0 && x.abs() < 1e15 { json!(x as i64) } else { json!(x) };
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| *value = short(value.take())),
+        Value::Object(object) => object.values_mut().for_each(|value| *value = short(value.take())),
+        _ => (),
+    }
+    value
 }

@@ -3,11 +3,11 @@
 use super::Page;
 use super::tables::Table;
 use super::words::{escape, explained};
-use crate::digits;
 use crate::outcome::Outcome;
-use crate::record::{GatewayRecord, class_name, is_limit};
-use crate::statistics::Estimate;
 use evenair_netsim::ClassResult;
+use evenair_results::Estimate;
+use evenair_results::digits;
+use evenair_results::{GatewayRecord, class_name, is_limit};
 
 type Column = (&'static str, fn(&ClassResult) -> f64);
 

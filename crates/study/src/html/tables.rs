@@ -2,11 +2,11 @@
 
 use super::Page;
 use super::words::{anchor_of, escape, explained};
-use crate::digits;
 use crate::language::{Reference, Summary};
 use crate::metric::Metric;
 use crate::outcome::{Cell, Outcome, Row};
 use crate::quantity::Quantity;
+use evenair_results::digits;
 use std::fmt::Write;
 use std::ops::Range;
 

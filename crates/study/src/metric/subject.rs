@@ -3,9 +3,9 @@
 use super::{Metric, OverFlows};
 use crate::measure::{self, Fair};
 use crate::quantity::{Of, Quantity};
-use crate::record::{LinkRecord, RunRecord};
 use evenair_laws::connections::HostCosts;
-use evenair_netsim::{FlowResult, Histogram, Times, TransferResult};
+use evenair_netsim::{FlowResult, Histogram, LinkResult, Times, TransferResult};
+use evenair_results::RunRecord;
 use evenair_scenario::{Optimum, Settings};
 
 /// A metric of transfers.
@@ -229,7 +229,7 @@ impl Subject<'_> {
         rate_pps.max(1.0 / self.run.measured_s)
     }
 
-    fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkRecord> {
+    fn link(&self, quantity: Quantity, flow: usize) -> Option<&LinkResult> {
         let queue = quantity.queue(self.run, flow)?;
         self.run.links.iter().find(|l| l.queue == queue)
     }

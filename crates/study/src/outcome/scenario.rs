@@ -2,13 +2,13 @@
 //! comparison, too.
 
 use super::Outcome;
-use crate::compare::Comparison;
 use crate::language::{Figure, FigureKind, Study, Variant};
 use crate::metric::Metric;
 use crate::quantity::{Of, Statistic};
-use crate::record::{Options, RunRecord};
 use crate::sweep::{Case, Sweep};
 use crate::world::{World, blank, of_fluid, of_optimum, set_rates};
+use evenair_results::Comparison;
+use evenair_results::{RecordOptions, RunRecord};
 use evenair_scenario::{FluidRun, Optimum, Resolved, Theory};
 
 /// What is told of each flow of a run, where it has a meaning for one.
@@ -48,7 +48,7 @@ impl Outcome {
 
     /// Where a scenario's fluid model went.
     pub fn of_fluid(name: &str, scenario: &Resolved, run: &FluidRun) -> Self {
-        let record = of_fluid(scenario, run, Options { series: true, ..Options::default() });
+        let record = of_fluid(scenario, run, RecordOptions { series: true, ..RecordOptions::default() });
         let mut figures = vec![
             figure(FigureKind::Bars, "What each flow gets at the end", Some(Metric::Goodput)),
             figure(FigureKind::Series, "Rates over time", Some(Metric::Goodput)),
@@ -57,7 +57,7 @@ impl Outcome {
             let title = "The rates of both flows, one over the other";
             figures.push(figure(FigureKind::Phase, title, Some(Metric::Goodput)));
         }
-        let moves = |of: fn(&crate::FlowColumns) -> &Vec<f64>| {
+        let moves = |of: fn(&evenair_netsim::FlowSeries) -> &Vec<f64>| {
             let flows = record.series.iter().flat_map(|series| &series.flows);
             flows.map(of).any(|course| course.iter().any(|x| x.total_cmp(&course[0]).is_ne()))
         };
@@ -108,7 +108,7 @@ impl Outcome {
         study.seeds = seen.iter().map(|seen| seen.runs.len() as u32).max().unwrap_or(1);
         study.figures = figures;
         study.asked = Some(asked.iter().map(|&metric| metric.into()).collect());
-        let mut sweep = Sweep::of_scenarios([], study.seeds, Options::default());
+        let mut sweep = Sweep::of_scenarios([], study.seeds, RecordOptions::default());
         let (mut runs, is_alone) = (Vec::new(), seen.len() == 1);
         for Seen { label, world, runs: of_world } in seen {
             let id = if is_alone { "run".into() } else { label.clone() };

@@ -3,8 +3,8 @@
 use super::{Axis, Level};
 use crate::outcome::Outcome;
 use crate::quantity::Quantity;
-use crate::statistics::Estimate;
-use crate::tables::{Column, Table, write_table};
+use evenair_results::Estimate;
+use evenair_results::tables::{Column, Table, write_table};
 use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;

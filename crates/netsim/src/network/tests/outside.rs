@@ -104,8 +104,8 @@ fn each_is_told_of_once_and_a_loss_with_its_cause() {
     let result = network.finish();
     assert_eq!(result.packets.dropped, told.values().filter(|&&fate| fate != Fate::Arrived).count() as u64);
     for (node, link) in (0..3).zip(&result.links) {
-        assert_eq!(lost(node, LossCause::Overflow), link.dropped_queue_full, "{}", link.name);
-        assert_eq!(lost(node, LossCause::Retries), link.dropped_retries, "{}", link.name);
+        assert_eq!(lost(node, LossCause::Overflow), link.dropped_queue_full, "{}", link.queue);
+        assert_eq!(lost(node, LossCause::Retries), link.dropped_retries, "{}", link.queue);
     }
     assert!(lost(0, LossCause::Overflow) > 1000, "{told:?}");
 }

@@ -88,7 +88,7 @@ fn two_wires(queue: SeenQueue) -> RunResult {
 #[test]
 fn what_a_source_of_two_hops_looks_at_decides() {
     let named = |result: &RunResult, name: &str| -> f64 {
-        result.links.iter().find(|link| link.name == name).expect("it is there").backlog
+        result.links.iter().find(|link| link.queue == name).expect("it is there").backlog
     };
     let (first, sum) = (two_wires(SeenQueue::FirstLink), two_wires(SeenQueue::PathSum));
     // The sum is the slow one's, which makes it one a frame.

@@ -43,7 +43,7 @@ fn hardware() -> Intensity {
 }
 
 fn aggressiveness(result: &RunResult, queue: &str) -> f64 {
-    let link = result.links.iter().find(|link| link.name == queue).expect("it has this queue");
+    let link = result.links.iter().find(|link| link.queue == queue).expect("it has this queue");
     link.aggressiveness.expect("the law has one")
 }
 
@@ -76,11 +76,11 @@ fn two_next_hops_of_one_node_share_alike_and_settle_ties_among_themselves() {
         let result = Network::run(&spec, seconds(1, 5, 40));
         let got = goodputs(&result);
         assert!((got[0] / got[1] - 1.0).abs() < 0.1, "{law:?}: {got:?}");
-        let ties: u64 = result.links.iter().map(|link| link.frames.unwrap().internal).sum();
+        let ties: u64 = result.links.iter().map(|link| link.internal).sum();
         // Back-offs in slots meet, continuous ones do not.
         let slotted = law != OptimalParams::lee12().into();
         assert_eq!(ties > 0, slotted, "{law:?}: {ties}");
-        let collided: u64 = result.links.iter().map(|link| link.frames.unwrap().collided).sum();
+        let collided: u64 = result.links.iter().map(|link| link.collided).sum();
         assert_eq!(collided, 0, "nobody else sends");
         assert_conserved(&result);
     }
@@ -99,8 +99,8 @@ fn dummies_begin_with_the_first_packet_and_count_as_service() {
     spec.flows[0].active = vec![(Instant::ZERO + Duration::from_secs(10), Instant::NEVER)];
     let frames = |warmup: u64, duration: u64| {
         let result = Network::run(&spec, seconds(1, warmup, duration));
-        let link = result.links.iter().find(|link| link.name == "a>b").unwrap();
-        (link.frames.unwrap().attempts, link.aggressiveness.unwrap())
+        let link = result.links.iter().find(|link| link.queue == "a>b").unwrap();
+        (link.attempts, link.aggressiveness.unwrap())
     };
     assert_eq!(frames(0, 9).0, 0, "no packet yet");
     // Twenty seconds of dummies, all but twenty frames of them: and the virtual queue rests where V/vq is what 10 ms serve.

@@ -3,7 +3,7 @@
 use super::super::scene::{Anchor, INK, Item, Pen};
 use super::super::{Bar, Chart, Marks, Point, Series, Side, Symbol};
 use super::frame::Frame;
-use super::{TEXT, text};
+use super::{TEXT, group, text};
 
 /// Draws what is coloured first, then what has the colour of the text; symbols above lines, texts above all.
 pub(super) fn draw(chart: &Chart, frame: &Frame, items: &mut Vec<Item>) {
@@ -24,6 +24,9 @@ pub(super) fn draw(chart: &Chart, frame: &Frame, items: &mut Vec<Item>) {
         let colour = look(&series.colour, &chart.colours).unwrap_or_else(|| INK.into());
         let dash = look(&series.dash, &chart.dashes).unwrap_or_default();
         let pen = |width: f64| Pen { dash: dash.clone(), ..Pen::new(&colour, width) };
+        let named = [("colour", &series.colour), ("dash", &series.dash)];
+        let named = named.iter().filter_map(|(kind, name)| Some((*kind, name.as_deref()?)));
+        items.push(group("series", &named.collect::<Vec<_>>()));
         match &series.marks {
             Marks::Line { points, stepped, dotted } => {
                 line(frame, points, *stepped, *dotted, &pen(1.7), items);
@@ -59,6 +62,7 @@ pub(super) fn draw(chart: &Chart, frame: &Frame, items: &mut Vec<Item>) {
                 }
             }
         }
+        items.push(Item::Close);
     }
 }
 

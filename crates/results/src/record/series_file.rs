@@ -3,8 +3,8 @@
 //! The file has no name, so that nothing is left of it whatever becomes of the program. It holds portions of points, each of them
 //! column by column: whoever wants rows reads portion after portion, whoever wants columns a piece of each.
 
-use super::{FlowColumns, LinkColumns, SeriesRecord, Values};
-use evenair_netsim::{RunResult, Series};
+use super::{Values, flow_columns, link_columns};
+use evenair_netsim::{FlowSeries, LinkSeries, RunResult, Series};
 use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 use std::fs::File;
@@ -29,7 +29,7 @@ pub struct SeriesFile {
 
 impl SeriesFile {
     /// A file on the disk of this folder.
-    pub(super) fn create(folder: &Path) -> Self {
+    pub fn create(folder: &Path) -> Self {
         let file = tempfile::tempfile_in(folder);
         Self {
             file,
@@ -42,12 +42,10 @@ impl SeriesFile {
     }
 
     /// Adds points behind the last.
-    pub(super) fn append(&mut self, portion: &Series) {
+    pub fn append(&mut self, portion: &Series) {
         let Ok(file) = &mut self.file else { return };
-        let nameless = || std::iter::repeat("");
-        let record = SeriesRecord::new(portion.clone(), nameless(), nameless());
-        let points = record.time_s.len();
-        let columns = columns(&record);
+        let points = portion.time_s.len();
+        let columns = columns(portion);
         let mut bytes = Vec::with_capacity(columns.len() * points * VALUE);
         for column in &columns {
             let values = (0..points).map(|point| column.at(point).unwrap_or(f64::NAN));
@@ -63,13 +61,13 @@ impl SeriesFile {
     }
 
     /// Says whose the columns are.
-    pub(super) fn name(&mut self, result: &RunResult) {
+    pub fn name(&mut self, result: &RunResult) {
         self.flows = result.flows.iter().map(|flow| flow.flow.clone()).collect();
-        self.links = result.links.iter().map(|link| link.name.clone()).collect();
+        self.links = result.links.iter().map(|link| link.queue.clone()).collect();
     }
 
     /// All points, some hundred at a time.
-    pub fn portions(&self) -> impl Iterator<Item = io::Result<SeriesRecord>> {
+    pub fn portions(&self) -> impl Iterator<Item = io::Result<Series>> {
         let whole = |portion| self.record(|column| self.piece(portion, column));
         (0..self.portions.len()).map(whole).chain(self.failure().map(Err))
     }
@@ -79,7 +77,7 @@ impl SeriesFile {
     ///
     /// # Errors
     /// If the disk was full, or fails.
-    pub fn thinned(&self, points_max: usize) -> io::Result<SeriesRecord> {
+    pub fn thinned(&self, points_max: usize) -> io::Result<Series> {
         let points: usize = self.portions.iter().map(|(_, points)| points).sum();
         let together = points.div_ceil(points_max.max(1)).max(1);
         self.record(|column| {
@@ -108,10 +106,7 @@ impl SeriesFile {
     }
 
     /// A record of what is read of each column.
-    fn record(
-        &self,
-        mut read: impl FnMut(usize) -> io::Result<Vec<Option<f64>>>,
-    ) -> io::Result<SeriesRecord> {
+    fn record(&self, mut read: impl FnMut(usize) -> io::Result<Vec<Option<f64>>>) -> io::Result<Series> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
@@ -121,9 +116,9 @@ impl SeriesFile {
             if self.is_empty.get(column).is_none_or(|empty| *empty) { Ok(Vec::new()) } else { read(column) }
         };
         let all = |values: Vec<Option<f64>>| values.into_iter().flatten().collect();
-        let mut record = SeriesRecord { time_s: all(next()?), ..SeriesRecord::default() };
+        let mut record = Series { time_s: all(next()?), ..Series::default() };
         for flow in &self.flows {
-            record.flows.push(FlowColumns {
+            record.flows.push(FlowSeries {
                 flow: flow.clone(),
                 goodput_pps: all(next()?),
                 congestion_window: all(next()?),
@@ -135,7 +130,7 @@ impl SeriesFile {
             });
         }
         for queue in &self.links {
-            record.links.push(LinkColumns {
+            record.links.push(LinkSeries {
                 queue: queue.clone(),
                 backlog: all(next()?),
                 aggressiveness: all(next()?),
@@ -168,26 +163,26 @@ fn again(error: &io::Error) -> io::Error {
 }
 
 /// All columns, that of times first.
-fn columns(record: &SeriesRecord) -> Vec<Values<'_>> {
+fn columns(record: &Series) -> Vec<Values<'_>> {
     let mut columns = vec![Values::All(&record.time_s)];
     for flow in &record.flows {
-        columns.extend(flow.columns().map(|(_, values)| values));
+        columns.extend(flow_columns(flow).map(|(_, values)| values));
     }
     for link in &record.links {
-        columns.extend(link.columns().map(|(_, values)| values));
+        columns.extend(link_columns(link).map(|(_, values)| values));
     }
     columns
 }
 
-/// As a [`SeriesRecord`] is written, without ever being one.
+/// As a [`Series`] is written, without ever being one.
 impl Serialize for SeriesFile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if let Some(failure) = self.failure() {
             return Err(S::Error::custom(failure));
         }
-        let flow = FlowColumns::default().columns().map(|(metric, _)| metric);
-        let link = LinkColumns::default().columns().map(|(metric, _)| metric);
-        let mut record = serializer.serialize_struct("SeriesRecord", 3)?;
+        let flow = flow_columns(&FlowSeries::default()).map(|(metric, _)| metric);
+        let link = link_columns(&LinkSeries::default()).map(|(metric, _)| metric);
+        let mut record = serializer.serialize_struct("Series", 3)?;
         record.serialize_field("time_s", &ColumnOf { file: self, column: 0 })?;
         let flows = Objects { file: self, first: 1, key: "flow", names: &self.flows, metrics: &flow };
         record.serialize_field("flows", &flows)?;
@@ -254,73 +249,5 @@ impl Serialize for ColumnOf<'_> {
             }
         }
         values.end()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::{Aside, Options, RunRecord};
-    use crate::sweep::Sweep;
-    use evenair_scenario::Resolved;
-    use evenair_units::Duration;
-    use std::sync::atomic::AtomicBool;
-
-    fn sweep() -> Sweep {
-        let changes = ["duration=4 s", "warmup=1 s", "backoff.law=adaptive"].map(String::from);
-        let text = crate::builtin_scenario("chen10/a").unwrap();
-        let scenario = Resolved::parse("chen10/a.toml", text, &changes).unwrap();
-        let every = Some(Duration::from_millis(7));
-        Sweep::of_scenario(scenario, 2, Options { series: true, every, ..Options::default() })
-    }
-
-    fn run(aside: &Aside<'_>) -> Vec<RunRecord> {
-        sweep().run_in_memory(aside, &AtomicBool::new(false), &()).unwrap()
-    }
-
-    fn aside(folder: &Path) -> (Vec<RunRecord>, Vec<SeriesFile>) {
-        let aside = Aside::new(folder, None);
-        (run(&aside), aside.into_series())
-    }
-
-    #[test]
-    fn what_went_to_disk_is_what_memory_would_hold() {
-        let folder = tempfile::tempdir().unwrap();
-        let (records, files) = aside(folder.path());
-        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the files have no names");
-        for ((held, bare), file) in run(&Aside::default()).into_iter().zip(records).zip(files) {
-            let whole = held.series.clone().unwrap();
-            assert_eq!(whole.time_s.len(), 714);
-            assert_eq!(serde_json::to_value(&whole).unwrap(), serde_json::to_value(&file).unwrap());
-            assert_eq!(file.thinned(1000).unwrap(), whole);
-            let portions: Vec<SeriesRecord> = file.portions().collect::<Result<_, _>>().unwrap();
-            let times: Vec<f64> = portions.iter().flat_map(|p| p.time_s.iter().copied()).collect();
-            let delays: Vec<_> = portions.iter().flat_map(|p| p.flows[1].delay_s.iter().copied()).collect();
-            assert_eq!((times, delays), (whole.time_s, whole.flows[1].delay_s.clone()));
-            assert_eq!(bare, RunRecord { series: None, ..held });
-        }
-    }
-
-    #[test]
-    fn thinned_points_are_means_of_those_that_are_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, files) = aside(folder.path());
-        let (whole, few) = (files[0].thinned(usize::MAX).unwrap(), files[0].thinned(100).unwrap());
-        assert_eq!((few.time_s.len(), few.time_s[0]), (90, whole.time_s[7]));
-        let mean = whole.flows[0].goodput_pps[8..16].iter().sum::<f64>() / 8.0;
-        assert!((few.flows[0].goodput_pps[1] - mean).abs() < 1e-9 * mean);
-        let present: Vec<f64> = whole.flows[1].delay_s[80..88].iter().flatten().copied().collect();
-        let mean = (!present.is_empty()).then(|| present.iter().sum::<f64>() / present.len() as f64);
-        assert_eq!(few.flows[1].delay_s[10], mean);
-        assert_eq!(few.links[0].aggressiveness.len(), 90, "the law has one");
-        assert_eq!(few.time_s.last(), whole.time_s.last());
-    }
-
-    #[test]
-    fn a_folder_that_is_gone_fails_whoever_reads_and_nobody_else() {
-        let (records, files) = aside(Path::new("no/such/folder"));
-        assert!(records[0].flows[0].goodput_pps > 0.0);
-        assert!(files[0].thinned(10).is_err() && files[0].portions().any(|portion| portion.is_err()));
-        assert!(serde_json::to_string(&files[0]).is_err());
     }
 }

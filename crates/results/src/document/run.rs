@@ -1,7 +1,7 @@
 //! Runs of several seeds.
 
+use crate::estimate::Estimate;
 use crate::record::RunRecord;
-use crate::statistics::Estimate;
 use evenair_netsim::FlowResult;
 use evenair_topology::jain_index;
 use schemars::JsonSchema;

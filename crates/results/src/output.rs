@@ -4,7 +4,6 @@
 //! A folder's manifest says what made the result and lists its files. The next result takes the place of them all; files of the
 //! user's own stay beside it. One that has the name of a result's file is in the way, and said to be before anything is computed.
 
-use crate::sweep::program_hash;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -12,6 +11,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock};
 
 /// The version of the form of all JSON documents. It grows when a key goes or changes its meaning, not when one is added.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -70,6 +70,26 @@ pub fn manifest(command_line: &str) -> Map<String, Value> {
         unreachable!("an object was written")
     };
     manifest
+}
+
+/// The file that holds this code, where it is not the running program.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the file that holds this code, where that is not the running program but a library that it has loaded; said before
+/// anything runs, and once.
+pub fn program_is(file: PathBuf) {
+    let _ = PROGRAM.set(file);
+}
+
+/// A hash of the program: another build may simulate something else.
+pub fn program_hash() -> &'static str {
+    // Megabytes to read, and a reproduction of all studies asks for it at every one.
+    static HASH: LazyLock<String> = LazyLock::new(|| {
+        let file = PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
+        let program = file.and_then(fs::read).unwrap_or_default();
+        format!("{:x}", Sha256::digest(program))
+    });
+    &HASH
 }
 
 /// A folder that holds one result, and drafts of the next.

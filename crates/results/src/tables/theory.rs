@@ -1,7 +1,7 @@
 //! Tables of the theory's answers: a best allocation, a fluid model's way, one scenario in several worlds.
 
 use super::{Column, Table};
-use crate::compare::{Comparison, Stage};
+use crate::comparison::{Comparison, Stage};
 use crate::document::{FluidDocument, FluidFlow, FluidLink};
 use evenair_scenario::{FluidRun, Optimum};
 

@@ -1,6 +1,6 @@
 //! Which part of the recorded air is worth looking at: the one in which a flow is served that is seldom served.
 
-use super::{FrameRow, RunRecord};
+use evenair_results::{FrameRow, RunRecord};
 use evenair_units::Duration;
 
 /// So much of the window lies before the frame that it is about.
@@ -38,16 +38,25 @@ fn is_served(frame: &FrameRow, node: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Options;
+    use crate::run::Aside;
+    use crate::sweep::Sweep;
+    use evenair_results::RecordOptions;
     use evenair_scenario::Resolved;
     use evenair_units::Instant;
+    use std::sync::atomic::AtomicBool;
 
     fn recorded() -> RunRecord {
         let changes = ["duration=5 s", "warmup=1 s"].map(String::from);
         let text = crate::builtin_scenario("chen10/a").unwrap();
         let scenario = Resolved::parse("chen10/a.toml", text, &changes).unwrap();
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
-        RunRecord::run(&scenario, 1, Options { timeline: Some((at(1), at(6))), ..Options::default() })
+        let options = RecordOptions { timeline: Some((at(1), at(6))), ..RecordOptions::default() };
+        let runs = Sweep::of_scenario(scenario, 1, options).run_in_memory(
+            &Aside::default(),
+            &AtomicBool::new(false),
+            &(),
+        );
+        runs.unwrap().remove(0)
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(super) fn rows(mac: &MacSpec, result: &RunResult) -> Vec<FrameRow> {
             }
             _ => sent.rate.as_bps() as f64 / 1e6,
         }),
-        queue: result.links[frame.by as usize].name.clone(),
+        queue: result.links[frame.by as usize].queue.clone(),
     };
     result.timeline.iter().map(row).collect()
 }

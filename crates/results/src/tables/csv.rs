@@ -57,7 +57,7 @@ impl Column {
 }
 
 /// Text as CSV wants it.
-pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+pub(super) fn quoted(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {

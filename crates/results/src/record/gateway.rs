@@ -82,7 +82,7 @@ impl GatewayRecord {
 }
 
 /// Whether a gateway limits who is allowed so much \[bit/s\]: one that does not yet says the greatest rate that there is.
-pub(crate) fn is_limit(allowed_bps: f64) -> bool {
+pub fn is_limit(allowed_bps: f64) -> bool {
     allowed_bps <= 1e15
 }
 

@@ -78,7 +78,8 @@ fn field(name: &str, column: &Column) -> Result<Arc<Type>, ParquetError> {
 #[cfg(test)]
 mod tests {
     use super::super::{Group, all, csv, write_table};
-    use crate::record::{Options, RunRecord};
+    use crate::record::{RecordOptions, RunRecord};
+    use evenair_netsim::Network;
     use evenair_scenario::Resolved;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
@@ -97,11 +98,12 @@ mod tests {
 
     #[test]
     fn a_parquet_file_says_what_the_csv_file_says() {
-        let text = crate::builtin_scenario("chen10/a").unwrap();
+        let text = include_str!("../../../../scenarios/chen10/a.toml");
         let short = ["duration=2 s".to_string(), "warmup=1 s".to_string()];
         let scenario = Resolved::parse("a.toml", text, &short).unwrap();
-        let options = Options { series: true, times: true, ..Options::default() };
-        let runs = [RunRecord::run(&scenario, 1, options)];
+        let options = RecordOptions { series: true, times: true, ..RecordOptions::default() };
+        let result = Network::run(scenario.network(), options.run_spec(&scenario, 1));
+        let runs = [RunRecord::new(&scenario, result, options)];
         let folder = tempfile::tempdir().unwrap();
         for (name, table) in all(&[Group { variant: "a, \"b\"", x: None, runs: &runs }]) {
             let path = folder.path().join(name);

@@ -1,7 +1,8 @@
 //! Time series in long form: a row per instant, object and metric. What has no value at an instant has no row there.
 
 use super::{Column, Group, Table, TableWriter};
-use crate::record::{SeriesRecord, Values};
+use crate::record::{Values, flow_columns, link_columns};
+use evenair_netsim::Series;
 use std::borrow::Cow;
 use std::io;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::path::Path;
 const ROWS_HELD: usize = 50_000;
 
 /// Some points of one run: the variant, the seed, and the points.
-type Part<'a> = (&'a str, u64, Cow<'a, SeriesRecord>);
+type Part<'a> = (&'a str, u64, Cow<'a, Series>);
 
 /// The series of all runs that have them.
 pub(super) fn parts<'a>(groups: &'a [Group<'_>]) -> impl Iterator<Item = Part<'a>> {
@@ -39,7 +40,7 @@ pub(super) fn series(groups: &[Group<'_>]) -> Table {
 /// If a part cannot be had, or the file not be written.
 pub fn write_series<'a>(
     folder: &Path,
-    parts: impl IntoIterator<Item = io::Result<(&'a str, u64, Cow<'a, SeriesRecord>)>>,
+    parts: impl IntoIterator<Item = io::Result<(&'a str, u64, Cow<'a, Series>)>>,
 ) -> io::Result<()> {
     let mut rows = Rows::default();
     let mut writer = TableWriter::create(folder, "series", &Rows::default().into_table())?;
@@ -75,12 +76,13 @@ impl Rows {
         &mut self,
         variant: &str,
         seed: u64,
-        points: &SeriesRecord,
+        points: &Series,
         mut at_point: impl FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<(), E> {
-        let flows = points.flows.iter().map(|flow| (format!("flow {}", flow.flow), flow.columns().to_vec()));
+        let flows =
+            points.flows.iter().map(|flow| (format!("flow {}", flow.flow), flow_columns(flow).to_vec()));
         let links =
-            points.links.iter().map(|link| (format!("queue {}", link.queue), link.columns().to_vec()));
+            points.links.iter().map(|link| (format!("queue {}", link.queue), link_columns(link).to_vec()));
         let objects: Vec<(String, Vec<(&str, Values<'_>)>)> = flows.chain(links).collect();
         for (point, &time_s) in points.time_s.iter().enumerate() {
             for (object, columns) in &objects {

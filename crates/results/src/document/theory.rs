@@ -1,6 +1,6 @@
 //! The theory's answers.
 
-use crate::compare::Comparison;
+use crate::comparison::Comparison;
 use evenair_scenario::{FluidRun, Optimum, Theory, TheoryFlow};
 use schemars::JsonSchema;
 use serde::Serialize;

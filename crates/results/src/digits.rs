@@ -6,7 +6,8 @@ pub fn measured(mean: f64, half_width: Option<f64>) -> String {
     let Some(half) = half_width.filter(|half| half.is_finite() && mean.is_finite()) else {
         return exact(mean);
     };
-    if half == 0.0 {
+    // What only the last bits of a sum differ in is the same.
+    if half <= 1e-9 * mean.abs() {
         return format!("{} ± 0", exact(mean));
     }
     let decimals = decimals(half, 2).min(decimals(mean, 4)).max(0);
@@ -71,6 +72,7 @@ mod tests {
         assert_eq!(of(0.02431, 0.003_237), "0.0243 ± 0.0032");
         assert_eq!(of(0.0, 0.0), "0 ± 0");
         assert_eq!(of(1.0, 0.0), "1 ± 0");
+        assert_eq!(of(0.9866, 1e-15), "0.9866 ± 0");
         assert_eq!(of(-0.04, 1.2), "0.0 ± 1.2");
         assert_eq!(of(12_345.6, 0.2), "12346 ± 0.2", "an interval is never nothing");
     }

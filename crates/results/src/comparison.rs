@@ -1,0 +1,37 @@
+//! One scenario in one world after the other.
+
+/// What each flow of a scenario gets in one world after the other, from the optimum to 802.11.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The flows' names.
+    pub flows: Vec<String>,
+    /// The worlds, each with one idealisation less than the one before.
+    pub stages: Vec<Stage>,
+    /// What each flow gets alone over the scenario's own air [packets/s].
+    pub capacity_pps: Vec<f64>,
+    /// Where the senders' time goes in the last world, as shares of it, in the mean over senders and seeds.
+    pub senders_time: Vec<(&'static str, f64)>,
+    /// Why a stage is missing.
+    pub notes: Vec<String>,
+}
+
+/// One world: what each flow gets, as a share of what it would get alone there.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// What it is called.
+    pub name: &'static str,
+    /// What the difference to the stage before is due to.
+    pub gap: &'static str,
+    /// Each flow's share of what it gets alone there.
+    pub shares: Vec<f64>,
+    /// Packets per second that were counted, in a world that was simulated. An exchange of ideal CSMA has neither preambles nor
+    /// spaces, so that a packet is less there: what is compared are the shares, and these in the scenario's own packets.
+    pub counted_pps: Option<Vec<f64>>,
+}
+
+impl Stage {
+    /// The shares in packets per second of the scenario's own air: one unit for all worlds.
+    pub fn rates_pps(&self, capacity_pps: &[f64]) -> Vec<f64> {
+        self.shares.iter().zip(capacity_pps).map(|(share, c)| share * c).collect()
+    }
+}
