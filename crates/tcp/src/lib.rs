@@ -1,9 +1,9 @@
-//! TCP endpoints as machines without an event queue; the window is a law. TFRC's, whose rate is one (`tfrc`).
+#![doc = include_str!("../README.md")]
 //!
+//! # How to read it
 //! A [`Sender`] and a [`Receiver`] are fed with `handle_*`, asked what to send with `poll_transmit` and when to be
-//! woken with `poll_timeout`. Sequence numbers count segments of one size: the flows of this simulator are bulk data.
-//! Before touching the sender read RFC 5681, RFC 6298, RFC 6582,
-//! RFC 6675 and RFC 8985.
+//! woken with `poll_timeout`. Before touching the sender read RFC 5681, RFC 6298, RFC 6582, RFC 6675 and RFC 8985; before
+//! touching `tfrc` read RFC 5348.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 

@@ -1,5 +1,6 @@
-//! The air: 802.11 and ideal CSMA, each as one machine for all nodes, without an event queue of its own.
+#![doc = include_str!("../README.md")]
 //!
+//! # How to read it
 //! A host owns time. It hands heads of queues to the air ([`Air::offer`]), wakes it when a wake that it asked for is
 //! due ([`Air::wake`]), and finds in [`Effects`] what to wake next and what was received or finished. Back-off laws
 //! are data here ([`Access`](evenair_laws::backoff::Access)); the air draws the samples from one stream per contender.
