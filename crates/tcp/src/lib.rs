@@ -20,7 +20,7 @@ pub use sack::SackBlocks;
 pub use sender::{LossMeasure, Recovery, Sender, SenderParams, SenderStats};
 pub use tfrc::{TfrcData, TfrcReceiver, TfrcReport, TfrcSender};
 
-/// What a segment is.
+/// The kinds of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentKind {
     /// Opens a connection.
@@ -47,14 +47,14 @@ impl SegmentKind {
 /// One segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// What it is.
+    /// Its kind.
     pub kind: SegmentKind,
     /// Number of the data segment, or the next one expected in an acknowledgement.
     pub number: u32,
-    /// When the data segment was sent, or the one that an acknowledgement answers: RFC 7323's timestamp \[µs, modulo
-    /// 2³²\]. The endpoints use it only with timestamps on.
+    /// When the data segment was sent, or the segment that an acknowledgement answers: RFC 7323's timestamp \[µs,
+    /// modulo 2³²\]. The endpoints use it only with timestamps on.
     pub stamp: u32,
-    /// What arrived beyond the number, in an acknowledgement.
+    /// Segments that arrived beyond the number, in an acknowledgement.
     pub sack: SackBlocks,
 }
 
