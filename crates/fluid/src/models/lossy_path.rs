@@ -1,8 +1,8 @@
 //! TCP over links that lose packets, and E-MULTCP's control of the number of connections ([CZ06]).
 //!
-//! One system has them all. Of [CZ06] it is, with one connection and no loss, Kelly's eq. (3), with loss (7), with n fixed the
-//! boundary system (15), with the congestion bit (9) to (11), with the smoothed bit (14). [`LossyPath::reduced`] is (16), the
-//! rates settled.
+//! Its parameters make this system several of [CZ06]'s: Kelly's eq. (3) with one connection and no loss, (7) with loss, the
+//! boundary system (15) with n fixed, (9) to (11) with the congestion bit, (14) with the smoothed bit. [`LossyPath::reduced`]
+//! is (16), the rates settled.
 //!
 //! State: each flow's rate \[packets/s\], then, where n moves, each flow's number of connections.
 
