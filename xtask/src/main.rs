@@ -11,6 +11,7 @@ mod docs;
 mod labels;
 mod minimum;
 mod module;
+mod packages;
 mod passed;
 mod python;
 mod recipe;
@@ -61,7 +62,7 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
@@ -79,6 +80,12 @@ const PARTS: [Part; 13] = [
         proves: "the least Rust that Cargo.toml promises; laws without std",
         run: minimum::run,
         concerns: &["Cargo.lock", "Cargo.toml", "crates/*/Cargo.toml", "crates/units", "crates/laws"],
+    },
+    Part {
+        name: "packages",
+        proves: "the crates that can be used alone build from their packages",
+        run: packages::run,
+        concerns: &["Cargo.lock", "Cargo.toml", "crates/*/Cargo.toml", "xtask/src/packages.rs"],
     },
     Part {
         name: "recipe",

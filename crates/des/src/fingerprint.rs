@@ -3,7 +3,7 @@
 use evenair_units::Instant;
 use std::fmt;
 
-/// An order-sensitive hash over (instant, what) pairs.
+/// An order-sensitive hash over pairs of an instant and an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 

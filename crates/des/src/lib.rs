@@ -1,5 +1,6 @@
-//! Discrete-event kernel: a priority queue with phases, and random streams with names.
+#![doc = include_str!("../README.md")]
 //!
+//! # How to read it
 //! Read [`queue`] for how ties in time are settled (they decide physics), and [`stream`] for why adding a node to a
 //! scenario changes no other node's draws.
 #![forbid(unsafe_code)]

@@ -4,11 +4,11 @@ use evenair_units::Instant;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// What happens first among events of one instant. Within a phase the order of insertion decides.
+/// The order among events of one instant. Within a phase the order of insertion decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Phase {
-    /// Ends of frames, and what is received with them.
+    /// Ends of frames, and the receptions that they complete.
     Reception,
     /// Time-outs and responses that are due.
     Timeout,
@@ -60,8 +60,8 @@ impl<E> Ord for Entry<E> {
     }
 }
 
-/// How many events stand in line before the heap: what is due soon is inserted and taken there, what is far off (timers,
-/// most of which are moved before they are due) waits in the heap.
+/// How many events stand in line before the heap. Events due soon are inserted and taken there; distant ones (timers,
+/// most of which are moved before they are due) wait in the heap.
 const LINE_MAX: usize = 32;
 /// How many move from the heap into an empty line.
 const REFILL: usize = 8;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is pushed and popped in between, what comes out is the earliest that is in.
+        /// Each pop gives the earliest event, whatever is pushed and popped in between.
         #[test]
         fn pops_in_order(steps in prop::collection::vec(prop::option::weighted(0.7, 0u64..5000), 1..600)) {
             let mut queue = Queue::new();

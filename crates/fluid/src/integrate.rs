@@ -43,7 +43,7 @@ impl Default for Options {
     }
 }
 
-/// What happened at a corner.
+/// The event at a corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corner {
     /// A component came to rest at a bound.
@@ -128,7 +128,7 @@ const CORNER_TOLERANCE: f64 = 1e-12;
 /// In how many places of a step corners are looked for.
 const LOOKS: u32 = 4;
 
-/// A step: the state at its end, and an estimate of its error over what is allowed.
+/// A step: the state at its end, and an estimate of its error relative to the tolerance.
 struct Attempt {
     state: Vec<f64>,
     error: f64,
@@ -237,7 +237,7 @@ impl<S: System + ?Sized> Run<'_, S> {
         self.turn(due)
     }
 
-    /// Where nothing moves steps would grow without end, past what lets it move again.
+    /// Where nothing moves steps would grow without end, past the corner that lets it move again.
     fn longest(&self) -> f64 {
         if self.options.fixed_step.is_some() {
             return f64::INFINITY;
@@ -262,7 +262,7 @@ impl<S: System + ?Sized> Run<'_, S> {
         (0.01 / speed.max(1e-300)).min(self.until / 100.0)
     }
 
-    /// What must keep its sign while the piece is the same, and the corner if it does not.
+    /// A function that keeps its sign while the piece is the same, and the corner where it does not.
     fn guards(&self, state: &[f64]) -> Vec<(f64, Corner)> {
         let mut guards = Vec::new();
         let raw = self.piece.held.iter().any(|h| *h != Hold::Free).then(|| self.piece.raw(state));
@@ -384,7 +384,7 @@ fn hermite(a: &[f64], b: &[f64], da: &[f64], db: &[f64], h: f64, t: f64) -> Vec<
     (0..a.len()).map(|i| a[i] + s * (b[i] - a[i]) + h * t * u * (u * da[i] - t * db[i])).collect()
 }
 
-/// The root mean square of errors over what is allowed.
+/// The root mean square of errors relative to the tolerance.
 fn norm<S: System + ?Sized>(
     piece: &Piece<'_, S>,
     errors: impl Iterator<Item = f64>,

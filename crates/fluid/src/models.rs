@@ -12,7 +12,7 @@ pub use reno_over_csma::{Connections, Loss, RenoOverCsma, RoundTrip};
 
 use crate::System;
 
-/// What a state means.
+/// The meaning of a state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
     /// Each flow's rate \[packets/s\].
@@ -29,7 +29,7 @@ pub struct View {
     pub airtime: Vec<f64>,
 }
 
-/// What a component of a state is.
+/// The kind of a state's component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
     /// A flow's rate.
@@ -44,15 +44,15 @@ pub enum Component {
     Queue(usize),
 }
 
-/// A system that knows what its states mean.
+/// A system that knows the meaning of its states.
 pub trait Model: System {
     /// A state to start from.
     fn start(&self) -> Vec<f64>;
 
-    /// What a state means.
+    /// The meaning of a state.
     fn view(&self, state: &[f64]) -> View;
 
-    /// What each component is.
+    /// The kind of each component.
     fn component(&self, component: usize) -> Component;
 
     /// A function that falls along every trajectory, given where it ends; none, if none is known.
@@ -65,7 +65,7 @@ pub trait Model: System {
     fn horizon_s(&self) -> f64;
 }
 
-/// A flow's way: the links that it crosses and what a packet per second loads each with.
+/// A flow's way: the links that it crosses, each with the load of a packet per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
     /// Links of the air, and the share of time that a packet per second takes of each \[s\].

@@ -1,4 +1,4 @@
-//! What is integrated.
+//! The systems that are integrated.
 
 /// A differential equation with corners.
 ///

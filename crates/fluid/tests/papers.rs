@@ -1,4 +1,4 @@
-//! The papers' systems: against `SciPy`, against the optimum, and against what their theorems say.
+//! The papers' systems: against `SciPy`, against the optimum, and against their theorems.
 
 use evenair_fluid::models::Way;
 use evenair_fluid::models::{

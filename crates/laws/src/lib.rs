@@ -1,9 +1,8 @@
-//! Control laws, one file each, as pure state machines.
+#![doc = include_str!("../README.md")]
 //!
-//! A law decides and nothing else: how long a transmitter backs off ([`backoff`]), how large a TCP window grows
-//! ([`window`]), how many connections a flow opens ([`connections`]), how fast a source sends ([`rate`]), what a queue
-//! drops ([`marking`]). Facts and the time come in as arguments, a decision goes out as data; the host owns clocks,
-//! queues, sockets and randomness. So the same law runs in a fluid model, in the packet simulator and on a live machine.
+//! # How to read it
+//! The families are [`backoff`], [`window`], [`connections`], [`rate`] and [`marking`]. The host owns clocks, queues, sockets
+//! and randomness, so the same law runs in a fluid model, in the packet simulator and on a live machine.
 //!
 //! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for their
 //! schema), and an enum of states, `Any…`, both with a box for laws of one's own ([`OwnLaw`]). `conformance` holds what

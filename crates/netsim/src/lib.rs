@@ -1,5 +1,6 @@
-//! Packet-level networks: nodes, queues, forwarding, flows and measurement, driven by one event queue.
+#![doc = include_str!("../README.md")]
 //!
+//! # How to read it
 //! Build a [`NetworkSpec`] (the scenario crate does it from a file), then [`Network::run`]. A run is a function of the
 //! specification and the seed: it reads no clock, and two runs with one seed give one result, byte by byte. A network can
 //! also be stepped from outside, and carry packets from there ([`Network::advance`], [`Network::inject`]).

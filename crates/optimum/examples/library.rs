@@ -16,7 +16,7 @@ use evenair_optimum::{Flow, Problem, Utility};
 use meshes::{Mesh, Shape, mesh};
 use std::time::Instant;
 
-/// What takes longer is named.
+/// A problem that takes longer is named.
 const SLOW_S: f64 = 5.0;
 const SPREADS: [(f64, f64); 4] = [(0.0, 0.0), (1.0, 1.0), (3.0, 0.0), (1.5, 3.0)];
 

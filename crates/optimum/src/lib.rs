@@ -1,5 +1,6 @@
-//! What is the best allocation? Network utility maximisation over the CSMA capacity region, at any size.
+#![doc = include_str!("../README.md")]
 //!
+//! # How to read it
 //! [`ProductForm`] is ideal CSMA's stationary distribution ([Chen10] eq. (3.2)), its sums taken on a tree decomposition, and
 //! its inverse. [`Problem`] is a utility maximisation with the entropy term or without it; every [`Solution`] carries the
 //! residuals of its own optimality conditions and a certified bound. [`max_min`] is max-min fairness over the exact region

@@ -17,7 +17,7 @@ fn problem(mesh: &Mesh, alpha: f64, beta: Option<f64>) -> Problem {
     Problem { air: mesh.air.clone(), flows, beta, ..Problem::default() }
 }
 
-/// Solves on every shape, at these sizes and spreads, for so many seeds; how many there were.
+/// Solves on every shape, at these sizes and spreads, for so many seeds; gives how many problems there were.
 fn each(sizes: &[usize], spreads: &[(f64, f64)], seeds: u64, mut solve: impl FnMut(&str, &Mesh)) -> u32 {
     let mut count = 0;
     for &links in sizes {
@@ -63,8 +63,8 @@ fn utilities_are_maximised_on_ordinary_meshes() {
     assert_eq!(count, 120);
 }
 
-/// What is not solved, by name: Clarabel and ours both end 6e-6 short in the first, where weights and costs over two decades leave
-/// flows of no account; in the second prices of flows differ by the 50th power of their rates. An error says so.
+/// Problems that are not solved, by name. Clarabel and ours both end 6e-6 short in the first, where weights and costs over two
+/// decades leave flows of no account; in the second prices of flows differ by the 50th power of their rates. An error says so.
 const UNSOLVED: [&str; 2] = ["α = 5, Links 20 (1.0, 1.0) 0", "α = 50, Links 10 (1.0, 1.0) 1"];
 
 #[test]

@@ -1,5 +1,5 @@
-//! Max-min fairness by water-filling ([Jam10] section 7.2): all rates grow together until something is full; the flows that
-//! are held by it stay, the others grow on.
+//! Max-min fairness by water-filling ([Jam10] section 7.2): all rates grow together until a constraint is full; the flows
+//! that it holds stay, the others grow on.
 //!
 //! Two regions: constraints that are each a sum of loads ([Jam10] eq. (4.7): wires, cliques, collision domains), where the
 //! next to fill is a division; and the exact capacity region of CSMA, where it is a linear programme over independent sets.
@@ -18,9 +18,9 @@ use evenair_topology::ConflictGraph;
 pub struct Demand {
     /// Rates are fair in proportion to this.
     pub weight: f64,
-    /// `G(s)`: more than this the flow does not want ([Jam10] section 4.1.3); infinity, if there is no end.
+    /// `G(s)`: the most that the flow wants ([Jam10] section 4.1.3); infinity, if there is no end.
     pub limit: f64,
-    /// What a unit of its rate loads each link, or each constraint, with.
+    /// The load of a unit of its rate on each link, or each constraint.
     pub loads: Vec<(usize, f64)>,
 }
 
@@ -36,25 +36,25 @@ impl Demand {
 pub struct Fair {
     /// Each flow's rate.
     pub rates: Vec<f64>,
-    /// What holds each flow: its constraint, or, over the exact region, the round of filling in which it stopped; none where
-    /// its own limit does.
+    /// The constraint that holds each flow or, over the exact region, the round of filling in which it stopped; none where its
+    /// own limit holds it.
     pub held_by: Vec<Option<usize>>,
-    /// Over the exact region: why nobody can have more.
+    /// Over the exact region: the proof that no flow can have more.
     pub proof: Option<Proof>,
 }
 
-/// Shares of time that carry the rates, and prices that nobody can get round.
+/// Shares of time that carry the rates, and prices that prove that no more is possible.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// Share of time in which each link of the air transmits.
     pub airtime: Vec<f64>,
     /// Independent sets and their shares of time.
     pub schedule: Vec<(Vec<u32>, f64)>,
-    /// Each round's prices of the links: those that it holds pay all that the network is worth at them, together with flows that
-    /// have no more, in proportion.
+    /// Each round's prices of the links: the flows that it holds pay all that the network is worth at these prices, together
+    /// with flows that have no more, in proportion.
     pub prices: Vec<Vec<f64>>,
-    /// By how much loads exceed airtimes (`primal`), and by how much a flow could have more without one that has no more getting
-    /// less (`gap`), both relative to the flow's own rate.
+    /// The excess of loads over airtimes (`primal`), and the most that a flow could gain while no flow that has no more loses
+    /// (`gap`), both relative to the flow's own rate.
     pub residuals: Residuals,
 }
 
@@ -129,7 +129,7 @@ pub fn fill(demands: &[Demand], capacities: &[f64]) -> Result<Fair, Failure> {
                 }
             }
         }
-        // The level at which the next constraint is full, or the next flow has what it wants.
+        // The level at which the next constraint is full, or the next flow has all it wants.
         let full =
             (0..left.len()).filter(|&c| growing[c] > 0.0).map(|c| (left[c].max(0.0) / growing[c], Some(c)));
         let content = (0..demands.len())

@@ -8,22 +8,22 @@ use evenair_topology::{ConflictGraph, Link, Medium, Position, Propagation, Thres
 /// A network with flows.
 #[derive(Clone, Debug)]
 pub struct Mesh {
-    /// What conflicts.
+    /// The conflicts between links.
     pub air: ConflictGraph,
-    /// What a unit of each flow's rate loads links with.
+    /// The load of a unit of each flow's rate on links.
     pub loads: Vec<Vec<(usize, f64)>>,
-    /// How much each flow counts.
+    /// Each flow's weight.
     pub weights: Vec<f64>,
 }
 
-/// What a network looks like.
+/// The shape of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Links of 100 to 200 m at random places, a flow on each.
     Links,
     /// Nodes at random places, flows between nodes at most four hops apart.
     Routes,
-    /// A square grid, flows from half of the nodes to one in a corner.
+    /// A square grid, flows from half of the nodes to a node in a corner.
     Grid,
     /// A row of nodes, flows over stretches of it.
     Chain,

@@ -1,4 +1,4 @@
-//! Network utility maximisation: what is to be maximised, and what an answer is.
+//! Network utility maximisation: the problem, and its answer.
 //!
 //! `max Σ_s U_s(x_s) − Σ_s d_s x_s − Σ_w cost_w(y_w) + (1/β) H(τ)` subject to `Σ_s a_ls x_s + e_l ≤ Σ_{i∋l} τ_i` for the
 //! links of the air, `Σ τ_i = 1`, `y_w = Σ_s a_ws x_s ≤ C_w` for wires with a bound. `a` is the airtime (on wires: the
@@ -29,7 +29,7 @@ pub struct Flow {
     /// `d`: a price beside those of the links, such as a channel's losses ([CZ06] eq. (6)) or a fixed delay ([QCSMA] eq.
     /// (10)).
     pub fixed_price: f64,
-    /// The links on its way and what a unit of its rate loads each with; wires are numbered after the links of the air.
+    /// The links on its way, each with the load of a unit of its rate; wires are numbered after the links of the air.
     pub loads: Vec<(usize, f64)>,
 }
 
@@ -48,7 +48,7 @@ impl Flow {
 /// A utility maximisation.
 #[derive(Clone, Debug, Default)]
 pub struct Problem {
-    /// Which links of the air may not transmit at once.
+    /// The links of the air that may not transmit at once.
     pub air: ConflictGraph,
     /// Links that conflict with none.
     pub wires: Vec<Wire>,
@@ -63,9 +63,9 @@ pub struct Problem {
 /// How far a solution is from its optimality conditions; all relative to one, the capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residuals {
-    /// By how much a link's load exceeds its airtime, or a wire's its capacity.
+    /// The excess of a link's load over its airtime, or of a wire's over its capacity.
     pub primal: f64,
-    /// By how much a price is negative, or out of the range of its wire.
+    /// The distance of a price below zero, or out of the range of its wire.
     pub dual: f64,
     /// `|x_s·(U'_s(x_s) − q_s)|` over the objective's scale, and each link's airtime against the product form.
     pub stationarity: f64,
@@ -104,7 +104,7 @@ pub struct Solution {
     pub residuals: Residuals,
     /// Newton steps taken.
     pub steps: u32,
-    /// Whether Clarabel found it: because it was asked, or because ours gave up.
+    /// Whether Clarabel found it, by request or because our solver gave up.
     pub by_clarabel: bool,
 }
 
@@ -124,7 +124,7 @@ impl Solution {
 /// Why there is no solution.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The problem is not one: what is wrong with it.
+    /// The problem has this fault.
     Malformed(String),
     /// Nothing satisfies the constraints.
     Infeasible(String),
@@ -136,7 +136,7 @@ pub enum Failure {
     TooLarge(evenair_topology::TooLarge),
     /// The solver stopped before the optimality conditions held.
     NotConverged(Residuals),
-    /// It was told to stop.
+    /// The solver was told to stop.
     Stopped,
 }
 
@@ -164,7 +164,7 @@ impl From<evenair_topology::TooLarge> for Failure {
     }
 }
 
-/// Solvers that are told to stop end where they are, wherever that is: what they then have is no answer.
+/// Solvers that are told to stop end where they are, so their state then is no answer.
 pub(crate) fn unless_stopped<T>(stop: &AtomicBool, done: Result<T, Failure>) -> Result<T, Failure> {
     if stop.load(Ordering::Relaxed) { Err(Failure::Stopped) } else { done }
 }
@@ -175,9 +175,10 @@ const SCALE_MAX: f64 = 1e12;
 impl Problem {
     /// Solves the problem.
     ///
-    /// Where it can, exactly: optimality conditions within 1e-6. Where there are too many independent sets, the solution is
-    /// feasible and its bound certified ([`Solution::is_exact`] tells). Where ours stops short of that Clarabel is asked, and what
-    /// it finds is checked as ours is ([`Solution::by_clarabel`] tells); and where a utility is a table of points.
+    /// The solution is exact, with optimality conditions within 1e-6, where that is possible. Where there are too many
+    /// independent sets, it is feasible and its bound certified ([`Solution::is_exact`] tells). Clarabel is asked where our
+    /// solver stops short of that, and where a utility is a table of points; its solution is checked as ours is
+    /// ([`Solution::by_clarabel`] tells).
     ///
     /// # Errors
     /// If the problem is malformed, infeasible, unbounded or badly scaled, or the solver does not converge.
@@ -185,7 +186,7 @@ impl Problem {
         self.solve_unless(&AtomicBool::new(false))
     }
 
-    /// The same, unless it is told to stop: within a step of whatever solver is at work.
+    /// The same, unless it is told to stop: the solver at work ends within a step.
     ///
     /// # Errors
     /// As [`Self::solve`], and [`Failure::Stopped`].
@@ -231,14 +232,14 @@ impl Problem {
         loads
     }
 
-    /// Rates at which each flow takes an equal share of what it crosses.
+    /// Rates at which each flow takes an equal share of the links that it crosses.
     pub(crate) fn even_rates(&self) -> Vec<f64> {
         let share = 1.0 / self.flows.len() as f64;
         let load = |flow: &Flow| flow.loads.iter().map(|&(l, a)| a / self.capacity(l)).sum::<f64>();
         self.flows.iter().map(|flow| share / load(flow).max(1e-300)).collect()
     }
 
-    /// The scale of the objective: `Σ x U'(x)` where each flow has an equal share of what it crosses.
+    /// The scale of the objective: `Σ x U'(x)` where each flow has an equal share of the links that it crosses.
     pub(crate) fn worth(&self) -> f64 {
         let share = 1.0 / self.flows.len() as f64;
         let worth = self.flows.iter().map(|flow| {
@@ -249,7 +250,7 @@ impl Problem {
         worth.sum::<f64>().max(1e-300)
     }
 
-    /// What a link carries at most: all of the time, or a wire's capacity.
+    /// The most that a link carries: all of the time, or a wire's capacity.
     pub(crate) fn capacity(&self, link: usize) -> f64 {
         link.checked_sub(self.air.links()).map_or(1.0, |w| self.wires[w].capacity())
     }

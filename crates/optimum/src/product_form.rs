@@ -131,7 +131,7 @@ impl ProductForm {
     pub(crate) fn covariance(&self, shares: &Shares) -> DMatrix<f64> {
         let (links, bags) = (self.links(), &self.elimination.bags);
         let starts: Vec<usize> = (0..links).step_by(LANES).collect();
-        // Links that follow each other in the elimination together: what they touch on the way up are few bags, and what lies
+        // Links that follow each other in the elimination together: on the way up they touch few bags, and what lies
         // below them is known from the other half of the matrix.
         let block = |&start: &usize| {
             let mut units = vec![[0.0; LANES]; links];

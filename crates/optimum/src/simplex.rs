@@ -1,8 +1,8 @@
 //! Linear programmes whose columns come by and by: the revised simplex method with an explicit inverse.
 //!
-//! Equations `Σ_j A_j x_j = b`, `x ≥ 0`; what is maximised is one variable, the *goal*. Everything that the method decides it
-//! reads off the equations afresh each time they are factored, so that a solution is a vertex to the last digits: the rates of
-//! flows a million times smaller than others are as exact as theirs, which no barrier method achieves.
+//! The equations are `Σ_j A_j x_j = b`, `x ≥ 0`; one variable, the *goal*, is maximised. The method reads its decisions off the
+//! equations afresh each time they are factored, so that a solution is a vertex to the last digits: rates a million times
+//! smaller than others are as exact as those, which no barrier method achieves.
 
 use nalgebra::DMatrix;
 
@@ -35,7 +35,7 @@ pub(crate) struct Simplex {
     basis: Vec<usize>,
     is_basic: Vec<bool>,
     inverse: DMatrix<f64>,
-    /// What the basic columns are worth.
+    /// The values of the basic columns.
     values: Vec<f64>,
     /// How they would change with right-hand sides shifted by a lot each and infinitely little. Vertices of many equal flows are
     /// full of ties, in which the method would turn in circles; the shifts decide them, and no two are alike.
@@ -86,7 +86,7 @@ impl Simplex {
         self.columns.len() - 1
     }
 
-    /// What a column is worth.
+    /// The value of a column.
     pub(crate) fn value(&self, column: usize) -> f64 {
         self.basis.iter().position(|&j| j == column).map_or(0.0, |i| self.values[i].max(0.0))
     }
@@ -96,12 +96,12 @@ impl Simplex {
         self.pivots
     }
 
-    /// What the goal is worth.
+    /// The value of the goal.
     pub(crate) fn goal(&self) -> f64 {
         self.value(self.goal)
     }
 
-    /// What a unit of each row is worth to the goal.
+    /// The prices: the worth of a unit of each row to the goal.
     pub(crate) fn prices(&self) -> Vec<f64> {
         match self.basis.iter().position(|&j| j == self.goal) {
             Some(row) => self.inverse.row(row).iter().copied().collect(),
@@ -109,7 +109,7 @@ impl Simplex {
         }
     }
 
-    /// A gain below this is the prices' rounding.
+    /// A gain below this is rounding of the prices.
     pub(crate) fn rounding(&self) -> f64 {
         ROUNDING * self.prices().iter().fold(0.0, |most: f64, p| most.max(p.abs()))
     }
@@ -219,7 +219,7 @@ impl Simplex {
         direction
     }
 
-    /// The row that is empty first; of several the one that the shifts would empty first.
+    /// The row that is empty first; among several, the row that the shifts would empty first.
     fn leaving(&self, direction: &[f64]) -> Option<usize> {
         let rows =
             || (0..direction.len()).filter(|&i| direction[i] > PIVOT_MIN && self.basis[i] != self.goal);
@@ -239,7 +239,7 @@ impl Simplex {
             values.iter_mut().zip(direction).for_each(|(value, d)| *value -= step * d);
             values[row] = step;
         }
-        // What rounding leaves is nothing.
+        // A rest of rounding is zero.
         self.values.iter_mut().filter(|x| x.abs() < ZERO).for_each(|x| *x = 0.0);
         let pivot = direction[row];
         for mut column in self.inverse.column_iter_mut() {

@@ -9,7 +9,7 @@ use libm::{exp, expm1, log, pow, sqrt, tanh};
 use std::fmt;
 use std::sync::Arc;
 
-/// A strictly concave, increasing utility of one's own.
+/// A strictly concave, increasing utility of a user's own.
 pub trait Concave: fmt::Debug + Send + Sync {
     /// The utility of a rate.
     fn of(&self, rate: f64) -> f64;
@@ -20,32 +20,32 @@ pub trait Concave: fmt::Debug + Send + Sync {
 /// A strictly concave utility.
 #[derive(Clone, Debug)]
 pub enum Utility {
-    /// `weight·x^(1−α)/(1−α)`; at α = 1 `weight·log x`. α = 1 is proportional fairness, α = 2 what TCP Reno maximises, and
-    /// max-min fairness the limit of large α.
+    /// `weight·x^(1−α)/(1−α)`; at α = 1 `weight·log x`. α = 1 is proportional fairness, α = 2 the utility of TCP
+    /// Reno, and max-min fairness the limit of large α.
     AlphaFair {
         /// The weight.
         weight: f64,
         /// How much fairness counts, above 0.
         alpha: f64,
     },
-    /// What E-MULTCP maximises ([CZ06] eq. (19)): `U'(x) = h⁻¹(weight/x²)`, `h(z) = (loss + z)·tanh(βz/2)`; the utility
+    /// The utility of E-MULTCP ([CZ06] eq. (19)): `U'(x) = h⁻¹(weight/x²)`, `h(z) = (loss + z)·tanh(βz/2)`; the utility
     /// counts from the rate whose price is one.
     LossyConnections {
         /// `2S²/T²`, in the square of the rates' unit.
         weight: f64,
-        /// `Σε`: what the channel loses on the way.
+        /// `Σε`: the channel's losses on the way.
         loss: f64,
         /// β of the smoothed congestion bit, [CZ06] eq. (13).
         beta: f64,
     },
-    /// One's own.
+    /// A user's own.
     Given(Arc<dyn Concave>),
     /// A table; straight lines between its points, so that it is not strictly concave: Clarabel solves for it.
     Points(Points),
 }
 
 impl Utility {
-    /// `−weight/x`: α-fairness with α = 2, what `n = kT` connections of TCP Reno maximise ([Chen10] Theorem 2).
+    /// `−weight/x`: α-fairness with α = 2, which `n = kT` connections of TCP Reno maximise ([Chen10] Theorem 2).
     ///
     /// The weight is 2k² for the fixed point of [Chen10] eq. (5.2) (its (5.19) lacks the 2, its (5.21) has it), with `k`
     /// in units of the capacity: `k/C`, `C` the segments per second of a link that is always on the air.
@@ -58,7 +58,7 @@ impl Utility {
         Self::AlphaFair { weight, alpha: 1.0 }
     }
 
-    /// What is wrong with the parameters, if anything is.
+    /// The fault of the parameters, if they have one.
     pub(crate) fn mistake(&self) -> Option<String> {
         let positive = |name: &str, x: f64| {
             (!(x > 0.0 && x.is_finite())).then(|| format!("{name} = {x}; it must be above 0 and finite"))
@@ -151,7 +151,7 @@ impl Utility {
         self.of(rate) - price * rate
     }
 
-    /// By how much a rate and a price do not belong together, in the utility's unit.
+    /// How far a rate and a price are from belonging together, in the utility's unit.
     pub(crate) fn mismatch(&self, rate: f64, price: f64) -> f64 {
         match self {
             // At a point of the table any price between two slopes is right.
@@ -161,7 +161,7 @@ impl Utility {
     }
 }
 
-/// α that is one of the two that everyone compares, to the last digit.
+/// Whether α is 1 or 2, the values that everyone compares, to the last digit.
 fn is(alpha: f64, one: f64) -> bool {
     (alpha - one).abs() < f64::EPSILON
 }

@@ -1,4 +1,4 @@
-//! Wired links: what a capacity costs.
+//! Wired links: the cost of their capacity.
 
 use libm::{exp, log, log1p};
 
@@ -36,7 +36,7 @@ impl Wire {
         }
     }
 
-    /// What the load costs altogether: the integral of the price from zero ([Chen10] eq. (5.35), (5.39)).
+    /// The cost of the whole load: the integral of the price from zero ([Chen10] eq. (5.35), (5.39)).
     pub fn cost(self, load: f64) -> f64 {
         match self {
             Self::DropTail(capacity) if load > capacity => load - capacity - capacity * log(load / capacity),

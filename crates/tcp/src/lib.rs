@@ -1,9 +1,9 @@
-//! TCP endpoints as machines without an event queue; the window is a law. TFRC's, whose rate is one (`tfrc`).
+#![doc = include_str!("../README.md")]
 //!
+//! # How to read it
 //! A [`Sender`] and a [`Receiver`] are fed with `handle_*`, asked what to send with `poll_transmit` and when to be
-//! woken with `poll_timeout`. Sequence numbers count segments of one size: the flows of this simulator are bulk data.
-//! Before touching the sender read RFC 3168, RFC 5681, RFC 6298, RFC 6582,
-//! RFC 6675 and RFC 8985.
+//! woken with `poll_timeout`. Before touching the sender read RFC 3168, RFC 5681, RFC 6298, RFC 6582, RFC 6675 and RFC 8985; before
+//! touching `tfrc` read RFC 5348.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 
@@ -22,7 +22,7 @@ pub use sack::SackBlocks;
 pub use sender::{LossMeasure, Recovery, Sender, SenderParams, SenderStats};
 pub use tfrc::{TfrcData, TfrcReceiver, TfrcReport, TfrcSender};
 
-/// What a segment is.
+/// The kinds of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentKind {
     /// Opens a connection.
@@ -49,14 +49,14 @@ impl SegmentKind {
 /// One segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// What it is.
+    /// Its kind.
     pub kind: SegmentKind,
     /// Number of the data segment, or the next one expected in an acknowledgement.
     pub number: u32,
-    /// When the data segment was sent, or the one that an acknowledgement answers: RFC 7323's timestamp \[µs, modulo
-    /// 2³²\]. The endpoints use it only with timestamps on.
+    /// When the data segment was sent, or the segment that an acknowledgement answers: RFC 7323's timestamp \[µs,
+    /// modulo 2³²\]. The endpoints use it only with timestamps on.
     pub stamp: u32,
-    /// What arrived beyond the number, in an acknowledgement.
+    /// Segments that arrived beyond the number, in an acknowledgement.
     pub sack: SackBlocks,
     /// What it says of congestion.
     pub ecn: Ecn,

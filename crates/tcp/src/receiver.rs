@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 pub enum AckPolicy {
     /// For each segment.
     EachSegment,
-    /// For every second segment in order, or after `delay`; at once for one out of order (RFC 5681 section 4.2).
+    /// For every second segment in order, or after `delay`; at once for a segment out of order (RFC 5681 section 4.2).
     Delayed {
-        /// How long one may wait.
+        /// How long an acknowledgement may wait.
         delay: Duration,
         /// So many segments are acknowledged each at the start and after each gap, so that a small window grows again at
         /// once: Linux's 16.
@@ -25,7 +25,7 @@ pub enum AckPolicy {
 pub struct Receiver {
     policy: AckPolicy,
     expected: u32,
-    /// Whether each segment after the expected one is here.
+    /// Whether each segment after the expected segment is here.
     ahead: VecDeque<bool>,
     /// The last segment that came out of order: its block is reported first (RFC 2018 section 4).
     latest: u32,
@@ -33,7 +33,7 @@ pub struct Receiver {
     echo: u32,
     unacknowledged: u32,
     ack_due: Instant,
-    /// How many segments are still acknowledged each.
+    /// How many more segments are acknowledged one by one.
     quick: u32,
     duplicates: u64,
     echo_of_marks: Echo,
@@ -64,7 +64,7 @@ impl Receiver {
         self.expected
     }
 
-    /// How many segments came that were here already.
+    /// How many segments arrived again.
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
     }
@@ -78,7 +78,7 @@ impl Receiver {
             SegmentKind::Fin => Some(Segment::plain(SegmentKind::FinAck, self.expected)),
             SegmentKind::Data => {
                 self.echo_of_marks.handle_data(segment.ecn);
-                // The oldest one that is not acknowledged yet, so that a delayed acknowledgement measures the delay.
+                // The oldest segment that is not acknowledged yet, so that a delayed acknowledgement measures the delay.
                 if self.unacknowledged == 0 && segment.number <= self.expected {
                     self.echo = segment.stamp;
                 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 const BLOCKS: usize = 3;
 
 /// Up to three ranges of segments that arrived beyond the acknowledged ones, as distances from the acknowledgement's
-/// number; what lies more than 65 535 segments ahead is not reported.
+/// number; segments more than 65 535 ahead are not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks([[u16; 2]; BLOCKS]);
 
@@ -14,8 +14,8 @@ impl SackBlocks {
     /// No block.
     pub const NONE: Self = Self([[0; 2]; BLOCKS]);
 
-    /// What a receiver reports that expects `expected` and has marked in `ahead` which of the segments after it are here,
-    /// the block with `latest` first.
+    /// The report of a receiver that expects `expected` and has marked in `ahead` the segments after it that are here, the
+    /// block with `latest` first.
     pub(crate) fn of(expected: u32, ahead: &VecDeque<bool>, latest: u32) -> Self {
         let mut blocks = Self::NONE;
         if ahead.is_empty() {

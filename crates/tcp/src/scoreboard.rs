@@ -1,4 +1,4 @@
-//! What a sender with selective acknowledgements knows of each segment under way (RFC 6675 section 3, RFC 8985 section 5).
+//! A sender's knowledge of each segment under way, by selective acknowledgements (RFC 6675 section 3, RFC 8985 section 5).
 
 use crate::SackBlocks;
 use evenair_units::Instant;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// Arrivals beyond a segment that tell its loss from reordering (RFC 6675 section 2).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// What is thought of a segment.
+/// A segment's presumed state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// In the network.
@@ -97,7 +97,7 @@ impl Scoreboard {
         self.set(offset, Fate::Lost);
     }
 
-    /// Those in the network for which this is true are lost, and their repetitions too; gives how many.
+    /// Declares lost the segments in the network for which this is true, and their repetitions; gives how many.
     pub(crate) fn lose_where(&mut self, mut is_lost: impl FnMut(u32, Mark) -> bool) -> u32 {
         let mut count = 0;
         for offset in 0..self.marks.len() as u32 {
@@ -154,7 +154,7 @@ impl Scoreboard {
         self.arrived == 0 && self.lost == 0 && self.marks.front().is_none_or(|mark| !mark.repeated)
     }
 
-    /// Segments below this offset that have not arrived are lost: three or more beyond them have (`IsLost`).
+    /// Segments below this offset that have not arrived are lost: three or more beyond them have arrived (`IsLost`).
     pub(crate) fn lost_below(&self) -> u32 {
         if self.arrived < DUPLICATE_THRESHOLD {
             return 0;

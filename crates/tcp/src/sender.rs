@@ -18,7 +18,7 @@ use evenair_units::{Duration, Instant};
 use rack::{Rack, TailProbe};
 use reduction::ProportionalRateReduction;
 
-/// How a sender repairs what duplicate acknowledgements report lost.
+/// How a sender repairs losses that duplicate acknowledgements report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// Any new acknowledgement ends recovery (RFC 5681 section 3.2): Reno.
@@ -29,11 +29,11 @@ pub enum Recovery {
     Sack,
 }
 
-/// What "half of it" refers to after a loss.
+/// The quantity that is halved after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossMeasure {
-    /// What is under way, and within the window: not what limited transmit or selective acknowledgements let out beyond it
-    /// (RFC 5681 section 3.2 step 2, RFC 6675 section 5 step 4.2).
+    /// Segments under way within the window; those that limited transmit or selective acknowledgements let out beyond it
+    /// do not count (RFC 5681 section 3.2 step 2, RFC 6675 section 5 step 4.2).
     Outstanding,
     /// The window in force, clamped by the receiver's: ns-2.
     Window,
@@ -44,7 +44,7 @@ pub enum LossMeasure {
 pub struct SenderParams {
     /// How losses are repaired.
     pub recovery: Recovery,
-    /// What the window law starts with.
+    /// The window law's start.
     pub start: WindowStart,
     /// The receiver's window \[segments\].
     pub receiver_window: u32,
@@ -57,10 +57,10 @@ pub struct SenderParams {
     pub rack: bool,
     /// With `rack`: probe the end of the data (RFC 8985 section 7, TLP).
     pub tail_loss_probe: bool,
-    /// What is halved after a loss.
+    /// The quantity that is halved after a loss.
     pub loss_measure: LossMeasure,
-    /// The congestion window grows on even where the receiver's window is what limits the sender: ns-2. By the RFCs a
-    /// window that is not used says nothing about the path (RFC 7661 section 1).
+    /// The congestion window grows on even where the receiver's window limits the sender: ns-2. By the RFCs an unused
+    /// window says nothing about the path (RFC 7661 section 1).
     pub grows_unused: bool,
     /// Open with a SYN and close with a FIN.
     pub handshake: bool,
@@ -76,28 +76,28 @@ enum State {
     /// The SYN is to be sent, or not answered yet.
     Opening,
     Established,
-    /// Nothing new is sent; what is under way is finished.
+    /// No new segment is sent; those under way are finished.
     Draining,
     /// All is acknowledged; the FIN is to be sent, or not answered yet.
     Closing,
     Closed,
 }
 
-/// What a sender is doing about losses.
+/// The state of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// None is known that is not dealt with.
+    /// Every known loss has been dealt with.
     Open,
-    /// Acknowledgements told of one; what was under way then is being repaired.
+    /// Acknowledgements told of a loss; the segments under way then are being repaired.
     Recovery,
-    /// The timer told of one; what was under way then is being repaired.
+    /// The timer told of a loss; the segments under way then are being repaired.
     Loss,
 }
 
-/// What the timer is for.
+/// The purpose of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Guard {
-    /// Give up what is under way (RFC 6298).
+    /// Give up the segments under way (RFC 6298).
     Retransmission,
     /// Look once more whether doubtful segments are lost (RFC 8985 section 6.3).
     Reordering,
@@ -105,7 +105,7 @@ enum Guard {
     Probe,
 }
 
-/// What a sender counted.
+/// A sender's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStats {
     /// Data segments sent, repetitions included.
@@ -123,7 +123,7 @@ pub struct SenderStats {
 }
 
 impl SenderStats {
-    /// Adds another connection's.
+    /// Adds another connection's counts.
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.retransmitted += other.retransmitted;
@@ -148,7 +148,7 @@ pub struct Sender {
     highest: u32,
     /// How many segments the application has produced.
     supplied: u32,
-    /// The window, not the application, is what kept the sender from sending last.
+    /// When the sender last stopped, the window kept it from sending, not the application.
     window_limited: bool,
     duplicates: u32,
     phase: Phase,
@@ -161,14 +161,14 @@ pub struct Sender {
     rack: Rack,
     probe: Option<TailProbe>,
     probe_due: bool,
-    /// `highest` when the last loss was found; an older one is the same loss.
+    /// `highest` when the last loss was found; a loss below it is the same loss.
     recover: u32,
     retransmit: bool,
     control_due: bool,
     rto: RtoEstimator,
     timer: Instant,
     guard: Guard,
-    /// A law that paces lets nothing out before this.
+    /// A pacing law lets nothing out before this.
     paced_until: Instant,
     /// Something may be waiting for that.
     paced: bool,
@@ -177,7 +177,7 @@ pub struct Sender {
     last_round_trip: Option<Duration>,
     min_round_trip: Option<Duration>,
     timed_out_at: Option<u32>,
-    /// Of what was delivered, for a law that asks.
+    /// The account of deliveries, for a law that asks.
     account: Option<Box<Account>>,
     reaction: Reaction,
     stats: SenderStats,
@@ -279,7 +279,7 @@ impl Sender {
         Some(Segment { stamp: stamp(now), ecn, ..plain })
     }
 
-    /// Where new data end: what the application has produced, nothing new while draining, the receiver's window.
+    /// Where new data end: by the application's supply, by draining, or by the receiver's window.
     fn end_of_data(&self) -> u32 {
         self.produced().min(self.oldest.saturating_add(self.params.receiver_window))
     }
@@ -332,14 +332,14 @@ impl Sender {
         }
     }
 
-    /// The timer guards what is under way from now on for so long.
+    /// The timer guards the segments under way from now on for so long.
     fn guard(&mut self, now: Instant, timeout: Duration) {
         self.timer = now + timeout;
         self.guard = Guard::Retransmission;
     }
 
-    /// The timer guards what is under way: first by a probe, if there may be one (RFC 8985 section 7.2), or by a time-out (RFC
-    /// 6298 section 5.2 and 5.3).
+    /// The timer guards the segments under way: first by a probe, if it is allowed (RFC 8985 section 7.2), else by a time-out
+    /// (RFC 6298 section 5.2 and 5.3).
     fn rearm(&mut self, now: Instant) {
         if self.highest == self.oldest {
             self.timer = Instant::NEVER;
@@ -354,7 +354,7 @@ impl Sender {
         }
     }
 
-    /// The timer guards what is under way as if it had done so since the oldest was sent.
+    /// The timer guards the segments under way as if it had done so since the oldest was sent.
     fn guard_oldest(&mut self, now: Instant) {
         let sent = self.scoreboard.oldest().map_or(now, |mark| mark.sent);
         self.guard(sent, self.rto.timeout());
@@ -474,7 +474,7 @@ impl Sender {
         });
     }
 
-    /// And first of what it delivered, if the law asks for that.
+    /// And first of its deliveries, if the law asks for them.
     fn tell_delivery(&mut self, now: Instant) {
         let Some(account) = &mut self.account else { return };
         let told = account.tell(now);
@@ -498,7 +498,7 @@ impl Sender {
         }
     }
 
-    /// Whether the window, neither the application nor the receiver, is what limits the sender (RFC 7661 section 1).
+    /// Whether the window limits the sender, neither the application nor the receiver (RFC 7661 section 1).
     fn is_window_limited(&self) -> bool {
         let receiver = f64::from(self.params.receiver_window);
         self.window_limited && (self.params.grows_unused || self.law.congestion_window() < receiver)
@@ -512,7 +512,7 @@ impl Sender {
         Loss { now, flight: self.law.congestion_window().min(f64::from(most)), repeated: false }
     }
 
-    /// The sample of the one segment that is timed, where not each is.
+    /// The sample of the only timed segment, where not every segment is timed.
     fn take_sample(&mut self, now: Instant) {
         if let Some((_, sent)) = self.timed.take()
             && !self.params.timestamps
@@ -578,7 +578,7 @@ impl Sender {
         }
     }
 
-    /// No new data from here on: the connection finishes what is under way and closes.
+    /// No new data from here on: the connection finishes the segments under way and closes.
     pub fn drain(&mut self) {
         match self.state {
             State::Opening => {
@@ -612,12 +612,12 @@ impl Sender {
         matches!(self.state, State::Opening | State::Established)
     }
 
-    /// Segments that the application has produced and that were never sent; of no meaning where it is endless.
+    /// Segments that the application has produced and that were never sent; meaningless where the data are endless.
     pub const fn unsent(&self) -> u32 {
         self.supplied - self.highest
     }
 
-    /// One more segment from the application, for a connection that can send it; says whether it took it.
+    /// One more segment from the application; says whether the connection takes it.
     pub fn supply_one(&mut self) -> bool {
         if self.state != State::Established {
             return false;
@@ -626,7 +626,7 @@ impl Sender {
         true
     }
 
-    /// The last round trip that the retransmission timer was told of, given once.
+    /// The last round trip that the retransmission timer was told, given once.
     pub fn take_round_trip(&mut self) -> Option<Duration> {
         self.last_round_trip.take()
     }
@@ -656,7 +656,7 @@ impl Sender {
         self.rto.timeout()
     }
 
-    /// What was counted.
+    /// The counts so far.
     pub const fn stats(&self) -> &SenderStats {
         &self.stats
     }

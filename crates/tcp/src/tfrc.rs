@@ -1,8 +1,8 @@
 //! TFRC (RFC 5348): endpoints whose rate is TCP's equation at the loss-event rate that the receiver measures.
 //!
-//! [`TfrcSender`] and [`TfrcReceiver`] are driven as TCP's are. Nothing is repeated, and nothing is opened or closed: the
-//! first packet begins a connection, and one that sends no more is over. What the sender decides by is
-//! `evenair_laws::rate::tfrc`; what the receiver measures is in `history`.
+//! [`TfrcSender`] and [`TfrcReceiver`] are driven as TCP's are. Nothing is repeated, opened or closed: the first packet
+//! begins a connection, and a connection that sends no more is over. The sender decides by `evenair_laws::rate::tfrc`;
+//! the receiver measures with `history`.
 
 mod history;
 mod receiver;
@@ -16,7 +16,7 @@ use evenair_units::{Duration, Instant};
 /// A packet with data (RFC 5348 section 3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TfrcData {
-    /// Which one of its connection.
+    /// Its number in the connection.
     pub number: u32,
     /// When it was sent.
     pub sent: Instant,
@@ -29,7 +29,7 @@ pub struct TfrcData {
 /// A receiver's report (RFC 5348 section 3.2.2). Rates are of 32 bits, as they are on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfrcReport {
-    /// `t_recvdata`: when the packet was sent that came last.
+    /// `t_recvdata`: when the latest packet to arrive was sent.
     pub echo: Instant,
     /// `t_delay`: how long that packet has been here \[µs\].
     pub delay_us: u32,

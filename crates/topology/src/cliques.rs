@@ -49,7 +49,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Extends what is chosen by `open` vertices; those `done` have been tried before. False when the limit is passed.
+    /// Extends the chosen clique by `open` vertices; the `done` ones have been tried before. False when the limit is passed.
     fn extend(&mut self, mut open: FixedBitSet, mut done: FixedBitSet) -> bool {
         if open.is_clear() {
             if done.is_clear() && !self.chosen.is_empty() {

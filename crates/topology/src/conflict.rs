@@ -23,7 +23,7 @@ impl ConflictGraph {
         graph
     }
 
-    /// Adds a conflict; one that is there already, or of a link with itself, changes nothing.
+    /// Adds a conflict; a known conflict, or that of a link with itself, changes nothing.
     pub fn add(&mut self, l: usize, m: usize) {
         if l == m {
             return;
@@ -99,7 +99,7 @@ impl ConflictGraph {
         Self { neighbours: links.iter().map(row).collect() }
     }
 
-    /// The graph of what does not conflict.
+    /// The graph whose edges join links that do not conflict.
     #[must_use]
     pub fn complement(&self) -> Self {
         let row = |l: usize| {

@@ -1,4 +1,4 @@
-//! Independent sets of a conflict graph: what may transmit at once.
+//! Independent sets of a conflict graph: links that may transmit at once.
 
 use crate::ConflictGraph;
 use std::fmt;
@@ -47,7 +47,7 @@ impl IndependentSets {
         }
         let conflicts: Vec<u64> =
             (0..links).map(|l| graph.neighbours(l).iter().fold(0, |mask, &m| mask | 1 << m)).collect();
-        // Each set is an older one plus a link greater than all of its own: listed once, in a fixed order.
+        // Each set is an older set plus a link greater than all of its own, so each is listed once, in a fixed order.
         let mut masks = vec![0u64];
         for (l, &forbidden) in conflicts.iter().enumerate() {
             for i in 0..masks.len() {

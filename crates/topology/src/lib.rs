@@ -1,5 +1,6 @@
-//! What there is: positions and radio ranges, links and their conflicts, routes, and measures of fairness.
+#![doc = include_str!("../README.md")]
 //!
+//! # How to read it
 //! A network is given either by geometry ([`Medium::from_positions`]; the conflict graph follows) or by links and
 //! conflicts outright ([`Medium::from_conflicts`]; who hears whom follows). Either way the rest of evenair sees a
 //! [`Medium`] (which node hears which, how strongly, how late) and a [`ConflictGraph`] between links.

@@ -4,8 +4,8 @@ use crate::{ConflictGraph, Position, Propagation};
 use evenair_units::{Dbm, Duration};
 use std::collections::BTreeMap;
 
-/// What a signal is to a node that it reaches. Each kind is more than the one before: what can be decoded is sensed, and
-/// what is sensed interferes.
+/// The strongest effect of a signal on a node that it reaches. A decodable signal is sensed, too, and a sensed signal
+/// interferes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reach {
     /// It disturbs other frames and nothing more.
@@ -17,7 +17,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// The most that a signal is. Where the threshold of decoding is met, that of carrier sense counts as met.
+    /// The strongest effect. Where the threshold of decoding is met, that of carrier sense counts as met.
     const fn of(decodable: bool, sensed: bool) -> Self {
         match (decodable, sensed) {
             (true, _) => Self::Decodable,
@@ -34,7 +34,7 @@ pub struct Hearing {
     pub node: u32,
     /// How strongly.
     pub power: Dbm,
-    /// What the signal is there.
+    /// The signal's strongest effect there.
     pub reach: Reach,
     /// How long the signal is under way.
     pub delay: Duration,
@@ -109,8 +109,8 @@ impl Medium {
         Self::from_places(&places, radio)
     }
 
-    /// The medium between nodes of which some stand nowhere and are never heard. Costs the nodes times those in range,
-    /// not their square.
+    /// The medium between nodes of which some stand nowhere and are never heard. The time grows with the pairs in range,
+    /// not with the square of the nodes.
     pub fn from_places(places: &[Option<Position>], radio: &ThresholdRadio) -> Self {
         let reach_m =
             radio.interference_range_m.max(radio.carrier_sense_range_m).max(radio.transmission_range_m);
@@ -212,7 +212,7 @@ impl Medium {
     }
 
     /// Which of `links` conflict: those with an end in carrier-sense range of an end of the other ([Chen10] section
-    /// 3.2), and those that share a node. Costs the links times those nearby.
+    /// 3.2), and those that share a node. The time grows with the pairs nearby.
     pub fn conflicts(&self, links: &[Link]) -> ConflictGraph {
         self.contention(links, Hearing::is_sensed)
     }

@@ -23,7 +23,7 @@ pub enum PathLoss {
     },
 }
 
-/// A transmitter and what becomes of its signal; antenna gains of one.
+/// A transmitter and the path loss of its signal; antenna gains are one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Propagation {
     /// Transmit power.

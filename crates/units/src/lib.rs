@@ -1,8 +1,8 @@
-//! Quantities: integer-nanosecond time, rates, sizes, powers and probabilities.
+#![doc = include_str!("../README.md")]
 //!
-//! Nothing here depends on anything, and nothing here reads a clock. Time is integer nanoseconds, so that two
-//! machines agree on every instant; a bare `f64` of seconds crosses no public boundary of evenair except through
-//! the explicitly named conversions below.
+//! # How to read it
+//! Time is integer nanoseconds, so that two machines agree on every instant. A bare `f64` of seconds crosses no public
+//! boundary of evenair except through the explicitly named conversions of [`Instant`] and [`Duration`].
 #![no_std]
 #![forbid(unsafe_code)]
 

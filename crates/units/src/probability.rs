@@ -59,7 +59,7 @@ mod files {
         }
     }
 
-    /// Reads a number that may be written as "5%", for parameters that are checked with others: what it may be is not looked at.
+    /// Reads a number that may be written as "5%", for parameters whose range is checked elsewhere.
     ///
     /// # Errors
     /// If it is neither.
@@ -122,7 +122,7 @@ impl Probability {
         if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(NotAProbability(value)) }
     }
 
-    /// The nearest probability: what is below zero or not a number becomes zero, what is above one becomes one.
+    /// The nearest probability: zero below zero and for what is not a number, one above one.
     #[inline]
     pub const fn clamped(value: f64) -> Self {
         if value >= 1.0 {

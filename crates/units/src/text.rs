@@ -198,7 +198,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// How many packets that is, of so much each; what does not fill one has one of its own.
+    /// The number of packets with `payload` each; a rest that fills none takes one of its own.
     pub const fn packets_of(self, payload: Bytes) -> u64 {
         match self {
             Self::Packets(packets) => packets.0 as u64,

@@ -5,7 +5,7 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 /// A point in time \[ns since the start of the run\].
 ///
-/// Where it is kept (feature `serde`) it is this number: instants are a machine's, and nobody writes them.
+/// Kept states (feature `serde`) hold it as this number: nobody writes instants by hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Instant(u64);
@@ -81,8 +81,8 @@ impl Duration {
         Self(s * 1_000_000_000)
     }
 
-    /// `s` seconds, rounded to the nearest nanosecond; negative and not-a-number become zero, and what is too long
-    /// becomes [`Duration::MAX`].
+    /// `s` seconds, rounded to the nearest nanosecond; negative and not-a-number become zero, and a time that is too
+    /// long becomes [`Duration::MAX`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         // The cast saturates at both ends and maps NaN to zero.

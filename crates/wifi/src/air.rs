@@ -16,7 +16,7 @@ pub const BROADCAST: u32 = u32::MAX;
 pub struct PacketId(pub u32);
 
 impl PacketId {
-    /// Of no packet: what a dummy frame carries.
+    /// The name of no packet, which a dummy frame carries.
     pub const NONE: Self = Self(u32::MAX);
 }
 
@@ -66,7 +66,7 @@ impl Wake {
             Self::FrameEnd(_) | Self::Landing(_) | Self::IdealEnd(_) | Self::IdealPause(_) => {
                 Phase::Reception
             }
-            // After what ends at this instant: a frame that begins where another ends does not overlap it.
+            // After frames that end at this instant: a frame that begins where another ends does not overlap it.
             Self::Respond(_) | Self::Timeout(_) | Self::Unreserve(_) | Self::Arrival(_) => Phase::Timeout,
             Self::Access(_) | Self::IdealAccess(..) => Phase::Access,
         }
@@ -84,7 +84,7 @@ pub enum Outcome {
     Dropped,
 }
 
-/// What the layers above learn.
+/// News for the layers above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Up {
     /// The packet at the head of `from` reached a node: its next hop, for the first time, or one of those that hear a
@@ -103,7 +103,7 @@ pub enum Up {
         by: Contender,
         /// The packet that was its head.
         packet: PacketId,
-        /// What became of the head.
+        /// The outcome of the head.
         outcome: Outcome,
     },
     /// A DATA frame was acknowledged or was not, or an RTS was not answered; only of contenders that asked for it
@@ -120,7 +120,7 @@ pub enum Up {
     },
 }
 
-/// What a call to the air brings about; reused by the host.
+/// The effects of a call to the air; reused by the host.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     /// Wakes that the host must give back at their instants.
@@ -165,8 +165,8 @@ impl Air {
         }
     }
 
-    /// Has the outcome of each attempt of a contender reported, or no longer: what rate adaptation sees. Ideal CSMA has none
-    /// that fail, and reports nothing.
+    /// Has the outcome of each attempt of a contender reported, or no longer, as rate adaptation needs it. No attempt fails in
+    /// ideal CSMA, which reports nothing.
     pub fn report_attempts(&mut self, by: Contender, wanted: bool) {
         match self {
             Self::Dcf(air) => air.report_attempts(by, wanted),
@@ -192,7 +192,7 @@ impl Air {
         }
     }
 
-    /// Takes out who decoded which of them, all stations that did, since it was last asked; ideal CSMA knows of no others than the
+    /// Takes out the records of all stations that decoded frames since it was last asked; ideal CSMA knows of none but the
     /// addressees.
     pub fn take_overheard(&mut self) -> Option<std::vec::Drain<'_, crate::Overheard>> {
         match self {

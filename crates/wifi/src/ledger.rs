@@ -31,7 +31,7 @@ impl Airtime {
     }
 }
 
-/// What a contender is doing.
+/// A contender's present activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
     Nothing,
@@ -71,7 +71,7 @@ impl Ledger {
         &self.accounts[contender as usize].time
     }
 
-    /// Turns to something else at `now`. What was being sent counts as its own time; see [`Self::failed`].
+    /// Turns to another activity at `now`. A frame that was being sent counts as own time; see [`Self::failed`].
     ///
     /// Propagation lets neighbours learn of things slightly out of order; time never runs backwards here.
     pub(crate) fn turn_to(&mut self, contender: u32, now: Instant, doing: Doing) {

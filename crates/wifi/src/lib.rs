@@ -1,7 +1,8 @@
-//! The air: 802.11 and ideal CSMA, each as one machine for all nodes, without an event queue of its own.
+#![doc = include_str!("../README.md")]
 //!
+//! # How to read it
 //! A host owns time. It hands heads of queues to the air ([`Air::offer`]), wakes it when a wake that it asked for is
-//! due ([`Air::wake`]), and finds in [`Effects`] what to wake next and what was received or finished. Back-off laws
+//! due ([`Air::wake`]), and finds in [`Effects`] the next wakes and the packets that were received or finished. Back-off laws
 //! are data here ([`Access`](evenair_laws::backoff::Access)); the air draws the samples from one stream per contender.
 //!
 //! Read [`mac::dcf`] for channel access, its submodule `reception` for who decodes what, [`mac::edca`] for the access

@@ -47,12 +47,12 @@ impl LossModel {
 /// The error model of one link, at work.
 #[derive(Clone, Debug)]
 pub struct LossProcess {
-    /// What holds from when on, in order.
+    /// Each model with the instant from which it holds, in order.
     schedule: Vec<(Instant, LossModel)>,
     current: usize,
     /// State of a bursty model: whether it is bad, and as of when that is known.
     bad: Option<(bool, Instant)>,
-    /// Frames since the last one that was lost by count.
+    /// Frames since the last loss by count.
     passed: u32,
     stream: Stream,
 }
@@ -93,7 +93,7 @@ impl LossProcess {
         self.stream.chance(probability)
     }
 
-    /// The state at `now`, drawn from what it was: over a time `t` the difference to the stationary distribution shrinks
+    /// The state at `now`, drawn from the last known state: over a time `t` the difference to the stationary distribution shrinks
     /// by `exp(−(λ+μ)t)`, with the rates `λ = 1/good` and `μ = 1/bad`.
     fn is_bad(&mut self, now: Instant, good: Duration, bad: Duration) -> bool {
         let (good_s, bad_s) = (good.as_secs_f64().max(1e-12), bad.as_secs_f64().max(1e-12));

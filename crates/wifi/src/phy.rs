@@ -36,7 +36,7 @@ impl Mode {
 }
 
 impl PhyStandard {
-    /// What contention depends on.
+    /// The kind of layer that contention depends on.
     pub const fn layer(self) -> PhysicalLayer {
         match self {
             Self::B => PhysicalLayer::Dsss,
@@ -98,7 +98,7 @@ const fn rates<const N: usize>(kbps: [u64; N]) -> [Rate; N] {
 
 const B_RATES: [Rate; 4] = rates([1_000, 2_000, 5_500, 11_000]);
 const OFDM_RATES: [Rate; 8] = rates([6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000]);
-/// What every OFDM station must have (clause 17.2.3.4), and answers with.
+/// The rates that every OFDM station must have (clause 17.2.3.4), and answers with.
 const OFDM_MANDATORY: [Rate; 3] = rates([6_000, 12_000, 24_000]);
 /// One OFDM symbol (table 17-5).
 const SYMBOL: Duration = Duration::from_micros(4);
@@ -153,7 +153,7 @@ impl Phy {
         if allowed.contains(&rate) { Ok(rate) } else { Err(UnsupportedRate { rate, allowed }) }
     }
 
-    /// Preamble and header: what precedes the first bit of a frame.
+    /// Preamble and header, which precede the first bit of a frame.
     pub const fn preamble_time(&self) -> Duration {
         match (self.standard, self.preamble) {
             (PhyStandard::B, Preamble::Long) => Duration::from_micros(144 + 48),

@@ -1,8 +1,8 @@
-//! The air timeline: who held the air, when, and what collided, for a chosen window.
+//! The air timeline: the frames of a chosen window, with their senders, times and collisions.
 
 use evenair_units::Instant;
 
-/// What a frame is.
+/// The kinds of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameKind {
     /// A packet.
@@ -34,11 +34,11 @@ pub struct FrameRecord {
     pub start: Instant,
     /// When it ended.
     pub end: Instant,
-    /// Who sent it.
+    /// The node that sent it.
     pub from: u32,
-    /// To whom.
+    /// The node that it is for.
     pub to: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
     /// The contender whose exchange it belongs to.
     pub by: u32,
@@ -50,14 +50,14 @@ pub struct FrameRecord {
     pub reserves_us: u32,
 }
 
-/// Somebody has decoded a frame, whoever it was meant for.
+/// A node has decoded a frame, whether it was the addressee or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overheard {
-    /// Who sent it.
+    /// The node that sent it.
     pub from: u32,
     /// When it began to be sent: with its sender this names the frame.
     pub start: Instant,
-    /// Who decoded it.
+    /// The node that decoded it.
     pub at: u32,
 }
 
@@ -92,7 +92,7 @@ impl Timeline {
         self.frames.drain(..)
     }
 
-    /// Takes out who decoded what; of a frame to receivers far away some may come before it, others after it.
+    /// Takes out the records of decoding. Those of a frame to receivers far away may come before or after the frame.
     pub fn take_overheard(&mut self) -> std::vec::Drain<'_, Overheard> {
         self.overheard.drain(..)
     }

@@ -42,7 +42,7 @@ pub(crate) const ACK_BYTES: Bytes = Bytes::new(14);
 pub(crate) const RTS_BYTES: Bytes = Bytes::new(20);
 /// MAC header 24, checksum 4, LLC and SNAP 8.
 const OVERHEAD: Bytes = Bytes::new(24 + 4 + 8);
-/// What the QoS control field adds to the header of EDCA's frames (clause 9.2.4.1).
+/// The QoS control field in the header of EDCA's frames (clause 9.2.4.1).
 const QOS_BYTES: Bytes = Bytes::new(2);
 
 impl MacTiming {
@@ -92,7 +92,7 @@ impl MacTiming {
         }
     }
 
-    /// What ns-2 2.35 makes of 802.11b: 34 bytes of MAC overhead, no rounding, a time-out that covers the whole answer
+    /// 802.11b as ns-2 2.35 has it: 34 bytes of MAC overhead, no rounding, a time-out that covers the whole answer
     /// and twice 2 µs of propagation, no sensing delay, and always the long preamble's EIFS.
     #[must_use]
     pub fn ns2(self) -> Self {
@@ -130,7 +130,7 @@ impl MacTiming {
         self.answer_timeout.saturating_sub(self.sifs + self.phy.start_delay())
     }
 
-    /// Up to this delay a hearer is near: what reaches it may be handled when it sets out. Half a slot of coverage class 0 (802.11b
+    /// Up to this delay a hearer is near: a frame may be handled when it sets out. Half a slot of coverage class 0 (802.11b
     /// 3.0 km, OFDM 1.35 km), so that an answer from there precedes every countdown that begins with the frame before it, and
     /// begins before the standard's time-out.
     pub(crate) fn near(&self) -> Duration {

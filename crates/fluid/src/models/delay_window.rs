@@ -12,7 +12,7 @@ use evenair_optimum::{Failure, Flow, Near, Problem, Utility, Wire};
 use evenair_topology::ConflictGraph;
 use std::cell::RefCell;
 
-/// What both systems stand on.
+/// The parts that both systems share.
 #[derive(Clone, Debug)]
 struct Network {
     problem: Problem,
@@ -44,7 +44,7 @@ impl Network {
 pub struct DelayWindow {
     network: Network,
     law: QuicTcpParams,
-    /// The last prices, to begin the next search with. They decide how long it takes, not what it finds.
+    /// The last prices, with which the next search begins. They change its time, not its result.
     last: RefCell<Vec<f64>>,
 }
 

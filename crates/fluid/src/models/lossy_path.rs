@@ -1,8 +1,8 @@
 //! TCP over links that lose packets, and E-MULTCP's control of the number of connections ([CZ06]).
 //!
-//! One system has them all. Of [CZ06] it is, with one connection and no loss, Kelly's eq. (3), with loss (7), with n fixed the
-//! boundary system (15), with the congestion bit (9) to (11), with the smoothed bit (14). [`LossyPath::reduced`] is (16), the
-//! rates settled.
+//! Its parameters make this system several of [CZ06]'s: Kelly's eq. (3) with one connection and no loss, (7) with loss, the
+//! boundary system (15) with n fixed, (9) to (11) with the congestion bit, (14) with the smoothed bit. [`LossyPath::reduced`]
+//! is (16), the rates settled.
 //!
 //! State: each flow's rate \[packets/s\], then, where n moves, each flow's number of connections.
 
@@ -12,7 +12,7 @@ use evenair_laws::connections::iimd::{connections_drift, smoothed_bit};
 use evenair_laws::window::reno::aggregate_rate_drift;
 use evenair_optimum::{Flow, Problem, Utility, Wire};
 
-/// What tells a flow that its path is congested.
+/// The signal that tells a flow that its path is congested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Congestion {
     /// Whether a queue on the way refuses anything ([CZ06] eq. (11)), prices with corners (2).
@@ -28,13 +28,13 @@ pub struct LossyPath {
     pub capacities: Vec<f64>,
     /// Flows; their links are wires.
     pub ways: Vec<Way>,
-    /// What the channel loses on each flow's way, `Σε`.
+    /// The channel's losses on each flow's way, `Σε`.
     pub losses: Vec<f64>,
     /// `c` of the law of connections \[1/s\]; 0 leaves them as they are.
     pub gain: f64,
     /// How many connections each flow begins with.
     pub connections: Vec<f64>,
-    /// What tells a flow.
+    /// The signal of congestion.
     pub congestion: Congestion,
 }
 
@@ -58,7 +58,7 @@ impl LossyPath {
         loads
     }
 
-    /// What queues refuse of each link's load.
+    /// The share of each link's load that queues refuse.
     fn prices(&self, rates: &[f64]) -> Vec<f64> {
         let loads = self.loads(rates);
         (0..loads.len()).map(|l| self.wire(l).price(loads[l]).expect("priced")).collect()

@@ -14,7 +14,7 @@ pub enum Queue {
     FirstLink,
     /// The same, `q` the sum over the way.
     PathSum,
-    /// One that nobody sees, of each link for itself (VQ-oCSMA).
+    /// A queue that no source sees, each link's own (VQ-oCSMA).
     Virtual,
 }
 
@@ -27,7 +27,7 @@ pub struct OptimalCsma {
     pub ways: Vec<Way>,
     /// Parameters of the law.
     pub law: UtilityQueue,
-    /// What a link serves in a frame while it is on the air, in the queue's unit.
+    /// A link's service in a frame while it is on the air, in the queue's unit.
     pub capacity: f64,
     /// Which queue.
     pub queue: Queue,
@@ -39,7 +39,7 @@ impl OptimalCsma {
         self.form.shares(&exponents).links
     }
 
-    /// What each flow sends in a frame.
+    /// Each flow's load in a frame.
     fn rates(&self, queues: &[f64]) -> Vec<f64> {
         let airtime = self.airtime(queues);
         let flows_of =
@@ -49,7 +49,7 @@ impl OptimalCsma {
             Queue::PathSum => {
                 self.law.arrivals(way.air.iter().map(|&(l, _)| queues[l]).sum::<f64>().max(1e-9))
             }
-            // Transport fills what the links give; those that share one share it evenly.
+            // Transport fills the links' capacity; flows that share a link share it evenly.
             Queue::Virtual => way
                 .air
                 .iter()

@@ -1,7 +1,7 @@
 //! TCP Reno over adaptive CSMA ([Chen10]): with AQM and n = kT connections ((5.1) to (5.4)), with wires ((5.30) to (5.34)), and
-//! what goes wrong without: no AQM, so that aggressiveness diverges ((A.1) to (A.4)), or one connection, so that all
-//! aggressiveness becomes the same ((B.1) to (B.4)). Channels may lose packets ([Chen10] section 7.2); then rates are of what
-//! is sent.
+//! the failures without them: no AQM, so that aggressiveness diverges ((A.1) to (A.4)), or one connection, so that all
+//! aggressiveness becomes the same ((B.1) to (B.4)). Channels may lose packets ([Chen10] section 7.2); then rates are those
+//! of sending.
 //!
 //! State: each flow's rate \[packets/s\], then each link's aggressiveness, then, where a law of their own moves them, each flow's
 //! number of connections.
@@ -36,12 +36,12 @@ pub enum RoundTrip {
     Queueing,
 }
 
-/// What a flow loses on the air.
+/// The losses of a flow on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// An AQM drops with the aggressiveness as probability ([Chen10] eq. (5.2), (B.1)).
     Aqm,
-    /// Only what does not fit is lost ([Chen10] eq. (A.3)).
+    /// Only packets that do not fit are lost ([Chen10] eq. (A.3)).
     DropTail,
 }
 
@@ -54,7 +54,7 @@ pub struct RenoOverCsma {
     pub wires: Vec<f64>,
     /// Flows.
     pub ways: Vec<Way>,
-    /// What the channel loses on each flow's way, `Σε`.
+    /// The channel's losses on each flow's way, `Σε`.
     pub losses: Vec<f64>,
     /// α \[1/s\].
     pub step: f64,
@@ -66,7 +66,7 @@ pub struct RenoOverCsma {
     pub connections: Connections,
     /// How long a round trip takes.
     pub round_trip: RoundTrip,
-    /// What is lost.
+    /// Losses on the way.
     pub loss: Loss,
 }
 

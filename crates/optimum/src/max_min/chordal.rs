@@ -1,12 +1,12 @@
-//! Water-filling where cliques say all: chordal conflict graphs, as of chains, cells and trees, are perfect, so that whatever no
-//! clique forbids can be scheduled. Filling is a division per round and the schedule a greedy colouring, exact at any size and for
+//! Water-filling where cliques say all: chordal conflict graphs, as of chains, cells and trees, are perfect, so that every
+//! load that no clique forbids can be scheduled. Filling is a division per round and the schedule a greedy colouring, exact at any size and for
 //! any rates.
 
 use super::{Demand, Fair, Proof, fill as fill_groups, grouped};
 use crate::problem::{Failure, Filled, Pricing, Problem, Solution, max_min_residuals};
 use evenair_topology::ConflictGraph;
 
-/// Links in an order in which each one's earlier neighbours are a clique, with these; none, if there is no such order (maximum
+/// Links with their earlier neighbours, in an order in which these are a clique; none, if there is no such order (maximum
 /// cardinality search, Tarjan and Yannakakis 1984).
 fn order(graph: &ConflictGraph) -> Option<Vec<(u32, Vec<u32>)>> {
     let mut seen = vec![0usize; graph.links()];

@@ -2,10 +2,10 @@
 //!
 //! Each round is a linear programme: the level to which all growing rates can rise together, over shares of time of the
 //! independent sets. Sets are priced: the programme knows some, its multipliers are prices of the links, and the heaviest set
-//! under these says whether another would help. Prices also say who is held: they sum to one over the growing flows, and a flow
-//! with a price cannot have more unless one that pays has less. So each round holds somebody at least, no round depends on how
-//! close the last one came to a corner, and the next goes on from the vertex where it ended. The prices are kept: they are
-//! what the certificate checks.
+//! under these says whether another would help. Prices also say which flows are held: they sum to one over the growing flows,
+//! and a flow with a price cannot have more unless another that pays has less. So each round holds at least one flow, no round
+//! depends on how close the last came to a corner, and the next goes on from the vertex where it ended. The prices are kept for
+//! the certificate, which checks them.
 
 use super::{Demand, Fair, Proof, check, chordal, interior};
 use crate::problem::{
@@ -51,7 +51,7 @@ pub fn fill_exactly_unless(
     if let Some(c) = wires.iter().find(|c| !(**c > 0.0 && c.is_finite())) {
         return Err(Failure::Malformed(format!("a capacity is {c}; it must be above 0")));
     }
-    // Its utilities are of no account: the pricing wants to know who uses which link.
+    // Its utilities are of no account: the pricing needs the flows of each link.
     let flow = |d: &Demand| Flow { utility: Utility::log(1.0), fixed_price: 0.0, loads: d.loads.clone() };
     let problem = Problem {
         air: air.clone(),
@@ -146,7 +146,7 @@ impl<'a> Filling<'a> {
         self.rates[s].unwrap_or(self.level * self.demands[s].weight)
     }
 
-    /// What is left of each row at the present level.
+    /// The rest of each row at the present level.
     fn right(&self, until: f64) -> Vec<f64> {
         let mut right: Vec<f64> = self.active.iter().map(|&l| self.capacity(l)).collect();
         for (s, demand) in self.demands.iter().enumerate() {
@@ -157,7 +157,7 @@ impl<'a> Filling<'a> {
         right
     }
 
-    /// What a link has without any set.
+    /// A link's capacity without any set.
     fn capacity(&self, link: usize) -> f64 {
         if link < self.problem.air.links() { 0.0 } else { self.problem.capacity(link) }
     }
@@ -173,7 +173,7 @@ impl<'a> Filling<'a> {
                     * self.demands[s].loads.iter().map(|&(l, a)| a * prices[l]).sum::<f64>()
             };
             let shares: Vec<f64> = waiting.iter().map(|&s| pays(s)).collect();
-            // The shares sum to one, with that of whoever has what it wants.
+            // The shares sum to one, with those of flows that have all they want.
             debug_assert!((shares.iter().sum::<f64>() + last - 1.0).abs() < 1e-3, "{shares:?} {last}");
             let held = HELD.min(0.5 * shares.iter().fold(last, |most, share| most.max(*share)));
             let mut is_stuck = true;
@@ -268,8 +268,8 @@ impl<'a> Filling<'a> {
         None
     }
 
-    /// Looks for sets that are heavy `at` these prices and of use at the programme's; how many are new, and what the goal cannot
-    /// exceed.
+    /// Looks for sets that are heavy `at` these prices and of use at the programme's; gives how many are new, and a bound of
+    /// the goal.
     fn search(&mut self, at: &[f64], now: &[f64], right: &[f64], tolerance: f64) -> (usize, f64) {
         let rows = self.active.len();
         let mut weights = vec![0.0; self.problem.links()];

@@ -1,6 +1,6 @@
 //! Water-filling over the exact capacity region by the interior-point method that maximises utilities.
 //!
-//! A round is a problem with one flow, all growing flows in proportion; those that are held are a background. Its price is the
+//! A round is a problem with one flow, all growing flows in proportion; held flows are a background. Its price is the
 //! inverse of the level. Sets and prices are kept from round to round. This takes far fewer searches than vertices do, and
 //! leaves levels exact to some ten digits: where shares of the prices differ a million times the certificate may refuse that.
 
@@ -50,7 +50,7 @@ pub(super) fn fill(problem: &Problem, pricing: &Pricing<'_>, demands: &[Demand])
     filling.finish(pricing)
 }
 
-/// The growing flows as one, and those that are held as a background.
+/// The growing flows as one flow, and the held flows as a background.
 fn together(problem: &Problem, demands: &[Demand], rates: &[Option<f64>], until: f64) -> Problem {
     debug_assert_eq!(demands.len(), rates.len());
     let links = problem.links();
@@ -66,7 +66,7 @@ fn together(problem: &Problem, demands: &[Demand], rates: &[Option<f64>], until:
     let mut loads: Vec<(usize, f64)> = growing.into_iter().enumerate().filter(|(_, a)| *a > 0.0).collect();
     let mut wires = problem.wires.clone();
     if until.is_finite() {
-        // What the first of them wants is a wire of its own.
+        // The wish of the first of them is a wire of its own.
         loads.push((links, 1.0 / until));
         wires.push(Wire::Capacity(1.0));
         background.push(0.0);
@@ -82,7 +82,7 @@ type Raised = (Vec<f64>, Vec<(Vec<u32>, f64)>);
 fn raised(together: &Problem, level: f64, sets: &mut Sets, stop: &AtomicBool) -> Result<Raised, Failure> {
     let flow = &together.flows[0];
     let mut from = vec![0.0; together.links()];
-    // Low prices to begin with: what the growing flows load is as dear.
+    // Low prices to begin with, alike on all links that the growing flows load.
     flow.loads.iter().for_each(|&(l, a)| from[l] = level.max(1e-9) / (a * flow.loads.len() as f64));
     Ok(priced(together, &Pricing::new(together, stop)?, &from, sets, GAP))
 }

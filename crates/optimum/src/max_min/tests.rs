@@ -110,8 +110,8 @@ fn most(air: &ConflictGraph, wires: &[f64], demands: &[Demand], flow: usize, lea
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Max-min by its definition: no flow can have more unless one that has no more than it, in proportion, gets less. And
-    /// that is what lexicographic optimality means for a convex region.
+    /// Max-min by its definition: no flow can have more unless a flow that has no more than it, in proportion, gets less. For
+    /// a convex region this is lexicographic optimality.
     #[test]
     fn no_flow_gains_but_at_the_cost_of_one_that_has_less(
         edges in prop::collection::vec((0usize..6, 0usize..6), 0..12),

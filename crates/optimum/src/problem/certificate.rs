@@ -4,7 +4,7 @@ use super::{Failure, Problem, Residuals, Solution, schedule::Pricing};
 use crate::ProductForm;
 use crate::max_min::Demand;
 
-/// What a solver found: rates and prices, and shares of time or, with entropy, the links' airtimes.
+/// A solver's answer: rates and prices, and shares of time or, with entropy, the links' airtimes.
 pub(super) struct Found {
     pub(super) rates: Vec<f64>,
     pub(super) prices: Vec<f64>,
@@ -15,7 +15,7 @@ pub(super) struct Found {
 }
 
 impl Problem {
-    /// Checks the conditions of what a solver found and makes a solution of it.
+    /// Checks the conditions of a solver's answer and makes a solution of it.
     ///
     /// # Errors
     /// If its numbers are not finite.
@@ -98,7 +98,7 @@ impl Problem {
                 Ok((rest + shares.log_partition / beta, off))
             }
             (beta, Some(pricing)) => {
-                // The entropy is at most the logarithm of the number of sets, and that at most what a cover by cliques allows.
+                // The entropy is at most the logarithm of the number of sets, and that is bounded by a cover by cliques.
                 let nats: f64 = evenair_topology::clique_cover(&self.air)
                     .iter()
                     .map(|c| libm::log1p(c.len() as f64))
@@ -110,7 +110,7 @@ impl Problem {
     }
 }
 
-/// What water-filling found: rates, who is held in which round, airtimes, and each round's prices.
+/// The answer of water-filling: rates, the round in which each flow is held, airtimes, and each round's prices.
 pub(crate) struct Filled<'a> {
     pub(crate) rates: &'a [f64],
     pub(crate) held_by: &'a [Option<usize>],
@@ -118,11 +118,11 @@ pub(crate) struct Filled<'a> {
     pub(crate) prices: &'a [Vec<f64>],
 }
 
-/// Max-min fairness by its definition: no flow can have more unless one that has no more, in proportion, gets less.
+/// Max-min fairness by its definition: no flow can have more unless a flow that has no more, in proportion, gets less.
 ///
-/// Prices of links prove it. Whatever rates the region allows, they pay at most what it is worth at these prices; where those that
-/// have no more than a flow pay that already, the flow cannot pay more unless one of them pays less. What is missing, relative to
-/// what the flow itself pays, is by how much its rate could grow.
+/// Prices of links prove it. Rates that the region allows pay at most its worth at these prices. Where the flows that have no more
+/// than a flow pay that already, the flow cannot pay more unless one of them pays less. The rest, relative to the flow's own
+/// payment, bounds the growth of its rate.
 pub(crate) fn max_min_residuals(
     problem: &Problem,
     pricing: &Pricing<'_>,
@@ -154,7 +154,7 @@ pub(crate) fn max_min_residuals(
             residuals.gap = residuals.gap.max((worth - paid) / pay(s));
         }
     }
-    // Who is held by nothing has what it wants.
+    // A flow that nothing holds has all it wants.
     for s in (0..demands.len()).filter(|&s| held_by[s].is_none()) {
         residuals.gap = residuals.gap.max((demands[s].limit - rates[s]) / rates[s]);
     }

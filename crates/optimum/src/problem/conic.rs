@@ -32,12 +32,12 @@ impl Rows {
 /// Up to so many independent sets all are written out; beyond, and without entropy, they are generated.
 const SETS_MAX: usize = 20_000;
 const ROUNDS_MAX: usize = 100;
-/// What is further from its optimality conditions than this is not even a second opinion.
+/// A solution further from its optimality conditions than this is not even a second opinion.
 const OPINION: f64 = 1e-4;
 /// How many sets a round brings.
 const FOUND_MAX: usize = 8;
 
-/// What Clarabel found.
+/// Clarabel's answer.
 struct Point {
     x: Vec<f64>,
     multipliers: Vec<f64>,
@@ -152,7 +152,7 @@ impl Problem {
         }
     }
 
-    /// What Clarabel's variables and multipliers mean, checked.
+    /// Clarabel's variables and multipliers as a solution, checked.
     fn read_off(
         &self,
         sets: Vec<Vec<u32>>,
@@ -263,7 +263,7 @@ impl Problem {
         Ok(rows)
     }
 
-    /// What binds a flow's rate and utility; the utility's weight.
+    /// The constraints that bind a flow's rate and utility; gives the utility's weight.
     fn utility_rows(flow: &super::Flow, x: usize, u: usize, rows: &mut Rows) -> Result<f64, Failure> {
         let is = |alpha: f64, one: f64| (alpha - one).abs() < f64::EPSILON;
         match flow.utility {
@@ -340,7 +340,7 @@ fn run(rows: &Rows, objective: &[f64], stop: &AtomicBool) -> Result<Point, Failu
 /// How often it is looked whether Clarabel is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Clarabel asks between two iterations, but only one that it may keep for ever: so a thread beside it carries the word on.
+/// Clarabel asks between two iterations, but only a callback that it may keep for ever, so a thread beside it passes the word on.
 fn solve_unless(solver: &mut DefaultSolver<f64>, stop: &AtomicBool) {
     let (told, done) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
     let asked = Arc::clone(&told);

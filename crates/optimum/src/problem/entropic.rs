@@ -109,7 +109,7 @@ struct Point {
     gradient: Vec<f64>,
     /// How fast each flow's rate falls with the sum of `z` on its way.
     slopes: Vec<f64>,
-    /// How fast what a wire carries grows with its `z`.
+    /// How fast a wire's load grows with its `z`.
     wires: Vec<f64>,
 }
 
@@ -132,7 +132,7 @@ impl Dual<'_> {
         let mut at = self.point(from);
         let mut last = f64::INFINITY;
         while *steps < STEPS_MAX && !self.is_stopped() {
-            // What a price at zero could gain by falling does not count.
+            // The gain of a price at zero from falling does not count.
             let slack = (0..at.z.len())
                 .filter(|&l| at.z[l] > 0.0 || at.gradient[l] < 0.0)
                 .map(|l| at.gradient[l].abs() / self.problem.capacity(l))
@@ -219,7 +219,7 @@ impl Dual<'_> {
         Some(direction)
     }
 
-    /// The Hessian without the covariance: what flows and wires add to each pair of links.
+    /// The Hessian without the covariance: the terms of flows and wires for each pair of links.
     fn add_curvature(&self, at: &Point, mut add: impl FnMut(usize, usize, f64)) {
         for (flow, slope) in self.problem.flows.iter().zip(&at.slopes) {
             for &(l, a) in &flow.loads {
@@ -235,7 +235,7 @@ impl Dual<'_> {
     }
 
     /// A step along the direction, halved until it does not overshoot: the dual is convex, so a slope that has not turned to
-    /// more than half of what it was cannot have passed far beyond the minimum.
+    /// more than half of its first value cannot have passed far beyond the minimum.
     fn step(&self, at: &Point, direction: &[f64]) -> Option<Point> {
         let along = |gradient: &[f64]| {
             gradient.iter().zip(direction).filter(|(_, d)| **d != 0.0).map(|(g, d)| g * d).sum()

@@ -28,7 +28,7 @@ pub(super) const AGAIN: usize = 6;
 const ROUNDS_MAX: u32 = 2_000;
 /// Links beyond which the master's dense matrices would take hours.
 const LINKS_MAX: usize = 2_000;
-/// The same where the heaviest set is not known anyway: what is left then shows in the bound.
+/// The same where the heaviest set is not known anyway: the rest then shows in the bound.
 const ROUNDS_MAX_INEXACT: u32 = 40;
 
 pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
@@ -203,7 +203,7 @@ fn certify(problem: &Problem, pricing: &Pricing<'_>, ended: Ended) -> Result<Sol
             airtime[l as usize] += share;
         }
     }
-    // Where the prices are not final, what they ask for may not fit.
+    // Where the prices are not final, the rates that they ask for may not fit.
     let loads = problem.loads(&rates);
     let mut fits = 1.0f64;
     for (l, load) in loads.iter().enumerate().filter(|(_, load)| **load > 0.0 && !pricing.is_exact()) {

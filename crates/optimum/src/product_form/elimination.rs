@@ -1,10 +1,10 @@
-//! The order in which links are eliminated, and what each leaves behind.
+//! The order in which links are eliminated, and the values that each leaves behind.
 
 use evenair_topology::{ConflictGraph, TooLarge};
 use fixedbitset::FixedBitSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What eliminating one link leaves behind: a value for each configuration of its separator, the later links that it
+/// The rest of one eliminated link: a value for each configuration of its separator, the later links that it
 /// meets in its own conflicts and in those of the links eliminated into it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bag {
@@ -34,7 +34,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl Bag {
-    /// Whether nothing is left behind: the last link of its component.
+    /// Whether it leaves nothing behind, as the last link of its component.
     pub(super) const fn is_root(&self) -> bool {
         self.parent.is_none()
     }
@@ -66,7 +66,7 @@ impl Elimination {
         let conflicts = graph.rows();
         let fewest_pairs = Self::in_order(graph, fill, size_max, stop);
         let smaller = fewest_pairs.as_ref().map_or(size_max, |found| found.size);
-        // Where the first is small a second is not worth its time.
+        // Where the first order is small a second is not worth its time.
         if smaller < SMALL {
             return fewest_pairs;
         }
@@ -201,7 +201,7 @@ impl Configurations {
     }
 }
 
-/// The order in which the link of least cost goes next, and what each link meets later; none if it is told to stop.
+/// The order in which the link of least cost goes next, and the later links that each meets; none if it is told to stop.
 fn greedy(
     graph: &ConflictGraph,
     cost: impl Fn(&[FixedBitSet], usize) -> f64,

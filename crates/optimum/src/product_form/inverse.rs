@@ -17,7 +17,7 @@ impl ProductForm {
     /// # Errors
     /// [`Failure::Infeasible`] if a share is not between 0 and 1, or the shares lie on the boundary of the capacity region
     /// or beyond it: only those strictly inside are reached with finite exponents ([Chen10] section 3.3).
-    /// [`Failure::BadlyScaled`] if exponents would be beyond what a number holds.
+    /// [`Failure::BadlyScaled`] if exponents would be too large for a number.
     pub fn exponents_for(&self, wanted: &[f64]) -> Result<Vec<f64>, Failure> {
         assert_eq!(self.links(), wanted.len(), "one share per link");
         if let Some(l) = wanted.iter().position(|&y| !(y > 0.0 && y < 1.0)) {
@@ -25,7 +25,7 @@ impl ProductForm {
                 format!("link {l} shall transmit {} of the time: between 0 and 1, both left out", wanted[l]);
             return Err(Failure::Infeasible(what));
         }
-        // How many times the wanted shares fit is a problem with one flow.
+        // One flow over all links tells how many times the wanted shares fit.
         let all = Flow {
             utility: Utility::log(1.0),
             fixed_price: 0.0,
@@ -59,7 +59,7 @@ impl ProductForm {
         Err(Failure::BadlyScaled(format!("exponents beyond {EXPONENT_MAX} would be needed")))
     }
 
-    /// A step along a direction, halved until the slope of `log Z − Σ y z` has not turned to more than half of what it was.
+    /// A step along a direction, halved until the slope of `log Z − Σ y z` has not turned to more than half of its first value.
     fn descend(&self, z: &[f64], wanted: &[f64], gradient: &[f64], step: &[f64]) -> Option<Vec<f64>> {
         let slope: f64 = gradient.iter().zip(step).map(|(g, d)| g * d).sum();
         let mut t = 1.0;

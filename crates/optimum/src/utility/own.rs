@@ -7,9 +7,9 @@ use std::sync::Arc;
 /// Rates below this share of the greatest count as none: there the utility goes on as a logarithm does, so that it has a price
 /// for every rate, and a rate for every price.
 const LEAST: f64 = 1e-6;
-/// At so many rates it is looked whether it is concave.
+/// Concavity is checked at so many rates.
 const LOOKS: u32 = 160;
-/// What the derivative may be off against the utility's own differences, relative.
+/// The most that the derivative may be off against the utility's own differences, relative.
 const OFF: f64 = 1e-4;
 
 /// A utility between two rates, and on as a logarithm beyond them.
@@ -20,7 +20,7 @@ struct Between {
     high: End,
 }
 
-/// A rate, what it is worth, and the derivative there.
+/// A rate, its utility, and the derivative there.
 #[derive(Clone, Copy, Debug)]
 struct End {
     rate: f64,
@@ -68,8 +68,8 @@ impl Utility {
     /// A utility of a user's own, of a flow that can have no more than a rate of `most`: from a millionth of that on it counts.
     ///
     /// # Errors
-    /// Says between which rates it does not rise, is not strictly concave, or has a derivative that is not its own. It is looked at
-    /// at 160 rates: what it does between them nobody knows.
+    /// Says between which rates it does not rise, is not strictly concave, or has a derivative that is not its own. The check
+    /// takes 160 rates and cannot see between them.
     pub fn checked(own: Arc<dyn Concave>, most: f64) -> Result<Self, String> {
         if !(most > 0.0 && most.is_finite()) {
             return Err(format!("its flow can have a rate of {most}"));

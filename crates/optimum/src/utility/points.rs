@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// A concave utility that is a straight line between the points of a table. More than the last rate is not wanted.
+/// A concave utility that is a straight line between the points of a table. The flow wants no more than the last rate.
 ///
 /// It is not strictly concave, so that the best rates need not be the only ones: a linear programme finds some.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Points(Arc<[(f64, f64)]>);
 const ALIKE: f64 = 1e-12;
 
 impl Points {
-    /// Rates and what they are worth, from a rate of zero on.
+    /// Rates and their utilities, from a rate of zero on.
     ///
     /// # Errors
     /// Says where the table is none of a utility that rises ever less steeply.
@@ -55,7 +55,7 @@ impl Points {
         Ok(table)
     }
 
-    /// Each straight piece's slope, and what it would be worth at a rate of zero.
+    /// Each straight piece's slope, and its value if continued to a rate of zero.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = (f64, f64)> {
         self.0.windows(2).map(|pair| {
             let slope = (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0);
@@ -74,7 +74,7 @@ impl Points {
         self.pieces().map(|(slope, at_zero)| at_zero + slope * rate).fold(f64::INFINITY, f64::min)
     }
 
-    /// What the last bit of a rate is worth: the slope below it, or that below the last point.
+    /// The worth of the last bit of a rate: the slope below it, or that below the last point.
     pub(crate) fn price(&self, rate: f64) -> f64 {
         let rate = rate.min(self.most());
         let below = self.0.windows(2).zip(self.pieces()).find(|(pair, _)| rate <= pair[1].0);

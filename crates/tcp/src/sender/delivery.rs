@@ -1,8 +1,8 @@
-//! What has been delivered, and how fast: an account of each segment for laws that ask for it.
+//! Deliveries and their rate: an account of each segment for laws that ask for it.
 //!
-//! The delivery rate is that of draft-cheng-iccrg-delivery-rate-estimation: each segment carries what had arrived when it left
-//! and when that had; its acknowledgement tells how much arrived since, in the longer one of the times in which it was sent and
-//! acknowledged. A sender whose law does not ask keeps nothing of this.
+//! The delivery rate is that of draft-cheng-iccrg-delivery-rate-estimation: each segment carries the number of arrivals known
+//! when it left, and their time; its acknowledgement tells how many arrived since, over the longer of the times in which they
+//! were sent and acknowledged. A sender whose law does not ask keeps nothing of this.
 
 use evenair_laws::window::{Delivery, RateSample};
 use evenair_units::{Duration, Instant};
@@ -14,14 +14,14 @@ struct Sent {
     at: Instant,
     /// It was sent more than once: its round trip is ambiguous (Karn).
     repeated: bool,
-    /// It came after all before had been acknowledged.
+    /// It was sent after all before it had been acknowledged.
     after_idle: bool,
-    /// The application may have been what limited the sender.
+    /// The application may have limited the sender.
     limited: bool,
-    /// What had arrived then, and when the last of it had.
+    /// The number of arrivals known then, and the time of the last.
     total: u64,
     total_at: Instant,
-    /// When that segment was sent whose arrival was the last one known then.
+    /// When the segment was sent whose arrival was the last known then.
     flight_from: Instant,
 }
 
@@ -37,15 +37,15 @@ pub(super) struct Account {
     lost: u64,
     /// The sender had nothing to send; rates are the application's until so many segments have arrived.
     limited_until: Option<u64>,
-    /// The least round trip: no rate is told of less time.
+    /// The least round trip: no rate is computed over less time.
     least: Option<Duration>,
     /// Arrivals beyond the acknowledged ones that duplicates without SACK have told of.
     duplicates: u32,
-    /// What the acknowledgement that is being taken in told.
+    /// The content of the acknowledgement that is being taken in.
     news: News,
 }
 
-/// What one acknowledgement told.
+/// The content of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
     flight_before: u32,
@@ -117,8 +117,8 @@ impl Account {
         self.oldest = self.oldest.max(expected);
     }
 
-    /// The same without selective acknowledgements: duplicates have told of arrivals, but not of which. What is acknowledged
-    /// is one hole, and the duplicates after it.
+    /// The same without selective acknowledgements: duplicates have told the number of arrivals, not which. The
+    /// acknowledgement covers one hole, and the duplicates after it.
     pub(super) fn advance_in_order(&mut self, expected: u32) {
         let acknowledged = expected.saturating_sub(self.oldest);
         (self.oldest..expected).for_each(|number| self.on_arrival(number));
@@ -136,7 +136,7 @@ impl Account {
         }
     }
 
-    /// All under way is given up; what duplicates told of will come again.
+    /// All segments under way are given up; those that duplicates told of will come again.
     pub(super) const fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
@@ -152,7 +152,7 @@ impl Account {
         self.news.lost += segments;
     }
 
-    /// What the acknowledgement told, once it is taken in.
+    /// The delivery that the acknowledgement told, once it is taken in.
     pub(super) fn tell(&mut self, now: Instant) -> Delivery {
         let news = std::mem::take(&mut self.news);
         if news.segments > 0 {
@@ -179,7 +179,7 @@ impl Account {
         self.flight_from = sent.at;
         let sending = sent.at.since(sent.flight_from);
         let interval = sending.max(now.since(sent.total_at));
-        // Less than a round trip: what arrived must have been sent before (a repetition that was not needed).
+        // Less than a round trip: the arrival was sent before (the repetition was not needed).
         let tells = self.total > sent.total && self.least.is_none_or(|least| interval >= least);
         tells.then(|| RateSample {
             before: sent.total,

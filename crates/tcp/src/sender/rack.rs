@@ -1,6 +1,6 @@
 //! RACK-TLP (RFC 8985): losses are found by time, and the end of the data is probed.
 //!
-//! A segment is lost if one that was sent later has arrived and the last round trip has passed since; repetitions are judged
+//! A segment is lost if a later segment has arrived and the last round trip has passed since; repetitions are judged
 //! like originals. If acknowledgements stop coming, one segment more provokes another before the timer gives all up.
 //!
 //! Here packets of one flow keep their order, so the reordering window is a quarter of the least round trip while nothing is
@@ -10,11 +10,11 @@ use super::Phase;
 use crate::scoreboard::{DUPLICATE_THRESHOLD, Mark, Scoreboard};
 use evenair_units::{Duration, Instant};
 
-/// What a receiver may add to a lone segment's round trip before it acknowledges (RFC 8985 section 7.2, `max_ack_delay`;
-/// Linux's 200 ms).
+/// The time that a receiver may add to a lone segment's round trip before it acknowledges (RFC 8985 section 7.2,
+/// `max_ack_delay`; Linux's 200 ms).
 pub(super) const ACK_DELAY_MAX: Duration = Duration::from_millis(200);
 
-/// The segment that was sent last of those that are known to have arrived.
+/// Among the segments known to have arrived, the one sent last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rack {
     newest: Option<(Instant, u32)>,
@@ -22,14 +22,14 @@ pub(super) struct Rack {
     round_trip: Duration,
 }
 
-/// What a look for losses found.
+/// The result of a search for losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// Segments that are newly lost.
     pub(super) lost: u32,
     /// Repetitions among them.
     pub(super) repetitions: u32,
-    /// After this long all that are doubtful now will be lost.
+    /// After this long all segments that are doubtful now will be lost.
     pub(super) look_again_after: Option<Duration>,
 }
 
@@ -64,7 +64,7 @@ impl Rack {
         (self.round_trip + window).saturating_sub(now.since(mark.sent))
     }
 
-    /// Marks what is lost (section 6.2 step 5).
+    /// Marks the lost segments (section 6.2 step 5).
     pub(super) fn detect(
         &self,
         now: Instant,
@@ -77,7 +77,7 @@ impl Rack {
             return found;
         }
         found.lost = board.lose_where(|offset, mark| {
-            // A later one has arrived; among those of one instant the number decides.
+            // A later segment has arrived; among segments of one instant the number decides.
             if self.newest <= Some((mark.sent, oldest + offset)) {
                 return false;
             }

@@ -53,7 +53,7 @@ impl Sender {
             self.deflate_as_ns2(f64::from(segments));
             return first; // RFC 6582 section 4: the impatient variant
         }
-        // RFC 6582 section 3.2 step 3: what was acknowledged leaves, one segment returns.
+        // RFC 6582 section 3.2 step 3: the acknowledged segments leave the window, one segment returns.
         self.inflation = (self.inflation - f64::from(segments) + 1.0).max(0.0);
         true
     }

@@ -1,6 +1,6 @@
-//! Proportional rate reduction (RFC 6937): what recovery sends is spread over the acknowledgements that come.
+//! Proportional rate reduction (RFC 6937): recovery spreads its segments over the acknowledgements that come.
 //!
-//! Without it the holes that are found at once are repaired in one burst, which a full queue drops again.
+//! Without it holes found at once are repaired in one burst, which a full queue drops again.
 
 /// The state during one recovery.
 #[derive(Clone, Copy, Debug, Default)]

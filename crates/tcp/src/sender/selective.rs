@@ -1,6 +1,6 @@
-//! Loss recovery with selective acknowledgements: what is lost by count (RFC 6675) or by time ([`rack`](super::rack)), and
-//! one rule for what is sent: as long as fewer segments are in the network than the window allows, first what is lost, then
-//! what is new.
+//! Loss recovery with selective acknowledgements. Losses are found by count (RFC 6675) or by time ([`rack`](super::rack)).
+//! One rule sends: as long as fewer segments are in the network than the window allows, lost segments go first, then new
+//! ones.
 
 use super::rack::{ACK_DELAY_MAX, Found, Rack, TailProbe};
 use super::reduction::ProportionalRateReduction;
@@ -10,7 +10,7 @@ use crate::scoreboard::{Fate, Mark};
 use evenair_laws::window::{Acked, WindowLaw};
 use evenair_units::{Duration, Instant};
 
-/// What an acknowledgement told.
+/// The content of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
     /// Segments that had not been known to have arrived.
@@ -109,7 +109,7 @@ impl Sender {
         if below == 0 {
             return Found::default();
         }
-        // Repetitions are not judged: that of a lost one waits for the timer.
+        // Repetitions are not judged: a lost repetition waits for the timer.
         let lost = self.scoreboard.lose_where(|offset, mark| offset < below && mark.fate == Fate::UnderWay);
         Found { lost, ..Found::default() }
     }
@@ -159,7 +159,7 @@ impl Sender {
         self.oldest + offset
     }
 
-    /// The retransmission timer expired: all is lost but what was sent too lately to tell.
+    /// The retransmission timer expired: all segments are lost but those sent too lately to tell.
     pub(super) fn lose_all(&mut self, now: Instant) {
         let (by_time, rack) = (self.params.rack, self.rack);
         let recent = |mark| by_time && !rack.left(now, mark, Duration::ZERO).is_zero();
@@ -208,7 +208,7 @@ impl Sender {
         Some(number)
     }
 
-    /// What an acknowledgement says of the probe (section 7.4).
+    /// Judges the probe by an acknowledgement (section 7.4).
     fn finish_probe(&mut self, now: Instant, expected: u32, pure_duplicate: bool) {
         let Some(probe) = self.probe.filter(|probe| expected >= probe.end) else { return };
         if probe.repeated && expected > probe.end && self.phase == Phase::Open {

@@ -3,7 +3,7 @@
 use evenair_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Packets that came after one that is missing, until it is lost (section 5.1).
+/// A missing packet is lost once so many later packets have come (section 5.1).
 const NDUPACK: u32 = 3;
 /// Loss intervals that count (section 5.4).
 const INTERVALS: usize = 8;
@@ -17,11 +17,11 @@ const DISCOUNT_LEAST: f64 = 0.25;
 pub(super) struct Arrivals {
     /// All before this one have come or are lost.
     next: u32,
-    /// When the one before it came, or the last that did.
+    /// When the packet before it came, or the last packet that did.
     before: Option<(u32, Instant)>,
-    /// From `next` on: when each came, if it has.
+    /// From `next` on: when each packet came, if it has.
     ahead: VecDeque<Option<Instant>>,
-    /// How many of those have.
+    /// How many of those have come.
     waiting: u32,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct LossIntervals {
     /// Closed intervals, the youngest first \[packets\], and how much each is discounted.
     closed: VecDeque<(f64, f64)>,
     discounting: bool,
-    /// How much all closed ones are discounted now.
+    /// How much all closed intervals are discounted now.
     discount: f64,
     events: u64,
 }
@@ -94,8 +94,8 @@ impl LossIntervals {
         Self { event: None, closed, discounting, discount: 1.0, events: 0 }
     }
 
-    /// A packet is lost; one that is not of the last event begins another (section 5.2), and closes an interval (5.3). Says
-    /// whether this is the first event of all: its interval is nobody's measurement, and is to be [`seeded`](Self::seed).
+    /// A packet is lost; outside the last event it begins another (section 5.2), and closes an interval (5.3). Says
+    /// whether this is the first event of all, whose interval is no measurement and has to be [`seeded`](Self::seed).
     pub(super) fn lose(&mut self, number: u32, at: Instant, event: Duration) -> bool {
         if let Some((_, began)) = self.event
             && at.since(began) < event

@@ -90,7 +90,7 @@ impl TfrcReceiver {
             rate if rate > 0.0 => rate,
             _ => 0.5 / round_trip_s,
         };
-        // Of one connection among those that this one stands for.
+        // The rate of one connection among those that this connection stands for.
         let share = self
             .last
             .map_or(1.0, |(data, _)| f64::from(data.event_us.max(1)) / f64::from(data.round_trip_us.max(1)));
@@ -98,7 +98,7 @@ impl TfrcReceiver {
         self.intervals.seed(packets);
     }
 
-    /// `X_recv`: what came in the last round trip (section 6.2 step 2).
+    /// `X_recv`: the packets of the last round trip (section 6.2 step 2).
     fn receive_rate(&self, now: Instant, round_trip: Duration) -> f64 {
         if round_trip.is_zero() {
             return 0.0;

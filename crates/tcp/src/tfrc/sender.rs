@@ -16,11 +16,11 @@ pub struct TfrcSender {
     next: u32,
     /// How many packets the application has produced.
     supplied: u32,
-    /// When the last packet went; none has.
+    /// When the last packet went, if one has.
     sent_at: Option<Instant>,
-    /// When the absence of reports tells something.
+    /// When the absence of reports is taken for congestion (the no-feedback timer).
     silence_at: Instant,
-    /// Whether nothing was sent since that was set.
+    /// Whether nothing was sent since that time was set.
     is_idle: bool,
     unreported: Unreported,
     stats: SenderStats,
@@ -68,12 +68,12 @@ impl TfrcSender {
         self.sent_at.map_or(Instant::ZERO, |sent| sent + gap)
     }
 
-    /// The packet that is to be sent now, if one is.
+    /// The packet to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<TfrcData> {
         if self.due() > now {
             return None;
         }
-        // One that was due and could go only now was the application's to wait for.
+        // A packet that was due earlier and could go only now waited for the application.
         self.sent_at = Some(now);
         self.is_idle = false;
         let number = self.next;
@@ -147,18 +147,19 @@ impl TfrcSender {
         self.law.loss_event_rate()
     }
 
-    /// Packets of a round trip at the allowed rate: what TCP's congestion window would be; the rate's second, before any is known.
+    /// Packets of a round trip at the allowed rate, as TCP's congestion window counts them; packets of a second, before a
+    /// round trip is known.
     pub fn window(&self) -> f64 {
         self.law.rate() * self.law.round_trip().map_or(1.0, Duration::as_secs_f64)
     }
 
-    /// What was counted; time-outs are those of the reports.
+    /// The counts so far; time-outs are those of the reports.
     pub const fn stats(&self) -> &SenderStats {
         &self.stats
     }
 }
 
-/// What was sent and not reported yet: when the sender had more than it was allowed to send, and when it had no more.
+/// The spans of sending that are not reported yet: with more to send than was allowed, or with nothing left.
 #[derive(Clone, Debug, Default)]
 struct Unreported {
     runs: VecDeque<Run>,
@@ -181,7 +182,7 @@ impl Unreported {
         }
     }
 
-    /// What was sent until then is reported: had the sender no more to send, all the time (RFC 5348 section 8.2.1)?
+    /// Packets sent until then are reported: did the sender have nothing left to send all the time (RFC 5348 section 8.2.1)?
     fn is_data_limited(&mut self, until: Instant) -> bool {
         let (mut any, mut full) = (false, false);
         while let Some(run) = self.runs.front_mut()

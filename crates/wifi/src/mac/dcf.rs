@@ -1,15 +1,15 @@
 //! 802.11 channel access for all nodes at once.
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
-//! `access` holds the countdowns, `exchange` the frames of an exchange and what failures do, `reception` who decodes
-//! what, `books` the ledger and the timeline.
+//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
+//! decoding of frames, `books` the ledger and the timeline.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
 //! Deadlines are not queued one by one: per neighbourhood one [`Wake::Access`] waits at the least of them, and when it
-//! is due everybody whose deadline has come transmits. Propagation to hearers near by is an offset that is added where a
-//! frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four wakes.
-//! `flight` has the hearers further off, to whom a frame travels longer than anything that they decide by.
+//! is due every contender whose deadline has come transmits. Propagation to hearers near by is an offset that is added
+//! where a frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four
+//! wakes. `flight` has the hearers further off, to whom a frame travels longer than anything that they decide by.
 //!
 //! A frame starting at `t` stops a hearer's countdown only if that expires after `t + propagation + sensing delay`;
 //! otherwise both transmit.
@@ -43,8 +43,8 @@ use std::collections::BTreeMap;
 pub enum Capture {
     /// A frame survives if it is stronger by the threshold than every frame that overlaps it, whichever came first.
     Strongest,
-    /// Only the frame that came first can survive; the receiver stays with it even if it cannot be decoded. What
-    /// ns-2 does.
+    /// Only the frame that came first can survive; the receiver stays with it even if it cannot be decoded, as
+    /// in ns-2.
     First,
     /// A frame survives if it is stronger by the threshold than noise and all frames that overlap it, added up, at any
     /// moment of its duration.
@@ -61,22 +61,22 @@ pub struct Rules {
     pub capture: Capture,
     /// By how much a frame must be stronger to survive \[dB\].
     pub capture_db: f64,
-    /// The extended inter-frame space is a reservation: a DIFS follows it and no good frame cancels it. What ns-2
-    /// does; by the standard it replaces the DIFS until a frame is received correctly (clause 10.3.2.3.7).
+    /// The extended inter-frame space is a reservation: a DIFS follows it and no good frame cancels it, as in ns-2. By the
+    /// standard it replaces the DIFS until a frame is received correctly (clause 10.3.2.3.7).
     pub eifs_reserves: bool,
     /// A signal that is sensed and too weak to be decoded is a frame received in error, and an extended inter-frame space
     /// follows it ([Jam10] section 2.2, ns-2). If not, it is energy and nothing more: the receiver never locks to it, as in
     /// ns-3.
     pub weak_is_error: bool,
-    /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle. What
-    /// ns-2 does.
+    /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
+    /// in ns-2.
     pub own_difs: bool,
-    /// A failed exchange counts as activity until its time-out: a DIFS follows. What ns-2 does; by the standard slots
-    /// go on being counted from the end of the medium's last activity.
+    /// A failed exchange counts as activity until its time-out: a DIFS follows, as in ns-2. By the standard
+    /// slots go on being counted from the end of the medium's last activity.
     pub difs_after_timeout: bool,
-    /// A CTS, and the DATA frame after it, are sent only if at that moment the medium is neither reserved nor sensed busy; and
-    /// who has sent a CTS waits for its DATA frame before all else. What ns-2 does. By the standard a reservation forbids the
-    /// CTS, a carrier does not (clause 10.3.2.7), and the DATA frame depends on neither.
+    /// A CTS, and the DATA frame after it, are sent only if at that moment the medium is neither reserved nor sensed busy, and
+    /// the sender of a CTS waits for its DATA frame before all else: ns-2. By the standard a reservation forbids the CTS, a
+    /// carrier does not (clause 10.3.2.7), and the DATA frame depends on neither.
     pub idle_handshake: bool,
     /// A frame that begins to arrive before the time-out is heard to its end, which decides: it is the answer, or the answer
     /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, whatever is being received.
@@ -127,7 +127,7 @@ impl Rules {
     }
 }
 
-/// What happened to a contender's frames.
+/// Counts of a contender's frames by their fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// DATA frames sent.
@@ -157,7 +157,7 @@ pub struct Contention {
     pub access: Access,
     /// How it waits for and keeps the medium.
     pub arbitration: Arbitration,
-    /// What its back-offs are drawn from.
+    /// The law's answer, from which its back-offs are drawn.
     pub stream: Stream,
 }
 
@@ -170,7 +170,7 @@ struct Ear {
     decodable: bool,
     /// Strong enough to make the medium busy; if not, it is interference and nothing more.
     sensed: bool,
-    /// An error model spoils some of what would be decoded.
+    /// An error model spoils some frames that would be decoded.
     lossy: bool,
     /// Its receiver locks to it, to decode it or to take it for an error.
     noticed: bool,
@@ -201,12 +201,12 @@ struct Sending {
     receiver_busy: bool,
 }
 
-/// What a node waits for after a frame of its own.
+/// The frame that a node waits for after a frame of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expecting {
     /// The answer to its RTS or to its DATA frame.
     Answer,
-    /// The same from afar: whether it comes is not known before the time-out.
+    /// The same from afar: the air does not know before the time-out whether it comes.
     FarAnswer,
     /// The DATA frame that its CTS allowed, in ns-2.
     Data,
@@ -214,7 +214,7 @@ enum Expecting {
     Burst,
 }
 
-/// What a node sends a SIFS from now.
+/// The answer that a node sends a SIFS from now.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     kind: FrameKind,
@@ -244,10 +244,10 @@ impl Plan {
     }
 }
 
-/// A contender's back-off: what every frame in its neighbourhood touches, apart from the rest of its queue.
+/// A contender's back-off, apart from the rest of its queue because every frame in its neighbourhood touches it.
 #[derive(Clone, Copy, Debug)]
 struct Countdown {
-    /// What is left; none if none is under way.
+    /// The time that is left, if a back-off is under way.
     left: Option<Duration>,
     /// From when on it runs; never, while the medium is busy.
     from: Instant,
@@ -281,19 +281,19 @@ struct Queue {
     access: Access,
     arbitration: Arbitration,
     window: u32,
-    /// The last back-off, whole: what a law that does not draw anew after a collision counts down once more.
+    /// The last back-off, whole: a law that does not draw anew after a collision counts it down once more.
     drawn: Duration,
     head: Option<Head>,
-    /// Its packet, and when it is gone still what the host has not been told of.
+    /// The head's packet, also after the head is gone, until the host has been told all of it.
     packet: PacketId,
     plan: Plan,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
     /// Frames of its head that are on their way to far hearers.
     copies: u32,
-    /// What became of its head, when frames of it are still on their way; the host learns of it when they have landed.
+    /// The outcome of its head while frames of it are still on their way; the host learns of it when they have landed.
     held: Option<Outcome>,
-    /// Its RTS has brought a CTS: what is sent next, or was sent last, is the DATA frame.
+    /// Its RTS has brought a CTS: the frame to send next, or sent last, is the DATA frame.
     announced: bool,
     /// The host wants to know of each attempt.
     reports: bool,
@@ -316,9 +316,9 @@ pub struct DcfAir {
     capture_ratio: f32,
     noise_mw: f32,
     ears: Vec<Ear>,
-    /// Of each node, its near hearers.
+    /// Each node's near hearers.
     ear_range: Vec<(u32, u32)>,
-    /// Of each node, those further off.
+    /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
     /// Frames on their way to far hearers, at places that are used again.
     flights: Vec<Flight>,
@@ -371,8 +371,8 @@ impl Queue {
 }
 
 impl DcfAir {
-    /// An idle medium. The contenders come in ascending order of nodes; those of one node in descending order of
-    /// urgency, for that is how ties between them are settled.
+    /// An idle medium. The contenders come in ascending order of nodes, and at one node in descending order of urgency,
+    /// which settles ties between them.
     pub fn new(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming, rules: Rules) -> Self {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
         let noise_mw = match rules.capture {
@@ -444,7 +444,7 @@ impl DcfAir {
         }
     }
 
-    /// What happened to this contender's frames so far.
+    /// Counts of this contender's frames so far, by their fate.
     pub fn counters(&self, contender: Contender) -> &Counters {
         &self.queues[contender as usize].counters
     }

@@ -4,7 +4,7 @@ use evenair_des::Stream;
 use evenair_laws::backoff::Draw;
 use evenair_units::Duration;
 
-/// How long what waits would take.
+/// The airtimes of the packet that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Airtimes {
     /// Its DATA frame, preamble and headers included.
@@ -37,7 +37,7 @@ pub(crate) fn backoff(
     }
 }
 
-/// Whether a packet that takes longer than what is left of a span goes with it: with the probability of the part that fits, so
+/// Whether a packet that takes longer than the rest of a span goes with it: with the probability of the part that fits, so
 /// that the span is met in the mean.
 pub(crate) fn goes_on(left: Duration, takes: Duration, stream: &mut Stream) -> bool {
     debug_assert!(left < takes, "it fits");

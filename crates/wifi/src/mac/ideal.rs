@@ -105,7 +105,7 @@ impl IdealAir {
         }
         let link = &mut self.links[by as usize];
         let window = draw::first_window(link.access.draw);
-        // There is no slot in continuous time; laws that count in slots get the one of 802.11b.
+        // There is no slot in continuous time; laws that count in slots get 802.11b's.
         let slot = Duration::from_micros(20);
         let airtimes = draw::Airtimes { frame: link.airtime, packet: link.airtime };
         link.left = Some(draw::backoff(link.access.draw, window, slot, airtimes, &mut link.stream));
@@ -131,7 +131,7 @@ impl IdealAir {
         }
     }
 
-    /// Whose turn it is among `l` and the conflicting links whose countdowns end at this instant too.
+    /// Draws the winner among `l` and the conflicting links whose countdowns end at this instant too.
     fn draw_lots(&mut self, l: Contender, now: Instant) -> Contender {
         let due = |m: &Contender| {
             let link = &self.links[*m as usize];

@@ -1,4 +1,4 @@
-//! Problems of α-fair utilities in units of their own: what is asked of the master is of order one, whatever rates, weights and α.
+//! Problems of α-fair utilities in units of their own: the master's numbers are of order one, whatever rates, weights and α.
 //!
 //! With a large α the prices of flows differ by `(x/x')^α`, many orders of magnitude, and nobody knows beforehand which. So α
 //! climbs from one, where a flow's rate knows no unit, by doubling; each rung is written in the rates that the last one found,
@@ -11,9 +11,9 @@ use crate::Utility;
 /// A problem in units of its own.
 pub(in crate::problem) struct Rung {
     pub(in crate::problem) problem: Problem,
-    /// What a rate of one is in the problem's own unit.
+    /// A rate of one, in the problem's own unit.
     rates: Vec<f64>,
-    /// Logarithm of what a price of one is.
+    /// Logarithm of a price of one, in the problem's own unit.
     log_unit: f64,
     /// Prices to begin with.
     pub(in crate::problem) prices: Vec<f64>,
@@ -85,7 +85,7 @@ impl Rung {
         rung
     }
 
-    /// What flows are worth on each link over what they load it with.
+    /// The worth of the flows on each link over their load on it.
     fn guess(&self) -> Vec<f64> {
         let (mut worth, mut load) = (vec![0.0; self.problem.links()], vec![0.0; self.problem.links()]);
         for flow in &self.problem.flows {

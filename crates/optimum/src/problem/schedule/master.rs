@@ -18,7 +18,7 @@ pub(super) struct Master<'a> {
     /// Links that carry anything, wires included; everything below is numbered by places in this list.
     active: Vec<usize>,
     place: Vec<usize>,
-    /// What a price of one is worth, so that the objective is about one.
+    /// The worth of a price of one, so that the objective is about one.
     unit: f64,
     columns: Vec<Column>,
     lambda: Vec<f64>,
@@ -28,7 +28,7 @@ pub(super) struct Master<'a> {
     pub(super) steps: u32,
 }
 
-/// What the state amounts to.
+/// The residuals of the present state.
 struct Measure {
     /// How much heavier each set might be.
     slack: Vec<f64>,
@@ -70,7 +70,7 @@ const FOUND_MAX: usize = 12;
 const BOUNDARY: f64 = 0.99;
 
 impl<'a> Master<'a> {
-    /// A master that knows the first sets only; `unit` is what a price of one is worth.
+    /// A master that knows the first sets only; `unit` is the worth of a price of one.
     pub(super) fn new(problem: &'a Problem, pricing: &Pricing<'_>) -> Self {
         let mut master = Self::empty(problem, pricing, problem.worth());
         let mut columns = Vec::new();
@@ -335,7 +335,7 @@ impl<'a> Master<'a> {
     fn solve(&self, factor: &Cholesky<f64, Dyn>, now: &Measure, target: f64, earlier: Option<&Step>) -> Step {
         let n = self.active.len();
         let Measure { slack, links, components, .. } = now;
-        // What τ and v become if prices stay.
+        // The next τ and v if prices stay.
         let tau: Vec<f64> = (0..slack.len())
             .map(|j| {
                 let correction = earlier.map_or(0.0, |e| e.slack[j] * e.tau[j]);

@@ -38,7 +38,7 @@ fn parts(graph: &ConflictGraph, stop: &AtomicBool) -> Result<Vec<(Vec<u32>, Prod
     Ok(parts)
 }
 
-/// A heavy set: the heaviest of every second part, then of the others among what these leave free.
+/// A heavy set: the heaviest of every second part, then of the others among the links that these leave free.
 fn part_by_part(
     graph: &ConflictGraph,
     parts: &[(Vec<u32>, ProductForm)],
@@ -63,13 +63,13 @@ fn part_by_part(
 /// Finds sets that are heavier than the master allows.
 pub(crate) struct Pricing<'a> {
     problem: &'a Problem,
-    /// Set by whoever no longer wants an answer.
+    /// Set by a caller that no longer wants an answer.
     stop: &'a AtomicBool,
     components: Vec<Component>,
 }
 
 impl<'a> Pricing<'a> {
-    /// What is to be known beforehand; an error only if it is told to stop.
+    /// The preparation of searches; an error only if it is told to stop.
     pub(crate) fn new(problem: &'a Problem, stop: &'a AtomicBool) -> Result<Self, Failure> {
         // Links that nothing uses have no price and need no schedule.
         let mut used = vec![false; problem.links()];
@@ -94,7 +94,7 @@ impl<'a> Pricing<'a> {
         Ok(Self { problem, stop, components })
     }
 
-    /// Whoever asks for sets need not go on.
+    /// The caller need not go on asking for sets.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

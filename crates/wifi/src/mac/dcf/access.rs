@@ -71,7 +71,7 @@ impl DcfAir {
         }
     }
 
-    /// Everybody in the neighbourhood whose countdown has ended transmits.
+    /// Every contender in the neighbourhood whose countdown has ended transmits.
     pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
         if self.stations[node].next_access != now {
             return; // an earlier wake took its place
@@ -140,7 +140,7 @@ impl DcfAir {
             if noticed < countdown.from {
                 Duration::ZERO // no slot has begun
             } else {
-                // EDCA counts the slot that has begun (IEEE 802.11-2016 clause 10.22.2.4), DCF the one that has ended.
+                // EDCA counts the slot that has begun (IEEE 802.11-2016 clause 10.22.2.4), DCF the slot that has ended.
                 let ended = noticed.since(countdown.from).whole(self.timing.slot);
                 self.timing.slot * (ended + u64::from(countdown.at_boundary))
             }
@@ -208,7 +208,7 @@ impl DcfAir {
         }
     }
 
-    /// A SIFS and a CTS after an RTS whose exchange did not go on: whoever reserved the medium for it and has heard
+    /// A SIFS and a CTS after an RTS whose exchange did not go on: hearers that reserved the medium for it and have heard
     /// nothing since may use it (IEEE 802.11-2016 clause 10.3.2.4).
     pub(super) fn on_unreserve(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let mut next = Instant::NEVER;

@@ -43,7 +43,7 @@ impl DcfAir {
         }
     }
 
-    /// Who decoded a frame, for the timeline.
+    /// Records the receivers of a frame, for the timeline.
     #[cold]
     pub(super) fn overhear(&mut self, at: usize, from: usize, reception: Reception, sent: &Sending) {
         if let Some(timeline) = &mut self.timeline
@@ -53,7 +53,7 @@ impl DcfAir {
         }
     }
 
-    /// What a contender is doing, for the ledger.
+    /// A contender's present activity, for the ledger.
     pub(super) fn doing(&self, c: Contender) -> Doing {
         let queue = &self.queues[c as usize];
         let (node, station) = (&self.nodes[queue.node as usize], &self.stations[queue.node as usize]);

@@ -1,4 +1,4 @@
-//! The frames of an exchange: (RTS, CTS,) DATA, ACK; what ends it, and what a failure does.
+//! The frames of an exchange: (RTS, CTS,) DATA, ACK; its end, and the effects of a failure.
 
 use super::{Capture, DcfAir, Ear, Expecting, Reply, Sending, draw, reception::Reception};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
@@ -104,10 +104,10 @@ impl DcfAir {
     fn talk_over(&mut self, node: usize) {
         let this = &mut self.nodes[node];
         if self.rules.capture == Capture::First {
-            // ns-2 marks what it was receiving as an error, and counts it as one if it ends after the transmission.
+            // ns-2 marks the frame under reception as an error, and counts it as such if it ends after the transmission.
             this.intact = false;
         } else {
-            // A transmitter gives up what it was receiving; it has not seen it end, so it owes it no EIFS.
+            // A transmitter gives up the frame under reception; it has not seen its end, so it owes it no EIFS.
             this.unlock();
         }
         let heard: SmallVec<[u32; 8]> =
@@ -127,7 +127,7 @@ impl DcfAir {
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node)];
         let (mut decoded, mut answered) = (false, false);
-        // The addressee first: whether it will answer decides what the others do.
+        // The addressee first, because the others depend on whether it will answer.
         if let Some(&ear) = hearers.iter().find(|ear| ear.node == sent.to) {
             let (there, ended) = (ear.node as usize, now + ear.delay());
             let reception = self.end_at(ended, node, ear, &sent);
@@ -137,8 +137,8 @@ impl DcfAir {
                 self.end_far_wait(there, reception, ended, out);
             }
         }
-        // An answer from near by comes before any countdown can end. Whoever hears that, too, need not run a countdown for
-        // the SIFS between; who does not is let go on when it has begun (`on_respond`).
+        // An answer from near by comes before any countdown can end. A hearer of the answer need not run a countdown for
+        // the SIFS between; other hearers are let go on when the answer has begun (`on_respond`).
         let goes_on = answered && sent.kind != FrameKind::Ack;
         let mut next = Instant::NEVER;
         for &ear in hearers {
@@ -175,7 +175,7 @@ impl DcfAir {
         }
     }
 
-    /// A frame's last energy has reached one of its near hearers: what it makes of it.
+    /// A frame's last energy has reached one of its near hearers; gives the result of its reception.
     #[inline]
     fn end_at(&mut self, ended: Instant, node: usize, ear: Ear, sent: &Sending) -> Reception {
         let there = ear.node as usize;
@@ -226,7 +226,7 @@ impl DcfAir {
                 this.awaiting =
                     Some((sent.by, if sent.far { Expecting::FarAnswer } else { Expecting::Answer }));
                 if sent.far {
-                    // Whether it comes is not known before.
+                    // Before then it is unknown whether the answer comes.
                     out.wakes.push((this.overdue, Wake::Timeout(node as u32)));
                     out.wakes.push((this.request_void_at, Wake::Unreserve(node as u32)));
                 }
@@ -273,7 +273,7 @@ impl DcfAir {
         true
     }
 
-    /// What a node sends a SIFS after a frame that it has decoded.
+    /// A node answers, a SIFS after a frame that it has decoded.
     #[inline]
     fn reply_to(&mut self, there: usize, from: usize, sent: &Sending, at: Instant) -> Option<Reply> {
         let too_late = self.is_too_late(there, at);
@@ -314,7 +314,7 @@ impl DcfAir {
                 Some(answer(FrameKind::Ack, Duration::ZERO))
             }
             FrameKind::Rts if self.rules.idle_handshake => {
-                // Whether the medium is idle is asked when the CTS is due.
+                // The medium is looked at when the CTS is due.
                 let reserves = sent.reserves - self.timing.sifs - sent.answer;
                 this.awaiting.is_none().then(|| answer(FrameKind::Cts, reserves))
             }
@@ -413,7 +413,7 @@ impl DcfAir {
 
     /// The awaited acknowledgement was decoded: the exchange is complete.
     fn acknowledged(&mut self, node: usize, at: Instant, out: &mut Effects) -> bool {
-        // One that comes when its frame was given up means nothing, unless the next one waits: it names no sender.
+        // An acknowledgement names no sender: after its frame was given up it means nothing, unless the next frame waits.
         let Some(c) = self.stations[node].awaited_answer() else { return true };
         if self.is_too_late(node, at) {
             return false;

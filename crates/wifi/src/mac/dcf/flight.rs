@@ -1,13 +1,13 @@
 //! Frames on their way to far hearers.
 //!
-//! A hearer up to half a slot away learns of a frame when its sender does. One further off does not: while the frame travels it
-//! may begin one of its own, wait out an inter-frame space, or give up waiting for an answer. To each such hearer a
-//! frame is a flight, whose arrival and landing are events of their own.
+//! A hearer up to half a slot away learns of a frame when its sender does. A hearer further off does not: while the frame
+//! travels it may begin a frame of its own, wait out an inter-frame space, or give up waiting for an answer. To each such
+//! hearer a frame is a flight, whose arrival and landing are events of their own.
 //!
 //! Its sender knows no more than a radio does: it waits for an answer until its time-out, and then takes it for missing (IEEE
-//! 802.11-2016 clause 10.3.2.9). The *host* learns of the end of a packet when the last copy of it has landed, so that what is
-//! received is still there to be handed up: a broadcast's `Done`, and that of a packet given up while it travels, come up to
-//! one flight late. Back-offs run meanwhile.
+//! 802.11-2016 clause 10.3.2.9). The *host* learns of the end of a packet when the last copy of it has landed, so that a
+//! received packet is still there to be handed up: a broadcast's `Done`, and that of a packet given up while it travels,
+//! come up to one flight late. Back-offs run meanwhile.
 
 use super::{DcfAir, Ear, Expecting, Sending, reception::Reception};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
@@ -44,7 +44,7 @@ impl DcfAir {
         }
     }
 
-    /// A node that begins to transmit misses what is reaching it.
+    /// A node that begins to transmit misses the flights that are reaching it.
     pub(super) fn miss_flights(&mut self, node: usize) {
         for flight in self.flights.iter_mut().filter(|f| f.present && f.ear.node as usize == node) {
             flight.sent.receiver_busy = true;
@@ -144,7 +144,7 @@ impl DcfAir {
         }
     }
 
-    /// One frame of a head has landed. Of a broadcast, what is to be recorded with the last.
+    /// One frame of a head has landed. `broadcast` is the frame to record when the last copy of a broadcast lands.
     fn land(&mut self, c: Contender, broadcast: Option<(Instant, usize, &Sending)>, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
         queue.copies -= 1;
@@ -166,7 +166,7 @@ impl DcfAir {
         }
     }
 
-    /// At the time-out for an answer from afar: whether a frame that may be it is being received, so that its end decides.
+    /// At the time-out for an answer from afar: whether a frame is being received that may be the answer; then its end decides.
     pub(super) fn hears_out(&mut self, now: Instant, node: usize, out: &mut Effects) -> bool {
         let start_delay = self.timing.phy.start_delay();
         let (this, station) = (&self.nodes[node], &mut self.stations[node]);
@@ -181,7 +181,7 @@ impl DcfAir {
         has_begun
     }
 
-    /// Whoever awaits an answer from afar and receives anything else takes the answer for missing (clause 10.3.2.9).
+    /// A node that awaits an answer from afar and receives another frame takes the answer for missing (clause 10.3.2.9).
     pub(super) fn end_far_wait(&mut self, node: usize, reception: Reception, at: Instant, out: &mut Effects) {
         if reception == Reception::Unnoticed || !self.rules.hears_out_answers {
             return;
@@ -196,8 +196,8 @@ impl DcfAir {
 }
 
 impl Flight {
-    /// Whether it is one of the frames of its contender's head that the host must be told of: an RTS or a DATA frame on its way
-    /// to the addressee, or to anybody who may decode a broadcast.
+    /// Whether the host must be told of it: it carries a head's RTS or DATA frame to the addressee, or to a node that may
+    /// decode a broadcast.
     fn carries_a_packet(&self) -> bool {
         let addressed = self.sent.to == self.ear.node || (self.sent.to == BROADCAST && self.ear.decodable);
         addressed && matches!(self.sent.kind, FrameKind::Data | FrameKind::Rts)

@@ -1,10 +1,10 @@
-//! What the air keeps of a node: what reaches it ([`Node`]), and what it does itself ([`Station`]).
+//! The state of a node: the signals that reach it ([`Node`]), and its own transmissions ([`Station`]).
 
 use super::{Expecting, Reply, Sending};
 use crate::air::Contender;
 use evenair_units::Instant;
 
-/// No node: what a receiver is locked to that is locked to nothing.
+/// No node: the sender of a receiver that is locked to nothing.
 const NOBODY: u32 = u32::MAX;
 
 /// A signal present at a node.
@@ -28,7 +28,7 @@ pub(super) struct Node {
     pub(super) idle_since: Instant,
     /// Network allocation vector: the medium is reserved until then.
     pub(super) reserved_until: Instant,
-    /// When the signal ends that its receiver is locked to.
+    /// The end of the signal that its receiver is locked to.
     pub(super) locked_until: Instant,
     locked_from: u32,
     /// The first of the signals that reach it; any others are with its [`Station`].
@@ -55,7 +55,7 @@ pub(super) struct Node {
 
 const _: () = assert!(size_of::<Node>() == 64, "a node fills one line of the cache");
 
-/// What a node does itself, and what its neighbours' frames touch only where several overlap.
+/// A node's own transmissions, and the state that its neighbours' frames touch only where several overlap.
 #[derive(Clone, Debug)]
 pub(super) struct Station {
     pub(super) sending: Option<Sending>,
@@ -63,7 +63,7 @@ pub(super) struct Station {
     pub(super) awaiting: Option<(Contender, Expecting)>,
     /// When the answer is overdue.
     pub(super) overdue: Instant,
-    /// When those who heard its last RTS may drop their reservation, if nothing follows.
+    /// When the hearers of its last RTS may drop their reservation, if nothing follows.
     pub(super) request_void_at: Instant,
     pub(super) reply: Option<Reply>,
     /// The wake at the least deadline of this neighbourhood.
@@ -206,7 +206,7 @@ impl Node {
 }
 
 impl Station {
-    /// One that does nothing.
+    /// An idle station.
     pub(super) const fn idle() -> Self {
         Self {
             sending: None,

@@ -1,6 +1,6 @@
-//! Who decodes what: carrier sense, overlap, capture, error models.
+//! The reception of frames: carrier sense, overlap, capture, error models.
 //!
-//! Each node keeps the signals that reach it and at most one that its receiver is locked to. A signal that cannot be
+//! Each node keeps the signals that reach it; its receiver is locked to at most one of them. A signal that cannot be
 //! decoded (too weak, or overlapped) is carrier and, at its end, an error.
 
 use super::node::Heard;
@@ -10,7 +10,7 @@ use crate::ledger::Doing;
 use crate::timeline::FrameKind;
 use evenair_units::Instant;
 
-/// What a receiver makes of a frame that has ended.
+/// The result of receiving a frame that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reception {
     /// Decoded.
@@ -63,7 +63,7 @@ impl DcfAir {
         let (ratio, noise_mw) = (self.capture_ratio, self.noise_mw);
         let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
         let transmitting = this.sending_until > at;
-        // What the new frame must stand out from.
+        // The power that the new frame must stand out from.
         let others = || this.signals(station).map(|h| h.power_mw);
         let rival_mw = match self.rules.capture {
             Capture::Sinr { .. } => noise_mw + others().sum::<f32>(),
@@ -158,7 +158,7 @@ impl DcfAir {
         let gone = this.hear_less(from, station);
         let rest = this.signals(station).find(|h| h.sensed).map(|h| h.by);
         if let Some(by) = rest.filter(|_| gone.sensed && self.ledger.is_some()) {
-            // Whoever is still heard takes over the blame.
+            // A sender who is still heard takes over the blame.
             for c in self.contenders(node) {
                 if self.ledger.as_ref().is_some_and(|l| l.doing(c) == Doing::Blocked { by: gone.by }) {
                     self.turn_to(c, at, Doing::Blocked { by });
@@ -174,7 +174,7 @@ impl DcfAir {
         process.loses(at, sent.size)
     }
 
-    /// What a frame that has ended leaves behind at `node`: a reservation, or a longer inter-frame space.
+    /// A frame that has ended leaves a reservation behind at `node`, or a longer inter-frame space.
     #[allow(
         clippy::inline_always,
         reason = "a tenth of a run: near and far hearers both call it, for every frame and hearer"

@@ -192,7 +192,7 @@ fn a_countdown_freezes_whole_slots_and_resumes_after_a_difs() {
     // Idle again when the ACK has reached node 2, 50 m from its sender.
     let ack_end = 90_000 + data_ns() + flight_ns(100.0) + 10_000 + 304_000;
     let resumed = ack_end + flight_ns(50.0) + 50_000;
-    // Continuous back-offs count what passed to the nanosecond: 40 µs and the flight to node 2.
+    // Continuous back-offs count time to the nanosecond: 40 µs and the flight to node 2.
     let left = 100_000 - 40_000 - flight_ns(50.0);
     assert_eq!(bench.data_starts(2), [resumed + left]);
 }
@@ -306,7 +306,7 @@ fn after_a_frame_that_is_not_decoded_an_eifs_passes() {
 
 #[test]
 fn energy_alone_leaves_no_eifs_behind() {
-    // As above, with a receiver that never locks to what it cannot decode: a DIFS is enough.
+    // As above, with a receiver that never locks to a signal that it cannot decode: a DIFS is enough.
     let rules = Rules { weak_is_error: false, ..Rules::standard() };
     let mut bench = Bench::line(&[0.0, -200.0, 700.0, 800.0], |_| exactly(0), timing(), rules);
     bench.offer(0, 1);
@@ -548,7 +548,7 @@ fn two_queues_of_one_node_settle_their_tie_without_the_air() {
 
 #[test]
 fn who_asks_learns_of_every_attempt() {
-    // The receiver is out of range, so that nothing is ever acknowledged; then one that is not.
+    // First the receiver is out of range, so that nothing is ever acknowledged; then it is not.
     let rules = Rules { short_retry_limit: 3, ..Rules::standard() };
     for (asks, to, expected) in [(true, 2, vec![false; 3]), (true, 1, vec![true]), (false, 2, Vec::new())] {
         let mut bench = Bench::line(&[0.0, 100.0, 600.0], |_| exactly(0), timing(), rules);

@@ -33,7 +33,7 @@ fn host(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming) -> Benc
     Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
 }
 
-/// A slotted law that draws no slots; tests set what is left by hand.
+/// A slotted law that draws no slots; tests set the rest of its back-off by hand.
 fn at_once() -> Access {
     Access {
         draw: Draw::Slots { window: 0, end_included: true },

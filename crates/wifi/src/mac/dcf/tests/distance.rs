@@ -77,7 +77,7 @@ fn a_neighbour_may_begin_before_the_acknowledgement_from_afar_is_there() {
     let frames = bench.frames();
     assert!(frames.contains(&(rival, 2, FrameKind::Data)) && frames.contains(&(ack, 1, FrameKind::Ack)));
     assert_eq!(bench.air.counters(0).ack_lost, 1);
-    // What it receives instead ends its wait; it tries again, and succeeds.
+    // Another frame ends its wait; it tries again, and succeeds.
     bench.run_to(us(5_000));
     assert_eq!(bench.air.counters(0).attempts, 2);
     let done: Vec<_> = bench.done().iter().map(|done| (done.1, done.2)).collect();

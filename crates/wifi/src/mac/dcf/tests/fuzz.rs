@@ -1,11 +1,11 @@
-//! Event sequences by chance, and what holds of all of them.
+//! Random event sequences, and the properties of all of them.
 
 use super::*;
 use crate::timing::ControlRate;
 use evenair_laws::backoff::Space;
 use proptest::prelude::*;
 
-/// A network, its rules, and what is offered when.
+/// A network, its rules, and its packets in time.
 #[derive(Clone, Debug)]
 struct Case {
     standard: u8,
@@ -18,7 +18,7 @@ struct Case {
     protected: bool,
     capture: u8,
     capture_db: f64,
-    /// What back-offs are drawn from.
+    /// The distribution of back-offs.
     law: u8,
     /// Arbitration number of EDCA, and whether bursts are allowed.
     edca: Option<(u32, bool)>,

@@ -130,7 +130,7 @@ fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
     }
 }
 
-/// Whoever sent a CTS in ns-2 does nothing else until the DATA frame is overdue.
+/// In ns-2 the sender of a CTS does nothing else until the DATA frame is overdue.
 #[test]
 fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
     let rules = Rules { idle_handshake: true, difs_after_timeout: true, ..protected() };
