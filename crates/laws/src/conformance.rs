@@ -292,7 +292,7 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
     };
     drive(&role, params, keep, seed, epoch, |law, (now, interval, classes)| {
         assert!(!law.interval().is_zero(), "{law:?}");
-        let view = GatewayView { now: *now, interval: *interval, classes };
+        let view = GatewayView { now: *now, interval: *interval, classes: classes.clone() };
         for allocation in [law.at_start(), law.on_epoch(&view)] {
             assert!(allocation.each.is_empty() || allocation.each.len() == count, "a rate for each: {law:?}");
             let open = |rate: &Rate| (1..u64::MAX).contains(&rate.as_bps());

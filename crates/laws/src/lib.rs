@@ -7,7 +7,7 @@
 //!
 //! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for their
 //! schema), and an enum of states, `Any…`, both with a box for laws of one's own ([`OwnLaw`]). `conformance` holds what
-//! every law of a family must pass.
+//! every law of a family must pass. What passes between a law and its host can be written down and replayed ([`tape`]).
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(
@@ -27,6 +27,7 @@ mod family;
 pub mod flow;
 pub mod marking;
 pub mod rate;
+pub mod tape;
 pub mod window;
 
 pub use family::{Family, OwnLaw, Parameters};

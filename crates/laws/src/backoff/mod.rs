@@ -77,10 +77,10 @@ family! {
     /// A back-off law of a user's own.
     own OwnBackoff: OwnBackoffLaw,
     place Surroundings => LinkRole,
+    tape BackoffTold => BackoffAnswer,
     default None,
     told {
-        begin(role: &LinkRole);
-        on_update(link: &LinkView);
+        OnUpdate: on_update(link: &LinkView);
     }
     asked {
         scope() -> Scope;

@@ -36,10 +36,10 @@ family! {
     /// A rate law of a user's own.
     own OwnRate: OwnRateLaw,
     place () => FlowRole,
+    tape RateTold => RateAnswer,
     default None,
     told {
-        begin(flow: &FlowRole);
-        on_interval(flow: &FlowView) -> Rate;
+        OnInterval: on_interval(flow: &FlowView) -> Rate;
     }
     asked {
         interval() -> Duration;

@@ -23,7 +23,11 @@ pub(crate) fn served(bps: u64) -> ClassView {
 }
 
 pub(crate) fn step(law: &mut impl GatewayLaw, classes: &[ClassView]) -> Allocation {
-    law.on_epoch(&GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes })
+    law.on_epoch(&GatewayView {
+        now: Instant::ZERO,
+        interval: Duration::from_secs(10),
+        classes: classes.to_vec(),
+    })
 }
 
 fn volume() -> impl Strategy<Value = Volume> {
@@ -65,7 +69,7 @@ proptest! {
         let (low, high) = (params.floor * LINK as f64 / 3.0, LINK as f64);
         let all: f64 = weights.iter().sum();
         for (ms, classes) in epochs {
-            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: &classes };
+            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: classes.clone() };
             let each = law.on_epoch(&view).each;
             prop_assert_eq!(each.len(), weights.len());
             for (rate, weight) in each.iter().zip(&weights) {
@@ -87,7 +91,7 @@ proptest! {
     fn arc_keeps_its_bounds((weights, epochs) in epochs(), search in searches()) {
         let mut law = ArcParams { search, ..ArcParams::corrected() }.begin(&role(weights.len()));
         for (ms, classes) in epochs {
-            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: &classes };
+            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: classes.clone() };
             let total = law.on_epoch(&view).total.expect("one bucket").as_bps();
             prop_assert!((LINK / 6..=LINK).contains(&total), "{total}");
         }

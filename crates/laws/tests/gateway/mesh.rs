@@ -129,7 +129,7 @@ impl Mesh {
             flow.rate = if can < flow.rate || blind { can } else { flow.rate + AGILITY * (can - flow.rate) };
             self.views.push(flow.view(admitted[i]));
         }
-        let view = GatewayView { now: self.now, interval: EPOCH, classes: &self.views };
+        let view = GatewayView { now: self.now, interval: EPOCH, classes: self.views.clone() };
         self.allocation = self.law.on_epoch(&view);
     }
 

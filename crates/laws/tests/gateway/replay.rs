@@ -87,7 +87,7 @@ fn replay(text: &str) -> usize {
     for epoch in rows.chunks(classes) {
         now += EPOCH;
         let views: Vec<_> = epoch.iter().map(|row| view(row)).collect();
-        let allocation = law.on_epoch(&GatewayView { now, interval: EPOCH, classes: &views });
+        let allocation = law.on_epoch(&GatewayView { now, interval: EPOCH, classes: views });
         for (class, row) in epoch.iter().enumerate() {
             assert_eq!(answer(&allocation, class), row[11..].join(","), "epoch {}, class {class}", row[0]);
         }

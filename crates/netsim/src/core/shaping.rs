@@ -81,7 +81,7 @@ impl ShaperHost {
                 let allocation = if now == Instant::ZERO {
                     law.at_start()
                 } else {
-                    law.on_epoch(&GatewayView { now, interval, classes: &self.views })
+                    law.on_epoch(&GatewayView { now, interval, classes: self.views.clone() })
                 };
                 debug_assert!(!law.interval().is_zero(), "a law that runs without end at one instant");
                 let decision = allocation.decision;

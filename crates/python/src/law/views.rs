@@ -181,31 +181,15 @@ view! {
     }
 }
 
-/// What a gateway's law sees, kept for the object that Python gets.
-#[derive(Clone, Debug)]
-pub(crate) struct Epoch {
-    pub(super) now: Instant,
-    pub(super) interval: Duration,
-    pub(super) classes: Vec<gateway::ClassView>,
-}
-
-impl Epoch {
-    fn rates(&self) -> Vec<f64> {
-        let Self { now, interval, ref classes } = *self;
-        let view = gateway::GatewayView { now, interval, classes };
-        (0..classes.len()).map(|class| view.rate(class)).collect()
-    }
-}
-
 view! {
     /// What a gateway's law sees after an epoch.
-    GatewayView(Epoch) {
+    GatewayView(gateway::GatewayView) {
         /// When [s].
         now_s: f64 = |seen| at(seen.now);
         /// The time since the law ran last [s].
         interval_s: f64 = |seen| seen.interval.as_secs_f64();
         /// What was served of each class per time [bit/s]; nothing in no time.
-        served_bps: Vec<f64> = |seen| seen.rates();
+        served_bps: Vec<f64> = |seen| (0..seen.classes.len()).map(|class| seen.rate(class)).collect();
         /// The classes, in the order of their roles.
         classes: Vec<ClassView> = |seen| seen.classes.iter().copied().map(ClassView).collect();
     }

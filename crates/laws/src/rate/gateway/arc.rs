@@ -209,7 +209,7 @@ const fn limited(seen: &ClassView) -> bool {
 }
 
 /// What each is due: as much as the best, by weight.
-fn due(members: &Members, view: &GatewayView<'_>) -> Vec<f64> {
+fn due(members: &Members, view: &GatewayView) -> Vec<f64> {
     let per_weight = |class: usize| view.rate(class) / members.weight(class);
     let best = members.sharing().map(per_weight).fold(0.0, f64::max);
     (0..members.len()).map(|class| best * members.weight(class)).collect()
@@ -220,7 +220,7 @@ fn thesis(
     params: &ArcParams,
     search: &mut Search,
     (members, change, bounds): (&Members, Change, CapacityBounds),
-    view: &GatewayView<'_>,
+    view: &GatewayView,
     greatest: &mut [f64],
 ) -> Verdict {
     if let Some(class) = change.class() {
@@ -271,7 +271,7 @@ impl GatewayLaw for Arc {
         allocation(self.total(), &[], self.controller.at_start())
     }
 
-    fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation {
+    fn on_epoch(&mut self, view: &GatewayView) -> Allocation {
         let (params, greatest) = (&self.params, &mut self.greatest[..]);
         let verdict = self.controller.on_epoch(view, |search, members, change, bounds| match search {
             AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, greatest),
@@ -299,7 +299,7 @@ mod tests {
             ClassView { arrived: served, served, ..ClassView::default() }
         };
         let classes: Vec<_> = kbps.iter().map(seen).collect();
-        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes: &classes };
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes };
         let allocation = law.on_epoch(&view);
         (allocation.decision.step, allocation.total.map_or(0, Rate::as_bps) / 100)
     }

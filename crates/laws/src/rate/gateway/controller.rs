@@ -56,7 +56,7 @@ impl Controller {
     /// One more epoch, judged by `judge` if there is anything to judge.
     pub(super) fn on_epoch(
         &mut self,
-        view: &GatewayView<'_>,
+        view: &GatewayView,
         judge: impl FnOnce(&mut AnySearch, &Members, Change, CapacityBounds) -> Verdict,
     ) -> Verdict {
         let Some(search) = &mut self.search else { return (Step::Hold, Reason::Unbounded, None) };

@@ -100,7 +100,7 @@ impl GatewayLaw for FixedRate {
         Allocation { total: self.total, each: self.each.clone(), decision: Decision::default() }
     }
 
-    fn on_epoch(&mut self, _: &GatewayView<'_>) -> Allocation {
+    fn on_epoch(&mut self, _: &GatewayView) -> Allocation {
         let decision = Decision { step: Step::Hold, reason: Reason::Configured, class: None };
         Allocation { decision, ..self.at_start() }
     }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!((law.at_start().total, law.at_start().each), (None, rates));
         let capacity = Some(Rate::from_kbps(320));
         law = FixedRateParams { rate: capacity, ..FixedRateParams::default() }.begin(&role);
-        let view = GatewayView { now: Instant::ZERO, interval: Duration::ZERO, classes: &[] };
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::ZERO, classes: Vec::new() };
         assert_eq!((law.on_epoch(&view).total, law.on_epoch(&view).each.len()), (capacity, 0));
         let none = FixedRateParams { rate: capacity, shared: true, ..FixedRateParams::default() };
         assert_eq!(none.begin(&GatewayRole::default()).at_start().each.len(), 0);

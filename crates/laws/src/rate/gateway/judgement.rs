@@ -38,7 +38,7 @@ const LASTING_TRICKLE: u32 = 4;
 
 /// What a law tells of its classes in an epoch.
 pub(super) struct Epoch<'a> {
-    pub(super) view: &'a GatewayView<'a>,
+    pub(super) view: &'a GatewayView,
     pub(super) members: &'a Members,
     pub(super) change: Change,
     /// What each is due \[bit/s\].

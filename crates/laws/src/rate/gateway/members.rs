@@ -68,7 +68,7 @@ impl Members {
     }
 
     /// `M`: what was served of them \[bit/s\].
-    pub(super) fn measured(&self, view: &GatewayView<'_>) -> f64 {
+    pub(super) fn measured(&self, view: &GatewayView) -> f64 {
         self.sharing().map(|class| view.rate(class)).sum()
     }
 
@@ -91,7 +91,7 @@ impl Members {
     }
 
     /// One more epoch.
-    pub(super) fn observe(&mut self, view: &GatewayView<'_>) -> Change {
+    pub(super) fn observe(&mut self, view: &GatewayView) -> Change {
         let mut change = Change { is_first: !self.any_active(), ..Change::default() };
         for class in 0..self.len() {
             let before = self.is_active(class);

@@ -29,6 +29,7 @@ use evenair_units::{Duration, Instant, Rate};
 
 /// What the gateway's own queue counted of one class during an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClassView {
     /// What came to the queue, dropped or not.
     pub arrived: Volume,
@@ -50,17 +51,19 @@ impl ClassView {
 }
 
 /// What a law sees after an epoch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GatewayView<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GatewayView {
     /// When.
     pub now: Instant,
     /// The time since the law ran last, or since it began.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
     /// The classes, in the order of their roles.
-    pub classes: &'a [ClassView],
+    pub classes: Vec<ClassView>,
 }
 
-impl GatewayView<'_> {
+impl GatewayView {
     /// What was served of a class per time \[bit/s\]; nothing in no time.
     pub fn rate(&self, class: usize) -> f64 {
         let seconds = self.interval.as_secs_f64();
@@ -92,12 +95,15 @@ impl fmt::Display for Direction {
 
 /// A class, as the operator configures it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClassRole {
     /// Its weight; above zero.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub weight: f64,
     /// Which way its data goes.
     pub direction: Direction,
     /// What the gateway's own link on the class's way carries, net of the MAC's overhead at full packets, where it is known.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub link_rate: Option<Rate>,
 }
 
@@ -109,6 +115,7 @@ impl Default for ClassRole {
 
 /// The gateway that a law's state is made for.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GatewayRole {
     /// Its classes.
     pub classes: Vec<ClassRole>,
@@ -116,11 +123,14 @@ pub struct GatewayRole {
 
 /// The buckets' rates until the next epoch ends.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Allocation {
     /// Of the one bucket; none where there is none.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub total: Option<Rate>,
     /// Of each class's own bucket, in the order of the roles; empty where they have none. Classes that are not active have
     /// the share that they would begin with: the active ones' shares alone make up the estimate of the capacity.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub each: Vec<Rate>,
     /// What led to it.
     pub decision: Decision,
@@ -229,7 +239,7 @@ pub trait GatewayLaw {
     /// The rates of the first epoch.
     fn at_start(&self) -> Allocation;
     /// The classes after one more epoch; gives the rates of the next.
-    fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation;
+    fn on_epoch(&mut self, view: &GatewayView) -> Allocation;
 }
 
 family! {
@@ -240,10 +250,10 @@ family! {
     /// A gateway's law of a user's own.
     own OwnGateway: OwnGatewayLaw,
     place () => GatewayRole,
+    tape GatewayTold => GatewayAnswer,
     default None,
     told {
-        begin(role: &GatewayRole);
-        on_epoch(view: &GatewayView<'_>) -> Allocation;
+        OnEpoch: on_epoch(view: &GatewayView) -> Allocation;
     }
     asked {
         interval() -> Duration;

@@ -256,7 +256,7 @@ const fn limited(seen: &ClassView) -> bool {
 }
 
 /// [Jam10] Alg. 4: the first active class that is starved.
-fn starved(params: &PfrcParams, members: &Members, view: &GatewayView<'_>, each: &[f64]) -> Option<usize> {
+fn starved(params: &PfrcParams, members: &Members, view: &GatewayView, each: &[f64]) -> Option<usize> {
     (0..members.len()).find(|&i| members.is_active(i) && view.rate(i) < params.gamma() * each[i])
 }
 
@@ -265,7 +265,7 @@ fn thesis(
     params: &PfrcParams,
     search: &mut Search,
     (members, change, bounds): (&Members, Change, CapacityBounds),
-    view: &GatewayView<'_>,
+    view: &GatewayView,
     each: &[f64],
 ) -> Verdict {
     let measured = members.measured(view);
@@ -302,7 +302,7 @@ impl GatewayLaw for Pfrc {
         allocation(None, &self.each, self.controller.at_start())
     }
 
-    fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation {
+    fn on_epoch(&mut self, view: &GatewayView) -> Allocation {
         let (params, each) = (&self.params, &self.each);
         let verdict = self.controller.on_epoch(view, |search, members, change, bounds| match search {
             AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, each),
@@ -334,7 +334,7 @@ mod tests {
             ClassView { arrived: served, served, ..ClassView::default() }
         };
         let classes: Vec<_> = kbps.iter().map(seen).collect();
-        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes: &classes };
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes };
         let allocation = law.on_epoch(&view);
         (allocation.decision.step, allocation.each.iter().map(|rate| rate.as_bps()).collect())
     }
