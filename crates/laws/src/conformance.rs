@@ -17,14 +17,14 @@
 use crate::Parameters;
 use crate::backoff::{
     AnyBackoff, BackoffLaw, BackoffParams, Category, Draw, Holding, LinkRole, LinkView, OnFailure,
-    PhysicalLayer, Rendering, Surroundings, Volume,
+    PhysicalLayer, Rendering, Surroundings,
 };
 use crate::connections::{AnyConnections, ConnectionLaw, ConnectionParams};
 use crate::flow::{FlowRole, FlowView};
-use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
-use crate::rate::gateway::{
+use crate::gateway::{
     AnyGateway, ClassRole, ClassView, Direction, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
 };
+use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
 use crate::rate::{AnyRate, RateLaw, RateParams};
 use crate::window::{
     Acked, AirPath, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams,
@@ -34,7 +34,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
-use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate, Volume};
 
 /// Measurements in a sequence.
 const STEPS: u32 = 300;

@@ -1,8 +1,7 @@
 //! What laws see of a flow: those of its connections ([`connections`](crate::connections)) and of its rate
 //! ([`rate`](crate::rate)) are called in one form, once per interval.
 
-use crate::backoff::Volume;
-use evenair_units::{Bytes, Duration, Instant, Rate};
+use evenair_units::{Bytes, Duration, Instant, Rate, Volume};
 
 /// The flow that a law's state is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Control laws, one file each, as pure state machines.
 //!
 //! A law decides and nothing else: how long a transmitter backs off ([`backoff`]), how large a TCP window grows
-//! ([`window`]), how many connections a flow opens ([`connections`]), how fast a source sends ([`rate`]), what a queue
-//! drops ([`marking`]). Facts and the time come in as arguments, a decision goes out as data; the host owns clocks,
+//! ([`window`]), how many connections a flow opens ([`connections`]), how fast a source sends ([`rate`]), what a mesh's
+//! gateway lets through ([`gateway`]), what a queue drops ([`marking`]). Facts and the time come in as arguments, a decision goes out as data; the host owns clocks,
 //! queues, sockets and randomness. So the same law runs in a fluid model, in the packet simulator and on a live machine.
 //!
 //! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for their
@@ -25,6 +25,7 @@ pub mod conformance;
 pub mod connections;
 mod family;
 pub mod flow;
+pub mod gateway;
 pub mod marking;
 pub mod rate;
 pub mod tape;

@@ -29,7 +29,7 @@ pub use dcf::{Dcf, DcfParams};
 pub use edca::{Category, CategoryParams, Edca, EdcaParams};
 pub use intensity::{Adapts, Execution, Intensity};
 pub use optimal::{Optimal, OptimalParams};
-pub use place::{FullPacket, LinkRole, LinkView, PhysicalLayer, Rendering, Scope, Surroundings, Volume};
+pub use place::{FullPacket, LinkRole, LinkView, PhysicalLayer, Rendering, Scope, Surroundings};
 pub use queue_length::{QueueLength, QueueLengthParams};
 pub use queueing_delay::{QueueingDelay, QueueingDelayParams};
 pub use virtual_queue::{Links, UtilityQueue, VirtualQueue, VirtualQueueParams, WhileEmpty};

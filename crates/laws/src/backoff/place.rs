@@ -1,7 +1,7 @@
 //! What a back-off law is told: of its scenario, of its queue, and of its link as time goes by.
 
 use super::{Category, Holding};
-use evenair_units::{Bytes, Duration, Instant, Rate};
+use evenair_units::{Bytes, Duration, Instant, Rate, Volume};
 
 /// What has a queue, and a state of the law, of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,24 +128,6 @@ impl LinkRole {
             packet,
             carries_tcp: true,
         }
-    }
-}
-
-/// So much traffic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Volume {
-    /// \[packets\]
-    pub packets: u64,
-    /// Network-layer sizes \[bytes\].
-    pub bytes: u64,
-}
-
-impl Volume {
-    /// One more packet.
-    pub const fn add(&mut self, bytes: u64) {
-        self.packets += 1;
-        self.bytes += bytes;
     }
 }
 

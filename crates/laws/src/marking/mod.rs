@@ -14,9 +14,8 @@ pub use pie::{Pie, PieParams};
 pub use proportional::Proportional;
 pub use red::{Red, RedParams};
 
-use crate::backoff::Volume;
 use crate::family::family;
-use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate, Volume};
 
 /// The queue that a law's state is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

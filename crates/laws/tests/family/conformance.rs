@@ -6,9 +6,9 @@ use evenair_laws::backoff::{
     When,
 };
 use evenair_laws::connections::ConnectionParams;
+use evenair_laws::gateway::GatewayParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
-use evenair_laws::rate::gateway::GatewayParams;
 use evenair_laws::window::{Acked, AnyWindow, Loss, OwnWindow, WindowLaw, WindowParams, WindowStart};
 use evenair_laws::{Family, OwnLaw, Parameters, conformance};
 use evenair_units::Duration;

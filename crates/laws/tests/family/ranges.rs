@@ -16,12 +16,12 @@ use evenair_laws::connections::{
     ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
     RttProportionalParams, Unsampled, UtilityParams,
 };
-use evenair_laws::marking::{
-    CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
-};
-use evenair_laws::rate::gateway::{
+use evenair_laws::gateway::{
     ArcParams, FirstEstimate, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory,
     SearchMethod,
+};
+use evenair_laws::marking::{
+    CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
 };
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{

@@ -1,12 +1,11 @@
 //! Whatever is measured: sums, weights, bounds and floors.
 
 use evenair_laws::Parameters;
-use evenair_laws::backoff::Volume;
-use evenair_laws::rate::gateway::{
+use evenair_laws::gateway::{
     Allocation, ArcParams, ClassRole, ClassView, Form, GatewayLaw, GatewayRole, GatewayView, PfrcParams,
     SearchMethod,
 };
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant, Rate, Volume};
 use proptest::prelude::*;
 
 const LINK: u64 = 900_000;

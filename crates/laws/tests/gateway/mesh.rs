@@ -5,11 +5,10 @@
 //! can have downwards at once and upwards most of the way in an epoch.
 
 use evenair_laws::Parameters;
-use evenair_laws::backoff::Volume;
-use evenair_laws::rate::gateway::{
+use evenair_laws::gateway::{
     Allocation, AnyGateway, ClassRole, ClassView, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
 };
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant, Rate, Volume};
 
 /// What each link carries \[bit/s\].
 pub(crate) const LINK: f64 = 900e3;

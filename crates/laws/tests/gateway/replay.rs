@@ -5,12 +5,11 @@
 
 use crate::mesh::{EPOCH, Flow, LINK, Mesh, Wants};
 use evenair_laws::Parameters;
-use evenair_laws::backoff::Volume;
-use evenair_laws::rate::gateway::{
+use evenair_laws::gateway::{
     Allocation, ArcParams, ClassRole, ClassView, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
     PfrcParams,
 };
-use evenair_units::{Instant, Rate};
+use evenair_units::{Instant, Rate, Volume};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use crate::bounds::{role, served, step};
 use evenair_laws::Parameters;
-use evenair_laws::rate::gateway::{Allocation, ClassView, Pfrc, PfrcParams, Reason, Step};
+use evenair_laws::gateway::{Allocation, ClassView, Pfrc, PfrcParams, Reason, Step};
 
 /// An epoch in which each class was served at a share of what it is given, and waited for its tokens if that was all of it.
 fn epoch(law: &mut Pfrc, before: &Allocation, shares: &[f64]) -> Allocation {
@@ -15,7 +15,7 @@ fn epoch(law: &mut Pfrc, before: &Allocation, shares: &[f64]) -> Allocation {
 }
 
 fn begin(classes: usize) -> (Pfrc, Allocation) {
-    use evenair_laws::rate::gateway::GatewayLaw;
+    use evenair_laws::gateway::GatewayLaw;
     let law = PfrcParams::corrected().begin(&role(classes));
     let allocation = law.at_start();
     (law, allocation)

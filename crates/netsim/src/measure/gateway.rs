@@ -1,7 +1,7 @@
 //! What a gateway saw and did.
 
 use crate::spec::Shares;
-use evenair_laws::rate::gateway::{ClassView, Decision};
+use evenair_laws::gateway::{ClassView, Decision};
 use evenair_units::Instant;
 use serde::{Deserialize, Serialize};
 

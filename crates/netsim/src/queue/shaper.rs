@@ -17,9 +17,8 @@
 //! more, as under Linux' tc-tbf(8).
 
 use super::{AnyDiscipline, Discipline, Queued, TokenBucket, minus};
-use evenair_laws::backoff::Volume;
-use evenair_laws::rate::gateway::ClassView;
-use evenair_units::{Bytes, Instant, Probability, Rate};
+use evenair_laws::gateway::ClassView;
+use evenair_units::{Bytes, Instant, Probability, Rate, Volume};
 use std::collections::VecDeque;
 
 /// The class of packets that do not belong here.

@@ -4,7 +4,7 @@ use super::own::{Object, interval};
 use super::rate::BPS_MAX;
 use super::views::{GatewayRole, GatewayView};
 use evenair_laws::OwnLaw;
-use evenair_laws::rate::gateway::{self, Allocation, Decision, GatewayLaw, Reason, Step};
+use evenair_laws::gateway::{self, Allocation, Decision, GatewayLaw, Reason, Step};
 use evenair_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;

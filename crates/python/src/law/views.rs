@@ -1,6 +1,6 @@
 //! What laws are told, as light objects: each is made for one call, and read field by field.
 
-use evenair_laws::rate::gateway;
+use evenair_laws::gateway;
 use evenair_laws::{backoff, flow, marking, window};
 use evenair_units::{Duration, Instant};
 use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::queue::{ClassCounts, Line, NO_CLASS, Shaper, TokenBucket};
-use evenair_laws::rate::gateway::ClassView;
+use evenair_laws::gateway::ClassView;
 use evenair_units::Rate;
 
 fn kbps(rate: u64) -> Rate {

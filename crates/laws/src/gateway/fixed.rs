@@ -19,7 +19,7 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::rate::gateway::{ClassRole, FixedRateParams, GatewayLaw, GatewayRole};
+//! use evenair_laws::gateway::{ClassRole, FixedRateParams, GatewayLaw, GatewayRole};
 //! use evenair_units::Rate;
 //! let classes = [1.0, 3.0].map(|weight| ClassRole { weight, ..ClassRole::default() });
 //! let params = FixedRateParams { rate: Some(Rate::from_kbps(400)), shared: true, ..FixedRateParams::default() };
@@ -109,7 +109,7 @@ impl GatewayLaw for FixedRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate::gateway::ClassRole;
+    use crate::gateway::ClassRole;
     use evenair_units::Instant;
 
     #[test]

@@ -104,13 +104,13 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate::gateway::ArcParams;
+    use crate::gateway::ArcParams;
     use evenair_units::Rate;
 
     #[test]
     fn the_search_begins_where_it_is_told_to() {
         use crate::Parameters;
-        use crate::rate::gateway::{ClassRole, GatewayLaw, GatewayRole};
+        use crate::gateway::{ClassRole, GatewayLaw, GatewayRole};
         let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
         let role = GatewayRole { classes: [class; 3].into() };
         let at_start = |first| ArcParams { first, ..ArcParams::jam10() }.begin(&role).at_start().total;

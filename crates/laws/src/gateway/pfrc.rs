@@ -46,7 +46,7 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::rate::gateway::{ClassRole, GatewayLaw, GatewayRole, PfrcParams};
+//! use evenair_laws::gateway::{ClassRole, GatewayLaw, GatewayRole, PfrcParams};
 //! use evenair_units::Rate;
 //! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
 //! let law = PfrcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
@@ -60,7 +60,7 @@ use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    OnChange, Reason, SearchMethod, Step, Tuning,
+    OnChange, Reason, SearchMethod, Step, Tuning, tuning,
 };
 use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
@@ -140,36 +140,7 @@ impl PfrcParams {
     }
 
     fn tuning(&self) -> Tuning {
-        let Self {
-            form,
-            search,
-            first,
-            alpha,
-            beta,
-            epoch,
-            capacity_low,
-            capacity_high,
-            floor,
-            settle,
-            reopen,
-            ..
-        } = *self;
-        Tuning {
-            gamma: self.gamma(),
-            theta: Tuning::theta(form, self.theta),
-            patience: Tuning::patience(form, self.patience),
-            form,
-            search,
-            first,
-            alpha,
-            beta,
-            epoch,
-            capacity_low,
-            capacity_high,
-            floor,
-            settle,
-            reopen,
-        }
+        tuning!(self, self.gamma())
     }
 }
 
@@ -317,9 +288,8 @@ impl GatewayLaw for Pfrc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use crate::rate::gateway::{ClassRole, ClassView};
-    use evenair_units::Instant;
+    use crate::gateway::{ClassRole, ClassView};
+    use evenair_units::{Instant, Volume};
 
     fn role(weights: &[f64]) -> GatewayRole {
         let link_rate = Some(Rate::from_kbps(900));

@@ -32,7 +32,7 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::rate::gateway::{ArcParams, ClassRole, GatewayLaw, GatewayRole};
+//! use evenair_laws::gateway::{ArcParams, ClassRole, GatewayLaw, GatewayRole};
 //! use evenair_units::Rate;
 //! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
 //! let law = ArcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
@@ -46,7 +46,7 @@ use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    OnChange, Reason, SearchMethod, Step, Tuning, rate,
+    OnChange, Reason, SearchMethod, Step, Tuning, rate, tuning,
 };
 use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
@@ -136,37 +136,7 @@ impl ArcParams {
     }
 
     fn tuning(&self) -> Tuning {
-        let Self {
-            form,
-            search,
-            first,
-            gamma,
-            alpha,
-            beta,
-            epoch,
-            capacity_low,
-            capacity_high,
-            floor,
-            settle,
-            reopen,
-            ..
-        } = *self;
-        Tuning {
-            theta: Tuning::theta(form, self.theta),
-            patience: Tuning::patience(form, self.patience),
-            form,
-            search,
-            first,
-            gamma,
-            alpha,
-            beta,
-            epoch,
-            capacity_low,
-            capacity_high,
-            floor,
-            settle,
-            reopen,
-        }
+        tuning!(self, self.gamma)
     }
 }
 
@@ -288,9 +258,8 @@ impl GatewayLaw for Arc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use crate::rate::gateway::ClassRole;
-    use evenair_units::Instant;
+    use crate::gateway::ClassRole;
+    use evenair_units::{Instant, Volume};
 
     /// One epoch of ten seconds in which the classes were served so fast.
     fn epoch(law: &mut Arc, kbps: &[u64]) -> (Step, u64) {

@@ -20,12 +20,11 @@ pub use fixed::{FixedRate, FixedRateParams};
 pub use pfrc::{Pfrc, PfrcParams};
 pub use search::{FirstEstimate, OnChange, SearchMethod};
 
-use crate::backoff::Volume;
 use crate::family::family;
 use crate::{BadParameter, check, check_time};
 use alloc::vec::Vec;
 use core::fmt;
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant, Rate, Volume};
 
 /// What the gateway's own queue counted of one class during an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -311,6 +310,31 @@ struct Tuning {
     settle: u32,
     reopen: Duration,
 }
+
+/// The tuning that a law's parameters have, with its γ. The laws name the keys each for itself, so that schemas and errors
+/// list them in one table; what the keys mean to the searches is said here once.
+macro_rules! tuning {
+    ($params:expr, $gamma:expr) => {{
+        let params = $params;
+        Tuning {
+            form: params.form,
+            search: params.search,
+            first: params.first,
+            gamma: $gamma,
+            theta: Tuning::theta(params.form, params.theta),
+            alpha: params.alpha,
+            beta: params.beta,
+            epoch: params.epoch,
+            capacity_low: params.capacity_low,
+            capacity_high: params.capacity_high,
+            floor: params.floor,
+            patience: Tuning::patience(params.form, params.patience),
+            settle: params.settle,
+            reopen: params.reopen,
+        }
+    }};
+}
+use tuning;
 
 impl Tuning {
     fn check(&self) -> Result<(), BadParameter> {
