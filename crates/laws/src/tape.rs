@@ -256,7 +256,7 @@ pub(crate) mod exact {
         bool, u32, Instant, Probability,
         backoff::Access, backoff::LinkView, backoff::Scope, backoff::Space,
         connections::RoundTripSamples, flow::FlowView, marking::QueueView, marking::Verdict,
-        gateway::Allocation, gateway::GatewayView,
+        gateway::Allocation, gateway::GatewayView, gateway::NewClasses,
         window::Acked, window::Delivery, window::Loss,
     }
 

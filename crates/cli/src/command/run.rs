@@ -2,6 +2,7 @@
 
 use crate::arguments::{ScenarioArguments, share};
 use crate::capture::Capture;
+use crate::gateway;
 use crate::interrupt::{self, STOP};
 use crate::output::{Place, command_line, finish, print, resolved, warn};
 use crate::progress::Bar;
@@ -9,7 +10,6 @@ use crate::seeds;
 use crate::terminal;
 use crate::text;
 use anyhow::{Context, Result, ensure};
-use cgateway;
 use clap::Args;
 use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};

@@ -2,10 +2,10 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::command::plot;
+use crate::gateway;
 use crate::output::{print, resolved, warn};
 use crate::text;
 use anyhow::Result;
-use cgateway;
 use clap::Args;
 use evenair_netsim::MacSpec;
 use evenair_scenario::Objective;

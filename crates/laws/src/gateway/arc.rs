@@ -46,7 +46,7 @@ use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    OnChange, Reason, SearchMethod, Step, Tuning, rate, tuning,
+    NewClasses, OnChange, Reason, SearchMethod, Step, Tuning, rate, tuning,
 };
 use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
@@ -193,13 +193,12 @@ fn thesis(
     view: &GatewayView,
     greatest: &mut [f64],
 ) -> Verdict {
-    if let Some(class) = change.class() {
+    if change.is_any() {
         // Section 7.5.1: the greatest rates are those of another set.
         greatest.fill(0.0);
         if change.is_first || params.on_change == OnChange::Restart {
             search.restart(bounds);
-            let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
-            return (Step::Start, reason, Some(class));
+            return (Step::Start, change.reason(), change.class());
         }
     }
     // [Jam10] Alg. 1, with the text's "any".
@@ -239,6 +238,12 @@ impl GatewayLaw for Arc {
 
     fn at_start(&self) -> Allocation {
         allocation(self.total(), &[], self.controller.at_start())
+    }
+
+    fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
+        self.greatest = classes.carry(&self.greatest, 0.0);
+        let verdict = self.controller.on_classes(classes);
+        allocation(self.total(), &[], verdict)
     }
 
     fn on_epoch(&mut self, view: &GatewayView) -> Allocation {

@@ -1,7 +1,8 @@
 //! Laws of a mesh gateway: how much of the network's capacity its subscribers may use, and which of them how much.
 //!
 //! The gateway shapes what passes it, one token bucket for all or one for each class; a class is what one subscriber sends
-//! (up) or receives (down). Once an epoch the law is told what these queues counted, and sets the buckets' rates. It sees
+//! (up) or receives (down). Once an epoch the law is told what these queues counted, and sets the buckets' rates.
+//! Classes come, go and change while it runs ([`GatewayLaw::on_classes`]). It sees
 //! nothing else: no relay, no loss in the air, no topology, except what the operator configures ([`ClassRole::link_rate`]).
 
 pub mod arc;
@@ -120,6 +121,30 @@ pub struct GatewayRole {
     pub classes: Vec<ClassRole>,
 }
 
+/// The classes that a gateway has from now on: subscribers came or went, or have another weight or link.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NewClasses {
+    /// The gateway as it is now.
+    pub role: GatewayRole,
+    /// Of each class, its place among the classes before; none, if it has come.
+    pub was: Vec<Option<u32>>,
+}
+
+impl NewClasses {
+    /// Of each class what is kept of it, by its place among the classes before, and something new of those that have come.
+    pub fn carry<T: Clone>(&self, before: &[T], new: T) -> Vec<T> {
+        debug_assert_eq!(self.was.len(), self.role.classes.len(), "every class came or was there");
+        let kept = |was: &Option<u32>| was.and_then(|was| before.get(was as usize)).unwrap_or(&new).clone();
+        self.was.iter().map(kept).collect()
+    }
+
+    /// Where a class of before is now, if it has not gone.
+    pub fn place_of(&self, before: u32) -> Option<u32> {
+        self.was.iter().position(|&was| was == Some(before)).map(|class| class as u32)
+    }
+}
+
 /// The buckets' rates until the next epoch ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -191,6 +216,8 @@ pub enum Reason {
     Content,
     /// The bounds have met.
     Converged,
+    /// The operator changed the classes.
+    Reconfigured,
     /// The bounds had met long ago; there may be more by now.
     Reopened,
     /// Only a class that does not respond to its limit wants more.
@@ -219,6 +246,7 @@ impl fmt::Display for Decision {
             Reason::Tested => "tested",
             Reason::Relieved => "relieved",
             Reason::Content => "content",
+            Reason::Reconfigured => "reconfigured",
             Reason::Converged => "converged",
             Reason::Reopened => "reopened",
             Reason::Unresponsive => "unresponsive",
@@ -237,6 +265,12 @@ pub trait GatewayLaw {
     fn interval(&self) -> Duration;
     /// The rates of the first epoch.
     fn at_start(&self) -> Allocation;
+    /// The classes are others from now on; gives the rates until the epoch ends. Those that stay keep what is known of them,
+    /// and a search goes on. A law of a user's own begins again, if it does not say how it goes on.
+    fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
+        self.begin(&classes.role);
+        self.at_start()
+    }
     /// The classes after one more epoch; gives the rates of the next.
     fn on_epoch(&mut self, view: &GatewayView) -> Allocation;
 }
@@ -252,6 +286,7 @@ family! {
     tape GatewayTold => GatewayAnswer,
     default None,
     told {
+        OnClasses: on_classes(classes: &NewClasses) -> Allocation;
         OnEpoch: on_epoch(view: &GatewayView) -> Allocation;
     }
     asked {

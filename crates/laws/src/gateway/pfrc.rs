@@ -25,6 +25,9 @@
 //!   jam10/table-7-2, jam10/table-8-1), which the thesis's own tables do not show: the other readings are the defaults.
 //! - `C_low` is no floor: as printed it is overwritten with `M`, and a class held at g drives each of N others to
 //!   (`C_low` + g)/(N + 1), below the `C_low`/N of section 8.2.4 (which prints W/(3N) for the upper bound, too: W/N).
+//! - Section 8.1.3 has flows that come and go, the operator has subscribers who do: one that is taken off while it is active
+//!   counts as one that went. Other weights share the same `C_est`; other links move `C_low` and `C_up`, and `C_est` if it lies
+//!   beyond them.
 //!
 //! The corrected form (search: `feedback.rs`, judgement: `judgement.rs`):
 //! - A class below γ of its share is not starved if most of its packets had to wait for its own tokens: while it had
@@ -60,7 +63,7 @@ use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    OnChange, Reason, SearchMethod, Step, Tuning, tuning,
+    NewClasses, OnChange, Reason, SearchMethod, Step, Tuning, tuning,
 };
 use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
@@ -240,8 +243,8 @@ fn thesis(
     each: &[f64],
 ) -> Verdict {
     let measured = members.measured(view);
-    if let Some(class) = change.class() {
-        let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
+    if change.is_any() {
+        let reason = change.reason();
         // Section 8.1.3: decreaseRates when a flow comes, increaseRates when one goes.
         let step = match reason {
             _ if change.is_first || params.on_change == OnChange::Restart => Step::Start,
@@ -253,7 +256,7 @@ fn thesis(
             Step::Increase => search.increase(measured),
             _ => search.restart(bounds),
         }
-        return (step, reason, Some(class));
+        return (step, reason, change.class());
     }
     if let Some(class) = starved(params, members, view, each) {
         search.decrease(measured);
@@ -271,6 +274,12 @@ impl GatewayLaw for Pfrc {
 
     fn at_start(&self) -> Allocation {
         allocation(None, &self.each, self.controller.at_start())
+    }
+
+    fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
+        let verdict = self.controller.on_classes(classes);
+        self.share();
+        allocation(None, &self.each, verdict)
     }
 
     fn on_epoch(&mut self, view: &GatewayView) -> Allocation {

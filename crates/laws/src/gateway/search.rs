@@ -73,6 +73,12 @@ impl Search {
         });
     }
 
+    /// The links are others: the search goes on from its estimate, as far as it lies between their bounds.
+    pub(super) fn move_to(&mut self, bounds: CapacityBounds) {
+        self.bounds = bounds;
+        self.set(self.estimate.clamp(bounds.low, bounds.high));
+    }
+
     /// [Jam10] Alg. 2, Alg. 3, Alg. 5, Alg. 6: `inc`; `measured` is `M`.
     pub(super) fn increase(&mut self, measured: f64) {
         match self.method {
