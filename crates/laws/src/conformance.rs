@@ -297,9 +297,12 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
             served: draws.volume(),
             dropped: draws.volume(),
             backlog: draws.volume(),
-            held: draws.one_of([0, 1, 100, u64::MAX]),
+            held: draws.maybe(|draws| draws.one_of([0, 1, 100, u64::MAX])),
         };
-        let classes: Vec<_> = (0..count).map(|_| draws.maybe(seen).unwrap_or_default()).collect();
+        let known = |draws: &mut Draws| draws.maybe(seen).unwrap_or_default();
+        let is_known = draws.up_to(9) > 0;
+        let class = |draws: &mut Draws| Some(known(draws)).filter(|_| is_known || draws.chance());
+        let classes = (0..count).map(|_| class(draws)).collect();
         GatewayEvent::Epoch(GatewayView { now, interval, classes })
     };
     drive(&role, params, keep, seed, event, |law, event| {

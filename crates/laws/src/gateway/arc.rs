@@ -272,7 +272,7 @@ mod tests {
             let served = Volume { packets: kbps, bytes: kbps * 1_250 };
             ClassView { arrived: served, served, ..ClassView::default() }
         };
-        let classes: Vec<_> = kbps.iter().map(seen).collect();
+        let classes: Vec<_> = kbps.iter().map(seen).map(Some).collect();
         let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes };
         let allocation = law.on_epoch(&view);
         (allocation.decision.step, allocation.total.map_or(0, Rate::as_bps) / 100)

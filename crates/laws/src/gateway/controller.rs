@@ -86,6 +86,9 @@ impl Controller {
         if view.interval.is_zero() {
             return (Step::Hold, Reason::Idle, None);
         }
+        if let Some(class) = self.members.unknown(view) {
+            return (Step::Hold, Reason::Unknown, Some(class));
+        }
         let change = self.members.observe(view);
         match self.members.bounds(&self.tuning) {
             Some(bounds) if self.members.any_active() => judge(search, &self.members, change, bounds),

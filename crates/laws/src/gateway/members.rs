@@ -133,13 +133,20 @@ impl Members {
         Some(CapacityBounds { low: low.min(high), high })
     }
 
-    /// One more epoch.
+    /// The first active class of which nothing is known in an epoch.
+    pub(super) fn unknown(&self, view: &GatewayView) -> Option<u32> {
+        (0..self.len())
+            .find(|&class| self.is_active(class) && view.class(class).is_none())
+            .map(|of| of as u32)
+    }
+
+    /// One more epoch. A class that is not known is taken to be as it was.
     pub(super) fn observe(&mut self, view: &GatewayView) -> Change {
         let is_lost = core::mem::take(&mut self.has_lost);
         let mut change = Change { is_first: !self.any_active() && !is_lost, is_lost, ..Change::default() };
         for class in 0..self.len() {
             let before = self.is_active(class);
-            let seen = view.classes.get(class).is_some_and(ClassView::is_seen);
+            let Some(seen) = view.class(class).map(ClassView::is_seen) else { continue };
             let silent = &mut self.silent[class];
             *silent = if seen { Some(0) } else { silent.map(|epochs| epochs.saturating_add(1)) };
             match (before, self.is_active(class)) {

@@ -8,6 +8,7 @@
 pub mod arc;
 pub mod bounds;
 mod controller;
+mod counters;
 mod feedback;
 pub mod fixed;
 mod judgement;
@@ -17,6 +18,7 @@ mod search;
 
 pub use arc::{Arc, ArcParams, RateHistory};
 pub use bounds::CapacityBounds;
+pub use counters::{ClassCounters, Count, Counted, Meter};
 pub use fixed::{FixedRate, FixedRateParams};
 pub use pfrc::{Pfrc, PfrcParams};
 pub use search::{FirstEstimate, OnChange, SearchMethod};
@@ -39,8 +41,9 @@ pub struct ClassView {
     pub dropped: Volume,
     /// What waits now.
     pub backlog: Volume,
-    /// How many packets had to wait for tokens, of their class or of all ("overlimits" on Linux).
-    pub held: u64,
+    /// How many packets had to wait for tokens, of their class or of all, where the host counts packets that do; Linux' HTB
+    /// does not, its "overlimits" are changes of mode.
+    pub held: Option<u64>,
 }
 
 impl ClassView {
@@ -59,15 +62,20 @@ pub struct GatewayView {
     /// The time since the law ran last, or since it began.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
-    /// The classes, in the order of their roles.
-    pub classes: Vec<ClassView>,
+    /// The classes, in the order of their roles; none, of which nothing is known in this epoch.
+    pub classes: Vec<Option<ClassView>>,
 }
 
 impl GatewayView {
-    /// What was served of a class per time \[bit/s\]; nothing in no time.
+    /// What was counted of a class, if that is known.
+    pub fn class(&self, class: usize) -> Option<&ClassView> {
+        self.classes.get(class)?.as_ref()
+    }
+
+    /// What was served of a class per time \[bit/s\]; nothing in no time, and of a class that is not known.
     pub fn rate(&self, class: usize) -> f64 {
         let seconds = self.interval.as_secs_f64();
-        let bytes = self.classes.get(class).map_or(0, |seen| seen.served.bytes);
+        let bytes = self.class(class).map_or(0, |seen| seen.served.bytes);
         if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
     }
 }
@@ -222,6 +230,8 @@ pub enum Reason {
     Reopened,
     /// Only a class that does not respond to its limit wants more.
     Unresponsive,
+    /// Nothing is known of a class that is there: the law waits for the next epoch.
+    Unknown,
     /// Neither links nor bounds are known: the gateway is open.
     Unbounded,
 }
@@ -250,6 +260,7 @@ impl fmt::Display for Decision {
             Reason::Converged => "converged",
             Reason::Reopened => "reopened",
             Reason::Unresponsive => "unresponsive",
+            Reason::Unknown => "unknown",
             Reason::Unbounded => "without bounds",
         };
         write!(f, "{step}: {reason}")?;

@@ -12,7 +12,8 @@
 //! \[bit/s\]; `w_i` → [`ClassRole::weight`](super::ClassRole::weight).
 //!
 //! # Signals
-//! What was served of each class, and whether there was a packet of it; the corrected form all of [`ClassView`].
+//! What was served of each class, and whether there was a packet of it; the corrected form all of [`ClassView`];
+//! where packets that waited for tokens are not counted, it goes by drops and backlog, as ARC does, and tests pages now and then.
 //!
 //! # Deviations
 //! The thesis's form, where the thesis is silent:
@@ -224,9 +225,13 @@ fn level(members: &Members, capacity: f64, demand: impl Fn(usize) -> Option<f64>
     left / weights
 }
 
-/// Whether a class's own bucket was its bottleneck: three quarters of its packets had to wait for tokens.
+/// Whether a class's own bucket was its bottleneck: three quarters of its packets had to wait for tokens; where those are not
+/// counted, its own queue overflowed or is not empty.
 const fn limited(seen: &ClassView) -> bool {
-    seen.held > 0 && seen.held as f64 >= 0.75 * seen.served.packets as f64
+    match seen.held {
+        Some(held) => held > 0 && held as f64 >= 0.75 * seen.served.packets as f64,
+        None => seen.dropped.packets > 0 || seen.backlog.packets > 1,
+    }
 }
 
 /// [Jam10] Alg. 4: the first active class that is starved.
@@ -312,7 +317,7 @@ mod tests {
             let served = Volume { packets: kbps, bytes: kbps * 1_250 };
             ClassView { arrived: served, served, ..ClassView::default() }
         };
-        let classes: Vec<_> = kbps.iter().map(seen).collect();
+        let classes: Vec<_> = kbps.iter().map(seen).map(Some).collect();
         let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes };
         let allocation = law.on_epoch(&view);
         (allocation.decision.step, allocation.each.iter().map(|rate| rate.as_bps()).collect())

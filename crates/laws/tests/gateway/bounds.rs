@@ -25,7 +25,7 @@ pub(crate) fn step(law: &mut impl GatewayLaw, classes: &[ClassView]) -> Allocati
     law.on_epoch(&GatewayView {
         now: Instant::ZERO,
         interval: Duration::from_secs(10),
-        classes: classes.to_vec(),
+        classes: classes.iter().copied().map(Some).collect(),
     })
 }
 
@@ -39,7 +39,13 @@ fn volume() -> impl Strategy<Value = Volume> {
 
 fn class() -> impl Strategy<Value = ClassView> {
     (volume(), volume(), volume(), volume(), 0u64..3_000).prop_map(
-        |(arrived, served, dropped, backlog, held)| ClassView { arrived, served, dropped, backlog, held },
+        |(arrived, served, dropped, backlog, held)| ClassView {
+            arrived,
+            served,
+            dropped,
+            backlog,
+            held: Some(held),
+        },
     )
 }
 
@@ -68,7 +74,7 @@ proptest! {
         let (low, high) = (params.floor * LINK as f64 / 3.0, LINK as f64);
         let all: f64 = weights.iter().sum();
         for (ms, classes) in epochs {
-            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: classes.clone() };
+            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: classes.iter().copied().map(Some).collect() };
             let each = law.on_epoch(&view).each;
             prop_assert_eq!(each.len(), weights.len());
             for (rate, weight) in each.iter().zip(&weights) {
@@ -90,7 +96,7 @@ proptest! {
     fn arc_keeps_its_bounds((weights, epochs) in epochs(), search in searches()) {
         let mut law = ArcParams { search, ..ArcParams::corrected() }.begin(&role(weights.len()));
         for (ms, classes) in epochs {
-            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: classes.clone() };
+            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: classes.iter().copied().map(Some).collect() };
             let total = law.on_epoch(&view).total.expect("one bucket").as_bps();
             prop_assert!((LINK / 6..=LINK).contains(&total), "{total}");
         }

@@ -5,9 +5,9 @@ use crate::mesh::{Flow, LINK, Mesh, Wants};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{
     Allocation, AnyGateway, ArcParams, ClassRole, ClassView, FixedRateParams, GatewayLaw, GatewayParams,
-    GatewayRole, NewClasses, Pfrc, PfrcParams, Reason, Step,
+    GatewayRole, GatewayView, NewClasses, Pfrc, PfrcParams, Reason, Step,
 };
-use evenair_units::Rate;
+use evenair_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 
 fn laws() -> Vec<GatewayParams> {
@@ -143,11 +143,10 @@ fn a_subscriber_comes_and_the_search_goes_on() {
         let told = mesh.law.on_classes(&classes(&new, &[Some(0), Some(1), Some(2), Some(3), None]));
         assert_eq!((told.decision.step, told.decision.reason), (Step::Hold, Reason::Reconfigured));
         // Who has come begins with what it would have beside the others, who keep what they have.
-        if !told.each.is_empty() {
-            assert_eq!(told.each[..4], mesh.allocation.each[..4], "{params:?}");
-            assert!(told.each[4] < told.each[0] && told.each[4].as_bps() > 0, "{params:?}: {told:?}");
-        } else {
-            assert_eq!(told.total, mesh.allocation.total, "{params:?}");
+        assert_eq!(told.total, mesh.allocation.total, "{params:?}");
+        if let [others @ .., new] = &told.each[..] {
+            assert_eq!(others, &mesh.allocation.each[..], "{params:?}");
+            assert!(*new < others[0] && new.as_bps() > 0, "{params:?}: {told:?}");
         }
         mesh.allocation = told;
         mesh.flows.push(Flow::new(1.0, Wants::All));
@@ -185,7 +184,7 @@ fn other_links_are_other_bounds() {
             // What is allowed is served, and more is wanted.
             let seen = |of: u64| {
                 let seen = served(all / 3 / of);
-                ClassView { held: seen.served.packets, backlog: seen.served, ..seen }
+                ClassView { held: Some(seen.served.packets), backlog: seen.served, ..seen }
             };
             allocation = step(law, &[seen(1), seen(1), seen(1)]);
         }
@@ -201,7 +200,7 @@ fn other_links_are_other_bounds() {
         let told = law.on_classes(&classes(&fast, &same));
         assert!(estimate(&told).abs_diff(found) <= 3, "{params:?}: it goes on from where it is");
         let more = saturated(&mut law, 10);
-        assert!(more as f64 > 1.2 * LINK as f64, "{params:?}: {more} after {found}");
+        assert!(more as f64 > 1.2 * LINK, "{params:?}: {more} after {found}");
         let told = law.on_classes(&classes(&role(3), &same));
         assert!(estimate(&told) <= LINK as u64 + 3, "{params:?}: {told:?}");
     }
@@ -213,7 +212,7 @@ fn an_alarm_ends_with_who_raised_it() {
     let mut law: Pfrc = PfrcParams::corrected().begin(&role(3));
     let limited = |rate: Rate| {
         let seen = served(rate.as_bps());
-        ClassView { held: seen.served.packets, ..seen }
+        ClassView { held: Some(seen.served.packets), ..seen }
     };
     let mut allocation = law.at_start();
     let mut highest = 0;
@@ -248,5 +247,29 @@ fn a_link_that_becomes_known_closes_an_open_gateway() {
         assert_eq!(law.at_start().decision.reason, Reason::Unbounded);
         let told = law.on_classes(&classes(&role(2), &[Some(0), Some(1)]));
         assert!(estimate(&told) >= 1 && estimate(&told) <= LINK as u64, "{told:?}");
+    }
+}
+
+/// Nothing is known of a class that is there, as when its counters began again: the law holds, and goes on as if the epoch had not
+/// been. Of a class that is not there nothing need be known.
+#[test]
+fn what_is_not_known_is_waited_for() {
+    for params in laws().into_iter().take(4) {
+        let mut law = params.begin(&role(3));
+        for _ in 0..4 {
+            step(&mut law, &[served(120_000), served(120_000), ClassView::default()]);
+        }
+        let before = law.clone();
+        let (now, interval) = (Instant::ZERO, Duration::from_secs(10));
+        let epoch = |classes: [Option<ClassView>; 3]| GatewayView { now, interval, classes: classes.into() };
+        let told = law.on_epoch(&epoch([Some(served(120_000)), None, None]));
+        assert_eq!(told.decision.reason, Reason::Unknown, "{params:?}");
+        assert_eq!((told.decision.step, told.decision.class), (Step::Hold, Some(1)));
+        assert_eq!(law, before);
+        let mut beside = before.clone();
+        let told = law.on_epoch(&epoch([Some(served(120_000)), Some(served(120_000)), None]));
+        assert_ne!(told.decision.reason, Reason::Unknown);
+        let known = [Some(served(120_000)), Some(served(120_000)), Some(ClassView::default())];
+        assert_eq!(told, beside.on_epoch(&epoch(known)), "{params:?}");
     }
 }

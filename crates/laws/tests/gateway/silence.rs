@@ -8,7 +8,7 @@ use evenair_laws::gateway::{Allocation, ClassView, Pfrc, PfrcParams, Reason, Ste
 fn epoch(law: &mut Pfrc, before: &Allocation, shares: &[f64]) -> Allocation {
     let view = |(rate, &share): (&evenair_units::Rate, &f64)| {
         let seen = served((rate.as_bps() as f64 * share) as u64);
-        ClassView { held: if share >= 1.0 { seen.served.packets } else { 0 }, ..seen }
+        ClassView { held: Some(if share >= 1.0 { seen.served.packets } else { 0 }), ..seen }
     };
     let classes: Vec<_> = before.each.iter().zip(shares).map(view).collect();
     step(law, &classes)

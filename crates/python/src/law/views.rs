@@ -176,8 +176,8 @@ view! {
         backlog_packets: u64 = |class| class.backlog.packets;
         /// The same [bytes].
         backlog_bytes: u64 = |class| class.backlog.bytes;
-        /// How many packets had to wait for tokens.
-        held_packets: u64 = |class| class.held;
+        /// How many packets had to wait for tokens, where that is counted.
+        held_packets: Option<u64> = |class| class.held;
     }
 }
 
@@ -190,8 +190,8 @@ view! {
         interval_s: f64 = |seen| seen.interval.as_secs_f64();
         /// What was served of each class per time [bit/s]; nothing in no time.
         served_bps: Vec<f64> = |seen| (0..seen.classes.len()).map(|class| seen.rate(class)).collect();
-        /// The classes, in the order of their roles.
-        classes: Vec<ClassView> = |seen| seen.classes.iter().copied().map(ClassView).collect();
+        /// The classes, in the order of their roles; none, of which nothing is known.
+        classes: Vec<Option<ClassView>> = |seen| seen.classes.iter().map(|seen| seen.map(ClassView)).collect();
     }
 }
 

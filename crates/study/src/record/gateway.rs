@@ -105,7 +105,7 @@ fn columns(series: GatewaySeries, names: &[String]) -> GatewayColumns {
             served_packets: all(|view| view.served.packets),
             served_bytes: all(|view| view.served.bytes),
             dropped_packets: all(|view| view.dropped.packets),
-            held_packets: all(|view| view.held),
+            held_packets: all(|view| view.held.unwrap_or_default()),
             backlog_packets: all(|view| view.backlog.packets),
             allowed_bps: class.allowed_bps,
         }
