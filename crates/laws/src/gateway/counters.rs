@@ -104,28 +104,26 @@ impl ClassCounters {
     pub fn since(&self, then: &Self) -> Option<ClassView> {
         let served = self.served.since(then.served)?;
         let packets = self.dropped.since(then.dropped)?;
-        let bytes = match (self.dropped_bytes, then.dropped_bytes) {
-            (Some(now), Some(then)) => now.since(then)?,
-            _ => packets.saturating_mul(served.bytes.checked_div(served.packets).unwrap_or(0)),
+        let bytes = if let Some((now, then)) = self.dropped_bytes.zip(then.dropped_bytes) {
+            now.since(then)?
+        } else {
+            packets.saturating_mul(served.bytes.checked_div(served.packets).unwrap_or(0))
         };
         let dropped = Volume { packets, bytes };
-        let arrived = match (self.arrived, then.arrived) {
-            (Some(now), Some(then)) => now.since(then)?,
-            _ => {
-                let came = |served: u64, dropped: u64, waits: u64, waited: u64| {
-                    served.saturating_add(dropped).saturating_add(waits).saturating_sub(waited)
-                };
-                let (waits, waited) = (self.backlog, then.backlog);
-                Volume {
-                    packets: came(served.packets, packets, waits.packets, waited.packets),
-                    bytes: came(served.bytes, bytes, waits.bytes, waited.bytes),
-                }
+        let arrived = if let Some((now, then)) = self.arrived.zip(then.arrived) {
+            now.since(then)?
+        } else {
+            let came = |served: u64, dropped: u64, waits: u64, waited: u64| {
+                served.saturating_add(dropped).saturating_add(waits).saturating_sub(waited)
+            };
+            let (waits, waited) = (self.backlog, then.backlog);
+            Volume {
+                packets: came(served.packets, packets, waits.packets, waited.packets),
+                bytes: came(served.bytes, bytes, waits.bytes, waited.bytes),
             }
         };
-        let held = match (self.held, then.held) {
-            (Some(now), Some(then)) => Some(now.since(then)?),
-            _ => None,
-        };
+        let held =
+            if let Some((now, then)) = self.held.zip(then.held) { Some(now.since(then)?) } else { None };
         Some(ClassView { arrived, served, dropped, backlog: self.backlog, held })
     }
 }

@@ -220,7 +220,10 @@ fn cubic() -> impl Strategy<Value = CubicParams> {
 }
 
 fn quic_tcp() -> impl Strategy<Value = QuicTcpParams> {
-    (0.1..1e4, 1e-3..100.0, 0.0..=1.0).prop_map(|(target, gain, shape)| QuicTcpParams { target, gain, shape })
+    let holds = prop::option::of(time());
+    (0.1..1e4, 1e-3..100.0, 0.0..=1.0, holds).prop_map(|(target, gain, shape, round_trip_holds)| {
+        QuicTcpParams { target, gain, shape, round_trip_holds }
+    })
 }
 
 fn vegas() -> impl Strategy<Value = VegasParams> {
