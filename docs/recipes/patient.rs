@@ -101,7 +101,7 @@ impl BackoffLaw for Patient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
+    use evenair_units::Volume;
 
     #[test]
     fn three_packets_wait_a_quarter_as_long() {

@@ -382,8 +382,8 @@ class ClassView:
         """The same [bytes]."""
 
     @property
-    def held_packets(self) -> int:
-        """How many packets had to wait for tokens."""
+    def held_packets(self) -> int | None:
+        """How many packets had to wait for tokens, where that is counted."""
 
 @final
 class GatewayView:
@@ -402,8 +402,8 @@ class GatewayView:
         """What was served of each class per time [bit/s]; nothing in no time."""
 
     @property
-    def classes(self) -> list[ClassView]:
-        """The classes, in the order of their roles."""
+    def classes(self) -> list[ClassView | None]:
+        """The classes, in the order of their roles; none, of which nothing is known."""
 
 @final
 class QueueRole:

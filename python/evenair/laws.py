@@ -283,7 +283,7 @@ class GatewayLaw(Law):
     ...     def at_start(self):
     ...         return self.rate
     ...     def on_epoch(self, view):
-    ...         drops = any(seen.dropped_packets for seen in view.classes)
+    ...         drops = any(seen.dropped_packets for seen in view.classes if seen)
     ...         self.rate = max(self.rate / 2, 1e4) if drops else min(self.rate + 2e4, self.most)
     ...         return self.rate
     >>> evenair.testing.check_law(Halving())

@@ -386,7 +386,8 @@ fn quic(shape: f64) -> DelayWindow {
     };
     let ways = vec![way(&[0, 1], &[0], 0.04), way(&[0], &[], 0.01), way(&[1], &[], 0.02)];
     // Gains of one speed at the equilibrium: κ·w*^(1−2ρ) alike.
-    let law = QuicTcpParams { target: 2.0, gain: 1.5 * 4f64.powf(2.0 * shape - 1.0), shape };
+    let gain = 1.5 * 4f64.powf(2.0 * shape - 1.0);
+    let law = QuicTcpParams { target: 2.0, gain, shape, ..QuicTcpParams::qcsma() };
     DelayWindow::new(air, &[60.0], ways, law).unwrap()
 }
 

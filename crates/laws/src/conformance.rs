@@ -17,14 +17,15 @@
 use crate::Parameters;
 use crate::backoff::{
     AnyBackoff, BackoffLaw, BackoffParams, Category, Draw, Holding, LinkRole, LinkView, OnFailure,
-    PhysicalLayer, Rendering, Surroundings, Volume,
+    PhysicalLayer, Rendering, Surroundings,
 };
 use crate::connections::{AnyConnections, ConnectionLaw, ConnectionParams};
 use crate::flow::{FlowRole, FlowView};
-use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
-use crate::rate::gateway::{
+use crate::gateway::{
     AnyGateway, ClassRole, ClassView, Direction, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
+    NewClasses,
 };
+use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
 use crate::rate::{AnyRate, RateLaw, RateParams};
 use crate::window::{
     Acked, AirPath, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams,
@@ -34,7 +35,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
-use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate, Volume};
 
 /// Measurements in a sequence.
 const STEPS: u32 = 300;
@@ -263,7 +264,7 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
     }
 }
 
-/// A law of a gateway. No class is closed, and no rate is without bound.
+/// A law of a gateway, whose classes come and go. No class is closed, and no rate is without bound.
 ///
 /// # Panics
 /// Where it does not conform.
@@ -274,10 +275,21 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
         direction: draws.one_of([Direction::Up, Direction::Down]),
         link_rate: draws.maybe(|draws| Rate::from_bps(draws.one_of([1, 900_000, 54_000_000]))),
     };
-    let count = draws.one_of([0, 1, 2, 7]);
+    let mut count = draws.one_of([0, 1, 2, 7]);
     let role = GatewayRole { classes: (0..count).map(|_| class(&mut draws)).collect() };
     let mut now = Instant::ZERO;
-    let epoch = |draws: &mut Draws| {
+    let event = |draws: &mut Draws| {
+        if draws.up_to(9) == 0 {
+            // Some stay, in whatever order, some of them with another weight or link, and some come.
+            let mut was: Vec<Option<u32>> =
+                (0..count as u32).filter(|_| draws.up_to(3) > 0).map(Some).collect();
+            was.extend((0..draws.up_to(2)).map(|_| None));
+            let turned = draws.up_to(was.len() as u32) as usize;
+            was.rotate_left(turned);
+            count = was.len();
+            let role = GatewayRole { classes: was.iter().map(|_| class(draws)).collect() };
+            return GatewayEvent::Classes(NewClasses { role, was });
+        }
         let interval = draws.time();
         now += interval;
         let seen = |draws: &mut Draws| ClassView {
@@ -285,21 +297,35 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
             served: draws.volume(),
             dropped: draws.volume(),
             backlog: draws.volume(),
-            held: draws.one_of([0, 1, 100, u64::MAX]),
+            held: draws.maybe(|draws| draws.one_of([0, 1, 100, u64::MAX])),
         };
-        let classes: Vec<_> = (0..count).map(|_| draws.maybe(seen).unwrap_or_default()).collect();
-        (now, interval, classes)
+        let known = |draws: &mut Draws| draws.maybe(seen).unwrap_or_default();
+        let is_known = draws.up_to(9) > 0;
+        let class = |draws: &mut Draws| Some(known(draws)).filter(|_| is_known || draws.chance());
+        let classes = (0..count).map(|_| class(draws)).collect();
+        GatewayEvent::Epoch(GatewayView { now, interval, classes })
     };
-    drive(&role, params, keep, seed, epoch, |law, (now, interval, classes)| {
+    drive(&role, params, keep, seed, event, |law, event| {
         assert!(!law.interval().is_zero(), "{law:?}");
-        let view = GatewayView { now: *now, interval: *interval, classes };
-        for allocation in [law.at_start(), law.on_epoch(&view)] {
-            assert!(allocation.each.is_empty() || allocation.each.len() == count, "a rate for each: {law:?}");
+        let (allocation, count) = match event {
+            GatewayEvent::Classes(classes) => (law.on_classes(classes), Some(classes.was.len())),
+            GatewayEvent::Epoch(view) => (law.on_epoch(view), Some(view.classes.len())),
+        };
+        let again = law.at_start();
+        for (allocation, count) in [(&allocation, count), (&again, None)] {
+            let each = allocation.each.len();
+            assert!(each == 0 || count.is_none_or(|count| each == count), "a rate for each: {law:?}");
             let open = |rate: &Rate| (1..u64::MAX).contains(&rate.as_bps());
             assert!(allocation.each.iter().chain(&allocation.total).all(open), "{allocation:?} of {law:?}");
         }
-        format!("{:?}", law.on_epoch(&view))
+        format!("{allocation:?}")
     });
+}
+
+/// What a gateway's law is told.
+enum GatewayEvent {
+    Classes(NewClasses),
+    Epoch(GatewayView),
 }
 
 /// A marking law.

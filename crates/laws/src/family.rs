@@ -15,7 +15,7 @@ pub trait Parameters: Sized {
     /// What the law is told of the place that it is put in.
     type Place;
     /// The law's state.
-    type Law;
+    type Law: Clone + Debug;
 
     /// Checks them.
     ///
@@ -37,10 +37,13 @@ pub trait Parameters: Sized {
 }
 
 /// A family's enum of parameters, which knows its laws one by one.
-pub trait Family: Parameters {
+pub trait Family: Parameters + Clone + Debug {
     /// Where each built-in law comes from, in the order of the enum: what its file has under `# Source`, nothing if it has
     /// none.
     fn sources() -> Vec<&'static str>;
+
+    /// Every built-in law with its default parameters, in the same order.
+    fn laws() -> Vec<Self>;
 }
 
 /// What the file that defines a type has under `# Source`.
@@ -60,20 +63,24 @@ pub trait OwnLaw: Clone + Debug + Send + Sync + 'static {
 
 /// One family: its parameters' enum, its states' enum, and the box for users' own laws.
 ///
-/// `told` are the trait's verbs that change the state, `asked` its questions. A law is a line `Name(Params => State)`.
+/// `told` are the trait's verbs that change the state beside `begin`, each after its name on tapes, `asked` its questions. An
+/// argument is a word by value, or behind `&`. A law is a line `Name(Params => State)`.
 macro_rules! family {
     (
         $(#[$params_doc:meta])* parameters $Params:ident,
         $(#[$state_doc:meta])* state $State:ident: $Law:ident,
         $(#[$own_doc:meta])* own $Own:ident: $OwnLaw:ident,
         place $Surroundings:ty => $Place:ty,
+        tape $Told:ident => $Answer:ident,
         default $default:expr,
-        told { $($told:ident($($arg:ident: $Arg:ty),*) $(-> $Told:ty)?;)* }
-        asked { $($asked:ident() -> $Asked:ty;)* }
+        told $told:tt
+        asked $asked:tt
         laws $laws:tt
     ) => {
         $crate::family::family!(@types
             ($(#[$params_doc])*) $Params, ($(#[$state_doc])*) $State, $Own, $Surroundings, $Place, $laws);
+        $crate::family::family!(@state $State, $Law, ($Place), $told, $asked, $laws);
+        $crate::family::family!(@tape $Params, $State, $Law, ($Place), $Told, $Answer, $told, $asked);
 
         $(#[$own_doc])*
         pub struct $Own(alloc::boxed::Box<dyn $OwnLaw>);
@@ -132,11 +139,6 @@ macro_rules! family {
             fn from(own: $Own) -> Self {
                 Self::Own(own)
             }
-        }
-
-        impl $Law for $State {
-            $($crate::family::family!(@told $told ($($arg: $Arg),*) ($($arg),*) ($($Told)?) $laws);)*
-            $($crate::family::family!(@asked $asked ($Asked) $laws);)*
         }
 
         #[cfg(feature = "serde")]
@@ -229,6 +231,10 @@ macro_rules! family {
             fn sources() -> alloc::vec::Vec<&'static str> {
                 alloc::vec![$($crate::family::source_of::<$P>()),+]
             }
+
+            fn laws() -> alloc::vec::Vec<Self> {
+                alloc::vec![$(Self::$Name(<$P>::default())),+]
+            }
         }
 
         $(impl From<$P> for $Params {
@@ -237,6 +243,119 @@ macro_rules! family {
             }
         })+
     };
+
+    (@state $State:ident, $Law:ident, ($Place:ty), {
+            $($Verb:ident: $told:ident($($arg:ident: $(& $Seen:ident)? $($Value:ident)?),*) $(-> $Gave:ident)?;)*
+        }, { $($asked:ident() -> $Asked:ty;)* }, $laws:tt
+    ) => {
+        impl $Law for $State {
+            $crate::family::family!(@told begin (place: &$Place) (place) () $laws);
+            $($crate::family::family!(
+                @told $told ($($arg: $(& $Seen)? $($Value)?),*) ($($arg),*) ($($Gave)?) $laws);)*
+            $($crate::family::family!(@asked $asked ($Asked) $laws);)*
+        }
+    };
+
+    (@tape $Params:ident, $State:ident, $Law:ident, ($Place:ty), $Told:ident, $Answer:ident, {
+            $($Verb:ident: $told:ident($($arg:ident: $(& $Seen:ident)? $($Value:ident)?),*) $(-> $Gave:ident)?;)*
+        }, { $($asked:ident() -> $Asked:ty;)* }
+    ) => {
+        #[doc = concat!("What a law is told, as [tapes](crate::tape) keep it: the verbs of [`", stringify!($Law), "`].")]
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(
+            feature = "serde",
+            derive(serde::Serialize, serde::Deserialize),
+            serde(rename_all = "snake_case")
+        )]
+        pub enum $Told {
+            /// It is put in its place.
+            Begin($Place),
+            $(
+                #[doc = concat!("[`", stringify!($Law), "::", stringify!($told), "`].")]
+                $Verb {
+                    $(
+                        /// As the law is told.
+                        #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
+                        $arg: $($Seen)? $($Value)?,
+                    )*
+                },
+            )*
+        }
+
+        #[doc = concat!("What a law gives for what it is told, and all answers of [`", stringify!($Law), "`] after it.")]
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        pub struct $Answer {
+            $($(
+                #[doc = concat!("What [`", stringify!($Law), "::", stringify!($told), "`] gave; none after another verb.")]
+                #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
+                pub $told: Option<$Gave>,
+            )?)*
+            $(
+                #[doc = concat!("[`", stringify!($Law), "::", stringify!($asked), "`].")]
+                #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
+                pub $asked: $Asked,
+            )*
+        }
+
+        impl $crate::tape::Taped for $Params {
+            type Told = $Told;
+            type Answer = $Answer;
+
+            fn begun(place: &$Place) -> $Told {
+                $Told::Begin(<$Place>::clone(place))
+            }
+
+            fn place(told: &$Told) -> Option<&$Place> {
+                if let $Told::Begin(place) = told { Some(place) } else { None }
+            }
+
+            fn tell(law: &mut $State, told: &$Told) -> $Answer {
+                $($(let mut $told: Option<$Gave> = None;)?)*
+                match told {
+                    $Told::Begin(place) => law.begin(place),
+                    $($Told::$Verb { $($arg),* } => $crate::family::family!(
+                        @gave (law.$told($($crate::family::family!(@pass $arg [$($Seen)?])),*)) [$($told $Gave)?]),)*
+                }
+                $Answer {
+                    $($($told: $crate::family::family!(@first $told $Gave),)?)*
+                    $($asked: law.$asked(),)*
+                }
+            }
+
+            #[allow(unused_variables, reason = "a family may have no questions")]
+            fn ask(law: &$State) -> $Answer {
+                $Answer { $($($told: None::<$Gave>,)?)* $($asked: law.$asked(),)* }
+            }
+        }
+
+        /// The law answers as ever, and both are written down.
+        impl<S> $Law for $crate::tape::Recorder<$Params, S>
+        where
+            S: $crate::tape::Tape<$crate::tape::Record<$Told, $Answer>>,
+        {
+            fn begin(&mut self, place: &$Place) {
+                self.pass(<$Params as $crate::tape::Taped>::begun(place));
+            }
+            $(fn $told(&mut self, $($arg: $(& $Seen)? $($Value)?),*) $(-> $Gave)? {
+                let told = $Told::$Verb { $($arg: $crate::family::family!(@keep $arg [$($Seen)?])),* };
+                $crate::family::family!(@give (self.pass(told)) [$($told $Gave)?])
+            })*
+            $(fn $asked(&self) -> $Asked {
+                self.law().$asked()
+            })*
+        }
+    };
+
+    (@gave ($call:expr) []) => { $call };
+    (@gave ($call:expr) [$told:ident $Gave:ident]) => { $told = Some($call) };
+    (@give ($answer:expr) []) => {{ $answer; }};
+    (@give ($answer:expr) [$told:ident $Gave:ident]) => { $answer.$told.expect("a verb that gives has given") };
+    (@first $told:ident $Gave:ident) => { $told };
+    (@pass $arg:ident []) => { *$arg };
+    (@pass $arg:ident [$Seen:ident]) => { $arg };
+    (@keep $arg:ident []) => { $arg };
+    (@keep $arg:ident [$Seen:ident]) => { $Seen::clone($arg) };
 
     (@told $verb:ident ($($arg:ident: $Arg:ty),*) $arguments:tt ($($Told:ty)?)
         { $($(#[$doc:meta])* $Name:ident($P:ty => $S:ty),)+ }

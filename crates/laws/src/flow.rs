@@ -1,32 +1,38 @@
 //! What laws see of a flow: those of its connections ([`connections`](crate::connections)) and of its rate
 //! ([`rate`](crate::rate)) are called in one form, once per interval.
 
-use crate::backoff::Volume;
-use evenair_units::{Bytes, Duration, Instant, Rate};
+use evenair_units::{Bytes, Duration, Instant, Rate, Volume};
 
 /// The flow that a law's state is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FlowRole {
     /// Payload of a segment.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub payload: Bytes,
 }
 
 /// What a law sees of its flow after an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FlowView {
     /// When.
     pub now: Instant,
     /// The time since the law ran last, or since the flow started.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
     /// The mean round-trip time of all segments that were acknowledged in the interval, if any were.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip: Option<Duration>,
     /// The mean of what the retransmission timers sampled: one segment a window (RFC 6298 section 3).
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip_of_windows: Option<Duration>,
     /// The mean round-trip time of the probe packets that came back in the interval, where the law wants them sent
     /// ([`RoundTripSamples::Probes`](crate::connections::RoundTripSamples::Probes)).
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip_of_probes: Option<Duration>,
     /// The least round-trip time so far, of segments.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub least_round_trip: Option<Duration>,
     /// The path was another one at the end of the interval than at its beginning, as far as the host can tell.
     pub route_changed: bool,

@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # How to read it
-//! The families are [`backoff`], [`window`], [`connections`], [`rate`] and [`marking`]. The host owns clocks, queues, sockets
+//! The families are [`backoff`], [`window`], [`connections`], [`rate`], [`gateway`] and [`marking`]. The host owns clocks, queues, sockets
 //! and randomness, so the same law runs in a fluid model, in the packet simulator and on a live machine.
 //!
 //! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for their
 //! schema), and an enum of states, `Any…`, both with a box for laws of one's own ([`OwnLaw`]). `conformance` holds what
-//! every law of a family must pass.
+//! every law of a family must pass. What passes between a law and its host can be written down and replayed ([`tape`]).
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(
@@ -24,8 +24,10 @@ pub mod conformance;
 pub mod connections;
 mod family;
 pub mod flow;
+pub mod gateway;
 pub mod marking;
 pub mod rate;
+pub mod tape;
 pub mod window;
 
 pub use family::{Family, OwnLaw, Parameters};

@@ -26,9 +26,9 @@ pub use weighted::{Weighted, WeightedParams};
 
 use crate::times::Histogram;
 use evenair_des::Stream;
-use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView, Volume};
+use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView};
 use evenair_laws::marking::{AnyMarking, MarkingLaw, QueueView, Verdict};
-use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate, Volume};
 use evenair_wifi::{LossProcess, PacketId};
 use std::collections::VecDeque;
 

@@ -2,7 +2,7 @@
 
 use crate::language::LimitRate;
 use crate::resolved::Resolved;
-use evenair_laws::rate::gateway::GatewayParams;
+use evenair_laws::gateway::GatewayParams;
 use evenair_netsim::{MacSpec, Shaping};
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::MacTiming;

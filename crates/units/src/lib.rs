@@ -18,6 +18,6 @@ pub use power::Dbm;
 #[cfg(feature = "serde")]
 pub use probability::percent;
 pub use probability::{NotAProbability, Probability};
-pub use rate::{Bytes, Rate};
+pub use rate::{Bytes, Rate, Volume};
 pub use text::{Amount, Decibels, Frequency, Length, PacketCount};
 pub use time::{Duration, Instant};

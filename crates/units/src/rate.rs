@@ -11,6 +11,24 @@ pub struct Rate(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u32);
 
+/// So much traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Volume {
+    /// \[packets\]
+    pub packets: u64,
+    /// Network-layer sizes \[bytes\].
+    pub bytes: u64,
+}
+
+impl Volume {
+    /// One more packet.
+    pub const fn add(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+}
+
 impl Rate {
     /// `bps` bits per second.
     #[inline]

@@ -4,6 +4,7 @@ use evenair_units::Duration;
 
 /// A back-off law's answer, as data.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Access {
     /// What a back-off is drawn from.
     pub draw: Draw,
@@ -17,6 +18,7 @@ pub struct Access {
 
 /// A distribution of back-off times.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Draw {
     /// A whole number of slots, uniform in `0..=window`, or in `0..window` if the end is excluded.
     Slots {
@@ -28,6 +30,7 @@ pub enum Draw {
     /// Exponential, its mean this many times the airtime of the frame that waits.
     ExponentialOfFrame {
         /// Mean back-off over the frame's airtime.
+        #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
         factor: f64,
         /// Rounded to the nearest whole slot.
         slotted: bool,
@@ -36,6 +39,7 @@ pub enum Draw {
     /// MAC header.
     ExponentialOfPacket {
         /// Mean back-off over the packet's bits at its rate.
+        #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
         factor: f64,
         /// Rounded to the nearest whole slot.
         slotted: bool,
@@ -43,6 +47,7 @@ pub enum Draw {
     /// Exponential with this mean.
     Exponential {
         /// Mean back-off.
+        #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
         mean: Duration,
         /// Rounded to the nearest whole slot.
         slotted: bool,
@@ -50,17 +55,20 @@ pub enum Draw {
     /// Uniform between zero and twice the mean.
     Uniform {
         /// Mean back-off.
+        #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
         mean: Duration,
     },
     /// Always the same.
     Fixed {
         /// The back-off.
+        #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
         mean: Duration,
     },
 }
 
 /// What a failed transmission does to the next draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum OnFailure {
     /// The window doubles, up to this many slots (IEEE 802.11-2016 clause 10.3.3); only [`Draw::Slots`] has one.
     Double {
@@ -75,6 +83,7 @@ pub enum OnFailure {
 
 /// When a back-off is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum When {
     /// After each transmission, and for a frame that finds the medium busy; a frame that finds it idle goes at once
     /// (IEEE 802.11-2016 clause 10.3.4.2).
@@ -111,6 +120,7 @@ pub enum Holding {
 
 /// The inter-frame space before countdowns run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Space {
     /// DIFS; a countdown counts a slot when it is over.
     Difs,

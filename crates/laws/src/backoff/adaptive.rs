@@ -33,8 +33,8 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::{AdaptiveParams, BackoffLaw, LinkRole, LinkView, Volume};
-//! use evenair_units::Rate;
+//! use evenair_laws::backoff::{AdaptiveParams, BackoffLaw, LinkRole, LinkView};
+//! use evenair_units::{Rate, Volume};
 //! let mut law = AdaptiveParams::chen10().begin(&LinkRole::data(Default::default()));
 //! let backlog = Volume { packets: 51, bytes: 51_000 };
 //! law.on_update(&LinkView { backlog, data_rate: Rate::from_kbps(11_000), ..LinkView::default() });
@@ -290,8 +290,7 @@ pub fn aggressiveness_drift(step: f64, aggressiveness: f64, arrival: f64, servic
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use evenair_units::Rate;
+    use evenair_units::{Rate, Volume};
     use proptest::prelude::*;
 
     const ELEVEN: Rate = Rate::from_kbps(11_000);

@@ -29,7 +29,7 @@ pub use dcf::{Dcf, DcfParams};
 pub use edca::{Category, CategoryParams, Edca, EdcaParams};
 pub use intensity::{Adapts, Execution, Intensity};
 pub use optimal::{Optimal, OptimalParams};
-pub use place::{FullPacket, LinkRole, LinkView, PhysicalLayer, Rendering, Scope, Surroundings, Volume};
+pub use place::{FullPacket, LinkRole, LinkView, PhysicalLayer, Rendering, Scope, Surroundings};
 pub use queue_length::{QueueLength, QueueLengthParams};
 pub use queueing_delay::{QueueingDelay, QueueingDelayParams};
 pub use virtual_queue::{Links, UtilityQueue, VirtualQueue, VirtualQueueParams, WhileEmpty};
@@ -77,10 +77,10 @@ family! {
     /// A back-off law of a user's own.
     own OwnBackoff: OwnBackoffLaw,
     place Surroundings => LinkRole,
+    tape BackoffTold => BackoffAnswer,
     default None,
     told {
-        begin(role: &LinkRole);
-        on_update(link: &LinkView);
+        OnUpdate: on_update(link: &LinkView);
     }
     asked {
         scope() -> Scope;

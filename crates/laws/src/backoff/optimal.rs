@@ -26,7 +26,8 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView, OptimalParams, Volume};
+//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView, OptimalParams};
+//! use evenair_units::Volume;
 //! let mut law = OptimalParams::lee12().begin(&LinkRole::data(Default::default()));
 //! let backlog = Volume { packets: 250, bytes: 266_000 }; // TCP's whole window of 256 kB
 //! law.on_update(&LinkView { backlog, ..LinkView::default() });
@@ -35,11 +36,9 @@
 //!
 //! [`UtilityBased`]: crate::rate::UtilityBased
 
-use super::{
-    Access, BackoffLaw, Intensity, LinkRole, LinkView, QueueMeasure, Scope, Space, Surroundings, Volume,
-};
+use super::{Access, BackoffLaw, Intensity, LinkRole, LinkView, QueueMeasure, Scope, Space, Surroundings};
 use crate::{BadParameter, Parameters, check, check_time};
-use evenair_units::{Bytes, Duration};
+use evenair_units::{Bytes, Duration, Volume};
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]

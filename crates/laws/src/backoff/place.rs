@@ -1,10 +1,11 @@
 //! What a back-off law is told: of its scenario, of its queue, and of its link as time goes by.
 
 use super::{Category, Holding};
-use evenair_units::{Bytes, Duration, Instant, Rate};
+use evenair_units::{Bytes, Duration, Instant, Rate, Volume};
 
 /// What has a queue, and a state of the law, of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Scope {
     /// A node.
     Node,
@@ -41,15 +42,20 @@ pub enum Rendering {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FullPacket {
     /// Its payload: what a packet counts as where a backlog is counted in packets.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub payload: Bytes,
     /// Its network-layer size.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub size: Bytes,
     /// The airtime of its frame, preamble and MAC header included.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub frame: Duration,
     /// Its bits at the data rate.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub bits: Duration,
     /// How long it takes from one packet to the next where nobody disturbs: inter-frame spaces, frame and link-layer
     /// acknowledgement; back-off not.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub exchange: Duration,
 }
 
@@ -64,6 +70,7 @@ pub struct Surroundings {
     /// The MAC is ideal CSMA: continuous time, no slots, no collisions.
     pub is_ideal: bool,
     /// A slot.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub slot: Duration,
     /// A full data packet.
     pub packet: FullPacket,
@@ -124,29 +131,14 @@ impl LinkRole {
     }
 }
 
-/// So much traffic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Volume {
-    /// \[packets\]
-    pub packets: u64,
-    /// Network-layer sizes \[bytes\].
-    pub bytes: u64,
-}
-
-impl Volume {
-    /// One more packet.
-    pub const fn add(&mut self, bytes: u64) {
-        self.packets += 1;
-        self.bytes += bytes;
-    }
-}
-
 /// What a back-off law sees of its own link when it is updated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkView {
     /// When.
     pub now: Instant,
     /// The time since the last update, or since the start.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
     /// What came to the queue since then, and was accepted.
     pub arrivals: Volume,
@@ -157,7 +149,9 @@ pub struct LinkView {
     /// What waits, the packet in service counted.
     pub backlog: Volume,
     /// How long the first of it has waited, where the host knows.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub head_of_line_delay: Option<Duration>,
     /// The rate at which data are sent.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub data_rate: Rate,
 }

@@ -26,7 +26,8 @@
 //! ```
 //! use evenair_laws::Parameters;
 //! use evenair_laws::backoff::queue_length::QueueLengthParams;
-//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView, Volume};
+//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView};
+//! use evenair_units::Volume;
 //! let mut law = QueueLengthParams::qcsma().begin(&LinkRole::data(Default::default()));
 //! law.on_update(&LinkView { backlog: Volume { packets: 3, bytes: 3_120 }, ..LinkView::default() });
 //! assert!((law.aggressiveness().unwrap() - 3.0).abs() < 1e-12);
@@ -162,7 +163,8 @@ impl BackoffLaw for QueueLength {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::{Draw, Volume};
+    use crate::backoff::Draw;
+    use evenair_units::Volume;
 
     fn ideal() -> Surroundings {
         Surroundings { is_ideal: true, ..Surroundings::default() }

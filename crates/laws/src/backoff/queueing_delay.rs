@@ -32,7 +32,8 @@
 //! ```
 //! use evenair_laws::Parameters;
 //! use evenair_laws::backoff::queueing_delay::QueueingDelayParams;
-//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView, Volume};
+//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView};
+//! use evenair_units::Volume;
 //! let mut law = QueueingDelayParams { memory: 0.0, ..Default::default() }.begin(&LinkRole::data(Default::default()));
 //! // Ten packets wait; in 10 ms one was served of the 7.5 that the link could have, at 1.33 ms each: ρ = 10·7.5/1.
 //! let (backlog, service) = (Volume { packets: 10, bytes: 10_400 }, Volume { packets: 1, bytes: 1_040 });
@@ -185,8 +186,9 @@ pub fn mean_backoff(capacity: f64, backlog: f64, rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::{Draw, Volume};
+    use crate::backoff::Draw;
     use crate::conformance::drift;
+    use evenair_units::Volume;
 
     fn ideal() -> Surroundings {
         Surroundings { is_ideal: true, ..Surroundings::default() }

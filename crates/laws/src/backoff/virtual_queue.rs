@@ -33,18 +33,17 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView, VirtualQueueParams, Volume};
+//! use evenair_laws::backoff::{BackoffLaw, LinkRole, LinkView, VirtualQueueParams};
+//! use evenair_units::Volume;
 //! let mut law = VirtualQueueParams::lee12().begin(&LinkRole::data(Default::default()));
 //! let arrivals = Volume { packets: 1, bytes: 1064 };
 //! law.on_update(&LinkView { arrivals, ..LinkView::default() }); // nothing was served: 1 + 500/1
 //! assert!((law.aggressiveness().unwrap() - 0.01 * 501.0).abs() < 1e-12);
 //! ```
 
-use super::{
-    Access, BackoffLaw, Intensity, LinkRole, LinkView, QueueMeasure, Scope, Space, Surroundings, Volume,
-};
+use super::{Access, BackoffLaw, Intensity, LinkRole, LinkView, QueueMeasure, Scope, Space, Surroundings};
 use crate::{BadParameter, Parameters, check, check_time};
-use evenair_units::{Bytes, Duration};
+use evenair_units::{Bytes, Duration, Volume};
 
 /// A queue that a logarithmic utility fills: what (2) and `p·μ = exp(b·vq)` have of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -34,10 +34,9 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::Volume;
 //! use evenair_laws::connections::{ConnectionLaw, GuardedParams};
 //! use evenair_laws::flow::{FlowRole, FlowView};
-//! use evenair_units::{Bytes, Duration};
+//! use evenair_units::{Bytes, Duration, Volume};
 //! let mut law = GuardedParams::default().begin(&FlowRole { payload: Bytes::new(1000) });
 //! // A policer: 1000 packets in an interval, however many connections there are, and no delay.
 //! let policed = FlowView {
@@ -373,11 +372,10 @@ impl Guarded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
     use crate::conformance::drift;
     use crate::connections::IimdParams;
     use crate::connections::iimd::connections_drift;
-    use evenair_units::{Bytes, Instant};
+    use evenair_units::{Bytes, Instant, Volume};
     use proptest::prelude::*;
     use std::vec::Vec;
 

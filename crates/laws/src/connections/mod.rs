@@ -54,10 +54,10 @@ family! {
     /// A connection law of a user's own.
     own OwnConnections: OwnConnectionLaw,
     place () => FlowRole,
+    tape ConnectionTold => ConnectionAnswer,
     default Some("rtt-proportional"),
     told {
-        begin(flow: &FlowRole);
-        on_interval(flow: &FlowView) -> u32;
+        OnInterval: on_interval(flow: &FlowView) -> u32;
     }
     asked {
         interval() -> Duration;

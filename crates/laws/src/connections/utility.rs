@@ -132,8 +132,8 @@ pub fn for_utility(k: f64, marginal_utility: f64, round_trip_s: f64, rate: f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
     use crate::window::reno::aggregate_rate_drift;
+    use evenair_units::Volume;
 
     #[test]
     fn the_fixed_point_is_the_utilitys() {

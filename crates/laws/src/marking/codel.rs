@@ -23,9 +23,8 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::Volume;
 //! use evenair_laws::marking::{CodelParams, MarkingLaw, QueueRole, QueueView, Verdict};
-//! use evenair_units::{Bytes, Duration, Instant, Rate};
+//! use evenair_units::{Bytes, Duration, Instant, Rate, Volume};
 //! let mut law = CodelParams::rfc8289().begin(&QueueRole { full_packet: Bytes::new(1500), rate: Rate::from_kbps(1_000) });
 //! let behind = QueueView::of(Volume { packets: 20, bytes: 30_000 });
 //! let mut leaves = |ms: u64| law.on_departure(Instant::from_nanos(ms * 1_000_000), Duration::from_millis(20), &behind);
@@ -165,8 +164,7 @@ impl MarkingLaw for Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use evenair_units::Rate;
+    use evenair_units::{Rate, Volume};
     use std::vec::Vec;
 
     const LONG: QueueView = QueueView::of(Volume { packets: 20, bytes: 30_000 });

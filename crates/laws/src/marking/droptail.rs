@@ -100,7 +100,7 @@ pub fn loss_price(arrival: f64, capacity: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
+    use evenair_units::Volume;
 
     #[test]
     fn a_full_queue_refuses() {

@@ -28,9 +28,8 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::Volume;
 //! use evenair_laws::marking::{FredParams, MarkingLaw, QueueRole, QueueView};
-//! use evenair_units::{Bytes, Instant, Probability, Rate};
+//! use evenair_units::{Bytes, Instant, Probability, Rate, Volume};
 //! let role = QueueRole { full_packet: Bytes::new(1500), rate: Rate::from_kbps(1_000) };
 //! let mut law = FredParams::default().begin(&role);
 //! // One flow may have five packets, min_th, in the queue; then another comes.
@@ -220,8 +219,7 @@ impl MarkingLaw for Fred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use evenair_units::{Bytes, Rate};
+    use evenair_units::{Bytes, Rate, Volume};
     use std::collections::VecDeque;
 
     /// A queue with its law, which refuses when a uniform draw says so.

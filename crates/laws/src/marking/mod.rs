@@ -14,27 +14,31 @@ pub use pie::{Pie, PieParams};
 pub use proportional::Proportional;
 pub use red::{Red, RedParams};
 
-use crate::backoff::Volume;
 use crate::family::family;
-use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
+use evenair_units::{Bytes, Duration, Instant, Probability, Rate, Volume};
 
 /// The queue that a law's state is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueRole {
     /// The largest packet, network-layer size.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub full_packet: Bytes,
     /// The rate at which its packets are sent.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub rate: Rate,
 }
 
 /// What a marking law sees of its queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueView {
     /// What waits beside the packet that comes or leaves; what is in service does not wait.
     pub waiting: Volume,
     /// The flow of that packet: one number for each flow and direction.
     pub flow: u32,
     /// Its network-layer size.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub size: Bytes,
 }
 
@@ -47,6 +51,7 @@ impl QueueView {
 
 /// What becomes of a packet that is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Verdict {
     /// It is sent.
     Send,
@@ -81,13 +86,13 @@ family! {
     /// A marking law of a user's own.
     own OwnMarking: OwnMarkingLaw,
     place () => QueueRole,
+    tape MarkingTold => MarkingAnswer,
     default None,
     told {
-        begin(queue: &QueueRole);
-        on_arrival(now: Instant, queue: &QueueView) -> Probability;
-        after_arrival(now: Instant, queue: &QueueView, accepted: bool);
-        on_departure(now: Instant, sojourn: Duration, queue: &QueueView) -> Verdict;
-        on_removal(now: Instant, queue: &QueueView);
+        OnArrival: on_arrival(now: Instant, queue: &QueueView) -> Probability;
+        AfterArrival: after_arrival(now: Instant, queue: &QueueView, accepted: bool);
+        OnDeparture: on_departure(now: Instant, sojourn: Duration, queue: &QueueView) -> Verdict;
+        OnRemoval: on_removal(now: Instant, queue: &QueueView);
     }
     asked {}
     laws {

@@ -238,8 +238,7 @@ impl MarkingLaw for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use evenair_units::Rate;
+    use evenair_units::{Rate, Volume};
 
     const ROLE: QueueRole = QueueRole { full_packet: Bytes::new(1500), rate: Rate::from_kbps(10_000) };
     const LONG: QueueView = QueueView::of(Volume { packets: 100, bytes: 150_000 });

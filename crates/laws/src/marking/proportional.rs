@@ -89,7 +89,7 @@ impl MarkingLaw for Proportional {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
+    use evenair_units::Volume;
 
     #[test]
     fn the_probability_grows_with_the_queue_and_stops_at_one() {

@@ -238,8 +238,7 @@ impl Average {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use evenair_units::Rate;
+    use evenair_units::{Rate, Volume};
 
     /// Packets of 1000 bytes at 8 Mb/s: 1 ms each.
     fn red(params: RedParams) -> Red {

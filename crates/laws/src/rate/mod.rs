@@ -1,10 +1,8 @@
 //! Rate laws: how fast a source may send.
 //!
 //! They are called as connection laws are, when their flow starts and once per interval. In a packet world a flow with
-//! `traffic = "rated"` has one. [`tfrc`] is none of them: it is told by reports of its receiver. Nor are the laws of a [`gateway`],
-//! which set the rates of all that passes it.
+//! `traffic = "rated"` has one. [`tfrc`] is none of them: it is told by reports of its receiver.
 
-pub mod gateway;
 pub mod tfrc;
 pub mod utility_based;
 
@@ -36,10 +34,10 @@ family! {
     /// A rate law of a user's own.
     own OwnRate: OwnRateLaw,
     place () => FlowRole,
+    tape RateTold => RateAnswer,
     default None,
     told {
-        begin(flow: &FlowRole);
-        on_interval(flow: &FlowView) -> Rate;
+        OnInterval: on_interval(flow: &FlowView) -> Rate;
     }
     asked {
         interval() -> Duration;

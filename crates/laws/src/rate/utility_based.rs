@@ -24,10 +24,9 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::backoff::Volume;
 //! use evenair_laws::flow::{FlowRole, FlowView};
 //! use evenair_laws::rate::{RateLaw, UtilityBasedParams};
-//! use evenair_units::{Bytes, Rate};
+//! use evenair_units::{Bytes, Rate, Volume};
 //! let mut law = UtilityBasedParams::lee12().begin(&FlowRole { payload: Bytes::new(1000) });
 //! // V = 500 over 250 packets that wait: two packets of 8000 bits per 10 ms.
 //! let first_backlog = Some(Volume { packets: 250, bytes: 260_000 });
@@ -145,7 +144,7 @@ impl RateLaw for UtilityBased {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
+    use evenair_units::Volume;
 
     /// [QCSMA] section II-C: `x = p/(ε ΣQ)` with p = 4 and ε = 40 µs, over 250 packets on the way: 400 packets/s.
     #[test]

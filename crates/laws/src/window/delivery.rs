@@ -18,6 +18,7 @@ pub enum Repair {
 
 /// An acknowledgement as a law sees it that asks for deliveries ([`WindowLaw::sees_deliveries`](super::WindowLaw)).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delivery {
     /// When it came.
     pub now: Instant,
@@ -36,8 +37,10 @@ pub struct Delivery {
     /// What the endpoint is repairing now.
     pub repair: Repair,
     /// Round-trip time of the segment sent last of those that it reports; none, if a repetition makes it ambiguous.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip: Option<Duration>,
     /// The smoothed round-trip time, once there is one.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub smoothed: Option<Duration>,
     /// What it reports was sent after all before had been acknowledged.
     pub after_idle: bool,
@@ -49,12 +52,14 @@ pub struct Delivery {
 
 /// How fast the network delivered while the segment was under way that was sent last of those acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RateSample {
     /// Segments that had arrived in all when it was sent.
     pub before: u64,
     /// Segments that have arrived since.
     pub segments: u64,
     /// What they took: the longer one of the times in which they were sent, and acknowledged.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
     /// The application, not the network, may have been what limited the sender.
     pub application_limited: bool,

@@ -30,10 +30,13 @@ pub const WINDOW_MAX: f64 = (1u32 << 30) as f64;
 
 /// What a sender starts with.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WindowStart {
     /// Congestion window at the start \[segments\].
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub initial_window: f64,
     /// Slow-start threshold at the start \[segments\].
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub initial_ssthresh: f64,
     /// Grow by what an acknowledgement covers (RFC 3465, at most two segments in slow start), not by one per
     /// acknowledgement: ns-2 counts acknowledgements.
@@ -51,21 +54,27 @@ impl Default for WindowStart {
 
 /// What a sender can know of its path's part on the air: acknowledgements come back over the same hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AirPath {
     /// Hops on the air.
     pub hops: u32,
     /// A full data packet, network-layer size.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub data: Bytes,
     /// An acknowledgement, network-layer size.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub acknowledgement: Bytes,
     /// The rate of its links: their harmonic mean.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub rate: Rate,
     /// What the path's wires take there and back, unloaded.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub wired: Duration,
 }
 
 /// An acknowledgement; a law is told of every one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Acked {
     /// When it came.
     pub now: Instant,
@@ -80,10 +89,13 @@ pub struct Acked {
     /// Segments under way before it came.
     pub flight: u32,
     /// The round-trip time that it measures, if it measures one.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub sample: Option<Duration>,
     /// The smoothed round-trip time, once there is one.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub smoothed: Option<Duration>,
     /// The least round-trip time so far, once there is one.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub least: Option<Duration>,
 }
 
@@ -98,10 +110,12 @@ impl Acked {
 
 /// What the window law is told when duplicate acknowledgements or a time-out announce a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Loss {
     /// When it was found.
     pub now: Instant,
     /// What was under way: the window that was in use, after every other limit \[segments\].
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub flight: f64,
     /// The loss is one more of a flight for which the window was cut already: the threshold is held (RFC 5681 section 3.1).
     pub repeated: bool,
@@ -147,14 +161,14 @@ family! {
     /// A window law of a user's own.
     own OwnWindow: OwnWindowLaw,
     place () => WindowStart,
+    tape WindowTold => WindowAnswer,
     default None,
     told {
-        begin(start: &WindowStart);
-        on_delivery(delivery: &Delivery);
-        on_ack(acked: &Acked);
-        on_loss(loss: &Loss);
-        on_timeout(loss: &Loss);
-        deflate(segments: f64);
+        OnDelivery: on_delivery(delivery: &Delivery);
+        OnAck: on_ack(acked: &Acked);
+        OnLoss: on_loss(loss: &Loss);
+        OnTimeout: on_timeout(loss: &Loss);
+        Deflate: deflate(segments: f64);
     }
     asked {
         sees_deliveries() -> bool;

@@ -36,6 +36,10 @@
 //! slow start ends at the threshold or with a loss. A window that is not in use is held (RFC 7661). It stops at
 //! [`WINDOW_MAX`].
 //!
+//! The paper's `d` is a constant of the path. With [`QuicTcpParams::round_trip_holds`] it is measured anew when it has held for so
+//! long: for two round trips the window is half of what fills the path without a queue, the first for what waits to leave, the
+//! second to measure; then it is what it was. What others have waiting meanwhile counts as part of `d`.
+//!
 //! # Example
 //! ```
 //! use evenair_laws::window::QuicTcpParams;
@@ -45,8 +49,8 @@
 //! ```
 
 use super::{Acked, Loss, Reno, WINDOW_MAX, WindowLaw, WindowStart};
-use crate::{BadParameter, Parameters, check};
-use evenair_units::Duration;
+use crate::{BadParameter, Parameters, check, check_time};
+use evenair_units::{Duration, Instant};
 
 /// What the average round-trip time keeps at each sample.
 const MEMORY: f64 = 31.0 / 32.0;
@@ -69,12 +73,15 @@ pub struct QuicTcpParams {
     /// ρ, the shape, from 0 to 1.
     #[cfg_attr(feature = "serde", serde(rename = "rho"))]
     pub shape: f64,
+    /// How long the least round trip holds before it is measured anew; for ever, if it is not given.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub round_trip_holds: Option<Duration>,
 }
 
 impl QuicTcpParams {
-    /// [QCSMA] section V: p = 200, κ = 1.5, ρ = ½.
+    /// [QCSMA] section V: p = 200, κ = 1.5, ρ = ½. The least round trip holds for ever.
     pub const fn qcsma() -> Self {
-        Self { target: 200.0, gain: 1.5, shape: 0.5 }
+        Self { target: 200.0, gain: 1.5, shape: 0.5, round_trip_holds: None }
     }
 
     /// `v`: by how many packets more wait than are wanted; `share` is `d/D`, the part of the round trip that is not queueing.
@@ -105,10 +112,11 @@ impl Parameters for QuicTcpParams {
     type Law = QuicTcp;
 
     fn validated(self) -> Result<Self, BadParameter> {
-        let Self { target, gain, shape } = self;
+        let Self { target, gain, shape, round_trip_holds } = self;
         check("p", target, target > 0.0 && target.is_finite(), "above 0")?;
         check("kappa", gain, gain > 0.0 && gain.is_finite(), "above 0")?;
         check("rho", shape, (0.0..=1.0).contains(&shape), "from 0 to 1")?;
+        round_trip_holds.map_or(Ok(()), |holds| check_time("round_trip_holds", holds))?;
         Ok(self)
     }
 
@@ -128,12 +136,64 @@ pub struct QuicTcp {
     round_trip: Option<(f64, f64)>,
     /// Segments to be acknowledged before this round trip is over.
     left: u32,
+    /// Since when the least round trip holds; none before there is one.
+    holds_since: Option<Instant>,
+    refresh: Refresh,
 }
+
+/// Where the law is in measuring its least round trip anew.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Refresh {
+    /// It is not.
+    Not,
+    /// What was sent with a full window, to which it returns, is still under way.
+    Draining(f64),
+    /// Nothing of its own waits: round trips are measured.
+    Measuring(f64),
+}
+
+/// The least window while the least round trip is measured anew: enough for samples in every round trip (BBR's).
+const REFRESH_WINDOW: f64 = 4.0;
 
 impl QuicTcp {
     /// The state at the start of a connection.
     pub const fn new(params: QuicTcpParams, start: &WindowStart) -> Self {
-        Self { params, reno: Reno::new(start), round_trip: None, left: 0 }
+        Self {
+            params,
+            reno: Reno::new(start),
+            round_trip: None,
+            left: 0,
+            holds_since: None,
+            refresh: Refresh::Not,
+        }
+    }
+
+    /// A round trip is over: measures the least one anew where it has held for long enough. Says whether the law is at that.
+    fn refresh(&mut self, acked: &Acked) -> bool {
+        let since = *self.holds_since.get_or_insert(acked.now);
+        match self.refresh {
+            Refresh::Not => {
+                let due = self.params.round_trip_holds.is_some_and(|holds| acked.now.since(since) >= holds);
+                if !due {
+                    return false;
+                }
+                // Half of what fills the path without a queue: whatever waits of its own leaves.
+                self.refresh = Refresh::Draining(self.reno.window);
+                let least = REFRESH_WINDOW.min(self.reno.window);
+                self.reno.window = (0.5 * self.share() * self.reno.window).max(least);
+            }
+            Refresh::Draining(window) => {
+                self.refresh = Refresh::Measuring(window);
+                // Whatever the round trip was, it counts: without a sample the least is the average.
+                self.round_trip = self.round_trip.map(|(_, average)| (average, average));
+            }
+            Refresh::Measuring(window) => {
+                self.refresh = Refresh::Not;
+                (self.reno.window, self.holds_since) = (window, Some(acked.now));
+            }
+        }
+        true
     }
 
     fn measure(&mut self, sample: Duration) {
@@ -141,7 +201,11 @@ impl QuicTcp {
         let sample = sample.as_secs_f64().max(1e-9);
         self.round_trip = Some(match self.round_trip {
             None => (sample, sample),
-            Some((least, average)) => (least.min(sample), MEMORY * average + (1.0 - MEMORY) * sample),
+            Some((least, average)) if self.refresh == Refresh::Not => {
+                (least.min(sample), MEMORY * average + (1.0 - MEMORY) * sample)
+            }
+            // The average is of full windows.
+            Some((least, average)) => (least.min(sample), average),
         });
     }
 
@@ -168,16 +232,20 @@ impl WindowLaw for QuicTcp {
         if self.reno.is_in_slow_start() {
             self.reno.grow(acked.segments);
         } else if self.left == 0 && self.round_trip.is_some() {
-            self.reno.window = self.params.next(self.reno.window, self.share()); // [QCSMA] eq. (17)
+            if !self.refresh(acked) {
+                self.reno.window = self.params.next(self.reno.window, self.share()); // [QCSMA] eq. (17)
+            }
             self.left = acked.flight.saturating_sub(acked.segments);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
+        self.refresh = Refresh::Not;
         self.reno.on_loss(loss);
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
+        self.refresh = Refresh::Not;
         self.reno.on_timeout(loss);
         self.left = 0;
     }
@@ -204,7 +272,7 @@ mod tests {
     #[test]
     fn rho_of_one_is_mo_and_walrands_law() {
         // ẇ = −κ d v/(D w)
-        let law = QuicTcpParams { target: 3.0, gain: 0.7, shape: 1.0 };
+        let law = QuicTcpParams { target: 3.0, gain: 0.7, shape: 1.0, ..QuicTcpParams::qcsma() };
         let (window, share) = (12.0, 0.6);
         let expected = -0.7 * share * law.excess(window, share) / window;
         assert!((law.drift(window, share) - expected).abs() < 1e-12);
@@ -247,7 +315,7 @@ mod tests {
 
         /// [QCSMA] eq. (26), its terms as the derivation above has them; `slope` is `∂R/∂q`.
         fn decrease(&self, windows: [f64; 2], slope: f64) -> f64 {
-            let QuicTcpParams { target, gain, shape: rho } = self.law;
+            let QuicTcpParams { target, gain, shape: rho, .. } = self.law;
             let q = self.queueing(windows);
             let (mut diagonal, mut weighted, mut inner) = (0.0, 0.0, slope);
             for (w, d) in windows.into_iter().zip(self.delays) {
@@ -273,7 +341,7 @@ mod tests {
         let air: fn(f64) -> f64 = |q| B / (1.0 + libm::exp(-B * q));
         for shape in [0.0, 0.25, 0.5, 1.0] {
             for (capacity, is_air) in [(wire, false), (air, true)] {
-                let law = QuicTcpParams { target: 3.0, gain: 0.7, shape };
+                let law = QuicTcpParams { target: 3.0, gain: 0.7, shape, ..QuicTcpParams::qcsma() };
                 let network = Shared { law, delays: [0.05, 0.2], capacity };
                 for windows in [[4.0, 9.0], [12.0, 5.0], [2.0, 30.0]] {
                     let shares = network.shares(windows);
@@ -297,12 +365,14 @@ mod tests {
     #[test]
     fn too_few_that_wait_open_the_window_and_too_many_close_it() {
         for shape in [0.0, 0.5, 1.0] {
-            let law = QuicTcpParams { target: 5.0, gain: 0.1, shape }.validated().unwrap();
+            let law = QuicTcpParams { target: 5.0, gain: 0.1, shape, ..QuicTcpParams::qcsma() }
+                .validated()
+                .unwrap();
             assert!(law.next(10.0, 0.9) > 10.0, "one waits");
             assert!(law.next(20.0, 0.5) < 20.0, "ten wait");
             assert!((law.next(10.0, 0.5) - 10.0).abs() < 1e-12, "five wait");
         }
-        let bad = QuicTcpParams { target: 5.0, gain: 0.1, shape: 1.5 };
+        let bad = QuicTcpParams { target: 5.0, gain: 0.1, shape: 1.5, ..QuicTcpParams::qcsma() };
         assert_eq!(bad.validated().unwrap_err().name, "rho");
     }
 
@@ -324,7 +394,8 @@ mod tests {
     #[test]
     fn as_many_wait_as_are_wanted() {
         for shape in [0.5, 1.0] {
-            let params = QuicTcpParams { target: 20.0, gain: if shape < 1.0 { 0.5 } else { 35.0 }, shape };
+            let gain = if shape < 1.0 { 0.5 } else { 35.0 };
+            let params = QuicTcpParams { target: 20.0, gain, shape, ..QuicTcpParams::qcsma() };
             let start = WindowStart {
                 initial_window: 10.0,
                 initial_ssthresh: 10.0,
@@ -337,6 +408,58 @@ mod tests {
         }
     }
 
+    /// The same over a path of so long a round trip, from an instant on; gives the window, and the most that were under way.
+    fn over_a_path(law: &mut QuicTcp, base_ms: u64, from_ms: u64, acks: u64) -> (f64, f64) {
+        let mut most: f64 = 0.0;
+        for number in 0..acks {
+            let queued = (law.reno.window - base_ms as f64).max(0.0);
+            let sample = Some(Duration::from_millis(base_ms) + Duration::from_secs_f64(queued / 1000.0));
+            let now = Instant::ZERO + Duration::from_millis(from_ms + number);
+            let (advances, window_limited, flight) = (true, true, law.reno.window as u32);
+            let acked =
+                Acked { now, segments: 1, advances, window_limited, flight, sample, ..Acked::default() };
+            law.on_ack(&acked);
+            most = most.max(law.reno.window);
+        }
+        (law.reno.window, most)
+    }
+
+    /// 20 of 1000 packets/s wait on a path of 50 ms that becomes one of 100 ms. For ever 50 ms are the least: the law takes half
+    /// of the round trip for a queue, and 40 under way for enough. Measured anew every ten seconds, 120 are under way again.
+    #[test]
+    fn a_longer_path_is_learnt_where_the_least_is_measured_anew() {
+        let start = WindowStart { initial_window: 10.0, initial_ssthresh: 10.0, ..WindowStart::default() };
+        let window = |round_trip_holds| {
+            let params =
+                QuicTcpParams { target: 20.0, gain: 0.5, round_trip_holds, ..QuicTcpParams::qcsma() };
+            let mut law = params.begin(&start);
+            let (_, most) = over_a_path(&mut law, 50, 0, 60_000);
+            // It does not creep up, since the queue leaves before the round trip is measured.
+            assert!(most < 72.0, "{round_trip_holds:?}: {most}");
+            over_a_path(&mut law, 100, 60_000, 58_000).0
+        };
+        assert!((window(None) - 40.0).abs() < 0.5, "{}", window(None));
+        let anew = window(Some(Duration::from_secs(10)));
+        assert!((anew - 120.0).abs() < 1.0, "{anew}");
+    }
+
+    #[test]
+    fn a_loss_ends_the_measuring() {
+        let start = WindowStart { initial_window: 60.0, initial_ssthresh: 10.0, ..WindowStart::default() };
+        let holds = Some(Duration::from_millis(500));
+        let params = QuicTcpParams { target: 20.0, round_trip_holds: holds, ..QuicTcpParams::qcsma() };
+        let mut law = params.begin(&start);
+        let mut at_ms = 0;
+        while !matches!(law.refresh, Refresh::Measuring(_)) {
+            over_a_path(&mut law, 50, at_ms, 1);
+            at_ms += 1;
+            assert!(at_ms < 10_000, "{law:?}");
+        }
+        law.on_loss(&Loss { flight: 20.0, ..Loss::default() });
+        assert_eq!(law.refresh, Refresh::Not);
+        assert!(law.share().is_finite() && law.share() > 0.0, "{law:?}");
+    }
+
     /// The machine's step over one round trip is the drift over one unit of its time.
     #[test]
     fn the_step_of_the_machine_is_the_drift() {
@@ -346,7 +469,7 @@ mod tests {
             byte_counting: true,
             ..WindowStart::default()
         };
-        let mut law = QuicTcpParams { target: 20.0, gain: 0.5, shape: 0.5 }.begin(&start);
+        let mut law = QuicTcpParams { target: 20.0, gain: 0.5, ..QuicTcpParams::qcsma() }.begin(&start);
         law.measure(Duration::from_millis(50));
         (0..2_000).for_each(|_| law.measure(Duration::from_millis(64)));
         let per_round_trip = law.params.drift(law.reno.window, law.share());

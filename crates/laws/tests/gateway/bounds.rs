@@ -1,12 +1,11 @@
 //! Whatever is measured: sums, weights, bounds and floors.
 
 use evenair_laws::Parameters;
-use evenair_laws::backoff::Volume;
-use evenair_laws::rate::gateway::{
+use evenair_laws::gateway::{
     Allocation, ArcParams, ClassRole, ClassView, Form, GatewayLaw, GatewayRole, GatewayView, PfrcParams,
     SearchMethod,
 };
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant, Rate, Volume};
 use proptest::prelude::*;
 
 const LINK: u64 = 900_000;
@@ -23,7 +22,11 @@ pub(crate) fn served(bps: u64) -> ClassView {
 }
 
 pub(crate) fn step(law: &mut impl GatewayLaw, classes: &[ClassView]) -> Allocation {
-    law.on_epoch(&GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes })
+    law.on_epoch(&GatewayView {
+        now: Instant::ZERO,
+        interval: Duration::from_secs(10),
+        classes: classes.iter().copied().map(Some).collect(),
+    })
 }
 
 fn volume() -> impl Strategy<Value = Volume> {
@@ -36,7 +39,13 @@ fn volume() -> impl Strategy<Value = Volume> {
 
 fn class() -> impl Strategy<Value = ClassView> {
     (volume(), volume(), volume(), volume(), 0u64..3_000).prop_map(
-        |(arrived, served, dropped, backlog, held)| ClassView { arrived, served, dropped, backlog, held },
+        |(arrived, served, dropped, backlog, held)| ClassView {
+            arrived,
+            served,
+            dropped,
+            backlog,
+            held: Some(held),
+        },
     )
 }
 
@@ -65,7 +74,7 @@ proptest! {
         let (low, high) = (params.floor * LINK as f64 / 3.0, LINK as f64);
         let all: f64 = weights.iter().sum();
         for (ms, classes) in epochs {
-            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: &classes };
+            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: classes.iter().copied().map(Some).collect() };
             let each = law.on_epoch(&view).each;
             prop_assert_eq!(each.len(), weights.len());
             for (rate, weight) in each.iter().zip(&weights) {
@@ -87,7 +96,7 @@ proptest! {
     fn arc_keeps_its_bounds((weights, epochs) in epochs(), search in searches()) {
         let mut law = ArcParams { search, ..ArcParams::corrected() }.begin(&role(weights.len()));
         for (ms, classes) in epochs {
-            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: &classes };
+            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(ms), classes: classes.iter().copied().map(Some).collect() };
             let total = law.on_epoch(&view).total.expect("one bucket").as_bps();
             prop_assert!((LINK / 6..=LINK).contains(&total), "{total}");
         }

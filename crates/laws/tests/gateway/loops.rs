@@ -1,7 +1,7 @@
 //! In a closed loop: where the laws settle, how soon, and what moves them.
 
 use crate::mesh::{Flow, LINK, Mesh, Wants};
-use evenair_laws::rate::gateway::{
+use evenair_laws::gateway::{
     ArcParams, ClassView, GatewayParams, PfrcParams, RateHistory, Reason, SearchMethod, Step,
 };
 

@@ -5,11 +5,10 @@
 //! can have downwards at once and upwards most of the way in an epoch.
 
 use evenair_laws::Parameters;
-use evenair_laws::backoff::Volume;
-use evenair_laws::rate::gateway::{
+use evenair_laws::gateway::{
     Allocation, AnyGateway, ClassRole, ClassView, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
 };
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant, Rate, Volume};
 
 /// What each link carries \[bit/s\].
 pub(crate) const LINK: f64 = 900e3;
@@ -129,7 +128,11 @@ impl Mesh {
             flow.rate = if can < flow.rate || blind { can } else { flow.rate + AGILITY * (can - flow.rate) };
             self.views.push(flow.view(admitted[i]));
         }
-        let view = GatewayView { now: self.now, interval: EPOCH, classes: &self.views };
+        let view = GatewayView {
+            now: self.now,
+            interval: EPOCH,
+            classes: self.views.iter().copied().map(Some).collect(),
+        };
         self.allocation = self.law.on_epoch(&view);
     }
 
@@ -214,6 +217,6 @@ impl Flow {
             if limited && self.rate > 0.0 { Volume { packets: 3, bytes: 4500 } } else { Volume::default() };
         let arrived =
             Volume { packets: served.packets + dropped.packets, bytes: served.bytes + dropped.bytes };
-        ClassView { arrived, served, dropped, backlog, held: of(held) }
+        ClassView { arrived, served, dropped, backlog, held: Some(of(held)) }
     }
 }

@@ -5,12 +5,11 @@
 
 use crate::mesh::{EPOCH, Flow, LINK, Mesh, Wants};
 use evenair_laws::Parameters;
-use evenair_laws::backoff::Volume;
-use evenair_laws::rate::gateway::{
+use evenair_laws::gateway::{
     Allocation, ArcParams, ClassRole, ClassView, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
     PfrcParams,
 };
-use evenair_units::{Instant, Rate};
+use evenair_units::{Instant, Rate, Volume};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -50,7 +49,7 @@ fn record(params: &GatewayParams) -> String {
             let volumes =
                 [arrived, served, dropped, backlog].map(|of| format!("{},{}", of.packets, of.bytes));
             let answer = answer(&mesh.allocation, class);
-            writeln!(text, "{epoch},{class},{},{held},{answer}", volumes.join(","))
+            writeln!(text, "{epoch},{class},{},{},{answer}", volumes.join(","), held.unwrap_or_default())
                 .expect("a string takes everything");
         }
     }
@@ -86,8 +85,8 @@ fn replay(text: &str) -> usize {
     let mut now = Instant::ZERO;
     for epoch in rows.chunks(classes) {
         now += EPOCH;
-        let views: Vec<_> = epoch.iter().map(|row| view(row)).collect();
-        let allocation = law.on_epoch(&GatewayView { now, interval: EPOCH, classes: &views });
+        let views: Vec<_> = epoch.iter().map(|row| Some(view(row))).collect();
+        let allocation = law.on_epoch(&GatewayView { now, interval: EPOCH, classes: views });
         for (class, row) in epoch.iter().enumerate() {
             assert_eq!(answer(&allocation, class), row[11..].join(","), "epoch {}, class {class}", row[0]);
         }
@@ -103,6 +102,6 @@ fn view(row: &[&str]) -> ClassView {
         served: volume(4),
         dropped: volume(6),
         backlog: volume(8),
-        held: number(10),
+        held: Some(number(10)),
     }
 }

@@ -2,20 +2,20 @@
 
 use crate::bounds::{role, served, step};
 use evenair_laws::Parameters;
-use evenair_laws::rate::gateway::{Allocation, ClassView, Pfrc, PfrcParams, Reason, Step};
+use evenair_laws::gateway::{Allocation, ClassView, Pfrc, PfrcParams, Reason, Step};
 
 /// An epoch in which each class was served at a share of what it is given, and waited for its tokens if that was all of it.
 fn epoch(law: &mut Pfrc, before: &Allocation, shares: &[f64]) -> Allocation {
     let view = |(rate, &share): (&evenair_units::Rate, &f64)| {
         let seen = served((rate.as_bps() as f64 * share) as u64);
-        ClassView { held: if share >= 1.0 { seen.served.packets } else { 0 }, ..seen }
+        ClassView { held: Some(if share >= 1.0 { seen.served.packets } else { 0 }), ..seen }
     };
     let classes: Vec<_> = before.each.iter().zip(shares).map(view).collect();
     step(law, &classes)
 }
 
 fn begin(classes: usize) -> (Pfrc, Allocation) {
-    use evenair_laws::rate::gateway::GatewayLaw;
+    use evenair_laws::gateway::GatewayLaw;
     let law = PfrcParams::corrected().begin(&role(classes));
     let allocation = law.at_start();
     (law, allocation)

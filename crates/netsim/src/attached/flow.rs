@@ -11,11 +11,10 @@ use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
 use crate::times::Histogram;
 use evenair_des::Stream;
 use evenair_laws::Parameters;
-use evenair_laws::backoff::Volume;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw, RoundTripSamples};
 use evenair_laws::flow::{FlowRole, FlowView};
 use evenair_tcp::{Receiver, Sender, SenderStats};
-use evenair_units::{Duration, Instant};
+use evenair_units::{Duration, Instant, Volume};
 use std::collections::VecDeque;
 
 /// Times measured over an interval: round trips, or delays.

@@ -6,8 +6,8 @@ use crate::measure::OutsideResult;
 use crate::packet::{Entered, Whose};
 use crate::spec::name;
 use crate::times::Histogram;
-use evenair_laws::backoff::Volume;
 use evenair_units::Instant;
+use evenair_units::Volume;
 use std::collections::BTreeMap;
 
 /// What is counted of packets that belong to no flow.

@@ -8,10 +8,10 @@ use crate::queue::{
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, WebSpec, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
-use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole, Volume};
+use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole};
 use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
-use evenair_units::{Bytes, Instant, Rate};
+use evenair_units::{Bytes, Instant, Rate, Volume};
 use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, DcfAir, Effects, IdealAir, LossProcess};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -3,8 +3,7 @@
 
 use super::END;
 use crate::queue::Delays;
-use evenair_laws::backoff::Volume;
-use evenair_units::Rate;
+use evenair_units::{Rate, Volume};
 use evenair_wifi::Mode;
 use std::collections::BTreeMap;
 

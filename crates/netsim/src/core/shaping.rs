@@ -9,8 +9,8 @@ use super::{Core, Event};
 use crate::measure::GatewaySeries;
 use crate::queue::{AnyDiscipline, ClassCounts, Shaper};
 use crate::spec::{GatewayClass, GatewaySpec, Shares};
-use evenair_laws::rate::gateway::{AnyGateway, ClassView, Decision, GatewayLaw, GatewayView};
-use evenair_laws::rate::gateway::{Reason, Step};
+use evenair_laws::gateway::{AnyGateway, Decision, GatewayLaw, Meter};
+use evenair_laws::gateway::{Reason, Step};
 use evenair_units::{Duration, Instant};
 use evenair_wifi::PacketId;
 use std::collections::VecDeque;
@@ -31,10 +31,8 @@ enum Control {
 pub(crate) struct ShaperHost {
     pub(crate) queue: u32,
     control: Control,
-    /// When it last looked, and what had been counted by then.
-    looked: Instant,
-    seen: Vec<ClassCounts>,
-    views: Vec<ClassView>,
+    /// When it last looked, and what had been counted by then of a gateway's classes.
+    meter: Meter,
     /// Of a gateway.
     record: Option<Box<Record>>,
 }
@@ -50,22 +48,22 @@ pub(crate) struct Record {
 
 impl ShaperHost {
     fn new(queue: u32, control: Control) -> Self {
-        Self { queue, control, looked: Instant::ZERO, seen: Vec::new(), views: Vec::new(), record: None }
+        let meter = Meter::new(Instant::ZERO, Vec::new(), Duration::MAX);
+        Self { queue, control, meter, record: None }
     }
 
     fn keep_a_record(&mut self, gateway: &GatewaySpec) {
         let classes = gateway.classes.clone();
         let series = GatewaySeries::new(classes.len());
-        self.seen = vec![ClassCounts::default(); classes.len()];
+        let nothing = vec![Some(ClassCounts::default().counters()); classes.len()];
+        self.meter = Meter::new(Instant::ZERO, nothing, Duration::MAX);
         self.record = Some(Box::new(Record { node: gateway.node, classes, series }));
     }
 
     /// It looks at the classes; gives the rates that they have from now on, if those change, and when it looks again.
     fn look(&mut self, now: Instant, counts: &[ClassCounts]) -> (Option<Shares>, Instant) {
-        self.views.clear();
-        self.views.extend(counts.iter().zip(&self.seen).map(|(now, then)| now.since(then)));
-        let interval = now.since(self.looked);
-        self.looked = now;
+        let counters: Vec<_> = counts.iter().map(|class| Some(class.counters())).collect();
+        let view = self.meter.look(now, &counters);
         let (shares, decision, next) = match &mut self.control {
             Control::Plan(plan) => {
                 let mut due = None;
@@ -78,11 +76,7 @@ impl ShaperHost {
                 (due, decision, if self.record.is_some() { change.min(now + EPOCH) } else { change })
             }
             Control::Law(law) => {
-                let allocation = if now == Instant::ZERO {
-                    law.at_start()
-                } else {
-                    law.on_epoch(&GatewayView { now, interval, classes: &self.views })
-                };
+                let allocation = if now == Instant::ZERO { law.at_start() } else { law.on_epoch(&view) };
                 debug_assert!(!law.interval().is_zero(), "a law that runs without end at one instant");
                 let decision = allocation.decision;
                 let classes = self.record.as_ref().map_or(&[][..], |record| &record.classes);
@@ -94,8 +88,7 @@ impl ShaperHost {
             }
         };
         if let Some(record) = &mut self.record {
-            self.seen.copy_from_slice(counts);
-            record.series.add(now, decision, shares.as_ref(), &self.views);
+            record.series.add(decision, shares.as_ref(), &view);
         }
         (shares, next)
     }

@@ -1,8 +1,7 @@
 //! What a gateway saw and did.
 
 use crate::spec::Shares;
-use evenair_laws::rate::gateway::{ClassView, Decision};
-use evenair_units::Instant;
+use evenair_laws::gateway::{ClassView, Decision, GatewayView};
 use serde::{Deserialize, Serialize};
 
 /// What a gateway did.
@@ -69,22 +68,16 @@ impl GatewaySeries {
     }
 
     /// The gateway has looked; no shares, if they are as they were.
-    pub(crate) fn add(
-        &mut self,
-        now: Instant,
-        decision: Decision,
-        shares: Option<&Shares>,
-        views: &[ClassView],
-    ) {
+    pub(crate) fn add(&mut self, decision: Decision, shares: Option<&Shares>, view: &GatewayView) {
         let last = |rates: &[f64]| rates.last().copied().unwrap_or_default();
-        self.time_s.push(now.as_secs_f64());
+        self.time_s.push(view.now.as_secs_f64());
         self.decisions.push(decision);
         let total = shares.map_or_else(|| last(&self.total_bps), |shares| shares.total.as_bps() as f64);
         self.total_bps.push(total);
-        for (index, (class, &view)) in self.classes.iter_mut().zip(views).enumerate() {
+        for (index, (class, &seen)) in self.classes.iter_mut().zip(&view.classes).enumerate() {
             let allowed = shares.map(|shares| shares.each[index].as_bps() as f64);
             class.allowed_bps.push(allowed.unwrap_or_else(|| last(&class.allowed_bps)));
-            class.counts.push(view);
+            class.counts.push(seen.unwrap_or_default());
         }
     }
 

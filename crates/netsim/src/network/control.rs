@@ -3,7 +3,8 @@
 use super::Network;
 use crate::packet::Way;
 use crate::queue::Outlet;
-use evenair_laws::backoff::{Access, Volume};
+use evenair_laws::backoff::Access;
+use evenair_units::Volume;
 
 /// A flow, as it is now. What is counted is counted since the beginning of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -297,7 +297,7 @@ impl Network {
                 arrived_packets: passed.arrived.packets,
                 served_packets: passed.served.packets,
                 dropped_packets: passed.dropped.packets,
-                held_packets: passed.held,
+                held_packets: passed.held.unwrap_or_default(),
             }
         };
         Some(GatewayResult {

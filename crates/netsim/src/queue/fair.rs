@@ -24,11 +24,10 @@
 
 use super::{Discipline, DisciplineRole, FlowFacts, Flows, Queued};
 use evenair_laws::Parameters;
-use evenair_laws::backoff::Volume;
 use evenair_laws::marking::{
     AnyMarking, CodelParams, MarkingLaw, MarkingParams, QueueRole, QueueView, Verdict,
 };
-use evenair_units::{Bytes, Instant, Probability};
+use evenair_units::{Bytes, Instant, Probability, Volume};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Parameters of fair queueing.

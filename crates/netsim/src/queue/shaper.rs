@@ -16,10 +16,9 @@
 //! A packet for which tokens are wanted has left its discipline: what drops packets by how long they have waited sees it no
 //! more, as under Linux' tc-tbf(8).
 
-use super::{AnyDiscipline, Discipline, Queued, TokenBucket, minus};
-use evenair_laws::backoff::Volume;
-use evenair_laws::rate::gateway::ClassView;
-use evenair_units::{Bytes, Instant, Probability, Rate};
+use super::{AnyDiscipline, Discipline, Queued, TokenBucket};
+use evenair_laws::gateway::{ClassCounters, ClassView, Count, Counted};
+use evenair_units::{Bytes, Instant, Probability, Rate, Volume};
 use std::collections::VecDeque;
 
 /// The class of packets that do not belong here.
@@ -49,12 +48,18 @@ impl ClassCounts {
 
     /// What was added since an earlier instant, and what waits.
     pub(crate) fn since(&self, then: &Self) -> ClassView {
-        ClassView {
-            arrived: minus(self.arrived, then.arrived),
-            served: minus(self.served, then.served),
-            dropped: minus(self.dropped, then.dropped),
+        self.counters().since(&then.counters()).expect("what is counted here never begins again")
+    }
+
+    /// As the host of a gateway's law reads them.
+    pub(crate) fn counters(&self) -> ClassCounters {
+        ClassCounters {
+            served: Counted::wide(self.served),
+            dropped: Count::Wide(self.dropped.packets),
+            dropped_bytes: Some(Count::Wide(self.dropped.bytes)),
+            arrived: Some(Counted::wide(self.arrived)),
             backlog: self.backlog(),
-            held: self.held - then.held,
+            held: Some(Count::Wide(self.held)),
         }
     }
 }

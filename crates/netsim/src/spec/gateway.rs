@@ -2,7 +2,7 @@
 
 use super::{NetworkSpec, QueueSpec};
 use evenair_laws::Parameters;
-use evenair_laws::rate::gateway::{Allocation, ClassRole, Direction, GatewayLaw, GatewayParams, GatewayRole};
+use evenair_laws::gateway::{Allocation, ClassRole, Direction, GatewayLaw, GatewayParams, GatewayRole};
 use evenair_units::{Bytes, Instant, Rate};
 use evenair_wifi::BROADCAST;
 

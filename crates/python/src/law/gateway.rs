@@ -2,9 +2,9 @@
 
 use super::own::{Object, interval};
 use super::rate::BPS_MAX;
-use super::views::{Epoch, GatewayRole, GatewayView};
+use super::views::{GatewayRole, GatewayView};
 use evenair_laws::OwnLaw;
-use evenair_laws::rate::gateway::{self, Allocation, Decision, GatewayLaw, Reason, Step};
+use evenair_laws::gateway::{self, Allocation, Decision, GatewayLaw, Reason, Step};
 use evenair_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -109,9 +109,9 @@ impl GatewayLaw for PythonGateway {
         self.ask(|law| law.call_method0(intern!(law.py(), "at_start")))
     }
 
-    fn on_epoch(&mut self, view: &gateway::GatewayView<'_>) -> Allocation {
-        let seen = Epoch { now: view.now, interval: view.interval, classes: view.classes.to_vec() };
-        let rates = self.ask(|law| law.call_method1(intern!(law.py(), "on_epoch"), (GatewayView(seen),)));
+    fn on_epoch(&mut self, view: &gateway::GatewayView) -> Allocation {
+        let seen = GatewayView(view.clone());
+        let rates = self.ask(|law| law.call_method1(intern!(law.py(), "on_epoch"), (seen,)));
         let (before, now) = (self.before, sum(&rates));
         self.before = now;
         let step = match now.cmp(&before) {

@@ -1,6 +1,6 @@
 //! What laws are told, as light objects: each is made for one call, and read field by field.
 
-use evenair_laws::rate::gateway;
+use evenair_laws::gateway;
 use evenair_laws::{backoff, flow, marking, window};
 use evenair_units::{Duration, Instant};
 use pyo3::prelude::*;
@@ -176,38 +176,22 @@ view! {
         backlog_packets: u64 = |class| class.backlog.packets;
         /// The same [bytes].
         backlog_bytes: u64 = |class| class.backlog.bytes;
-        /// How many packets had to wait for tokens.
-        held_packets: u64 = |class| class.held;
-    }
-}
-
-/// What a gateway's law sees, kept for the object that Python gets.
-#[derive(Clone, Debug)]
-pub(crate) struct Epoch {
-    pub(super) now: Instant,
-    pub(super) interval: Duration,
-    pub(super) classes: Vec<gateway::ClassView>,
-}
-
-impl Epoch {
-    fn rates(&self) -> Vec<f64> {
-        let Self { now, interval, ref classes } = *self;
-        let view = gateway::GatewayView { now, interval, classes };
-        (0..classes.len()).map(|class| view.rate(class)).collect()
+        /// How many packets had to wait for tokens, where that is counted.
+        held_packets: Option<u64> = |class| class.held;
     }
 }
 
 view! {
     /// What a gateway's law sees after an epoch.
-    GatewayView(Epoch) {
+    GatewayView(gateway::GatewayView) {
         /// When [s].
         now_s: f64 = |seen| at(seen.now);
         /// The time since the law ran last [s].
         interval_s: f64 = |seen| seen.interval.as_secs_f64();
         /// What was served of each class per time [bit/s]; nothing in no time.
-        served_bps: Vec<f64> = |seen| seen.rates();
-        /// The classes, in the order of their roles.
-        classes: Vec<ClassView> = |seen| seen.classes.iter().copied().map(ClassView).collect();
+        served_bps: Vec<f64> = |seen| (0..seen.classes.len()).map(|class| seen.rate(class)).collect();
+        /// The classes, in the order of their roles; none, of which nothing is known.
+        classes: Vec<Option<ClassView>> = |seen| seen.classes.iter().map(|seen| seen.map(ClassView)).collect();
     }
 }
 

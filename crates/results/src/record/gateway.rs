@@ -1,6 +1,6 @@
 //! What is kept of a gateway.
 
-use evenair_laws::rate::gateway::{Decision, Step};
+use evenair_laws::gateway::{Decision, Step};
 use evenair_netsim::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,15 +98,14 @@ fn columns(series: GatewaySeries, names: &[String]) -> GatewayColumns {
         class.map_or_else(|| what.to_string(), |class| format!("{what} ({class})"))
     };
     let class = |(class, name): (ClassSeries, &String)| {
-        let all =
-            |of: fn(&evenair_laws::rate::gateway::ClassView) -> u64| class.counts.iter().map(of).collect();
+        let all = |of: fn(&evenair_laws::gateway::ClassView) -> u64| class.counts.iter().map(of).collect();
         ClassColumns {
             class: name.clone(),
             arrived_packets: all(|view| view.arrived.packets),
             served_packets: all(|view| view.served.packets),
             served_bytes: all(|view| view.served.bytes),
             dropped_packets: all(|view| view.dropped.packets),
-            held_packets: all(|view| view.held),
+            held_packets: all(|view| view.held.unwrap_or_default()),
             backlog_packets: all(|view| view.backlog.packets),
             allowed_bps: class.allowed_bps,
         }

@@ -6,7 +6,7 @@ use crate::language::{Directions, LimitRate, Per, ShaperName};
 use crate::resolved::{Resolved, ResolvedGateway, ResolvedQueue, ResolvedSourceLimit};
 use crate::theory::Theory;
 use evenair_laws::Parameters;
-use evenair_laws::rate::gateway::{ClassRole, Direction, GatewayLaw};
+use evenair_laws::gateway::{ClassRole, Direction, GatewayLaw};
 use evenair_netsim::{
     FlowSpec, GatewayClass, GatewayControl, GatewaySpec, QueueSpec, Shaping, Shares, SourceLimit, WebSpec,
 };

@@ -3,7 +3,7 @@
 use super::QueueTable;
 use crate::law;
 use crate::quantity::{RateQuantity, Size};
-use evenair_laws::rate::gateway::GatewayParams;
+use evenair_laws::gateway::GatewayParams;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -8,7 +8,7 @@ use crate::language::{
 use crate::law;
 use crate::quantity::{PacketCount, Size};
 use evenair_laws::Parameters;
-use evenair_laws::rate::gateway::{ClassRole, GatewayLaw, GatewayParams, GatewayRole};
+use evenair_laws::gateway::{ClassRole, GatewayLaw, GatewayParams, GatewayRole};
 use evenair_units::{Bytes, Rate};
 use serde::Serialize;
 

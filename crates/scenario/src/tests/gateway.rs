@@ -1,7 +1,7 @@
 //! The gateway's table, and sources that hold their data back.
 
 use super::*;
-use evenair_laws::rate::gateway::Direction;
+use evenair_laws::gateway::Direction;
 use evenair_netsim::{GatewayControl, GatewaySpec, Shaping};
 
 // [Jam10] section 6.3.3: static limits, at the gateway or at the sources.

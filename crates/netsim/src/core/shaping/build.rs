@@ -8,7 +8,7 @@ use crate::queue::{
 };
 use crate::spec::{GatewayControl, GatewaySpec, NetworkSpec, QueueSpec, Shaping, Shares, SourceLimit};
 use evenair_laws::Parameters;
-use evenair_laws::rate::gateway::Direction;
+use evenair_laws::gateway::Direction;
 use evenair_units::{Bytes, Instant, Rate};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Gateways and limited sources in whole networks.
 
 use super::*;
-use evenair_laws::rate::gateway::{ClassRole, Direction, PfrcParams};
+use evenair_laws::gateway::{ClassRole, Direction, PfrcParams};
 
 /// Four nodes in a row; two flows from the gateway, node 0, and one to it; each a class.
 fn shaped(shaper: Shaping, control: GatewayControl) -> NetworkSpec {

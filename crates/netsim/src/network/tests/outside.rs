@@ -1,7 +1,7 @@
 //! Packets from outside: they pass through, each has one end that is told, and results tell of them.
 
 use super::*;
-use evenair_laws::rate::gateway::{ClassRole, Direction};
+use evenair_laws::gateway::{ClassRole, Direction};
 use std::collections::BTreeMap;
 
 pub(super) fn foreign(from: u32, to: u32, content: u64) -> Foreign {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::queue::{ClassCounts, Line, NO_CLASS, Shaper, TokenBucket};
-use evenair_laws::rate::gateway::ClassView;
+use evenair_laws::gateway::ClassView;
 use evenair_units::Rate;
 
 fn kbps(rate: u64) -> Rate {
@@ -219,7 +219,10 @@ fn classes_are_counted_where_they_come_leave_wait_and_are_dropped() {
     let of = |view: &ClassView| {
         (view.arrived.packets, view.served.packets, view.dropped.packets, view.backlog.packets, view.held)
     };
-    assert_eq!(views.iter().map(of).collect::<Vec<_>>(), [(3, 1, 0, 2, 2), (3, 0, 1, 2, 2), (1, 0, 0, 1, 1)]);
+    assert_eq!(
+        views.iter().map(of).collect::<Vec<_>>(),
+        [(3, 1, 0, 2, Some(2)), (3, 0, 1, 2, Some(2)), (1, 0, 0, 1, Some(1))]
+    );
     assert_eq!(views[2].backlog.bytes, 200);
 }
 

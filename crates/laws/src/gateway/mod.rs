@@ -1,12 +1,14 @@
 //! Laws of a mesh gateway: how much of the network's capacity its subscribers may use, and which of them how much.
 //!
 //! The gateway shapes what passes it, one token bucket for all or one for each class; a class is what one subscriber sends
-//! (up) or receives (down). Once an epoch the law is told what these queues counted, and sets the buckets' rates. It sees
+//! (up) or receives (down). Once an epoch the law is told what these queues counted, and sets the buckets' rates.
+//! Classes come, go and change while it runs ([`GatewayLaw::on_classes`]). It sees
 //! nothing else: no relay, no loss in the air, no topology, except what the operator configures ([`ClassRole::link_rate`]).
 
 pub mod arc;
 pub mod bounds;
 mod controller;
+mod counters;
 mod feedback;
 pub mod fixed;
 mod judgement;
@@ -16,19 +18,20 @@ mod search;
 
 pub use arc::{Arc, ArcParams, RateHistory};
 pub use bounds::CapacityBounds;
+pub use counters::{ClassCounters, Count, Counted, Meter};
 pub use fixed::{FixedRate, FixedRateParams};
 pub use pfrc::{Pfrc, PfrcParams};
 pub use search::{FirstEstimate, OnChange, SearchMethod};
 
-use crate::backoff::Volume;
 use crate::family::family;
 use crate::{BadParameter, check, check_time};
 use alloc::vec::Vec;
 use core::fmt;
-use evenair_units::{Duration, Instant, Rate};
+use evenair_units::{Duration, Instant, Rate, Volume};
 
 /// What the gateway's own queue counted of one class during an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClassView {
     /// What came to the queue, dropped or not.
     pub arrived: Volume,
@@ -38,8 +41,9 @@ pub struct ClassView {
     pub dropped: Volume,
     /// What waits now.
     pub backlog: Volume,
-    /// How many packets had to wait for tokens, of their class or of all ("overlimits" on Linux).
-    pub held: u64,
+    /// How many packets had to wait for tokens, of their class or of all, where the host counts packets that do; Linux' HTB
+    /// does not, its "overlimits" are changes of mode.
+    pub held: Option<u64>,
 }
 
 impl ClassView {
@@ -50,21 +54,28 @@ impl ClassView {
 }
 
 /// What a law sees after an epoch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GatewayView<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GatewayView {
     /// When.
     pub now: Instant,
     /// The time since the law ran last, or since it began.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
-    /// The classes, in the order of their roles.
-    pub classes: &'a [ClassView],
+    /// The classes, in the order of their roles; none, of which nothing is known in this epoch.
+    pub classes: Vec<Option<ClassView>>,
 }
 
-impl GatewayView<'_> {
-    /// What was served of a class per time \[bit/s\]; nothing in no time.
+impl GatewayView {
+    /// What was counted of a class, if that is known.
+    pub fn class(&self, class: usize) -> Option<&ClassView> {
+        self.classes.get(class)?.as_ref()
+    }
+
+    /// What was served of a class per time \[bit/s\]; nothing in no time, and of a class that is not known.
     pub fn rate(&self, class: usize) -> f64 {
         let seconds = self.interval.as_secs_f64();
-        let bytes = self.classes.get(class).map_or(0, |seen| seen.served.bytes);
+        let bytes = self.class(class).map_or(0, |seen| seen.served.bytes);
         if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
     }
 }
@@ -92,12 +103,15 @@ impl fmt::Display for Direction {
 
 /// A class, as the operator configures it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClassRole {
     /// Its weight; above zero.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub weight: f64,
     /// Which way its data goes.
     pub direction: Direction,
     /// What the gateway's own link on the class's way carries, net of the MAC's overhead at full packets, where it is known.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub link_rate: Option<Rate>,
 }
 
@@ -109,18 +123,46 @@ impl Default for ClassRole {
 
 /// The gateway that a law's state is made for.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GatewayRole {
     /// Its classes.
     pub classes: Vec<ClassRole>,
 }
 
+/// The classes that a gateway has from now on: subscribers came or went, or have another weight or link.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NewClasses {
+    /// The gateway as it is now.
+    pub role: GatewayRole,
+    /// Of each class, its place among the classes before; none, if it has come.
+    pub was: Vec<Option<u32>>,
+}
+
+impl NewClasses {
+    /// Of each class what is kept of it, by its place among the classes before, and something new of those that have come.
+    pub fn carry<T: Clone>(&self, before: &[T], new: T) -> Vec<T> {
+        debug_assert_eq!(self.was.len(), self.role.classes.len(), "every class came or was there");
+        let kept = |was: &Option<u32>| was.and_then(|was| before.get(was as usize)).unwrap_or(&new).clone();
+        self.was.iter().map(kept).collect()
+    }
+
+    /// Where a class of before is now, if it has not gone.
+    pub fn place_of(&self, before: u32) -> Option<u32> {
+        self.was.iter().position(|&was| was == Some(before)).map(|class| class as u32)
+    }
+}
+
 /// The buckets' rates until the next epoch ends.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Allocation {
     /// Of the one bucket; none where there is none.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub total: Option<Rate>,
     /// Of each class's own bucket, in the order of the roles; empty where they have none. Classes that are not active have
     /// the share that they would begin with: the active ones' shares alone make up the estimate of the capacity.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub each: Vec<Rate>,
     /// What led to it.
     pub decision: Decision,
@@ -182,10 +224,14 @@ pub enum Reason {
     Content,
     /// The bounds have met.
     Converged,
+    /// The operator changed the classes.
+    Reconfigured,
     /// The bounds had met long ago; there may be more by now.
     Reopened,
     /// Only a class that does not respond to its limit wants more.
     Unresponsive,
+    /// Nothing is known of a class that is there: the law waits for the next epoch.
+    Unknown,
     /// Neither links nor bounds are known: the gateway is open.
     Unbounded,
 }
@@ -210,9 +256,11 @@ impl fmt::Display for Decision {
             Reason::Tested => "tested",
             Reason::Relieved => "relieved",
             Reason::Content => "content",
+            Reason::Reconfigured => "reconfigured",
             Reason::Converged => "converged",
             Reason::Reopened => "reopened",
             Reason::Unresponsive => "unresponsive",
+            Reason::Unknown => "unknown",
             Reason::Unbounded => "without bounds",
         };
         write!(f, "{step}: {reason}")?;
@@ -228,8 +276,14 @@ pub trait GatewayLaw {
     fn interval(&self) -> Duration;
     /// The rates of the first epoch.
     fn at_start(&self) -> Allocation;
+    /// The classes are others from now on; gives the rates until the epoch ends. Those that stay keep what is known of them,
+    /// and a search goes on. A law of a user's own begins again, if it does not say how it goes on.
+    fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
+        self.begin(&classes.role);
+        self.at_start()
+    }
     /// The classes after one more epoch; gives the rates of the next.
-    fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation;
+    fn on_epoch(&mut self, view: &GatewayView) -> Allocation;
 }
 
 family! {
@@ -240,10 +294,11 @@ family! {
     /// A gateway's law of a user's own.
     own OwnGateway: OwnGatewayLaw,
     place () => GatewayRole,
+    tape GatewayTold => GatewayAnswer,
     default None,
     told {
-        begin(role: &GatewayRole);
-        on_epoch(view: &GatewayView<'_>) -> Allocation;
+        OnClasses: on_classes(classes: &NewClasses) -> Allocation;
+        OnEpoch: on_epoch(view: &GatewayView) -> Allocation;
     }
     asked {
         interval() -> Duration;
@@ -301,6 +356,31 @@ struct Tuning {
     settle: u32,
     reopen: Duration,
 }
+
+/// The tuning that a law's parameters have, with its γ. The laws name the keys each for itself, so that schemas and errors
+/// list them in one table; what the keys mean to the searches is said here once.
+macro_rules! tuning {
+    ($params:expr, $gamma:expr) => {{
+        let params = $params;
+        Tuning {
+            form: params.form,
+            search: params.search,
+            first: params.first,
+            gamma: $gamma,
+            theta: Tuning::theta(params.form, params.theta),
+            alpha: params.alpha,
+            beta: params.beta,
+            epoch: params.epoch,
+            capacity_low: params.capacity_low,
+            capacity_high: params.capacity_high,
+            floor: params.floor,
+            patience: Tuning::patience(params.form, params.patience),
+            settle: params.settle,
+            reopen: params.reopen,
+        }
+    }};
+}
+use tuning;
 
 impl Tuning {
     fn check(&self) -> Result<(), BadParameter> {

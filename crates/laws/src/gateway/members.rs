@@ -1,6 +1,6 @@
 //! The classes of a gateway, and which of them are active.
 
-use super::{CapacityBounds, ClassView, Form, GatewayRole, GatewayView, Tuning};
+use super::{CapacityBounds, ClassView, Form, GatewayRole, GatewayView, NewClasses, Reason, Tuning};
 use alloc::vec::Vec;
 use evenair_units::Rate;
 
@@ -15,6 +15,8 @@ pub(super) struct Members {
     silent: Vec<Option<u32>>,
     /// After so many epochs without a packet a class is not active.
     patience: u32,
+    /// Active classes are no longer there since the last epoch.
+    has_lost: bool,
 }
 
 /// What an epoch changed: the first class of those that came, and of those that went.
@@ -22,13 +24,36 @@ pub(super) struct Members {
 pub(super) struct Change {
     pub(super) joined: Option<u32>,
     pub(super) left: Option<u32>,
+    /// Whether an active class is no longer there.
+    pub(super) is_lost: bool,
     /// Whether none was active before.
     pub(super) is_first: bool,
 }
 
+/// What the operator's change means for the active classes that stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reconfigured {
+    /// By how much their weight together is greater.
+    pub(super) weight: f64,
+    /// Whether any of them has another weight.
+    pub(super) shares: bool,
+    /// Whether any class that stays, active or not, has another link.
+    pub(super) links: bool,
+}
+
 impl Change {
+    /// Whether other classes are active than before.
+    pub(super) fn is_any(self) -> bool {
+        self.class().is_some() || self.is_lost
+    }
+
     pub(super) fn class(self) -> Option<u32> {
         self.joined.or(self.left)
+    }
+
+    /// Who comes counts more than who goes.
+    pub(super) fn reason(self) -> Reason {
+        if self.joined.is_some() { Reason::Joined } else { Reason::Left }
     }
 }
 
@@ -37,7 +62,25 @@ impl Members {
         let weights: Vec<_> = role.classes.iter().map(|class| class.weight).collect();
         let links = role.classes.iter().map(|class| class.link_rate.map_or(0, Rate::as_bps)).collect();
         debug_assert!(weights.iter().all(|&weight| weight > 0.0), "a weight is above zero");
-        Self { silent: alloc::vec![None; weights.len()], weights, links, patience }
+        Self { silent: alloc::vec![None; weights.len()], weights, links, patience, has_lost: false }
+    }
+
+    /// The classes are others: those that stay are active if they were. Says what that changes for the others.
+    pub(super) fn change(&mut self, classes: &NewClasses) -> Reconfigured {
+        let before = core::mem::replace(self, Self::new(&classes.role, self.patience));
+        self.silent = classes.carry(&before.silent, None);
+        let gone = |&class: &usize| before.is_active(class) && classes.place_of(class as u32).is_none();
+        self.has_lost = before.has_lost || (0..before.len()).any(|class| gone(&class));
+        let mut changed = Reconfigured::default();
+        for (class, was) in classes.was.iter().enumerate() {
+            let Some(was) = was.map(|was| was as usize).filter(|&was| was < before.len()) else { continue };
+            changed.links |= self.links[class] != before.links[was];
+            if self.is_active(class) {
+                changed.weight += self.weights[class] - before.weights[was];
+                changed.shares |= self.weights[class].to_bits() != before.weights[was].to_bits();
+            }
+        }
+        changed
     }
 
     pub(super) fn len(&self) -> usize {
@@ -68,7 +111,7 @@ impl Members {
     }
 
     /// `M`: what was served of them \[bit/s\].
-    pub(super) fn measured(&self, view: &GatewayView<'_>) -> f64 {
+    pub(super) fn measured(&self, view: &GatewayView) -> f64 {
         self.sharing().map(|class| view.rate(class)).sum()
     }
 
@@ -90,12 +133,20 @@ impl Members {
         Some(CapacityBounds { low: low.min(high), high })
     }
 
-    /// One more epoch.
-    pub(super) fn observe(&mut self, view: &GatewayView<'_>) -> Change {
-        let mut change = Change { is_first: !self.any_active(), ..Change::default() };
+    /// The first active class of which nothing is known in an epoch.
+    pub(super) fn unknown(&self, view: &GatewayView) -> Option<u32> {
+        (0..self.len())
+            .find(|&class| self.is_active(class) && view.class(class).is_none())
+            .map(|of| of as u32)
+    }
+
+    /// One more epoch. A class that is not known is taken to be as it was.
+    pub(super) fn observe(&mut self, view: &GatewayView) -> Change {
+        let is_lost = core::mem::take(&mut self.has_lost);
+        let mut change = Change { is_first: !self.any_active() && !is_lost, is_lost, ..Change::default() };
         for class in 0..self.len() {
             let before = self.is_active(class);
-            let seen = view.classes.get(class).is_some_and(ClassView::is_seen);
+            let Some(seen) = view.class(class).map(ClassView::is_seen) else { continue };
             let silent = &mut self.silent[class];
             *silent = if seen { Some(0) } else { silent.map(|epochs| epochs.saturating_add(1)) };
             match (before, self.is_active(class)) {

@@ -32,7 +32,7 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::rate::gateway::{ArcParams, ClassRole, GatewayLaw, GatewayRole};
+//! use evenair_laws::gateway::{ArcParams, ClassRole, GatewayLaw, GatewayRole};
 //! use evenair_units::Rate;
 //! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
 //! let law = ArcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
@@ -46,7 +46,7 @@ use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    OnChange, Reason, SearchMethod, Step, Tuning, rate,
+    NewClasses, OnChange, Reason, SearchMethod, Step, Tuning, rate, tuning,
 };
 use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
@@ -136,37 +136,7 @@ impl ArcParams {
     }
 
     fn tuning(&self) -> Tuning {
-        let Self {
-            form,
-            search,
-            first,
-            gamma,
-            alpha,
-            beta,
-            epoch,
-            capacity_low,
-            capacity_high,
-            floor,
-            settle,
-            reopen,
-            ..
-        } = *self;
-        Tuning {
-            theta: Tuning::theta(form, self.theta),
-            patience: Tuning::patience(form, self.patience),
-            form,
-            search,
-            first,
-            gamma,
-            alpha,
-            beta,
-            epoch,
-            capacity_low,
-            capacity_high,
-            floor,
-            settle,
-            reopen,
-        }
+        tuning!(self, self.gamma)
     }
 }
 
@@ -209,7 +179,7 @@ const fn limited(seen: &ClassView) -> bool {
 }
 
 /// What each is due: as much as the best, by weight.
-fn due(members: &Members, view: &GatewayView<'_>) -> Vec<f64> {
+fn due(members: &Members, view: &GatewayView) -> Vec<f64> {
     let per_weight = |class: usize| view.rate(class) / members.weight(class);
     let best = members.sharing().map(per_weight).fold(0.0, f64::max);
     (0..members.len()).map(|class| best * members.weight(class)).collect()
@@ -220,16 +190,15 @@ fn thesis(
     params: &ArcParams,
     search: &mut Search,
     (members, change, bounds): (&Members, Change, CapacityBounds),
-    view: &GatewayView<'_>,
+    view: &GatewayView,
     greatest: &mut [f64],
 ) -> Verdict {
-    if let Some(class) = change.class() {
+    if change.is_any() {
         // Section 7.5.1: the greatest rates are those of another set.
         greatest.fill(0.0);
         if change.is_first || params.on_change == OnChange::Restart {
             search.restart(bounds);
-            let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
-            return (Step::Start, reason, Some(class));
+            return (Step::Start, change.reason(), change.class());
         }
     }
     // [Jam10] Alg. 1, with the text's "any".
@@ -271,7 +240,13 @@ impl GatewayLaw for Arc {
         allocation(self.total(), &[], self.controller.at_start())
     }
 
-    fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation {
+    fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
+        self.greatest = classes.carry(&self.greatest, 0.0);
+        let verdict = self.controller.on_classes(classes);
+        allocation(self.total(), &[], verdict)
+    }
+
+    fn on_epoch(&mut self, view: &GatewayView) -> Allocation {
         let (params, greatest) = (&self.params, &mut self.greatest[..]);
         let verdict = self.controller.on_epoch(view, |search, members, change, bounds| match search {
             AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, greatest),
@@ -288,9 +263,8 @@ impl GatewayLaw for Arc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use crate::rate::gateway::ClassRole;
-    use evenair_units::Instant;
+    use crate::gateway::ClassRole;
+    use evenair_units::{Instant, Volume};
 
     /// One epoch of ten seconds in which the classes were served so fast.
     fn epoch(law: &mut Arc, kbps: &[u64]) -> (Step, u64) {
@@ -298,8 +272,8 @@ mod tests {
             let served = Volume { packets: kbps, bytes: kbps * 1_250 };
             ClassView { arrived: served, served, ..ClassView::default() }
         };
-        let classes: Vec<_> = kbps.iter().map(seen).collect();
-        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes: &classes };
+        let classes: Vec<_> = kbps.iter().map(seen).map(Some).collect();
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes };
         let allocation = law.on_epoch(&view);
         (allocation.decision.step, allocation.total.map_or(0, Rate::as_bps) / 100)
     }

@@ -19,7 +19,7 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::rate::gateway::{ClassRole, FixedRateParams, GatewayLaw, GatewayRole};
+//! use evenair_laws::gateway::{ClassRole, FixedRateParams, GatewayLaw, GatewayRole};
 //! use evenair_units::Rate;
 //! let classes = [1.0, 3.0].map(|weight| ClassRole { weight, ..ClassRole::default() });
 //! let params = FixedRateParams { rate: Some(Rate::from_kbps(400)), shared: true, ..FixedRateParams::default() };
@@ -27,7 +27,7 @@
 //! assert_eq!(law.at_start().each, [Rate::from_kbps(100), Rate::from_kbps(300)]);
 //! ```
 
-use super::{Allocation, Decision, GatewayLaw, GatewayRole, GatewayView, Reason, Step};
+use super::{Allocation, Decision, GatewayLaw, GatewayRole, GatewayView, NewClasses, Reason, Step};
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
 use evenair_units::{Duration, Rate};
@@ -63,11 +63,10 @@ impl Parameters for FixedRateParams {
     }
 
     fn begin(&self, role: &GatewayRole) -> FixedRate {
-        let (mut total, mut each) = (self.rate, self.rates.clone());
-        if let Some(capacity) = self.rate.filter(|_| self.shared) {
-            (total, each) = (None, role.split(capacity));
-        }
-        FixedRate { total, each }
+        let shared = self.rate.filter(|_| self.shared);
+        let each = shared.map_or_else(|| self.rates.clone(), |capacity| role.split(capacity));
+        let least = self.rates.iter().min().copied();
+        FixedRate { total: self.rate.filter(|_| !self.shared), shared, least, each }
     }
 }
 
@@ -87,6 +86,10 @@ impl GatewayRole {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FixedRate {
     total: Option<Rate>,
+    /// What the classes share.
+    shared: Option<Rate>,
+    /// Of the classes' own rates.
+    least: Option<Rate>,
     each: Vec<Rate>,
 }
 
@@ -100,7 +103,18 @@ impl GatewayLaw for FixedRate {
         Allocation { total: self.total, each: self.each.clone(), decision: Decision::default() }
     }
 
-    fn on_epoch(&mut self, _: &GatewayView<'_>) -> Allocation {
+    /// Whoever stays keeps its own rate, and whoever comes has the least of those that are given; what is shared is shared anew.
+    fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
+        if let Some(capacity) = self.shared {
+            self.each = classes.role.split(capacity);
+        } else if let Some(least) = self.least {
+            self.each = classes.carry(&self.each, least);
+        }
+        let decision = Decision { step: Step::Hold, reason: Reason::Reconfigured, class: None };
+        Allocation { decision, ..self.at_start() }
+    }
+
+    fn on_epoch(&mut self, _: &GatewayView) -> Allocation {
         let decision = Decision { step: Step::Hold, reason: Reason::Configured, class: None };
         Allocation { decision, ..self.at_start() }
     }
@@ -109,7 +123,7 @@ impl GatewayLaw for FixedRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate::gateway::ClassRole;
+    use crate::gateway::ClassRole;
     use evenair_units::Instant;
 
     #[test]
@@ -120,7 +134,7 @@ mod tests {
         assert_eq!((law.at_start().total, law.at_start().each), (None, rates));
         let capacity = Some(Rate::from_kbps(320));
         law = FixedRateParams { rate: capacity, ..FixedRateParams::default() }.begin(&role);
-        let view = GatewayView { now: Instant::ZERO, interval: Duration::ZERO, classes: &[] };
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::ZERO, classes: Vec::new() };
         assert_eq!((law.on_epoch(&view).total, law.on_epoch(&view).each.len()), (capacity, 0));
         let none = FixedRateParams { rate: capacity, shared: true, ..FixedRateParams::default() };
         assert_eq!(none.begin(&GatewayRole::default()).at_start().each.len(), 0);

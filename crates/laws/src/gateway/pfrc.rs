@@ -12,7 +12,8 @@
 //! \[bit/s\]; `w_i` → [`ClassRole::weight`](super::ClassRole::weight).
 //!
 //! # Signals
-//! What was served of each class, and whether there was a packet of it; the corrected form all of [`ClassView`].
+//! What was served of each class, and whether there was a packet of it; the corrected form all of [`ClassView`];
+//! where packets that waited for tokens are not counted, it goes by drops and backlog, as ARC does, and tests pages now and then.
 //!
 //! # Deviations
 //! The thesis's form, where the thesis is silent:
@@ -25,6 +26,9 @@
 //!   jam10/table-7-2, jam10/table-8-1), which the thesis's own tables do not show: the other readings are the defaults.
 //! - `C_low` is no floor: as printed it is overwritten with `M`, and a class held at g drives each of N others to
 //!   (`C_low` + g)/(N + 1), below the `C_low`/N of section 8.2.4 (which prints W/(3N) for the upper bound, too: W/N).
+//! - Section 8.1.3 has flows that come and go, the operator has subscribers who do: one that is taken off while it is active
+//!   counts as one that went. Other weights share the same `C_est`; other links move `C_low` and `C_up`, and `C_est` if it lies
+//!   beyond them.
 //!
 //! The corrected form (search: `feedback.rs`, judgement: `judgement.rs`):
 //! - A class below γ of its share is not starved if most of its packets had to wait for its own tokens: while it had
@@ -46,7 +50,7 @@
 //! # Example
 //! ```
 //! use evenair_laws::Parameters;
-//! use evenair_laws::rate::gateway::{ClassRole, GatewayLaw, GatewayRole, PfrcParams};
+//! use evenair_laws::gateway::{ClassRole, GatewayLaw, GatewayRole, PfrcParams};
 //! use evenair_units::Rate;
 //! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
 //! let law = PfrcParams::jam10().begin(&GatewayRole { classes: [class; 3].into() });
@@ -60,7 +64,7 @@ use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    OnChange, Reason, SearchMethod, Step, Tuning,
+    NewClasses, OnChange, Reason, SearchMethod, Step, Tuning, tuning,
 };
 use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
@@ -140,36 +144,7 @@ impl PfrcParams {
     }
 
     fn tuning(&self) -> Tuning {
-        let Self {
-            form,
-            search,
-            first,
-            alpha,
-            beta,
-            epoch,
-            capacity_low,
-            capacity_high,
-            floor,
-            settle,
-            reopen,
-            ..
-        } = *self;
-        Tuning {
-            gamma: self.gamma(),
-            theta: Tuning::theta(form, self.theta),
-            patience: Tuning::patience(form, self.patience),
-            form,
-            search,
-            first,
-            alpha,
-            beta,
-            epoch,
-            capacity_low,
-            capacity_high,
-            floor,
-            settle,
-            reopen,
-        }
+        tuning!(self, self.gamma())
     }
 }
 
@@ -250,13 +225,17 @@ fn level(members: &Members, capacity: f64, demand: impl Fn(usize) -> Option<f64>
     left / weights
 }
 
-/// Whether a class's own bucket was its bottleneck: three quarters of its packets had to wait for tokens.
+/// Whether a class's own bucket was its bottleneck: three quarters of its packets had to wait for tokens; where those are not
+/// counted, its own queue overflowed or is not empty.
 const fn limited(seen: &ClassView) -> bool {
-    seen.held > 0 && seen.held as f64 >= 0.75 * seen.served.packets as f64
+    match seen.held {
+        Some(held) => held > 0 && held as f64 >= 0.75 * seen.served.packets as f64,
+        None => seen.dropped.packets > 0 || seen.backlog.packets > 1,
+    }
 }
 
 /// [Jam10] Alg. 4: the first active class that is starved.
-fn starved(params: &PfrcParams, members: &Members, view: &GatewayView<'_>, each: &[f64]) -> Option<usize> {
+fn starved(params: &PfrcParams, members: &Members, view: &GatewayView, each: &[f64]) -> Option<usize> {
     (0..members.len()).find(|&i| members.is_active(i) && view.rate(i) < params.gamma() * each[i])
 }
 
@@ -265,12 +244,12 @@ fn thesis(
     params: &PfrcParams,
     search: &mut Search,
     (members, change, bounds): (&Members, Change, CapacityBounds),
-    view: &GatewayView<'_>,
+    view: &GatewayView,
     each: &[f64],
 ) -> Verdict {
     let measured = members.measured(view);
-    if let Some(class) = change.class() {
-        let reason = if change.joined.is_some() { Reason::Joined } else { Reason::Left };
+    if change.is_any() {
+        let reason = change.reason();
         // Section 8.1.3: decreaseRates when a flow comes, increaseRates when one goes.
         let step = match reason {
             _ if change.is_first || params.on_change == OnChange::Restart => Step::Start,
@@ -282,7 +261,7 @@ fn thesis(
             Step::Increase => search.increase(measured),
             _ => search.restart(bounds),
         }
-        return (step, reason, Some(class));
+        return (step, reason, change.class());
     }
     if let Some(class) = starved(params, members, view, each) {
         search.decrease(measured);
@@ -302,7 +281,13 @@ impl GatewayLaw for Pfrc {
         allocation(None, &self.each, self.controller.at_start())
     }
 
-    fn on_epoch(&mut self, view: &GatewayView<'_>) -> Allocation {
+    fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
+        let verdict = self.controller.on_classes(classes);
+        self.share();
+        allocation(None, &self.each, verdict)
+    }
+
+    fn on_epoch(&mut self, view: &GatewayView) -> Allocation {
         let (params, each) = (&self.params, &self.each);
         let verdict = self.controller.on_epoch(view, |search, members, change, bounds| match search {
             AnySearch::Thesis(search) => thesis(params, search, (members, change, bounds), view, each),
@@ -317,9 +302,8 @@ impl GatewayLaw for Pfrc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Volume;
-    use crate::rate::gateway::{ClassRole, ClassView};
-    use evenair_units::Instant;
+    use crate::gateway::{ClassRole, ClassView};
+    use evenair_units::{Instant, Volume};
 
     fn role(weights: &[f64]) -> GatewayRole {
         let link_rate = Some(Rate::from_kbps(900));
@@ -333,8 +317,8 @@ mod tests {
             let served = Volume { packets: kbps, bytes: kbps * 1_250 };
             ClassView { arrived: served, served, ..ClassView::default() }
         };
-        let classes: Vec<_> = kbps.iter().map(seen).collect();
-        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes: &classes };
+        let classes: Vec<_> = kbps.iter().map(seen).map(Some).collect();
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes };
         let allocation = law.on_epoch(&view);
         (allocation.decision.step, allocation.each.iter().map(|rate| rate.as_bps()).collect())
     }

@@ -38,7 +38,7 @@ const LASTING_TRICKLE: u32 = 4;
 
 /// What a law tells of its classes in an epoch.
 pub(super) struct Epoch<'a> {
-    pub(super) view: &'a GatewayView<'a>,
+    pub(super) view: &'a GatewayView,
     pub(super) members: &'a Members,
     pub(super) change: Change,
     /// What each is due \[bit/s\].
@@ -51,7 +51,7 @@ pub(super) struct Epoch<'a> {
 
 impl Epoch<'_> {
     pub(super) fn is_limited(&self, class: usize) -> bool {
-        self.view.classes.get(class).is_some_and(self.limited)
+        self.view.class(class).is_some_and(self.limited)
     }
 
     /// What a rate may differ by by chance \[bit/s\].
@@ -114,7 +114,7 @@ impl Memory {
         if !core::mem::replace(&mut self.is_settled, true) {
             return Finding::Absent;
         }
-        let seen = epoch.view.classes.get(class).copied().unwrap_or_default();
+        let seen = epoch.view.class(class).copied().unwrap_or_default();
         if !seen.is_seen() {
             return Finding::Silent;
         }

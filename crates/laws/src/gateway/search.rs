@@ -73,6 +73,12 @@ impl Search {
         });
     }
 
+    /// The links are others: the search goes on from its estimate, as far as it lies between their bounds.
+    pub(super) fn move_to(&mut self, bounds: CapacityBounds) {
+        self.bounds = bounds;
+        self.set(self.estimate.clamp(bounds.low, bounds.high));
+    }
+
     /// [Jam10] Alg. 2, Alg. 3, Alg. 5, Alg. 6: `inc`; `measured` is `M`.
     pub(super) fn increase(&mut self, measured: f64) {
         match self.method {
@@ -104,13 +110,13 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate::gateway::ArcParams;
+    use crate::gateway::ArcParams;
     use evenair_units::Rate;
 
     #[test]
     fn the_search_begins_where_it_is_told_to() {
         use crate::Parameters;
-        use crate::rate::gateway::{ClassRole, GatewayLaw, GatewayRole};
+        use crate::gateway::{ClassRole, GatewayLaw, GatewayRole};
         let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
         let role = GatewayRole { classes: [class; 3].into() };
         let at_start = |first| ArcParams { first, ..ArcParams::jam10() }.begin(&role).at_start().total;

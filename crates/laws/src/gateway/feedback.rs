@@ -28,8 +28,8 @@
 
 use super::controller::Verdict;
 use super::judgement::{Epoch, Finding, Memory};
-use super::members::Members;
-use super::{CapacityBounds, Reason, SearchMethod, Step, Tuning};
+use super::members::{Members, Reconfigured};
+use super::{CapacityBounds, NewClasses, Reason, SearchMethod, Step, Tuning};
 use alloc::vec::Vec;
 
 /// The interval is closed when it is narrower than this, of the estimate.
@@ -123,6 +123,37 @@ impl Feedback {
         verdict
     }
 
+    /// The classes are others: of those that stay all is known that was. What was an alarm of one that went is none any more.
+    /// Other weights change what all are due, so that the epoch is not judged; `links` are the bounds of other links.
+    pub(super) fn on_classes(
+        &mut self,
+        classes: &NewClasses,
+        changed: Reconfigured,
+        links: Option<CapacityBounds>,
+    ) {
+        self.classes = classes.carry(&self.classes, Memory::default());
+        self.relieved = self.relieved.and_then(|class| classes.place_of(class));
+        if let Some((estimate, high)) = self.before
+            && self.classes.iter().all(|class| class.alarm.is_none())
+        {
+            // As after a test that has shown nothing.
+            self.calm();
+            (self.estimate, self.high) = (estimate, high);
+            (self.low, self.raised, self.since) = (self.bounds.low, true, 0);
+        }
+        if self.weight > 0.0 {
+            // Who stays and weighs more has not come.
+            self.weight = (self.weight + changed.weight).max(0.0);
+        }
+        if changed.shares {
+            self.settling = self.settling.max(self.tuning.settle);
+        }
+        if let Some(bounds) = links {
+            self.set_bounds(bounds);
+            (self.low, self.high, self.since) = (bounds.low, bounds.high, 0);
+        }
+    }
+
     fn set_bounds(&mut self, bounds: CapacityBounds) {
         debug_assert!(bounds.low <= bounds.high, "bounds in order");
         self.bounds = bounds;
@@ -134,7 +165,9 @@ impl Feedback {
 
     /// Both sides open when a fifth of the weight came or went.
     fn reopen_for_change(&mut self, epoch: &Epoch<'_>) -> Option<Verdict> {
-        let class = epoch.change.class()?;
+        if !epoch.change.is_any() {
+            return None;
+        }
         let weight = epoch.members.weights();
         let first = self.weight <= 0.0;
         if !first && (weight - self.weight).abs() <= SET_CHANGE * self.weight {
@@ -144,8 +177,8 @@ impl Feedback {
         self.raised = true;
         (self.weight, self.since, self.settling) = (weight, 0, self.tuning.settle);
         self.calm();
-        let reason = if epoch.change.joined.is_some() { Reason::Joined } else { Reason::Left };
-        Some((if first { Step::Start } else { Step::Hold }, reason, Some(class)))
+        let step = if first { Step::Start } else { Step::Hold };
+        Some((step, epoch.change.reason(), epoch.change.class()))
     }
 
     fn decide(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {

@@ -4,7 +4,8 @@ use super::feedback::Feedback;
 use super::members::{Change, Members};
 use super::search::Search;
 use super::{
-    Allocation, CapacityBounds, Decision, Form, GatewayRole, GatewayView, Reason, Step, Tuning, rate,
+    Allocation, CapacityBounds, Decision, Form, GatewayRole, GatewayView, NewClasses, Reason, Step, Tuning,
+    rate,
 };
 use alloc::vec::Vec;
 use evenair_units::Rate;
@@ -39,14 +40,36 @@ impl AnySearch {
     }
 }
 
+/// The search at its start, if there are bounds.
+fn begin(tuning: &Tuning, members: &Members) -> Option<AnySearch> {
+    members.bounds(tuning).map(|bounds| match tuning.form {
+        Form::Thesis => AnySearch::Thesis(Search::new(tuning, bounds)),
+        Form::Corrected => AnySearch::Corrected(Feedback::new(*tuning, bounds, members)),
+    })
+}
+
 impl Controller {
     pub(super) fn new(tuning: Tuning, role: &GatewayRole) -> Self {
         let members = Members::new(role, tuning.patience);
-        let search = members.bounds(&tuning).map(|bounds| match tuning.form {
-            Form::Thesis => AnySearch::Thesis(Search::new(&tuning, bounds)),
-            Form::Corrected => AnySearch::Corrected(Feedback::new(tuning, bounds, &members)),
-        });
+        let search = begin(&tuning, &members);
         Self { members, tuning, search }
+    }
+
+    /// The classes are others. The search goes on; between other bounds, where links are others. Where there were no bounds
+    /// it begins as soon as there are.
+    pub(super) fn on_classes(&mut self, classes: &NewClasses) -> Verdict {
+        let changed = self.members.change(classes);
+        let bounds = self.members.bounds(&self.tuning);
+        match (&mut self.search, bounds) {
+            (Some(AnySearch::Thesis(search)), Some(bounds)) if changed.links => search.move_to(bounds),
+            (Some(AnySearch::Corrected(search)), bounds) => {
+                search.on_classes(classes, changed, bounds.filter(|_| changed.links));
+            }
+            (search @ None, Some(_)) => *search = begin(&self.tuning, &self.members),
+            _ => (),
+        }
+        let reason = if self.search.is_some() { Reason::Reconfigured } else { Reason::Unbounded };
+        (Step::Hold, reason, None)
     }
 
     pub(super) fn at_start(&self) -> Verdict {
@@ -56,12 +79,15 @@ impl Controller {
     /// One more epoch, judged by `judge` if there is anything to judge.
     pub(super) fn on_epoch(
         &mut self,
-        view: &GatewayView<'_>,
+        view: &GatewayView,
         judge: impl FnOnce(&mut AnySearch, &Members, Change, CapacityBounds) -> Verdict,
     ) -> Verdict {
         let Some(search) = &mut self.search else { return (Step::Hold, Reason::Unbounded, None) };
         if view.interval.is_zero() {
             return (Step::Hold, Reason::Idle, None);
+        }
+        if let Some(class) = self.members.unknown(view) {
+            return (Step::Hold, Reason::Unknown, Some(class));
         }
         let change = self.members.observe(view);
         match self.members.bounds(&self.tuning) {

@@ -1,0 +1,364 @@
+//! Tapes: what a law was told and what it answered, record by record, and a law that runs over them again.
+//!
+//! A record has one event with all that came with it, the time included, and every answer that the law's host could have
+//! asked for afterwards. [`family!`](crate::family) makes both types of each family from the verbs of its trait, so that no
+//! verb can be forgotten. A [`Recorder`] stands in a law's place and writes what passes; as a law of a user's own it can
+//! stand in any host (`OwnWindow::new(Recorder::new(params, tape))`), which need not know. [`replay`] has a law of the family
+//! hear a tape, [`first_difference`] compares bit for bit. So a live run is checked against the simulated law, and a law
+//! written in another language against ours.
+//!
+//! Kept as text (feature `serde`), a record is for machines: times are in nanoseconds, rates in bit/s, sizes in bytes, and
+//! all numbers read back to the last bit. A number that is not finite is the text of its bits, `"0x7ff0000000000000"`; what
+//! is not known, and what a verb that was not called would have given, is `null`.
+//!
+//! ```
+//! use evenair_laws::connections::{ConnectionLaw, ConnectionParams, IimdParams};
+//! use evenair_laws::flow::{FlowRole, FlowView};
+//! use evenair_laws::tape::{Recorder, first_difference, replay};
+//! use evenair_units::{Bytes, Duration};
+//! let params = ConnectionParams::from(IimdParams::cz06());
+//! let mut law = Recorder::new(params.clone(), Vec::new());
+//! law.begin(&FlowRole { payload: Bytes::new(1000) });
+//! let seen = |ms| FlowView { round_trip_of_probes: Some(Duration::from_millis(ms)), ..FlowView::default() };
+//! let live = [168, 168, 168, 210].map(|ms| law.on_interval(&seen(ms)));
+//! // The first record is the law's place.
+//! let tape = law.into_tape();
+//! let again = replay(&params, tape.iter().map(|record| &record.told)).unwrap();
+//! assert_eq!(again[1..].iter().map(|answer| answer.on_interval.unwrap()).collect::<Vec<_>>(), live);
+//! // E-MULTCP with another threshold would have answered otherwise.
+//! let other = ConnectionParams::from(IimdParams { threshold: 0.5, ..IimdParams::cz06() });
+//! assert_eq!(first_difference(&params, &tape), Ok(None));
+//! assert_eq!(first_difference(&other, &tape), Ok(Some(4)));
+//! ```
+
+use crate::{Family, OwnLaw};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::fmt::Debug;
+
+/// One event of a tape.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Record<T, A> {
+    /// What the law was told.
+    pub told: T,
+    /// What it gave for that, and would have answered to every question afterwards.
+    pub answer: A,
+}
+
+/// The record of a family, by its enum of parameters.
+pub type RecordOf<P> = Record<<P as Taped>::Told, <P as Taped>::Answer>;
+
+/// A family whose laws can be recorded, and replayed.
+pub trait Taped: Family {
+    /// What a law is told: a verb of the family's trait, and its arguments.
+    type Told: Clone + Debug;
+    /// What it gave, if it was a verb that gives, and what it answers to the trait's questions.
+    type Answer: Clone + Debug;
+
+    /// The law is put in its place.
+    fn begun(place: &Self::Place) -> Self::Told;
+
+    /// The place in which a law is put, if that is what it is told.
+    fn place(told: &Self::Told) -> Option<&Self::Place>;
+
+    /// Tells a law.
+    fn tell(law: &mut Self::Law, told: &Self::Told) -> Self::Answer;
+
+    /// Asks it everything.
+    fn ask(law: &Self::Law) -> Self::Answer;
+}
+
+/// Takes records: a vector, or whatever of a user's own keeps or sends them.
+pub trait Tape<R> {
+    /// One more.
+    fn add(&mut self, record: R);
+}
+
+impl<R> Tape<R> for Vec<R> {
+    fn add(&mut self, record: R) {
+        self.push(record);
+    }
+}
+
+/// A tape does not begin with the law's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoBeginning;
+
+impl fmt::Display for NoBeginning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the tape does not begin with the place that the law was put in (\"begin\")")
+    }
+}
+
+impl core::error::Error for NoBeginning {}
+
+/// A law that hears events one by one.
+#[derive(Clone)]
+struct Player<P: Taped> {
+    params: P,
+    /// None before it is put in its place.
+    law: Option<P::Law>,
+}
+
+impl<P: Taped> Player<P> {
+    const fn new(params: P) -> Self {
+        Self { params, law: None }
+    }
+
+    /// Tells the law; it answers as soon as it has its place. A law that begins again is made anew.
+    fn hear(&mut self, told: &P::Told) -> Option<P::Answer> {
+        if let Some(place) = P::place(told) {
+            let law = self.law.insert(self.params.begin(place));
+            return Some(P::ask(law));
+        }
+        self.law.as_mut().map(|law| P::tell(law, told))
+    }
+}
+
+/// What a law answers to what is on a tape.
+///
+/// # Errors
+/// If the tape does not begin with its place.
+pub fn replay<'a, P: Taped>(
+    params: &P,
+    told: impl IntoIterator<Item = &'a P::Told>,
+) -> Result<Vec<P::Answer>, NoBeginning>
+where
+    P::Told: 'a,
+{
+    let mut player = Player::new(params.clone());
+    told.into_iter().map(|told| player.hear(told).ok_or(NoBeginning)).collect()
+}
+
+/// The first record of a tape whose answer the law does not give bit for bit; none, if it gives them all.
+///
+/// # Errors
+/// If the tape does not begin with its place.
+pub fn first_difference<P: Taped>(params: &P, tape: &[RecordOf<P>]) -> Result<Option<usize>, NoBeginning> {
+    let answers = replay(params, tape.iter().map(|record| &record.told))?;
+    // What `Debug` prints of a number tells it from every other, zeros by their sign; one that is none equals itself.
+    let differs = |(record, answer): (&RecordOf<P>, &P::Answer)| {
+        format!("{:?}", record.answer) != format!("{answer:?}")
+    };
+    Ok(tape.iter().zip(&answers).position(differs))
+}
+
+/// A law whose host is heard: it answers as the law does, and writes both down.
+///
+/// A copy has a copy of the tape. `Debug` prints the law alone, by which laws of users' own are compared.
+#[derive(Clone)]
+pub struct Recorder<P: Taped, S> {
+    player: Player<P>,
+    tape: S,
+}
+
+impl<P: Taped, S: Tape<RecordOf<P>>> Recorder<P, S> {
+    /// A law that has no place yet: `begin` of its family's trait puts it there.
+    pub const fn new(params: P, tape: S) -> Self {
+        Self { player: Player::new(params), tape }
+    }
+
+    /// The tape so far.
+    pub const fn tape(&self) -> &S {
+        &self.tape
+    }
+
+    /// The tape, when the law is no longer wanted.
+    pub fn into_tape(self) -> S {
+        self.tape
+    }
+
+    /// The law, to be asked.
+    pub(crate) fn law(&self) -> &P::Law {
+        self.player.law.as_ref().expect("a law is put in its place before it is asked")
+    }
+
+    /// Tells the law, and writes it down.
+    pub(crate) fn pass(&mut self, told: P::Told) -> P::Answer {
+        let answer = self.player.hear(&told).expect("a law is put in its place before it is told");
+        self.tape.add(Record { told, answer: answer.clone() });
+        answer
+    }
+}
+
+impl<P: Taped, S> Debug for Recorder<P, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Debug::fmt(&self.player.law, f)
+    }
+}
+
+impl<P, S> OwnLaw for Recorder<P, S>
+where
+    P: Taped<Law: Send + Sync> + Send + Sync + 'static,
+    S: Clone + Send + Sync + 'static,
+{
+    /// That of the law, which it does not change.
+    fn identity(&self) -> String {
+        let params = &self.player.params;
+        params.identity().unwrap_or_else(|| format!("{params:?}"))
+    }
+}
+
+/// How quantities stand on a tape: as whole numbers of their base unit, and numbers to the last bit.
+#[cfg(feature = "serde")]
+pub(crate) mod exact {
+    use crate::{backoff, connections, flow, gateway, marking, window};
+    use alloc::format;
+    use core::fmt;
+    use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
+    use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, Visitor};
+    use serde::ser::{Serialize, Serializer};
+
+    /// A fact as it is kept.
+    pub(crate) trait Exact: Sized {
+        type Kept: Serialize + DeserializeOwned;
+        fn kept(&self) -> Self::Kept;
+        fn read(kept: Self::Kept) -> Self;
+    }
+
+    pub(crate) fn serialize<T: Exact, S: Serializer>(fact: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        fact.kept().serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, T: Exact, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        T::Kept::deserialize(deserializer).map(T::read)
+    }
+
+    macro_rules! exact {
+        ($($Fact:ty: $Kept:ty = $kept:expr, $read:expr;)*) => {
+            $(impl Exact for $Fact {
+                type Kept = $Kept;
+                fn kept(&self) -> $Kept {
+                    let kept: fn(&Self) -> $Kept = $kept;
+                    kept(self)
+                }
+                fn read(kept: $Kept) -> Self {
+                    let read: fn($Kept) -> Self = $read;
+                    read(kept)
+                }
+            })*
+        };
+        (as they are: $($Fact:ty),* $(,)?) => {
+            exact! { $($Fact: Self = Self::clone, core::convert::identity;)* }
+        };
+    }
+
+    exact! {
+        Duration: u64 = |time| time.as_nanos(), Self::from_nanos;
+        Rate: u64 = |rate| rate.as_bps(), Self::from_bps;
+        Bytes: u32 = |size| size.count(), Self::new;
+        f64: Number = |number| Number(*number), |number| number.0;
+    }
+    exact! { as they are:
+        bool, u32, Instant, Probability,
+        backoff::Access, backoff::LinkView, backoff::Scope, backoff::Space,
+        connections::RoundTripSamples, flow::FlowView, marking::QueueView, marking::Verdict,
+        gateway::Allocation, gateway::GatewayView, gateway::NewClasses,
+        window::Acked, window::Delivery, window::Loss,
+    }
+
+    impl<T: Exact> Exact for Option<T> {
+        type Kept = Option<T::Kept>;
+        fn kept(&self) -> Self::Kept {
+            self.as_ref().map(T::kept)
+        }
+        fn read(kept: Self::Kept) -> Self {
+            kept.map(T::read)
+        }
+    }
+
+    impl<T: Exact> Exact for alloc::vec::Vec<T> {
+        type Kept = alloc::vec::Vec<T::Kept>;
+        fn kept(&self) -> Self::Kept {
+            self.iter().map(T::kept).collect()
+        }
+        fn read(kept: Self::Kept) -> Self {
+            kept.into_iter().map(T::read).collect()
+        }
+    }
+
+    /// A number, which may be none: then the text of its bits.
+    pub(crate) struct Number(f64);
+
+    impl Serialize for Number {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            if self.0.is_finite() {
+                serializer.serialize_f64(self.0)
+            } else {
+                serializer.collect_str(&format_args!("{:#018x}", self.0.to_bits()))
+            }
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Number {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Text;
+            impl Visitor<'_> for Text {
+                type Value = Number;
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("a number, or the bits of one such as \"0x7ff0000000000000\"")
+                }
+                fn visit_f64<E: Error>(self, number: f64) -> Result<Number, E> {
+                    Ok(Number(number))
+                }
+                fn visit_i64<E: Error>(self, number: i64) -> Result<Number, E> {
+                    Ok(Number(number as f64))
+                }
+                fn visit_u64<E: Error>(self, number: u64) -> Result<Number, E> {
+                    Ok(Number(number as f64))
+                }
+                fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
+                    let bits = text.strip_prefix("0x").and_then(|bits| u64::from_str_radix(bits, 16).ok());
+                    let bits =
+                        bits.ok_or_else(|| E::custom(format!("\"{text}\" has no bits of a number")))?;
+                    Ok(Number(f64::from_bits(bits)))
+                }
+            }
+            deserializer.deserialize_any(Text)
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn every_number_reads_back_to_its_bits() {
+            let odd = [
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                f64::NAN,
+                -f64::NAN,
+                f64::from_bits(0x7ff0_0000_0000_0001),
+            ];
+            let small =
+                [-0.0, 5e-324, f64::MIN_POSITIVE, f64::MAX, 0.1 + 0.2, 1.0 / 3.0, 9_007_199_254_740_993.0];
+            for number in odd.into_iter().chain(small) {
+                let text = serde_json::to_string(&Number(number)).unwrap();
+                let read: Number = serde_json::from_str(&text).unwrap();
+                assert_eq!(read.0.to_bits(), number.to_bits(), "{text}");
+            }
+            assert_eq!(serde_json::to_string(&Number(f64::INFINITY)).unwrap(), "\"0x7ff0000000000000\"");
+            let whole: Number = serde_json::from_str("3").unwrap();
+            assert_eq!(whole.0.to_bits(), 3f64.to_bits(), "as another language may write it");
+            assert!(serde_json::from_str::<Number>("\"five\"").is_err());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::{WindowParams, WindowTold};
+
+    #[test]
+    fn a_tape_without_a_place_is_refused() {
+        let params = WindowParams::from(crate::window::RenoParams {});
+        let told = [WindowTold::Deflate { segments: 1.0 }];
+        assert_eq!(replay(&params, &told).unwrap_err(), NoBeginning);
+        assert_eq!(replay(&params, &[]).unwrap().len(), 0);
+    }
+}

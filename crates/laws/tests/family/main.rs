@@ -1,0 +1,6 @@
+//! What is so of all laws of a family: they pass its suite, files hold their parameters, tapes what passes.
+
+mod conformance;
+mod files;
+mod ranges;
+mod tape;
