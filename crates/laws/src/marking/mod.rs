@@ -68,7 +68,8 @@ pub trait MarkingLaw {
         Probability::ZERO
     }
     /// What has become of an arrival: it waits now, or it was refused, by this law or for want of room. Of every arrival,
-    /// whether or not the law was asked about it.
+    /// whether or not the law was asked about it. An arrival that the host marked instead of refusing it is told of twice: as
+    /// refused, then as accepted.
     fn after_arrival(&mut self, _now: Instant, _queue: &QueueView, _accepted: bool) {}
     /// A packet that has been here for `sojourn` is about to leave.
     fn on_departure(&mut self, _now: Instant, _sojourn: Duration, _queue: &QueueView) -> Verdict {
