@@ -59,9 +59,7 @@ impl Body {
         match self {
             Self::Tcp(packet) => packet.segment.ecn.mark(),
             Self::Foreign(entered) => entered.ecn = Codepoint::Marked,
-            Self::Datagram { .. } | Self::TfrcData { .. } | Self::TfrcReport { .. } | Self::Probe { .. } => {
-                ()
-            }
+            _ => panic!("what cannot be marked is dropped"),
         }
     }
 
