@@ -75,6 +75,10 @@ fn read(keys: toml::Table) -> Result<FluidModel, Mistake> {
         }
         FluidModel::QuicTcp(law) => {
             law.validated().map_err(|error| law::mistake("fluid", error))?;
+            if law.round_trip_holds.is_some() {
+                let why = "the model knows the path's round trip, and measures none";
+                return Err(Mistake::at("fluid.round_trip_holds", why));
+            }
         }
         FluidModel::DualDescent(keys) => {
             positive("p", Some(keys.p))?;

@@ -103,6 +103,8 @@ fn a_fluid_models_keys_are_its_own() {
         "{other}"
     );
     assert!(refused(&["fluid={model='quic-tcp', p=-2.0}"]).contains("fluid.p: -2 is not allowed"));
+    let holds = refused(&["fluid={model='quic-tcp', round_trip_holds='5 s'}"]);
+    assert!(holds.contains("fluid.round_trip_holds: the model knows"), "{holds}");
     let law = refused(&["fluid={model='optimal-csma', b=0.1, p=1.0}"]);
     assert!(law.contains("unknown field `p`"), "{law}");
     let none = refused(&["fluid.round_trip=fixed"]);
