@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from ._map import COLORS
 from ._results import Comparison, FluidRun, Result, Study
 from ._sweep import Swept
 
@@ -30,6 +29,9 @@ STYLE: dict[str, Any] = {
     "figure.constrained_layout.use": True,
 }
 """A column of a paper. ``with matplotlib.rc_context(evenair.STYLE):`` draws other figures like these."""
+
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6a51a3", "#666666"]
+"""Colours that people with the usual colour blindnesses tell apart (Okabe and Ito), and two more."""
 
 LABELS = {
     "goodput_pps": "goodput [packets/s]",

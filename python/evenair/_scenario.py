@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _evenair
-from ._map import svg
+from ._map import page
 from .laws import ConnectionLaw, Law
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class Scenario:
         return f"<evenair.Scenario {name!r}: {len(self._core.nodes())} nodes, {len(self._core.flows())} flows>"
 
     def _repr_html_(self) -> str:
-        return svg(self._core)
+        return page(self._core)
 
 
 def _restored(file: str, text: str, written: bool, changes: list[str], laws: dict[str, Law]) -> Scenario:

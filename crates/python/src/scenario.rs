@@ -114,6 +114,11 @@ impl Scenario {
         network.flows.iter().map(|flow| (flow.name.clone(), way(&flow.path))).collect()
     }
 
+    /// Its map for a notebook, or its conflict graph where nodes have no positions.
+    fn map_svg(&self) -> String {
+        evenair_study::figure::map(&self.resolved).svg_in_text(520.0)
+    }
+
     /// Whether a law of it is called in Python.
     #[getter]
     fn calls_python(&self) -> bool {

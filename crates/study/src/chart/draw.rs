@@ -49,6 +49,11 @@ impl Chart {
         PLACES.map(laid_out).concat()
     }
 
+    /// The figure for a place within a text, laid out so wide \[px\] and as wide as its place: in the colour of the text around it.
+    pub fn svg_in_text(&self, width: f64) -> String {
+        self.scene(width).svg_within("figure", &self.title, &self.described())
+    }
+
     /// What is drawn, in words: of each panel its axes, and the names of what it has.
     fn described(&self) -> String {
         let panel = |panel: &Panel| {
