@@ -36,6 +36,19 @@ pub fn document(command: &str, content: &impl Serialize) -> Value {
     document
 }
 
+/// The same as text of many lines, written as it is read: a value of every part between would cost as much as solving.
+pub fn written(command: &str, content: &impl Serialize) -> String {
+    #[derive(Serialize)]
+    struct Document<'a, T> {
+        schema_version: u32,
+        command: &'a str,
+        #[serde(flatten)]
+        content: &'a T,
+    }
+    let document = Document { schema_version: SCHEMA_VERSION, command, content };
+    serde_json::to_string_pretty(&document).expect("a document is plain data") + "\n"
+}
+
 /// What is in each document, by the names of their definitions.
 fn contents(generator: &mut SchemaGenerator) -> Vec<(&'static str, &'static str, Value)> {
     fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
@@ -128,6 +141,15 @@ fn plain(schema: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_the_document() {
+        let content = ProductFormDocument {
+            scenario: "a \"b\"".into(),
+            links: vec![ProductFormLink { link: "1".into(), exponent: f64::NAN, airtime: 0.1 }],
+        };
+        assert_eq!(written("solve", &content), format!("{:#}\n", document("solve", &content)));
+    }
 
     #[test]
     fn every_key_of_every_document_has_its_meaning() {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use evenair_scenario::FluidRun;
 use evenair_study::chart::{self, Figures};
-use evenair_study::document::{FluidDocument, document};
+use evenair_study::document::{FluidDocument, written};
 use evenair_study::{Outcome, manifest, tables};
 
 #[derive(Debug, Args)]
@@ -46,16 +46,16 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let run = interrupt::unless_stopped(NOTHING, move || followed.fluid_unless(&STOP))??;
     drop(waiting);
     let name = options.scenario.called();
-    let result = format!("{:#}\n", document("fluid", &FluidDocument::of(name, &run)));
+    let result = || written("fluid", &FluidDocument::of(name, &run));
     if let Some(output) = output {
         tables::write_all(output.drafts(), &tables::fluid(&run)).context("cannot write the tables")?;
-        output.write("result.json", &result)?;
+        output.write("result.json", &result())?;
         let outcome = Outcome::of_fluid(name, &scenario, &run);
         output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
         output.write("scenario.toml", &resolved(&scenario)?)?;
         finish(output, manifest(&command_line()))?;
     }
-    if options.json { print(&result) } else { print(&as_text(&run)) }
+    if options.json { print(&result()) } else { print(&as_text(&run)) }
 }
 
 fn as_text(run: &FluidRun) -> String {
