@@ -30,6 +30,19 @@ pub fn document(command: &str, content: &impl Serialize) -> Value {
     document
 }
 
+/// The same as text of many lines, written as it is read: a value of every part between would cost as much as solving.
+pub fn written(command: &str, content: &impl Serialize) -> String {
+    #[derive(Serialize)]
+    struct Document<'a, T> {
+        schema_version: u32,
+        command: &'a str,
+        #[serde(flatten)]
+        content: &'a T,
+    }
+    let document = Document { schema_version: SCHEMA_VERSION, command, content };
+    serde_json::to_string_pretty(&document).expect("a document is plain data") + "\n"
+}
+
 /// A form of documents: the name of its definition, the command that prints it, for whom, and what is in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
@@ -120,5 +133,19 @@ fn plain(schema: &mut Value) {
         }
         Value::Array(values) => values.iter_mut().for_each(plain),
         _ => (),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_the_document() {
+        let content = ProductFormDocument {
+            scenario: "a \"b\"".into(),
+            links: vec![ProductFormLink { link: "1".into(), exponent: f64::NAN, airtime: 0.1 }],
+        };
+        assert_eq!(written("solve", &content), format!("{:#}\n", document("solve", &content)));
     }
 }

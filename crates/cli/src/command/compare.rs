@@ -7,7 +7,7 @@ use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result};
 use clap::Args;
-use evenair_results::document::{CompareDocument, document};
+use evenair_results::document::{CompareDocument, written};
 use evenair_results::{Comparison, manifest, tables};
 use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
@@ -45,18 +45,18 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let comparison = evenair_study::compare(&base, options.seeds, &STOP, &bar)?;
     drop(bar);
     let name = options.scenario.called();
-    let result = format!("{:#}\n", document("compare", &CompareDocument::of(name, &comparison)));
+    let result = || written("compare", &CompareDocument::of(name, &comparison));
     if let Some(output) = output {
         tables::write_all(output.drafts(), &tables::comparison(&comparison))
             .context("cannot write the table")?;
         output.write("scenario.toml", &resolved(&base)?)?;
-        output.write("result.json", &result)?;
+        output.write("result.json", &result())?;
         let outcome = Outcome::of_comparison(name, &base, &base.theory()?, &comparison);
         output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
         finish(output, manifest(&command_line()))?;
     }
     if options.json {
-        return print(&result);
+        return print(&result());
     }
     let mut out = as_text(&comparison);
     comparison.notes.iter().for_each(|note| out += &format!("\n{note}\n"));

@@ -7,7 +7,7 @@ use crate::progress::Waiting;
 use crate::text;
 use anyhow::{Context, Result};
 use clap::Args;
-use evenair_results::document::{FluidDocument, document};
+use evenair_results::document::{FluidDocument, written};
 use evenair_results::{manifest, tables};
 use evenair_scenario::FluidRun;
 use evenair_study::Outcome;
@@ -47,16 +47,16 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let run = interrupt::unless_stopped(NOTHING, move || followed.fluid_unless(&STOP))??;
     drop(waiting);
     let name = options.scenario.called();
-    let result = format!("{:#}\n", document("fluid", &FluidDocument::of(name, &run)));
+    let result = || written("fluid", &FluidDocument::of(name, &run));
     if let Some(output) = output {
         tables::write_all(output.drafts(), &tables::fluid(&run)).context("cannot write the tables")?;
-        output.write("result.json", &result)?;
+        output.write("result.json", &result())?;
         let outcome = Outcome::of_fluid(name, &scenario, &run);
         output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
         output.write("scenario.toml", &resolved(&scenario)?)?;
         finish(output, manifest(&command_line()))?;
     }
-    if options.json { print(&result) } else { print(&as_text(&run)) }
+    if options.json { print(&result()) } else { print(&as_text(&run)) }
 }
 
 fn as_text(run: &FluidRun) -> String {

@@ -4,7 +4,7 @@ use crate::output::print;
 use crate::{terminal, text};
 use anyhow::{Result, ensure};
 use clap::Args;
-use evenair_results::document::document;
+use evenair_results::document::written;
 use evenair_study::Paper;
 use evenair_study::document::GlossaryDocument;
 use evenair_study::glossary::{self, Entry};
@@ -31,7 +31,7 @@ pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
     ensure!(!entries.is_empty(), "the glossary does not have \"{word}\"; evenair glossary lists its words");
     if options.json {
         let content = GlossaryDocument { words: entries, papers: Paper::ALL.to_vec() };
-        return print(&format!("{:#}\n", document("glossary", &content)));
+        return print(&written("glossary", &content));
     }
     let mut out = String::new();
     let mut topic = "";

@@ -6,7 +6,7 @@ use crate::output::print;
 use crate::{terminal, text};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use evenair_results::document::document;
+use evenair_results::document::written;
 use evenair_scenario::Resolved;
 use evenair_study::document::{ListedEntry, ListedMetric};
 use evenair_study::{Metric, Paper, Study};
@@ -90,7 +90,7 @@ fn kinds(options: &ListOptions) -> Result<()> {
 
 /// A list as JSON.
 fn told(kind: &str, list: Value) -> String {
-    format!("{:#}\n", document("list", &Map::from_iter([(kind.to_string(), list)])))
+    written("list", &Map::from_iter([(kind.to_string(), list)]))
 }
 
 /// Something that is listed by its id.

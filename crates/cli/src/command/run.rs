@@ -11,7 +11,7 @@ use crate::terminal;
 use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use evenair_results::document::{RunMeans, document};
+use evenair_results::document::{RunMeans, written};
 use evenair_results::{
     OutputFile, OutputFolder, RecordOptions, RunRecord, SCHEMA_VERSION, SeriesFile, manifest, tables,
 };
@@ -224,7 +224,7 @@ impl Done<'_> {
     fn write(&self, output: OutputFolder, scenario: &Resolved, figures: &Figures) -> Result<()> {
         let Self { means, runs, series } = *self;
         output.write("scenario.toml", &resolved(scenario)?)?;
-        output.write("result.json", &format!("{:#}\n", document("run", means)))?;
+        output.write("result.json", &written("run", means))?;
         output.write(chart::FILE, &figures.to_json())?;
         let lines = File::create(output.drafts().join("runs.jsonl")).map(BufWriter::new);
         lines.and_then(|lines| self.lines(lines)).context("cannot write runs.jsonl")?;

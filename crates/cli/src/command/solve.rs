@@ -7,7 +7,7 @@ use crate::progress::Waiting;
 use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, document};
+use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, written};
 use evenair_results::{manifest, tables};
 use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
 use evenair_study::Outcome;
@@ -158,17 +158,17 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let optimum = interrupt::unless_stopped(NOTHING, move || asked.answer_unless(question, &STOP))??;
     drop(waiting);
     let name = options.scenario.called();
-    let result = format!("{:#}\n", document("solve", &SolveDocument::of(name, &optimum)));
+    let result = || written("solve", &SolveDocument::of(name, &optimum));
     if let Some(output) = output {
         tables::write_all(output.drafts(), &tables::optimum(&optimum)).context("cannot write the tables")?;
         output.write("scenario.toml", &resolved(&scenario)?)?;
-        output.write("result.json", &result)?;
+        output.write("result.json", &result())?;
         let outcome = Outcome::of_optimum(name, &scenario, &optimum);
         output.write(chart::FILE, &Figures::of(&outcome).to_json())?;
         finish(output, manifest(&command_line()))?;
     }
     if options.json {
-        return print(&result);
+        return print(&result());
     }
     let tables = objective == Objective::Utility && optimum.theory.flows.iter().any(|f| f.points.is_some());
     let note = match (optimum.by_clarabel && solver == Solver::Own, tables) {
@@ -196,7 +196,7 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
         };
         let scenario = options.scenario.called().into();
         let content = ProductFormDocument { scenario, links: links.map(link).collect() };
-        return print(&format!("{:#}\n", document("solve", &content)));
+        return print(&written("solve", &content));
     }
     let mut rows = vec![text::row(&["link", "exponent βr", "airtime"])];
     for ((name, z), y) in theory.links.iter().zip(&exponents).zip(&shares) {

@@ -10,7 +10,7 @@ use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
-use evenair_results::document::document;
+use evenair_results::document::{document, written};
 use evenair_results::{OutputFolder, tables};
 use evenair_study::chart::{self, Figures};
 use evenair_study::document::StudyDocument;
@@ -155,7 +155,7 @@ pub(crate) fn conduct(
     let figures = Figures::of(&outcome);
     output.write("report.html", &html::report(&outcome, &figures, command))?;
     output.write(chart::FILE, &figures.to_json())?;
-    output.write("result.json", &format!("{:#}\n", document("study", &StudyDocument::of(&outcome))))?;
+    output.write("result.json", &written("study", &StudyDocument::of(&outcome)))?;
     output.write("study.toml", &text)?;
     for (variant, scenario) in outcome.scenarios() {
         output.write(&format!("scenarios/{variant}.toml"), &resolved(scenario)?)?;

@@ -506,8 +506,7 @@ impl DcfAir {
     /// Whether a node sends or awaits something has changed.
     #[inline]
     fn note_engagement(&mut self, node: usize) {
-        let station = &self.stations[node];
-        self.nodes[node].engaged = station.sending.is_some() || station.awaiting.is_some();
+        self.nodes[node].engaged = self.stations[node].is_engaged();
     }
 
     fn contenders(&self, node: usize) -> std::ops::Range<Contender> {
@@ -529,7 +528,7 @@ impl DcfAir {
 impl Ear {
     /// How long a signal takes to get there.
     #[inline]
-    const fn delay(self) -> Duration {
+    const fn delay(&self) -> Duration {
         Duration::from_nanos(self.delay_ns as u64)
     }
 

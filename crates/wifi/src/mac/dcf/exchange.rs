@@ -82,7 +82,8 @@ impl DcfAir {
             self.miss_flights(node);
         }
         let ears = std::mem::take(&mut self.ears);
-        for &ear in &ears[self.ears_of(node)] {
+        let first_wins = self.rules.capture == Capture::First && !self.is_wide;
+        for ear in &ears[self.ears_of(node)] {
             let arrival = now + ear.delay();
             let there = ear.node as usize;
             if ear.sensed {
@@ -91,7 +92,11 @@ impl DcfAir {
             if to == ear.node && self.nodes[there].sending_until > arrival {
                 self.stations[node].sending.as_mut().expect("just set").receiver_busy = true;
             }
-            self.arrive(there, (node, by), ear, arrival, arrival + airtime);
+            if first_wins {
+                self.arrive::<true>(there, (node, by), ear, arrival, arrival + airtime);
+            } else {
+                self.arrive::<false>(there, (node, by), ear, arrival, arrival + airtime);
+            }
         }
         self.ears = ears;
         out.wakes.push((until, Wake::FrameEnd(node as u32)));
@@ -128,7 +133,7 @@ impl DcfAir {
         let hearers = &ears[self.ears_of(node)];
         let (mut decoded, mut answered) = (false, false);
         // The addressee first, because the others depend on whether it will answer.
-        if let Some(&ear) = hearers.iter().find(|ear| ear.node == sent.to) {
+        if let Some(ear) = hearers.iter().find(|ear| ear.node == sent.to) {
             let (there, ended) = (ear.node as usize, now + ear.delay());
             let reception = self.end_at(ended, node, ear, &sent);
             decoded = reception == Reception::Decoded;
@@ -141,7 +146,7 @@ impl DcfAir {
         // the SIFS between; other hearers are let go on when the answer has begun (`on_respond`).
         let goes_on = answered && sent.kind != FrameKind::Ack;
         let mut next = Instant::NEVER;
-        for &ear in hearers {
+        for ear in hearers {
             let (there, ended) = (ear.node as usize, now + ear.delay());
             if ear.node != sent.to {
                 let reception = self.end_at(ended, node, ear, &sent);
@@ -176,8 +181,12 @@ impl DcfAir {
     }
 
     /// A frame's last energy has reached one of its near hearers; gives the result of its reception.
-    #[inline]
-    fn end_at(&mut self, ended: Instant, node: usize, ear: Ear, sent: &Sending) -> Reception {
+    #[allow(
+        clippy::inline_always,
+        reason = "a fiftieth of a run in a cell: asked at the end of every frame, of every hearer"
+    )]
+    #[inline(always)]
+    fn end_at(&mut self, ended: Instant, node: usize, ear: &Ear, sent: &Sending) -> Reception {
         let there = ear.node as usize;
         let reception = self.depart(there, node, ear, ended, sent);
         self.after_reception(there, reception, sent, ended);

@@ -62,7 +62,7 @@ impl DcfAir {
         flight.present = true;
         flight.sent.receiver_busy = self.nodes[there].sending_until > now;
         let until = now + airtime;
-        self.arrive(there, (from as usize, sent.by), ear, now, until);
+        self.arrive::<false>(there, (from as usize, sent.by), &ear, now, until);
         out.wakes.push((until, Wake::Landing(place)));
     }
 
@@ -73,7 +73,7 @@ impl DcfAir {
         self.free_flights.push(place);
         let Flight { from, ear, sent, airtime, .. } = flight;
         let there = ear.node as usize;
-        let reception = self.depart(there, from as usize, ear, now, &sent);
+        let reception = self.depart(there, from as usize, &ear, now, &sent);
         self.after_reception(there, reception, &sent, now);
         self.overhear(there, from as usize, reception, &sent);
         if reception == Reception::Decoded && sent.to != ear.node && sent.kind == FrameKind::Rts {

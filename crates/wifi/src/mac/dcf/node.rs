@@ -221,6 +221,12 @@ impl Station {
         }
     }
 
+    /// Whether it sends, or is in the middle of an exchange of its own.
+    #[inline]
+    pub(super) const fn is_engaged(&self) -> bool {
+        self.sending.is_some() || self.awaiting.is_some()
+    }
+
     /// The contender for whose frame it awaits an answer.
     pub(super) const fn awaited_answer(&self) -> Option<Contender> {
         match self.awaiting {

@@ -22,17 +22,18 @@ pub(super) enum Reception {
 }
 
 impl DcfAir {
-    /// A frame's first energy reaches `node`.
+    /// A frame's first energy reaches `node`. Where `FIRST_WINS`, the rule is [`Capture::First`] and nobody is far, which is then
+    /// not asked at every hearer.
     #[allow(
         clippy::inline_always,
         reason = "a tenth of a run: near and far hearers both call it, for every frame and hearer"
     )]
     #[inline(always)]
-    pub(super) fn arrive(
+    pub(super) fn arrive<const FIRST_WINS: bool>(
         &mut self,
         node: usize,
         (from, by): (usize, Contender),
-        ear: Ear,
+        ear: &Ear,
         at: Instant,
         until: Instant,
     ) {
@@ -46,20 +47,20 @@ impl DcfAir {
         }
         this.hear_first(heard);
         let transmitting = this.sending_until > at;
-        match self.rules.capture {
+        match if FIRST_WINS { Capture::First } else { self.rules.capture } {
             Capture::First if !ear.sensed => (), // ns-2 drops it before its MAC
             Capture::First => this.lock(heard.from, until, ear.clear_alone && !transmitting),
             Capture::Strongest | Capture::Sinr { .. } if transmitting || !ear.noticed => (),
             Capture::Strongest | Capture::Sinr { .. } => this.lock(heard.from, until, ear.clear_alone),
         }
-        if self.is_wide {
+        if !FIRST_WINS && self.is_wide {
             self.stations[node].locked_since = at;
         }
     }
 
     /// The same where other signals are present.
     #[inline(never)]
-    fn arrive_among_others(&mut self, node: usize, heard: Heard, ear: Ear, at: Instant, until: Instant) {
+    fn arrive_among_others(&mut self, node: usize, heard: Heard, ear: &Ear, at: Instant, until: Instant) {
         let (ratio, noise_mw) = (self.capture_ratio, self.noise_mw);
         let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
         let transmitting = this.sending_until > at;
@@ -124,7 +125,7 @@ impl DcfAir {
         &mut self,
         node: usize,
         from: usize,
-        ear: Ear,
+        ear: &Ear,
         at: Instant,
         sent: &Sending,
     ) -> Reception {
