@@ -1,7 +1,7 @@
 //! Tapes: what a law was told and what it answered, record by record, and a law that runs over them again.
 //!
 //! A record has one event with all that came with it, the time included, and every answer that the law's host could have
-//! asked for afterwards. [`family!`](crate::family) makes both types of each family from the verbs of its trait, so that no
+//! asked for afterwards. `family!` makes both types of each family from the verbs of its trait, so that no
 //! verb can be forgotten. A [`Recorder`] stands in a law's place and writes what passes; as a law of a user's own it can
 //! stand in any host (`OwnWindow::new(Recorder::new(params, tape))`), which need not know. [`replay`] has a law of the family
 //! hear a tape, [`first_difference`] compares bit for bit. So a live run is checked against the simulated law, and a law
