@@ -2,13 +2,14 @@
 
 use crate::command::completions;
 use crate::command::{
-    compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions, fluid::FluidOptions,
-    glossary::GlossaryOptions, list::ListOptions, man::ManOptions, plot::PlotOptions, run::RunOptions,
-    schema::SchemaOptions, show::ShowOptions, solve::SolveOptions, study::StudyOptions, sweep::SweepOptions,
+    cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
+    fluid::FluidOptions, glossary::GlossaryOptions, list::ListOptions, man::ManOptions, new::NewOptions,
+    plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions, solve::SolveOptions,
+    study::StudyOptions, sweep::SweepOptions,
 };
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use evenair_scenario::Resolved;
 use std::path::Path;
@@ -17,7 +18,7 @@ use std::path::Path;
 ///
 /// Start with `evenair demo`: it shows within a minute how TCP starves over 802.11, why, and what cures it. Words that you do not know: `evenair glossary`.
 #[derive(Debug, Parser)]
-#[command(name = "evenair", version, propagate_version = true)]
+#[command(name = "evenair", version = env!("EVENAIR_VERSION"), propagate_version = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -29,6 +30,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// The central study: TCP starves over 802.11, and adaptive CSMA with multi-connection TCP cures it
     Demo(DemoOptions),
+    /// Write a scenario to begin with, explained line by line
+    New(NewOptions),
     /// Simulate a scenario, packet by packet
     Run(RunOptions),
     /// Solve for the best allocation of a scenario
@@ -49,12 +52,29 @@ pub(crate) enum Command {
     List(ListOptions),
     /// Say what words mean: of tables, of the field, of the papers
     Glossary(GlossaryOptions),
+    /// Print what to cite, as BibTeX: the papers of a study, and evenair
+    Cite(CiteOptions),
     /// Print what a form of file or of output looks like, for editors and programs
     Schema(SchemaOptions),
     /// Print the script that teaches a shell to complete commands, options, and ids of scenarios and studies
     Completions(CompletionsOptions),
     /// Print the manual page, or write those of all commands
     Man(ManOptions),
+}
+
+/// The command line. A negative number that an option does not take is said to be wrong as a number, not taken for an option.
+pub(crate) fn command() -> clap::Command {
+    fn numbers(command: clap::Command) -> clap::Command {
+        command
+            .mut_args(|arg| {
+                let takes = arg.get_action().takes_values()
+                    && !arg.is_positional()
+                    && !arg.is_allow_hyphen_values_set();
+                if takes { arg.allow_negative_numbers(true) } else { arg }
+            })
+            .mut_subcommands(numbers)
+    }
+    numbers(Arguments::command())
 }
 
 /// A scenario, and what is changed of it.

@@ -1,5 +1,6 @@
 //! Captures of a run: of the whole air into one file, or of each node into a file of its own.
 
+use crate::output::{Overwrite, say_kept};
 use anyhow::{Context, Result, bail, ensure};
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{FrameSink, MacSpec};
@@ -16,12 +17,12 @@ pub(crate) struct Capture(PcapWriter<BufWriter<OutputFile>>);
 
 impl Capture {
     /// Tries the place before anything is computed: a folder, or a name that ends in a separator, is for captures by node.
-    pub(crate) fn create(scenario: &Resolved, path: &Path) -> Result<Self> {
+    pub(crate) fn create(scenario: &Resolved, path: &Path, overwrite: Overwrite) -> Result<Self> {
         let network = scenario.network();
         let MacSpec::Dcf { timing, .. } = network.mac else {
             bail!("ideal CSMA has no frames, so that --pcap has nothing to write; captures are of 802.11");
         };
-        let create = |path: &Path| OutputFile::create(path).map(BufWriter::new);
+        let create = |path: &Path| overwrite.create(path).map(BufWriter::new);
         let is_folder = path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/');
         if !is_folder {
             return Ok(Self(PcapWriter::new(create(path)?, network.nodes.len(), timing)?));
@@ -44,7 +45,7 @@ impl Capture {
     /// The run is over: the captures are put in place.
     pub(crate) fn finish(self) -> Result<()> {
         for file in self.0.finish().context("cannot write the capture")? {
-            file.into_inner().context("cannot write the capture")?.finish()?;
+            say_kept(file.into_inner().context("cannot write the capture")?.finish()?);
         }
         Ok(())
     }

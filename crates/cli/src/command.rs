@@ -1,5 +1,6 @@
 //! The commands: each with its options, and what it does.
 
+pub(crate) mod cite;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -7,6 +8,7 @@ pub(crate) mod fluid;
 pub(crate) mod glossary;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod new;
 pub(crate) mod plot;
 pub(crate) mod run;
 pub(crate) mod schema;

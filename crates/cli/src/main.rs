@@ -6,7 +6,9 @@ mod arguments;
 mod capture;
 mod command;
 mod gateway;
+mod graph;
 mod interrupt;
+mod latex;
 mod output;
 mod progress;
 mod seeds;
@@ -14,10 +16,11 @@ mod terminal;
 mod text;
 
 use arguments::{Arguments, Command};
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
 use command::{
-    compare, completions, demo, fluid, glossary, list, man, plot, run, schema, show, solve, study, sweep,
+    cite, compare, completions, demo, fluid, glossary, list, man, new, plot, run, schema, show, solve, study,
+    sweep,
 };
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -27,18 +30,21 @@ const BAD_INPUT: u8 = 2;
 const STOPPED: u8 = 130;
 
 fn main() -> ExitCode {
+    evenair_results::program_is(Some(env!("EVENAIR_COMMIT")), None);
     // A shell that asks how to go on, by the variable COMPLETE, is answered and nothing else happens.
-    CompleteEnv::with_factory(Arguments::command).complete();
+    CompleteEnv::with_factory(arguments::command).complete();
     // What words mean is help, too: more than the options of the command that says it.
     let asked: Vec<_> = std::env::args_os().skip(1).collect();
-    let arguments = if asked == ["help", "glossary"] {
-        Arguments::parse_from(["evenair", "glossary"])
+    let matches = if asked == ["help", "glossary"] {
+        arguments::command().get_matches_from(["evenair", "glossary"])
     } else {
-        Arguments::parse()
+        arguments::command().get_matches()
     };
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     arguments.terminal.heed();
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options),
+        Command::New(options) => new::new(options),
         Command::Run(options) => run::run(options),
         Command::Solve(options) => solve::solve(options),
         Command::Fluid(options) => fluid::fluid(options),
@@ -49,6 +55,7 @@ fn main() -> ExitCode {
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),
         Command::Glossary(options) => glossary::glossary(options),
+        Command::Cite(options) => cite::cite(options),
         Command::Schema(options) => schema::schema(options),
         Command::Completions(options) => completions::completions(options),
         Command::Man(options) => man::man(options),

@@ -3,7 +3,7 @@
 use crate::terminal;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use evenair_results::OutputFolder;
+use evenair_results::{OutputFile, OutputFolder};
 use evenair_scenario::Resolved;
 use serde_json::{Map, Value};
 use std::fmt::Display;
@@ -17,21 +17,67 @@ pub(crate) struct Place {
     /// result that DIR had before goes, files of your own stay
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the result though files of your own in its folder have names of its files; they are kept as NAME.before
+    #[command(flatten)]
+    pub(crate) overwrite: Overwrite,
+}
+
+/// What becomes of files that evenair did not write.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Overwrite {
+    /// Write though files of your own, which evenair did not write or you have edited, are in the way; they are kept as NAME.before
     #[arg(long)]
-    force: bool,
+    pub(crate) force: bool,
+}
+
+impl Overwrite {
+    /// Tries the place of a single file before anything is computed.
+    pub(crate) fn create(self, path: &Path) -> Result<OutputFile> {
+        Ok(OutputFile::create(path, self.force)?)
+    }
+
+    /// Writes a single file.
+    pub(crate) fn write(self, path: &Path, contents: &[u8]) -> Result<()> {
+        say_kept(self.create(path)?.fill(contents)?);
+        Ok(())
+    }
+
+    /// Writes some files, in folders that are made; none, if one of them is in the way.
+    pub(crate) fn write_all(self, files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+        let opened = files.iter().map(|(path, _)| {
+            let folder = path.parent().unwrap_or(path);
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            self.create(path)
+        });
+        let opened = opened.collect::<Result<Vec<_>>>()?;
+        for (file, (_, contents)) in opened.into_iter().zip(files) {
+            say_kept(file.fill(contents)?);
+        }
+        Ok(())
+    }
+}
+
+/// Says where files are kept that were in the way.
+pub(crate) fn say_kept(files: impl IntoIterator<Item = PathBuf>) {
+    for kept in files {
+        terminal::warn(format_args!("what evenair had not written there is kept as {}", kept.display()));
+    }
 }
 
 impl Place {
     /// Tries the folder that is named, if one is, before anything is computed; `names` are the files that may be written there.
     pub(crate) fn prepare(&self, names: &[&str]) -> Result<Option<OutputFolder>> {
-        ensure!(!self.force || self.out.is_some(), "--force has no effect: say --out DIR with it");
+        ensure!(!self.overwrite.force || self.out.is_some(), "--force has no effect: say --out DIR with it");
+        self.prepare_if_any(names)
+    }
+
+    /// The same, where a command has files outside of the folder, too, which --force is for.
+    pub(crate) fn prepare_if_any(&self, names: &[&str]) -> Result<Option<OutputFolder>> {
         self.out.as_deref().map(|folder| self.prepare_at(folder, names)).transpose()
     }
 
     /// Tries a folder of a result that has one in any case.
     pub(crate) fn prepare_at(&self, folder: &Path, names: &[&str]) -> Result<OutputFolder> {
-        Ok(OutputFolder::prepare(folder, names, self.force)?)
+        Ok(OutputFolder::prepare(folder, names, self.overwrite.force)?)
     }
 
     /// The folder that is named, or else this one.
@@ -42,9 +88,7 @@ impl Place {
 
 /// Puts a result in place, with its manifest, and says what was in its way.
 pub(crate) fn finish(output: OutputFolder, manifest: Map<String, Value>) -> Result<()> {
-    for kept in output.finish(manifest)? {
-        terminal::warn(format_args!("what evenair had not written there is kept as {}", kept.display()));
-    }
+    say_kept(output.finish(manifest)?);
     Ok(())
 }
 
@@ -65,10 +109,6 @@ pub(crate) fn shell_word(word: &str) -> String {
 
 pub(crate) fn print(text: &str) -> Result<()> {
     Ok(anstream::stdout().lock().write_all(text.as_bytes())?)
-}
-
-pub(crate) fn write_file(path: &Path, contents: &str) -> Result<()> {
-    std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))
 }
 
 pub(crate) fn resolved(scenario: &Resolved) -> Result<String> {

@@ -1,6 +1,6 @@
 //! Tables and maps as text.
 
-use crate::terminal;
+use crate::{latex, terminal};
 use evenair_netsim::FlowResult;
 use evenair_results::{Estimate, RunRecord, digits};
 use evenair_study::{Figure, Metric, Outcome, Published, Quantity, Summary, Verdict};
@@ -8,9 +8,12 @@ use evenair_topology::Position;
 use evenair_units::Duration;
 use std::fmt::Write;
 
-/// Lays out rows in columns: the first to the left, the others to the right. A table wider than the terminal becomes several, one
+/// Lays out rows, the first of which is the head, in columns: the first to the left, the others to the right. A table wider than the terminal becomes several, one
 /// below the other, each with the first column.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    if latex::is_wanted() {
+        return latex::table(rows);
+    }
     columns_within(rows, terminal::width())
 }
 
@@ -84,7 +87,9 @@ pub(crate) fn number(x: f64) -> String {
 /// Goodput per variant and flow with the optimum, then the claims.
 pub(crate) fn outcome(outcome: &Outcome) -> String {
     let study = &outcome.study;
-    let mut text = format!("\n{}\n{} · {}\n", study.title, study.id, study.source);
+    let parts = [&study.id, &study.source].into_iter().filter(|part| !part.is_empty());
+    let mut text =
+        format!("\n{}\n{}\n", study.title, parts.map(String::as_str).collect::<Vec<_>>().join(" · "));
     let mut flows: Vec<&str> = Vec::new();
     for (_, names) in outcome.shape() {
         flows.extend(names.iter().filter(|n| !flows.contains(*n)).collect::<Vec<_>>());

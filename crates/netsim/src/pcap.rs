@@ -20,6 +20,19 @@ use evenair_wifi::{BROADCAST, FrameKind, FrameRecord, MacTiming, Overheard};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+/// How every capture begins, and no other program's: its second reserved field, which readers must ignore, has a mark.
+/// (draft-ietf-opsawg-pcap, section 4.)
+pub const HEAD: [u8; 24] = {
+    let (magic, length, kind) =
+        (MAGIC_NANOSECONDS.to_le_bytes(), SNAP_LENGTH.to_le_bytes(), LINK_TYPE.to_le_bytes());
+    let words = [magic, [2, 0, 4, 0], [0; 4], *b"evnr", length, kind]; // version 2.4, UTC
+    let (mut head, mut i) = ([0; 24], 0);
+    while i < head.len() {
+        head[i] = words[i / 4][i % 4];
+        i += 1;
+    }
+    head
+};
 /// `LINKTYPE_IEEE802_11_RADIOTAP`.
 const LINK_TYPE: u32 = 127;
 /// The magic number of captures with nanoseconds.
@@ -86,13 +99,7 @@ impl<W: Write> PcapWriter<W> {
     }
 
     fn start(mut outs: Vec<W>, is_by_node: bool, nodes: usize, timing: MacTiming) -> io::Result<Self> {
-        let mut header = Vec::new();
-        header.extend(MAGIC_NANOSECONDS.to_le_bytes());
-        header.extend([2, 0, 4, 0]); // version 2.4
-        header.extend([0; 8]); // UTC, accuracy
-        header.extend(SNAP_LENGTH.to_le_bytes());
-        header.extend(LINK_TYPE.to_le_bytes());
-        outs.iter_mut().try_for_each(|out| out.write_all(&header))?;
+        outs.iter_mut().try_for_each(|out| out.write_all(&HEAD))?;
         let slowest = timing.phy.rates()[0];
         let longest_ns = timing.data(Bytes::new(u32::from(u16::MAX)), slowest).as_nanos() + FLIGHT_NS_MAX;
         let encoder = Encoder { timing, sequence: vec![0; nodes] };

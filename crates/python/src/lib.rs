@@ -41,7 +41,7 @@ mod _evenair {
     /// Names the file that holds this module: it is part of what kept runs are known by.
     #[pyfunction]
     fn program_is(file: std::path::PathBuf) {
-        evenair_results::program_is(file);
+        evenair_results::program_is(Some(env!("EVENAIR_COMMIT")), Some(file));
     }
 
     /// The version of evenair.

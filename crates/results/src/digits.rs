@@ -1,13 +1,16 @@
 //! How numbers are written: as many digits as what is known of them justifies.
 
+/// An interval that is less than this is nothing, in every unit of a table: times are whole nanoseconds.
+const LEAST: f64 = 1e-9;
+
 /// A mean with half of its 95 % interval, to the digit that the interval justifies: 3.85 ± 0.51. Half of the interval has two
 /// significant digits, the mean four at most, so that 418.07 ± 0.456 is 418.1 ± 0.5; what is exact, or has one seed, has four.
 pub fn measured(mean: f64, half_width: Option<f64>) -> String {
     let Some(half) = half_width.filter(|half| half.is_finite() && mean.is_finite()) else {
         return exact(mean);
     };
-    // What only the last bits of a sum differ in is the same.
-    if half <= 1e-9 * mean.abs() {
+    // What only the last bits of a sum differ in is the same, also where the sum is nothing.
+    if half <= 1e-9 * mean.abs() || half < LEAST {
         return format!("{} ± 0", exact(mean));
     }
     let decimals = decimals(half, 2).min(decimals(mean, 4)).max(0);
@@ -74,6 +77,8 @@ mod tests {
         assert_eq!(of(1.0, 0.0), "1 ± 0");
         assert_eq!(of(0.9866, 1e-15), "0.9866 ± 0");
         assert_eq!(of(-0.04, 1.2), "0.0 ± 1.2");
+        assert_eq!(of(0.0, 4e-16), "0 ± 0");
+        assert_eq!(of(1e-6, 3e-13), "0.000001 ± 0");
         assert_eq!(of(12_345.6, 0.2), "12346 ± 0.2", "an interval is never nothing");
     }
 

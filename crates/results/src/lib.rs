@@ -15,13 +15,17 @@ mod comparison;
 pub mod digits;
 pub mod document;
 mod estimate;
+mod file;
 mod output;
+mod program;
 mod record;
 pub mod tables;
 
 pub use comparison::{Comparison, Stage};
 pub use estimate::Estimate;
-pub use output::{OutputError, OutputFile, OutputFolder, SCHEMA_VERSION, manifest, program_hash, program_is};
+pub use file::OutputFile;
+pub use output::{OutputError, OutputFolder, SCHEMA_VERSION, file_name_fault};
+pub use program::{commit, manifest, program_hash, program_is, version};
 pub use record::{
     ClassColumns, FrameRow, GatewayColumns, GatewayRecord, ModelError, RecordOptions, RunRecord, SeriesFile,
     Steps, TheoryRecord, class_name, is_limit,

@@ -1,17 +1,17 @@
-//! Where results go: a folder that holds one result, and a single file.
+//! Where results go: a folder that holds one result. (A single file: `file.rs`.)
 //!
-//! Both are tried before anything is computed, take drafts while it is, and put them in place when all of it is there.
+//! It is tried before anything is computed, takes drafts while it is, and puts them in place when all of it is there.
 //! A folder's manifest says what made the result and lists its files. The next result takes the place of them all; files of the
 //! user's own stay beside it. One that has the name of a result's file is in the way, and said to be before anything is computed.
 
-use serde_json::{Map, Value, json};
+use crate::file::is_own;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, OnceLock};
+use std::path::{Component, Path, PathBuf};
 
 /// The version of the form of all JSON documents. It grows when a key goes or changes its meaning, not when one is added.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -28,6 +28,8 @@ const COMMON: [&str; 4] = [MANIFEST, "result.json", "scenario.toml", "figures.js
 pub enum OutputError {
     /// Files that are not evenair's have names of a result's.
     InTheWay(PathBuf, Vec<String>),
+    /// A file that is not evenair's is where a single one should go.
+    Taken(PathBuf),
     /// It cannot be made, read or written; with what was tried.
     Io(&'static str, PathBuf, io::Error),
 }
@@ -45,6 +47,13 @@ impl fmt::Display for OutputError {
                     folder.display()
                 )
             }
+            Self::Taken(path) => write!(
+                f,
+                "{} is in the way: evenair did not write it, or it has been edited since; give another name, move it, or say --force to \
+                 have it kept as {}",
+                path.display(),
+                free_place(path).display()
+            ),
             Self::Io(what, path, error) => write!(f, "cannot {what} {}: {error}", path.display()),
         }
     }
@@ -52,44 +61,22 @@ impl fmt::Display for OutputError {
 
 impl std::error::Error for OutputError {}
 
-fn error_at(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {
+pub(crate) fn error_at(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {
     let path = path.to_path_buf();
     move |error| OutputError::Io(what, path, error)
 }
 
-/// What makes a result, as its manifest begins: the command line, the program, the machine.
-pub fn manifest(command_line: &str) -> Map<String, Value> {
-    let Value::Object(manifest) = json!({
-        "schema_version": SCHEMA_VERSION,
-        "command_line": command_line,
-        "evenair": env!("CARGO_PKG_VERSION"),
-        "program_sha256": program_hash(),
-        "generator": "xoshiro256++, one stream per (seed, entity, purpose)",
-        "machine": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-    }) else {
-        unreachable!("an object was written")
-    };
-    manifest
-}
-
-/// The file that holds this code, where it is not the running program.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
-/// Names the file that holds this code, where that is not the running program but a library that it has loaded; said before
-/// anything runs, and once.
-pub fn program_is(file: PathBuf) {
-    let _ = PROGRAM.set(file);
-}
-
-/// A hash of the program: another build may simulate something else.
-pub fn program_hash() -> &'static str {
-    // Megabytes to read, and a reproduction of all studies asks for it at every one.
-    static HASH: LazyLock<String> = LazyLock::new(|| {
-        let file = PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
-        let program = file.and_then(fs::read).unwrap_or_default();
-        format!("{:x}", Sha256::digest(program))
-    });
-    &HASH
+/// Why something cannot be the name of a file, or of a folder, on every machine; nothing, if it can.
+pub fn file_name_fault(name: &str) -> Option<&'static str> {
+    let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
+    match name {
+        "" => Some("is empty"),
+        _ if name.contains(is_bad) => Some("has one of / \\ : * ? \" < > | or what is no letter at all"),
+        _ if name.starts_with('.') || name.ends_with(['.', ' ']) => {
+            Some("begins with a dot, or ends with one or a space")
+        }
+        _ => None,
+    }
 }
 
 /// A folder that holds one result, and drafts of the next.
@@ -142,6 +129,7 @@ impl OutputFolder {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, name: &str, contents: &str) -> Result<(), OutputError> {
+        assert!(is_below(Path::new(name)), "{name} leaves the folder of its result");
         let path = self.drafts.join(name);
         let parent = path.parent().unwrap_or(&self.drafts);
         fs::create_dir_all(parent).map_err(error_at("make", parent))?;
@@ -201,7 +189,7 @@ impl OutputFolder {
         let is_ours = || match old.get(name) {
             Some(Some(written)) => hash(&path).is_ok_and(|now| now == *written),
             Some(None) => path.is_file(),
-            None => false,
+            None => is_own(&path),
         };
         let mut aside = None;
         if path.symlink_metadata().is_ok() && !is_ours() {
@@ -224,72 +212,13 @@ impl Drop for OutputFolder {
     }
 }
 
-/// A single file, which takes its place when it is whole. What is no file, such as a pipe to Wireshark, is written as it is.
-#[derive(Debug)]
-pub struct OutputFile {
-    path: PathBuf,
-    draft: Option<PathBuf>,
-    file: File,
-}
-
-impl OutputFile {
-    /// Opens it for writing, in a folder that is there.
-    ///
-    /// # Errors
-    /// If it cannot be.
-    pub fn create(path: &Path) -> Result<Self, OutputError> {
-        if path.is_dir() {
-            return Err(error_at("write", path)(io::ErrorKind::IsADirectory.into()));
-        }
-        let path = path.canonicalize().unwrap_or_else(|_| path.into()); // a link stays one
-        let draft = (!path.exists() || path.is_file()).then(|| {
-            let mut name = path.file_name().unwrap_or_default().to_os_string();
-            name.push(format!(".part-{}", std::process::id()));
-            path.with_file_name(name)
-        });
-        let file = match &draft {
-            Some(draft) => File::create(draft),
-            None => File::options().write(true).open(&path),
-        };
-        let file = file.map_err(error_at("write", &path))?;
-        Ok(Self { path, draft, file })
-    }
-
-    /// Puts it in place.
-    ///
-    /// # Errors
-    /// If it cannot be.
-    pub fn finish(mut self) -> Result<(), OutputError> {
-        let Some(draft) = self.draft.take() else { return Ok(()) };
-        let done = self.file.sync_all().and_then(|()| fs::rename(&draft, &self.path));
-        done.inspect_err(|_| drop(fs::remove_file(&draft))).map_err(error_at("write", &self.path))
-    }
-}
-
-impl io::Write for OutputFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Drop for OutputFile {
-    fn drop(&mut self) {
-        if let Some(draft) = &self.draft {
-            let _ = fs::remove_file(draft);
-        }
-    }
-}
-
 /// Files of a folder that are not evenair's and have names of a result's.
 fn in_the_way(folder: &Path, names: &[&str]) -> Result<Vec<String>, OutputError> {
     let ours = listed(folder);
-    let is_ours = |name: &str| {
+    let is_listed = |name: &str| {
         ours.as_ref().is_some_and(|files| name == MANIFEST || files.contains_key(Path::new(name)))
     };
+    let is_ours = |name: &str| is_listed(name) || is_own(&folder.join(name));
     let is_of_a_result = |name: &str| {
         let table = name.strip_suffix(".parquet").filter(|_| cfg!(feature = "parquet"));
         let table = table.map(|table| format!("{table}.csv"));
@@ -315,10 +244,13 @@ fn listed(folder: &Path) -> Option<BTreeMap<PathBuf, Option<String>>> {
         _ => return None,
     };
     // A manifest from elsewhere must not reach outside of its folder.
-    let is_below =
-        |path: &Path| path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
     let files = files.into_iter().map(|(name, hash)| (PathBuf::from(name), hash));
     Some(files.filter(|(path, _)| is_below(path)).collect())
+}
+
+/// Whether a path stays in the folder that it begins in.
+fn is_below(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn entries(folder: &Path) -> Result<Vec<String>, OutputError> {
@@ -354,7 +286,7 @@ fn hash(path: &Path) -> Result<String, OutputError> {
 }
 
 /// A name beside a file's that nothing has yet.
-fn free_place(path: &Path) -> PathBuf {
+pub(crate) fn free_place(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut place = path.with_file_name(format!("{name}.before"));
     let mut number = 2;
@@ -381,7 +313,7 @@ fn remove_forgotten_drafts(folder: &Path) -> Result<(), OutputError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use crate::program::manifest;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names = entries(folder).unwrap();
@@ -507,24 +439,5 @@ mod tests {
         result(&place, &["a"], "1");
         assert_eq!(names(&place), ["a", "manifest.json"]);
         assert_eq!(names(folder.path()), ["precious", "result"]);
-    }
-
-    #[test]
-    fn a_file_is_there_whole_or_not_at_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.pcap");
-        let mut file = OutputFile::create(&path).unwrap();
-        file.write_all(b"half").unwrap();
-        drop(file);
-        assert!(names(folder.path()).is_empty());
-        let mut file = OutputFile::create(&path).unwrap();
-        file.write_all(b"whole").unwrap();
-        file.finish().unwrap();
-        assert_eq!(
-            (fs::read(&path).unwrap(), names(folder.path())),
-            (b"whole".to_vec(), vec!["a.pcap".into()])
-        );
-        assert!(OutputFile::create(folder.path()).unwrap_err().to_string().contains("directory"));
-        assert!(OutputFile::create(&folder.path().join("no/such.pcap")).is_err());
     }
 }

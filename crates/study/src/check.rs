@@ -7,7 +7,9 @@ use crate::quantity::Quantity;
 use crate::read::StudyError;
 use crate::sweep::Case;
 use crate::world::World;
+use evenair_results::file_name_fault;
 use evenair_scenario::KeyPath;
+use std::collections::BTreeMap;
 
 /// A mistake, and the key at which it is.
 pub(crate) struct Mistake {
@@ -31,10 +33,83 @@ impl Study {
         zero(self.seeds, "seeds")
             .or_else(|| zero(self.quick.seeds, "quick.seeds"))
             .or_else(nothing)
+            .or_else(|| self.unusable_id())
             .or_else(|| self.unknown_variant())
             .or_else(|| self.unmeasurable())
+            .or_else(|| self.no_number())
             .or_else(|| self.empty_bounds())
+            .or_else(|| self.told_twice())
             .or_else(|| self.mistake_of_pools())
+    }
+
+    /// Ids become names of files: the study's, and those of the variants, which must differ also on disks that know no capitals.
+    fn unusable_id(&self) -> Option<Mistake> {
+        if let Some(why) = self.id.split('/').find_map(file_name_fault) {
+            let message = format!("\"{}\" {why}; it names files", self.id);
+            return Some(Mistake { key: KeyPath::key("id"), message });
+        }
+        let mut taken: BTreeMap<String, &Variant> = BTreeMap::new();
+        self.variants.iter().find_map(|variant| {
+            let id = &variant.id;
+            let key = KeyPath::entry("variants", variant.number, "id");
+            if let Some(why) = file_name_fault(id) {
+                return Some(Mistake { key, message: format!("\"{id}\" {why}; files are called by it") });
+            }
+            let pool = variant.scenarios.len();
+            let files =
+                if pool > 1 { (1..=pool).map(|k| format!("{id}.{k}")).collect() } else { vec![id.clone()] };
+            let other = files.into_iter().find_map(|file| taken.insert(file.to_lowercase(), variant))?;
+            let place = self.fault(KeyPath::entry("variants", other.number, "id"), String::new());
+            let line = place.at.map(|(line, _)| format!(" (line {line})")).unwrap_or_default();
+            let there =
+                place.key.and_then(|key| key.parent()).map_or_else(String::new, |key| key.to_string());
+            let message = match (other.number == variant.number, other.id == *id) {
+                (true, _) => format!("its sweep has the value of \"{id}\" twice"),
+                (_, true) => format!("\"{id}\" is the id of {there}{line}, too; ids must differ"),
+                _ => format!("\"{id}\" and \"{}\" of {there}{line} would name the same file", other.id),
+            };
+            Some(Mistake { key, message })
+        })
+    }
+
+    /// Numbers are finite: TOML knows `nan` and `inf`, too.
+    fn no_number(&self) -> Option<Mistake> {
+        let single = [("precision", self.precision), ("utility_unit", Some(self.utility_unit))];
+        let single = single.into_iter().filter_map(|(key, x)| Some((KeyPath::key(key), x?)));
+        let of_claims = self.claims.iter().enumerate().flat_map(|(i, claim)| {
+            let key = move |name| KeyPath::entry("claims", i, name);
+            let bounds = claim.holds.bounds().into_iter().map(move |x| (key("holds"), x));
+            let paper = claim.paper.map(|x| (key("paper"), x));
+            let reference = claim.reference.as_ref().map(|r| (key("reference").then("value"), r.value));
+            bounds.chain(paper).chain(reference)
+        });
+        let of_papers = self.published.iter().enumerate();
+        let of_papers = of_papers.map(|(i, p)| (KeyPath::entry("published", i, "value"), p.value));
+        let of_sweeps = self.variants.iter().filter_map(|v| {
+            let values = KeyPath::entry("variants", v.number, "sweep").then("values");
+            Some((values, v.point.as_ref()?.x))
+        });
+        let (key, x) =
+            single.chain(of_claims).chain(of_papers).chain(of_sweeps).find(|(_, x)| !x.is_finite())?;
+        Some(Mistake {
+            key,
+            message: format!("a finite number is needed here, not {}", x.to_string().to_lowercase()),
+        })
+    }
+
+    /// Of two numbers of one origin for the same the second would never be shown.
+    fn told_twice(&self) -> Option<Mistake> {
+        let told = |i: usize| {
+            let p = &self.published[i];
+            (&p.variant, &p.flow, p.quantity(), &p.origin)
+        };
+        (0..self.published.len()).find_map(|i| {
+            let first = (0..i).find(|&j| told(j) == told(i))?;
+            let place = self.fault(KeyPath::root().then("published").at(first), String::new());
+            let line = place.at.map(|(line, _)| format!(" in line {line}")).unwrap_or_default();
+            let message = format!("a number for the same is given{line} already; give another origin");
+            Some(Mistake { key: KeyPath::root().then("published").at(i), message })
+        })
     }
 
     /// Each value that a claim measures, with its place.

@@ -110,7 +110,7 @@ fn provenance(page: &mut Page, outcome: &Outcome, command: &str) {
     page.put(format_args!("<p class=\"command\"><code>{}</code></p>\n<ul>", escape(command)));
     page.put(format_args!(
         "<li>evenair {}, {} per variant. The same version, scenario and seed give the same numbers on any machine.</li>",
-        env!("CARGO_PKG_VERSION"),
+        evenair_results::version(),
         head::seeds(outcome)
     ));
     page.put(format_args!(

@@ -7,7 +7,8 @@ use crate::world::World;
 use crate::written::Written;
 use evenair_scenario::Time;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::path::PathBuf;
 
 /// A study.
@@ -334,7 +335,7 @@ impl Value {
 }
 
 /// When a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Holds {
     /// Below this.
@@ -345,7 +346,38 @@ pub enum Holds {
     Within([f64; 2]),
 }
 
+impl<'de> Deserialize<'de> for Holds {
+    /// Reads what is written as one of the three, and says in words what to write for two bounds.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Bounds {
+            below: Option<f64>,
+            above: Option<f64>,
+            within: Option<[f64; 2]>,
+        }
+        let Bounds { below, above, within } = Bounds::deserialize(deserializer)?;
+        match (below, above, within) {
+            (Some(limit), None, None) => Ok(Self::Below(limit)),
+            (None, Some(limit), None) => Ok(Self::Above(limit)),
+            (None, None, Some(ends)) => Ok(Self::Within(ends)),
+            (Some(most), Some(least), None) => Err(D::Error::custom(format!(
+                "between two bounds is written as within = [{least}, {most}], which holds at both ends, too"
+            ))),
+            _ => Err(D::Error::custom("give one of below = 5, above = 2 and within = [2, 5]")),
+        }
+    }
+}
+
 impl Holds {
+    /// Its bounds.
+    pub(crate) fn bounds(self) -> Vec<f64> {
+        match self {
+            Self::Below(limit) | Self::Above(limit) => vec![limit],
+            Self::Within(ends) => ends.to_vec(),
+        }
+    }
+
     /// Whether it holds for every value of an interval, for none (`Some(false)`), or for some.
     pub fn check(self, [low, high]: [f64; 2]) -> Option<bool> {
         let (all, none) = match self {

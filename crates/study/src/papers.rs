@@ -19,6 +19,8 @@ pub struct Paper {
     pub published: &'static str,
     /// When, if that is known.
     pub year: Option<u16>,
+    /// What BibTeX calls its kind.
+    pub entry: &'static str,
     /// What it says, for someone who has not read it.
     pub about: &'static str,
 }
@@ -33,6 +35,7 @@ impl Paper {
             title: "TCP Reno over Adaptive CSMA",
             published: "M.Phil. thesis, The Chinese University of Hong Kong",
             year: Some(2010),
+            entry: "mastersthesis",
             about: "TCP starves links that hear many others; a channel access that follows the queues, and connections in proportion to the round trip, cure it.",
         },
         Self {
@@ -42,6 +45,7 @@ impl Paper {
             title: "Centralized Rate Allocation and Control in 802.11-based Wireless Mesh Networks",
             published: "Ph.D. thesis, University of Waterloo",
             year: Some(2010),
+            entry: "phdthesis",
             about: "In a mesh, flows over several hops starve beside those over one; the gateway, where all of them pass, can give each its share.",
         },
         Self {
@@ -51,6 +55,7 @@ impl Paper {
             title: "Improving TCP Performance over Optimal CSMA in Wireless Multi-Hop Networks",
             published: "IEEE Communications Letters",
             year: Some(2012),
+            entry: "article",
             about: "Channel access that follows the queues starves under TCP; virtual queues, which TCP does not see, keep it fair.",
         },
         Self {
@@ -60,6 +65,7 @@ impl Paper {
             title: "Flow Control over Wireless Network and Application Layer Implementation",
             published: "IEEE INFOCOM",
             year: Some(2006),
+            entry: "inproceedings",
             about: "TCP takes losses of a radio link for congestion; several connections for one flow fill the link again.",
         },
         Self {
@@ -69,12 +75,13 @@ impl Paper {
             title: "Joint TCP congestion control and CSMA scheduling without message passing",
             published: "authors and year not known: the title page of our copy is lost, and its text names neither",
             year: None,
+            entry: "unpublished",
             about: "A TCP and a channel access that both follow queueing delay reach the best allocation without telling each other anything.",
         },
     ];
 
     /// The papers that a text cites by their tags in brackets.
-    pub(crate) fn cited(text: &str) -> impl Iterator<Item = Self> {
+    pub fn cited(text: &str) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(move |paper| text.contains(&format!("[{}]", paper.tag)))
     }
 
@@ -82,6 +89,36 @@ impl Paper {
     pub fn of(id: &str) -> Option<Self> {
         let (folder, _) = id.split_once('/')?;
         Self::ALL.into_iter().find(|paper| paper.folder == folder)
+    }
+
+    /// As BibTeX has it, with a remark before it where something is not known.
+    pub fn bibtex(&self) -> String {
+        let Self { tag, authors, title, published, year, entry, .. } = *self;
+        let place = match entry {
+            "article" => vec![("journal", published)],
+            "inproceedings" => vec![("booktitle", published)],
+            "unpublished" => vec![("note", published)],
+            _ => {
+                let (kind, school) = published.split_once(", ").expect("a thesis names its school");
+                vec![("type", kind), ("school", school)]
+            }
+        };
+        let (authors, title) = (authors.replace(", ", " and "), format!("{{{title}}}"));
+        let year = year.map(|year| year.to_string());
+        let fields = [("author", authors.as_str()), ("title", &title)]
+            .into_iter()
+            .chain(place)
+            .chain(year.as_deref().map(|year| ("year", year)))
+            .filter(|(_, value)| !value.is_empty());
+        let mut text = String::new();
+        if authors.is_empty() {
+            text += &format!(
+                "% Who wrote [{tag}] is not known to evenair: complete the entry before you cite it.\n"
+            );
+        }
+        text += &format!("@{entry}{{{tag},\n");
+        fields.for_each(|(key, value)| text += &format!("  {key} = {{{value}}},\n"));
+        text + "}\n"
     }
 }
 
@@ -107,6 +144,30 @@ mod tests {
         let own = |id: &str| id == "demo" || id.starts_with("gateway/");
         let strange: Vec<_> = crate::study_ids().filter(|id| Paper::of(id).is_some() == own(id)).collect();
         assert!(strange.is_empty(), "{strange:?}");
+    }
+
+    #[test]
+    fn bibtex_has_every_author_and_tells_what_is_not_known() {
+        let of = |tag| Paper::ALL.into_iter().find(|paper| paper.tag == tag).unwrap().bibtex();
+        let lee = of("Lee12");
+        for line in [
+            "@article{Lee12,",
+            "  author = {Jinsung Lee and Hyang-Won Lee and Yung Yi and Song Chong},",
+            "  title = {{Improving TCP Performance over Optimal CSMA in Wireless Multi-Hop Networks}},",
+            "  journal = {IEEE Communications Letters},",
+            "  year = {2012},",
+        ] {
+            assert!(lee.lines().any(|own| own == line), "{line}\n{lee}");
+        }
+        assert!(
+            of("Chen10")
+                .contains("  type = {M.Phil. thesis},\n  school = {The Chinese University of Hong Kong},\n")
+        );
+        let unknown = of("QCSMA");
+        assert!(
+            unknown.starts_with("% Who wrote [QCSMA] is not known") && !unknown.contains("author ="),
+            "{unknown}"
+        );
     }
 
     #[test]

@@ -516,3 +516,66 @@ fn table_csv(outcome: &Outcome) -> String {
     tables::write_study(folder.path(), outcome).unwrap();
     std::fs::read_to_string(folder.path().join("table.csv")).unwrap()
 }
+
+#[test]
+fn ids_that_name_files_are_names_of_files_and_differ() {
+    let variants = "variants = [{ id = \"one\", label = \"One\", scenario = \"chen10/a\" }]";
+    let refused = |list: &str| {
+        let text = SMALL.replace(variants, &format!("variants = [{list}]"));
+        Study::parse("small", &text).unwrap_err().to_string()
+    };
+    let variant = |id: &str| format!("{{ id = \"{id}\", label = \"\", scenario = \"chen10/a\" }}");
+    for id in ["../../evil", "a/b", "", "..", ".hidden", "a\\tb", "a:b"] {
+        let text = refused(&[variant("one"), variant(id)].join(", "));
+        assert!(text.contains("variants[1].id: ") && text.contains("files are called by it"), "{text}");
+    }
+    let text = refused(&[variant("one"), variant("one")].join(", "));
+    assert!(text.contains(":9:") && text.contains("is the id of variants[0] (line 9), too"), "{text}");
+    let text = refused(&[variant("one"), variant("One")].join(", "));
+    assert!(text.contains("\"One\" and \"one\" of variants[0] (line 9) would name the same file"), "{text}");
+    let pool = "{ id = \"one\", label = \"\", scenarios = [\"chen10/a\", \"chen10/b\"] }";
+    assert!(refused(&[pool.into(), variant("one.2")].join(", ")).contains("the same file"));
+    let swept = "{ id = \"one\", label = \"\", scenario = \"chen10/a\", sweep = { parameter = \"k\", values = [1, 1], set = [] } }";
+    assert!(refused(swept).contains("its sweep has the value of \"one@1\" twice"));
+    let id = SMALL.replace("id = \"small\"", "id = \"../small\"");
+    assert!(Study::checked("f.toml", "f", &id).unwrap_err().to_string().starts_with("f.toml:2:6: id: "));
+}
+
+#[test]
+fn numbers_are_finite_and_bounds_are_one_of_three() {
+    let refused =
+        |from: &str, to: &str| Study::parse("small", &SMALL.replace(from, to)).unwrap_err().to_string();
+    let finite = "a finite number is needed here, not";
+    for (from, to, key) in [
+        ("{ above = 0.0 }", "{ above = nan }", "claims[0].holds"),
+        ("{ above = 0.0 }", "{ within = [0, inf] }", "claims[0].holds"),
+        ("paper = 1e9", "paper = inf", "claims[1].paper"),
+        ("paper = 1e9", "reference = { value = nan, origin = \"us\" }", "claims[1].reference.value"),
+        ("seeds = 3", "seeds = 3\nprecision = nan", "precision"),
+        (
+            "scenario = \"chen10/a\" }",
+            "scenario = \"chen10/a\", sweep = { parameter = \"k\", values = [nan], set = [] } }",
+            "variants[0].sweep.values",
+        ),
+    ] {
+        let text = refused(from, to);
+        assert!(text.contains(&format!("{key}: {finite}")), "{to}: {text}");
+    }
+    let both = refused("{ above = 0.0 }", "{ above = 1, below = 2 }");
+    assert!(both.contains("claims[0].holds: between two bounds is written as within = [1, 2]"), "{both}");
+    assert!(refused("{ above = 0.0 }", "{}").contains("give one of below = 5"));
+    assert!(refused("{ above = 0.0 }", "{ over = 1 }").contains("unknown field `over`"));
+}
+
+#[test]
+fn of_two_published_numbers_of_one_thing_none_vanishes() {
+    let published = |origin: &str| {
+        format!("\n[[published]]\nmetric = \"goodput\"\nvariant = \"one\"\nvalue = 1\n{origin}\n")
+    };
+    let with = |all: &[&str]| {
+        Study::parse("small", &(SMALL.to_string() + &all.iter().map(|o| published(o)).collect::<String>()))
+    };
+    let text = with(&["", ""]).unwrap_err().to_string();
+    assert!(text.contains("published[1]: a number for the same is given in line 24 already"), "{text}");
+    assert!(with(&["", "origin = \"ours\""]).is_ok());
+}

@@ -2,6 +2,7 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
+use crate::latex::{Tables, tell};
 use crate::output::{Place, command_line, finish, print, resolved};
 use crate::progress::Bar;
 use crate::text;
@@ -34,12 +35,15 @@ pub(crate) struct CompareOptions {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) tables: Tables,
+    #[command(flatten)]
     pub(crate) place: Place,
 }
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = options.scenario.resolve()?;
     let output = options.place.prepare(&["stages.csv"])?;
+    options.tables.heed();
     interrupt::watch();
     let bar = Bar::new(&base.settings().name);
     let comparison = evenair_study::compare(&base, options.seeds, &STOP, &bar)?;
@@ -60,7 +64,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     }
     let mut out = as_text(&comparison);
     comparison.notes.iter().for_each(|note| out += &format!("\n{note}\n"));
-    print(&out)
+    tell(&out)
 }
 
 fn as_text(comparison: &Comparison) -> String {

@@ -1,9 +1,9 @@
 //! `evenair completions`: what a shell asks when Tab is pressed.
 
-use crate::arguments::Arguments;
+use crate::arguments;
 use crate::output::print;
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::Shells;
 use std::ffi::OsStr;
@@ -29,7 +29,7 @@ pub(crate) struct CompletionsOptions {
 pub(crate) fn completions(options: &CompletionsOptions) -> Result<()> {
     let shells = Shells::builtins();
     let shell = shells.completer(&options.shell).context("there is no such shell")?;
-    let name = Arguments::command().get_name().to_string();
+    let name = arguments::command().get_name().to_string();
     let mut script = Vec::new();
     shell.write_registration("COMPLETE", &name, &name, &name, &mut script)?;
     print(&String::from_utf8(script)?)

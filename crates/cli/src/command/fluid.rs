@@ -2,6 +2,7 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, NOTHING, STOP};
+use crate::latex::{Tables, tell};
 use crate::output::{Place, command_line, counted, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
 use crate::text;
@@ -34,12 +35,15 @@ pub(crate) struct FluidOptions {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) tables: Tables,
+    #[command(flatten)]
     pub(crate) place: Place,
 }
 
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn_of_shapers(&scenario);
+    options.tables.heed();
     let output = options.place.prepare(&["trajectory.csv", "flows.csv", "links.csv"])?;
     interrupt::watch();
     let waiting = Waiting::new("following the fluid model");
@@ -56,7 +60,7 @@ pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
         output.write("scenario.toml", &resolved(&scenario)?)?;
         finish(output, manifest(&command_line()))?;
     }
-    if options.json { print(&result()) } else { print(&as_text(&run)) }
+    if options.json { print(&result()) } else { tell(&as_text(&run)) }
 }
 
 fn as_text(run: &FluidRun) -> String {

@@ -1,9 +1,9 @@
 //! `evenair man`.
 
-use crate::arguments::Arguments;
-use crate::output::{counted, print};
-use anyhow::{Context, Result};
-use clap::{Args, CommandFactory};
+use crate::arguments;
+use crate::output::{Overwrite, counted, print};
+use anyhow::Result;
+use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -14,18 +14,25 @@ pub(crate) struct ManOptions {
     /// Write the page of each command there, evenair.1, evenair-run.1 and so on, instead of printing the first
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: Overwrite,
 }
 
 pub(crate) fn man(options: &ManOptions) -> Result<()> {
-    let command = Arguments::command();
+    let command = arguments::command();
     let Some(folder) = &options.folder else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page)?;
         return print(&String::from_utf8(page)?);
     };
-    let cannot = || format!("cannot write {}", folder.display());
-    std::fs::create_dir_all(folder).with_context(cannot)?;
-    let pages = command.get_subcommands().count() + 1; // all but the one called help
-    clap_mangen::generate_to(command.disable_help_subcommand(true), folder).with_context(cannot)?;
-    print(&format!("{} in {}\n", counted(pages, "page", "pages"), folder.display()))
+    let mut command = command.disable_help_subcommand(true);
+    command.build(); // so that each command knows what it is called
+    let pages = std::iter::once(&command).chain(command.get_subcommands()).map(|command| {
+        let (page, mut text) = (clap_mangen::Man::new(command.clone()), Vec::new());
+        page.render(&mut text)?;
+        Ok((folder.join(page.get_filename()), text))
+    });
+    let pages = pages.collect::<Result<Vec<_>>>()?;
+    options.overwrite.write_all(&pages)?;
+    print(&format!("{} in {}\n", counted(pages.len(), "page", "pages"), folder.display()))
 }

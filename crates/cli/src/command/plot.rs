@@ -1,11 +1,9 @@
 //! `evenair plot`: figures of a result as files, without a browser.
 
-use crate::output::print;
-use anyhow::{Context, Result, bail, ensure};
+use crate::output::{Overwrite, print};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
-use evenair_results::OutputFile;
 use evenair_study::chart::{self, Chart, Figures};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
 
@@ -48,6 +46,8 @@ pub(crate) struct PlotOptions {
     /// How many pixels a PNG has for each of these; 2, if it is not said
     #[arg(long, value_name = "N", value_parser = between(0.25, 20.0))]
     pub(crate) scale: Option<f64>,
+    #[command(flatten)]
+    pub(crate) overwrite: Overwrite,
 }
 
 /// Reads a number of a range.
@@ -71,29 +71,49 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
         let [chart] = chosen[..] else {
             bail!("{} takes one figure; name one of {}", out.display(), names(&chosen))
         };
-        return save(chart, out, options.width, scale);
+        return save(&[(chart, out.clone())], options.width, scale, options.overwrite);
     }
     if let Some(ending) = out.extension().filter(|_| !out.is_dir()) {
         bail!("{}: figures are drawn as .svg or .png, not as .{}", out.display(), ending.to_string_lossy());
     }
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    for chart in chosen {
-        for ending in ["svg", "png"] {
-            let file = out.join(format!("{}.{ending}", all.file_name(chart)));
-            save(chart, &file, options.width, scale)?;
-        }
-    }
-    Ok(())
+    let file = |chart, ending| (chart, out.join(format!("{}.{ending}", all.file_name(chart))));
+    let files: Vec<_> =
+        chosen.iter().flat_map(|&chart| ["svg", "png"].map(|ending| file(chart, ending))).collect();
+    save(&files, options.width, scale, options.overwrite)
 }
 
 /// The figures of a result.
 fn read(folder: &Path) -> Result<Figures> {
     let file = if folder.is_file() { folder.into() } else { folder.join(chart::FILE) };
+    ensure!(folder.exists(), "there is no {}: {}", folder.display(), meant(folder));
     let text = std::fs::read_to_string(&file).with_context(|| {
-        let what = "give the folder of a result, what was said as --out; one of an older evenair has its figures when its command is run again";
-        format!("no figures in {}: {what}", folder.display())
+        format!(
+            "{} holds no result with figures: give the folder that was said as --out; one of an older evenair has its figures when its \
+             command is run again",
+            folder.display()
+        )
     })?;
-    Figures::parse(&text).map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))
+    Figures::parse(&text)
+        .map_err(|why| anyhow!("{} is no file of figures ({why}): {}", file.display(), meant(folder)))
+}
+
+/// What who names a result that is not there may mean.
+fn meant(folder: &Path) -> String {
+    let below = Path::new(super::study::RESULTS).join(folder);
+    let name = folder.display();
+    if below.exists() {
+        format!("the result is in {}", below.display())
+    } else if evenair_study::study_text(&folder.to_string_lossy()).is_some() {
+        format!("run it first, evenair study {name}; then plot {}", below.display())
+    } else if evenair_study::builtin_scenario(&folder.to_string_lossy()).is_some()
+        || folder.extension().is_some()
+    {
+        format!(
+            "plot takes the folder of a result: run it first, evenair run {name} --out DIR; then plot DIR"
+        )
+    } else {
+        "plot takes the folder of a result, which run, study and others write: what was said as --out".into()
+    }
 }
 
 fn names(charts: &[&Chart]) -> String {
@@ -120,15 +140,18 @@ fn format_of(file: &Path) -> Option<&'static str> {
     ["svg", "png"].into_iter().find(|format| ending.eq_ignore_ascii_case(format))
 }
 
-/// Draws a figure into a file, as the file's ending says.
-pub(crate) fn save(chart: &Chart, file: &Path, width: f64, scale: f64) -> Result<()> {
-    let bytes = match format_of(file) {
-        Some("svg") => chart.svg(width).into_bytes(),
-        Some(_) => chart.png(width, scale).with_context(|| format!("cannot draw {}", file.display()))?,
-        None => bail!("{}: figures are drawn as .svg or .png; give the file such an ending", file.display()),
-    };
-    let mut output = OutputFile::create(file)?;
-    output.write_all(&bytes).with_context(|| format!("cannot write {}", file.display()))?;
-    output.finish()?;
-    print(&format!("{}\n", file.display()))
+/// Draws figures into files, each as its file's ending says.
+pub(crate) fn save(charts: &[(&Chart, PathBuf)], width: f64, scale: f64, overwrite: Overwrite) -> Result<()> {
+    let drawn = charts.iter().map(|(chart, file)| {
+        let bytes = match format_of(file) {
+            Some("svg") => chart.svg(width).into_bytes(),
+            Some(_) => chart.png(width, scale).with_context(|| format!("cannot draw {}", file.display()))?,
+            None => {
+                bail!("{}: figures are drawn as .svg or .png; give the file such an ending", file.display())
+            }
+        };
+        Ok((file.clone(), bytes))
+    });
+    overwrite.write_all(&drawn.collect::<Result<Vec<_>>>()?)?;
+    print(&charts.iter().map(|(_, file)| format!("{}\n", file.display())).collect::<String>())
 }

@@ -4,7 +4,8 @@ use crate::arguments::{ScenarioArguments, share};
 use crate::capture::Capture;
 use crate::gateway;
 use crate::interrupt::{self, STOP};
-use crate::output::{Place, command_line, finish, print, resolved, warn};
+use crate::latex::{Tables, tell};
+use crate::output::{Place, command_line, finish, resolved, say_kept, warn};
 use crate::progress::Bar;
 use crate::seeds;
 use crate::terminal;
@@ -12,9 +13,7 @@ use crate::text;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use evenair_results::document::{RunMeans, written};
-use evenair_results::{
-    OutputFile, OutputFolder, RecordOptions, RunRecord, SCHEMA_VERSION, SeriesFile, manifest, tables,
-};
+use evenair_results::{OutputFolder, RecordOptions, RunRecord, SCHEMA_VERSION, SeriesFile, manifest, tables};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};
 use evenair_study::{Aside, Outcome, Progress as _, SEEDS_MAX, Sweep, html};
@@ -27,6 +26,8 @@ use std::path::PathBuf;
 
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;
+/// What the report is called.
+const REPORT: &str = "report.html";
 
 #[derive(Debug, Args)]
 #[command(
@@ -76,11 +77,14 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) tables: Tables,
+    #[command(flatten)]
     pub(crate) place: Place,
     /// Also write a report to look at in a browser: the network, what each flow gets and could get, where the senders' time goes,
-    /// a window of the air, everything over time. What it shows is recorded for it
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "report.html")]
-    pub(crate) report: Option<PathBuf>,
+    /// a window of the air, everything over time. What it shows is recorded for it. It is report.html, in DIR where --out names one,
+    /// if no FILE is named
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub(crate) report: Option<Option<PathBuf>>,
 }
 
 /// Reads "20s..20.1s".
@@ -98,8 +102,26 @@ fn positive(text: &str) -> Result<Duration, String> {
 }
 
 impl RunOptions {
+    /// The report's place, if one is wanted: in the folder of the result, unless a file is named.
+    fn report_path(&self) -> Option<PathBuf> {
+        let named = self.report.as_ref()?;
+        let default = || self.place.out.as_ref().map_or_else(|| REPORT.into(), |folder| folder.join(REPORT));
+        Some(named.clone().unwrap_or_else(default))
+    }
+
+    /// The same of one that is no part of a result's folder.
+    fn report_file(&self) -> Option<PathBuf> {
+        let is_part = self.report == Some(None) && self.place.out.is_some();
+        self.report_path().filter(|_| !is_part)
+    }
+
     /// What would have no effect is not taken.
     fn check(&self, scenario: &Resolved) -> Result<()> {
+        let writes = self.place.out.is_some() || self.report.is_some() || self.pcap.is_some();
+        ensure!(
+            writes || !self.place.overwrite.force,
+            "--force has no effect: say --out DIR, --report or --pcap with it"
+        );
         let goes_somewhere = self.json || self.place.out.is_some();
         ensure!(goes_somewhere || !self.series, "--series has no effect: say --json or --out DIR with it");
         ensure!(
@@ -131,22 +153,26 @@ impl RunOptions {
 pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     options.check(&scenario)?;
+    options.tables.heed();
     warn(&scenario);
     // A place that cannot be written is found before anything is computed.
-    let output = options.place.prepare(&[&["runs.jsonl"], &tables::OF_RUNS[..]].concat())?;
-    let mut capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;
-    let report = options.report.as_deref().map(OutputFile::create).transpose()?;
+    let (place, overwrite) = (&options.place, options.place.overwrite);
+    let report = if options.report == Some(None) { &[REPORT][..] } else { &[] };
+    let output = place.prepare_if_any(&[&["runs.jsonl"], report, &tables::OF_RUNS[..]].concat())?;
+    let mut capture =
+        options.pcap.as_deref().map(|path| Capture::create(&scenario, path, overwrite)).transpose()?;
+    let report = options.report_file().map(|path| overwrite.create(&path)).transpose()?;
     interrupt::watch();
     let keep = RecordOptions {
-        series: options.series || report.is_some(),
+        series: options.series || options.report.is_some(),
         every: Some(options.every),
-        ledger: options.ledger || report.is_some(),
+        ledger: options.ledger || options.report.is_some(),
         times: true,
         histograms: false,
         timeline: options.timeline,
     };
     let mut sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
-    if report.is_some() && options.timeline.is_none() {
+    if options.report.is_some() && options.timeline.is_none() {
         sweep.show_air();
     }
     if let Some(precision) = options.precision {
@@ -165,7 +191,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let done = Done { means: &means, runs: &runs, series: if options.series { &series } else { &[] } };
     // What was computed is told even where the disk is full.
     let told =
-        if options.json { done.print_lines() } else { print(&as_text(options, &scenario, &runs, &means)) };
+        if options.json { done.print_lines() } else { tell(&as_text(options, &scenario, &runs, &means)) };
     capture.map_or(Ok(()), Capture::finish)?;
     if output.is_some() || report.is_some() {
         let mut drawn = runs.clone();
@@ -174,13 +200,15 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         }
         let outcome = Outcome::of_run(name, &sweep, drawn);
         let figures = Figures::of(&outcome);
+        let page = options.report.as_ref().map(|_| html::run_report(&outcome, &figures, &command_line()));
         if let Some(output) = output {
+            if let (Some(page), None) = (&page, &report) {
+                output.write(REPORT, page)?;
+            }
             done.write(output, &scenario, &figures)?;
         }
-        if let Some(mut file) = report {
-            let page = html::run_report(&outcome, &figures, &command_line());
-            file.write_all(page.as_bytes()).context("cannot write the report")?;
-            file.finish()?;
+        if let (Some(page), Some(file)) = (page, report) {
+            say_kept(file.fill(page.as_bytes())?);
         }
     }
     told
@@ -196,7 +224,7 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means:
     };
     let head = format!("{name}: {} after {} of warm-up, {seeds}", settings.duration, settings.warmup);
     let head = text::wrapped("", &head, terminal::width()) + "\n";
-    let report = options.report.as_ref().map(|path| format!("\nreport: {}\n", path.display()));
+    let report = options.report_path().map(|path| format!("\nreport: {}\n", path.display()));
     let tables = text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(means);
     head + &tables + &report.unwrap_or_default()
 }

@@ -3,7 +3,8 @@
 use crate::arguments::ScenarioArguments;
 use crate::command::plot;
 use crate::gateway;
-use crate::output::{print, resolved, warn};
+use crate::graph::{Graph, Of};
+use crate::output::{Overwrite, print, resolved, warn};
 use crate::text;
 use anyhow::Result;
 use clap::Args;
@@ -13,6 +14,12 @@ use evenair_study::figure;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    evenair show chen10/a\n  \
+    evenair show chen10/a --resolved\n  \
+    evenair show chen10/a --map a.svg\n  \
+    evenair show chen10/a --export a.graphml\n  \
+    evenair show chen10/a --export conflicts.dot --graph conflicts")]
 pub(crate) struct ShowOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
@@ -23,6 +30,14 @@ pub(crate) struct ShowOptions {
     /// or a PNG, by the file's ending
     #[arg(long, value_name = "FILE", conflicts_with = "resolved")]
     pub(crate) map: Option<PathBuf>,
+    /// Write the network as a graph for other programs instead: GraphML (.graphml) or DOT (.dot)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resolved", "map"])]
+    pub(crate) export: Option<PathBuf>,
+    /// Which graph that is
+    #[arg(long, value_enum, value_name = "GRAPH", default_value = "topology", requires = "export")]
+    pub(crate) graph: Of,
+    #[command(flatten)]
+    pub(crate) overwrite: Overwrite,
 }
 
 pub(crate) fn show(options: &ShowOptions) -> Result<()> {
@@ -32,7 +47,13 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     }
     warn(&scenario);
     if let Some(file) = &options.map {
-        return plot::save(&figure::map(&scenario), file, plot::WIDTH, plot::SCALE);
+        let map = figure::map(&scenario);
+        return plot::save(&[(&map, file.clone())], plot::WIDTH, plot::SCALE, options.overwrite);
+    }
+    if let Some(file) = &options.export {
+        let text = Graph::of(&scenario, options.graph).written_for(file)?;
+        options.overwrite.write(file, text.as_bytes())?;
+        return print(&format!("{}\n", file.display()));
     }
     let (settings, layout, network) = (scenario.settings(), scenario.layout(), scenario.network());
     let names = &network.nodes;

@@ -2,9 +2,10 @@
 
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, NOTHING, STOP};
+use crate::latex::{Tables, tell};
 use crate::output::{Place, command_line, finish, print, resolved, warn_of_shapers};
 use crate::progress::Waiting;
-use crate::text;
+use crate::{terminal, text};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, written};
@@ -28,8 +29,8 @@ use evenair_study::chart::{self, Figures};
     evenair solve chen10/a --wanted 250,130,150,150\n\n\
     A flow's own utility is weight·x^(1−α)/(1−α) of its rate x, at α = 1 weight·log x. x counts packets a second; with \
     [utility] unit = \"Mbps\" megabits of payload, which matters where flows differ in α or in packet size. The conflict graph is \
-    that of the positions, or one of your own: conflicts = { file = \"pairs.csv\" } beside [[links]], or [generate] with \
-    kind = \"conflict-graph\" and a file alone.\n\n\
+    that of the positions, or one of your own: conflicts = { file = \"pairs.csv\" } beside [[links]], or a scenario of one table,\n\n  \
+    generate = { kind = \"conflict-graph\", file = \"pairs.csv\", flows = { pattern = \"each-link\", traffic = \"saturated\" } }\n\n\
     The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
     802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
     The exact region is solved exactly up to some hundreds of links, by generating sets of links that may transmit at once as they are needed; \
@@ -58,13 +59,15 @@ pub(crate) struct SolveOptions {
     #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "wanted", "out"])]
     pub(crate) exponents: Vec<f64>,
     /// Instead of an optimum: which exponents βr give the flows these rates [packets/s]
-    #[arg(long, value_name = "X,X,…", value_delimiter = ',', conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "out"])]
+    #[arg(long, value_name = "X,X,…", value_delimiter = ',', allow_hyphen_values = true, value_parser = positive_number, conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "out"])]
     pub(crate) wanted: Vec<f64>,
     #[command(flatten)]
     pub(crate) place: Place,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) tables: Tables,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -120,6 +123,7 @@ fn alpha(text: &str) -> Result<f64, String> {
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn_of_shapers(&scenario);
+    options.tables.heed();
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
         return product_form(options, &scenario);
     }
@@ -176,7 +180,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         (true, false) => "Found by Clarabel: evenair's own method stopped short of the optimum.\n",
         (false, _) => "",
     };
-    print(&(as_text(&optimum) + note))
+    tell(&(as_text(&optimum) + note))
 }
 
 /// Shares of time from exponents, or exponents from rates.
@@ -202,11 +206,12 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     for ((name, z), y) in theory.links.iter().zip(&exponents).zip(&shares) {
         rows.push(vec![name.clone(), text::number(*z), format!("{:.1} %", 100.0 * y)]);
     }
-    print(&text::columns(&rows))
+    tell(&text::columns(&rows))
 }
 
-/// The most links and sets that are printed.
+/// The most links and sets that are printed, and the most links of a set.
 const ROWS_MAX: usize = 40;
+const NAMED_MAX: usize = 24;
 
 fn as_text(optimum: &Optimum) -> String {
     let mut rows = vec![text::row(&["flow", "packets/s", "kb/s", "of capacity"])];
@@ -236,8 +241,12 @@ fn as_text(optimum: &Optimum) -> String {
         out += "\nshare of time, and the links that transmit at once\n";
         for (set, share) in sets.iter().take(ROWS_MAX) {
             let names: Vec<&str> = set.iter().map(|&l| optimum.theory.links[l as usize].as_str()).collect();
-            let names = if names.is_empty() { "none".to_string() } else { names.join(", ") };
-            out += &format!("  {:5.1} %  {names}\n", 100.0 * share);
+            let names = match names.len() {
+                0 => "none".into(),
+                n if n > NAMED_MAX => format!("{}, … ({n} links)", names[..NAMED_MAX].join(", ")),
+                _ => names.join(", "),
+            };
+            out += &text::wrapped(&format!("  {:5.1} %  ", 100.0 * share), &names, terminal::width());
         }
         out += &more(sets.len());
     }
@@ -251,18 +260,40 @@ fn as_text(optimum: &Optimum) -> String {
                 residuals.worst()
             );
         }
-        (Some(residuals), Some((value, bound))) => {
-            out += &format!(
-                "\nNot exact: the rates are feasible and reach {}; no allocation reaches more than {} ({:.1} % of the\n\
-                 objective's scale). There are too many independent sets to be sure of more.\n",
-                text::number(*value),
-                text::number(*bound),
-                100.0 * residuals.gap
+        (Some(_), Some((value, bound))) => {
+            let note = format!(
+                "Not exact: there are too many independent sets to know the best. These rates are feasible; {}.",
+                bounded(optimum, *value, *bound)
             );
+            out += &format!("\n{}", text::wrapped("", &note, terminal::width()));
         }
         _ => (),
     }
     out
+}
+
+/// How far the best may be from what was found, in words: as what times the rates found it could be worth, where all flows have
+/// one utility.
+fn bounded(optimum: &Optimum, value: f64, bound: f64) -> String {
+    let alphas = optimum.theory.flows.iter().map(|flow| optimum.objective.alpha_of(flow));
+    let alike = alphas.clone().next().flatten().filter(|first| alphas.clone().all(|a| a == Some(*first)));
+    let weight: f64 = optimum.theory.flows.iter().map(|flow| flow.weight).sum();
+    // w·x^(1−α)/(1−α) of c times the rates is c^(1−α) times what it is of the rates, and w·log(cx) is w·log c more.
+    let times = alike.map(|alpha| match alpha {
+        1.0 => ((bound - value) / weight).exp(),
+        alpha => (bound / value).powf(1.0 / (1.0 - alpha)),
+    });
+    match times {
+        Some(times) if times.is_finite() && times >= 1.0 => {
+            format!("no allocation is worth more than {} times all of them", text::number(times))
+        }
+        Some(_) => "nothing bounds how much better the best is".into(),
+        None => format!(
+            "their utilities add up to {}, and no allocation's to more than {}",
+            text::number(value),
+            text::number(bound)
+        ),
+    }
 }
 
 fn more(rows: usize) -> String {

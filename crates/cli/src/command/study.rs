@@ -4,7 +4,8 @@ use super::completions;
 use super::list::{self, ListOptions, Listed};
 use crate::arguments::share;
 use crate::interrupt::{self, STOP};
-use crate::output::{Place, counted, finish, print, resolved, shell_word, write_file};
+use crate::latex::{Tables, tell};
+use crate::output::{Overwrite, Place, counted, finish, print, resolved, shell_word};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
@@ -54,10 +55,10 @@ pub(crate) struct StudyOptions {
     #[arg(long, value_name = "VARIANT")]
     pub(crate) variant: Vec<String>,
     /// Instead of running it: write the study and its scenarios there, to edit and to run as a file
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "seeds_max", "out", "force", "json"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "set", "seeds", "variant", "quick", "shard", "decide", "precision", "seeds_max", "out", "json", "latex"])]
     pub(crate) export: Option<PathBuf>,
     /// Instead of running it: look for mistakes, in its scenarios with its changes, too
-    #[arg(long, conflicts_with_all = ["export", "shard", "decide", "precision", "seeds_max", "json", "out"])]
+    #[arg(long, conflicts_with_all = ["export", "shard", "decide", "precision", "seeds_max", "json", "latex", "out"])]
     pub(crate) check: bool,
     /// Every study
     #[arg(long)]
@@ -66,7 +67,7 @@ pub(crate) struct StudyOptions {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Do one part of the runs only, and no report
-    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json"])]
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json", "latex"])]
     pub(crate) shard: Option<Shard>,
     /// Go on with more seeds until each flow's goodput is known this well, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -82,8 +83,13 @@ pub(crate) struct StudyOptions {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) tables: Tables,
+    #[command(flatten)]
     pub(crate) place: Place,
 }
+
+/// Where results go if nothing is said.
+pub(super) const RESULTS: &str = "evenair-results";
 
 /// The files of a result, beside those that all results have.
 pub(super) fn writes() -> Vec<&'static str> {
@@ -101,7 +107,7 @@ impl StudyOptions {
 
     /// Where the folders of all results are.
     fn folder(&self) -> PathBuf {
-        self.place.or("evenair-results")
+        self.place.or(RESULTS)
     }
 
     /// What would have no effect is not taken.
@@ -252,6 +258,7 @@ fn check(asked: &Asked, quick: bool) -> Result<()> {
 }
 
 pub(crate) fn study(options: &StudyOptions) -> Result<()> {
+    options.tables.heed();
     let mut all = asked(options)?;
     if all.is_empty() {
         ensure!(options.is_for_a_list(), "name the studies that are meant, or say --all");
@@ -262,7 +269,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         });
     }
     if let Some(folder) = &options.export {
-        return export(&all, folder);
+        return export(&all, folder, options.place.overwrite);
     }
     // Nor must a variant that one of them does not have.
     let commands = all.iter_mut().map(|one| changed(one, options)).collect::<Result<Vec<_>>>()?;
@@ -298,14 +305,14 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         } else {
             format!("{}report: {}\n", text::outcome(&outcome), folder.join("report.html").display())
         };
-        bar.aside(|| print(&text))?;
+        bar.aside(|| tell(&text))?;
     }
     drop(bar);
     if options.json || options.shard.is_some() {
         return Ok(());
     }
     let (studies, claims) = (counted(count, "study", "studies"), counted(tally.all(), "claim", "claims"));
-    print(&format!("\n{studies}, {claims}: {tally}\n"))
+    tell(&format!("\n{studies}, {claims}: {tally}\n"))
 }
 
 /// The runs of a study, as the options want them.
@@ -318,25 +325,18 @@ fn planned(study: &Study, options: &StudyOptions) -> Result<Sweep> {
 }
 
 /// Writes a study and the scenarios that it names where they can be edited.
-fn export(all: &[Asked], folder: &Path) -> Result<()> {
+fn export(all: &[Asked], folder: &Path, overwrite: Overwrite) -> Result<()> {
     let [Asked { name, folder: id, study }] = all else {
         bail!("--export takes one study, and {} are named", all.len())
     };
     let last = id.file_name().unwrap_or(id.as_os_str());
     let file = folder.join(last).with_extension("toml");
-    ensure!(!file.exists(), "{} is there already; choose another folder", file.display());
-    let make = |folder: &Path| {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
-    };
-    make(folder)?;
-    write_file(&file, study.text())?;
     let scenarios: BTreeSet<&str> = study.variants.iter().flat_map(Variant::scenario_ids).collect();
-    for id in &scenarios {
-        let Some(text) = evenair_study::builtin_scenario(id) else { continue };
-        let path = folder.join(format!("{id}.toml"));
-        make(path.parent().unwrap_or(folder))?;
-        write_file(&path, text)?;
-    }
+    let beside = scenarios.iter().filter_map(|id| Some((id, evenair_study::builtin_scenario(id)?)));
+    let beside = beside.map(|(id, text)| (folder.join(format!("{id}.toml")), text.into()));
+    let files: Vec<(PathBuf, Vec<u8>)> =
+        std::iter::once((file.clone(), study.text().into())).chain(beside).collect();
+    overwrite.write_all(&files)?;
     let (file, beside) = (file.display(), scenarios.into_iter().collect::<Vec<_>>().join(", "));
     print(&format!("{name} is {file}; beside it are its scenarios, {beside}; evenair study {file} runs it\n"))
 }

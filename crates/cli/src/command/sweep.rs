@@ -3,6 +3,7 @@
 use super::study::shard;
 use crate::arguments::{ScenarioArguments, share};
 use crate::interrupt::{self, STOP};
+use crate::latex::{Tables, tell};
 use crate::output::{Place, command_line, counted, finish, print, resolved};
 use crate::progress::Bar;
 use crate::text;
@@ -61,11 +62,13 @@ pub(crate) struct SweepOptions {
     #[arg(long, value_name = "x=KEY,y=METRIC,color=KEY", value_parser = Plot::parse)]
     pub(crate) plot: Vec<Plot>,
     /// Do one part of the runs only, and no report; run once more without it when all parts are done
-    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "json")]
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["json", "latex"])]
     pub(crate) shard: Option<Shard>,
     /// Print the table as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) tables: Tables,
     #[command(flatten)]
     pub(crate) place: Place,
 }
@@ -103,6 +106,7 @@ impl SweepOptions {
 
 pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let plan = options.plan()?;
+    options.tables.heed();
     let folder = options.folder();
     let output = options.place.prepare_at(&folder, &["report.html", "table.csv", "seeds.csv"])?;
     let runs = folder.join("runs");
@@ -131,7 +135,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     if options.json {
         return print(&format!("{document}\n"));
     }
-    print(&format!("{}\nreport: {}\n", tables(&swept), folder.join("report.html").display()))
+    tell(&format!("{}\nreport: {}\n", tables(&swept), folder.join("report.html").display()))
 }
 
 /// The most flows that have columns of their own.

@@ -1,5 +1,6 @@
 //! End to end: the command as its users call it. One binary, because each costs a link.
 
+mod begin;
 mod captures;
 mod claims;
 mod command;

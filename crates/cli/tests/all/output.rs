@@ -47,6 +47,8 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
     let line = format!("evenair run chen10/a --set 'duration=2 s' --set 'warmup=1 s' --out '{out}'");
     assert_eq!(manifest["command_line"], line.as_str());
     assert_eq!(manifest["schema_version"], 1);
+    let commit = option_env!("EVENAIR_COMMIT").filter(|commit| !commit.is_empty());
+    assert_eq!(manifest["commit"].as_str(), commit);
     assert_eq!(manifest["files"].as_object().unwrap().len(), with_parquet.len() - 2);
     // The hash of the scenario is that of its file.
     assert_eq!(manifest["files"]["scenario.toml"].as_str().map(str::len), Some(64));
@@ -128,6 +130,76 @@ fn files_of_the_users_own_are_no_hindrance_and_stay() {
     let refused = run("other/scenario.toml", "other");
     assert!(stderr(&refused).contains("scenario.toml is in the way"), "{}", stderr(&refused));
     assert_eq!(names(&other), ["scenario.toml"]);
+}
+
+/// One rule for every file that is written: only what evenair wrote, and nobody has edited, is replaced.
+#[test]
+fn nothing_that_evenair_did_not_write_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let result = path("result");
+    assert!(short(&["--out", &result]).status.success());
+    let report = format!("--report={}", path("a.html"));
+    let (pages, exported) = (path("man"), path("exported"));
+    let cases: [(&str, Vec<&str>); 8] = [
+        (
+            "a.pcap",
+            [&SHORT[..], &["--pcap", &path("a.pcap")]]
+                .concat()
+                .into_iter()
+                .map(|s| &*s.to_string().leak())
+                .collect(),
+        ),
+        ("a.html", [&SHORT[..], &[&report]].concat()),
+        ("a.svg", vec!["show", "chen10/a", "--map", path("a.svg").leak()]),
+        ("a.png", vec!["plot", &result, "map", "--out", path("a.png").leak()]),
+        ("a.dot", vec!["show", "chen10/a", "--export", path("a.dot").leak()]),
+        ("a.toml", vec!["new", path("a.toml").leak()]),
+        ("man/evenair-run.1", vec!["man", &pages]),
+        ("exported/chen10/a.toml", vec!["study", "chen10/fig-4-2", "--export", &exported]),
+    ];
+    for (name, arguments) in cases {
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "years of work").unwrap();
+        let refused = evenair(&arguments);
+        assert_eq!(refused.status.code(), Some(2), "{name}: {}", stdout(&refused));
+        let text = stderr(&refused);
+        assert!(text.contains(&format!("{name} is in the way")) && text.contains("--force"), "{text}");
+        assert_eq!(std::fs::read(&file).unwrap(), b"years of work", "{name}");
+        let forced = evenair(&[&arguments[..], &["--force"]].concat());
+        assert!(
+            forced.status.success() && stderr(&forced).contains("is kept as"),
+            "{name}: {}",
+            stderr(&forced)
+        );
+        let before = file.with_file_name(format!("{}.before", file.file_name().unwrap().to_str().unwrap()));
+        assert_eq!(std::fs::read(before).unwrap(), b"years of work", "{name}");
+        // What is a user's to edit is never replaced; all else is, while nobody has edited it.
+        let again = evenair(&arguments);
+        assert_eq!(again.status.success(), !name.ends_with(".toml"), "{name}: {}", stderr(&again));
+    }
+}
+
+/// What belongs to a run lies in its folder: a report that is not named is part of the result, and in its manifest.
+#[test]
+fn a_report_lies_with_its_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("result");
+    let out = place.to_str().unwrap();
+    let done = short(&["--out", out, "--report"]);
+    assert!(stdout(&done).contains(&format!("report: {out}/report.html")), "{}", stderr(&done));
+    assert!(manifest(&place)["files"]["report.html"].is_string());
+    assert!(short(&["--out", out]).status.success());
+    assert!(!place.join("report.html").exists(), "the next result has none");
+    // Without a folder it is where one works, and the user's own is safe.
+    let here = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenair"));
+        command.args(SHORT).arg("--report").current_dir(folder.path()).output().unwrap()
+    };
+    assert!(here().status.success() && here().status.success());
+    std::fs::write(folder.path().join("report.html"), "mine").unwrap();
+    assert!(stderr(&here()).contains("report.html is in the way"));
 }
 
 /// A limit on the size of files stands for a full disk: it needs no rights.

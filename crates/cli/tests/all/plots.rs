@@ -51,7 +51,7 @@ fn figures_of_a_result_become_files() {
     let strange = evenair(&["plot", &result, "map", "--out", &file(folder.path(), "map.pdf")]);
     assert!(stderr(&strange).contains(".svg or .png"), "{}", stderr(&strange));
     let nothing = evenair(&["plot", &file(folder.path(), "nowhere")]);
-    assert!(stderr(&nothing).contains("no figures in"), "{}", stderr(&nothing));
+    assert!(stderr(&nothing).contains("nowhere: plot takes the folder of a result"), "{}", stderr(&nothing));
 }
 
 #[test]

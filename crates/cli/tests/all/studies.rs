@@ -85,7 +85,7 @@ fn a_built_in_study_is_exported_edited_and_run() {
     let scenario = mine.join("jam10");
     assert!(scenario.is_dir(), "scenarios keep their ids");
     let again = evenair(&["study", "jam10/fig-7-1", "--export", mine.to_str().unwrap()]);
-    assert!(stderr(&again).contains("is there already"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("fig-7-1.toml is in the way"), "{}", stderr(&again));
 }
 
 #[test]

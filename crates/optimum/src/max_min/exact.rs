@@ -313,7 +313,7 @@ impl<'a> Filling<'a> {
         let mut schedule = vec![(Vec::new(), 1.0)];
         for part in parts {
             let idle = 1.0 - part.iter().map(|(_, share)| share).sum::<f64>();
-            let idle = (idle > 0.0).then(|| (Vec::new(), idle));
+            let idle = (idle > 1e-12).then(|| (Vec::new(), idle)); // less is rounding
             let part: Vec<(Vec<u32>, f64)> = part.into_iter().chain(idle).collect();
             schedule = side_by_side(schedule, &part);
         }

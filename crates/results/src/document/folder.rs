@@ -13,6 +13,9 @@ pub(super) struct ManifestDocument {
     command_line: String,
     /// The version.
     evenair: String,
+    /// The commit that the program was built from, with `-dirty` behind it where files were changed since; null if it was not built from a
+    /// clone.
+    commit: Option<String>,
     /// The program's own hash: another build may simulate something else.
     program_sha256: String,
     /// Where random numbers come from.

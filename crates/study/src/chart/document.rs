@@ -50,9 +50,9 @@ impl Figures {
 /// What the file of a figure of something is called, without an ending. Of a user's file its name says enough.
 fn file_name(of: &str, chart: &Chart) -> String {
     let of = of.strip_suffix(".toml").map_or(of, |path| path.rsplit('/').next().unwrap_or(path));
-    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let of: String = of.chars().map(plain).collect();
-    format!("{}-{}", of.trim_matches('-'), chart.name)
+    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }; // of any file that says it is one of figures
+    let plain = |text: &str| text.chars().map(plain).collect::<String>();
+    format!("{}-{}", plain(of).trim_matches('-'), plain(&chart.name))
 }
 
 #[cfg(test)]
@@ -80,5 +80,7 @@ mod tests {
         assert_eq!(name("chen10/fig-4-2"), "chen10-fig-4-2-map");
         assert_eq!(name("/home/me/my net.toml"), "my-net-map");
         assert_eq!(name("<stdin>"), "stdin-map");
+        let strange = Chart { name: "../../map".into(), ..Chart::default() };
+        assert_eq!(file_name("a", &strange), "a-..-..-map", "a folder is never left");
     }
 }

@@ -21,6 +21,8 @@ pub struct StudyDocument {
     pub seeds: u32,
     /// Evenair's version.
     pub version: String,
+    /// The commit that it was built from, with `-dirty` behind it where files were changed since; null if it was not built from a clone.
+    pub commit: Option<String>,
     /// Every scenario, overrides applied and all defaults written out, by the name of its variant; `evenair schema` tells their keys.
     pub scenarios: Map<String, Value>,
 }
@@ -149,6 +151,7 @@ impl StudyDocument {
             tally: TallyDocument { hold: tally.hold, fail: tally.fail, undecided: tally.undecided },
             seeds: outcome.seeds,
             version: env!("CARGO_PKG_VERSION").into(),
+            commit: evenair_results::commit().map(Into::into),
             scenarios: outcome.scenarios().map(scenario).collect(),
         }
     }

@@ -5,6 +5,9 @@ use super::Pricing;
 use crate::newton;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
+/// A share of time that is less than this is what rounding leaves.
+const ROUNDING: f64 = 1e-12;
+
 /// An independent set that the master knows.
 pub(in crate::problem) struct Column {
     /// Places of its links among the active ones.
@@ -165,12 +168,13 @@ impl<'a> Master<'a> {
         let mut joined: Vec<(Vec<u32>, f64)> = vec![(Vec::new(), 1.0)];
         for mut part in parts {
             let greatest = part.iter().map(|(_, share)| *share).fold(0.0, f64::max);
-            part.retain(|(_, share)| *share > 1e-12 * greatest);
+            part.retain(|(_, share)| *share > ROUNDING * greatest);
             part.sort_by(|a, b| b.1.total_cmp(&a.1));
             let total: f64 = part.iter().map(|(_, share)| share).sum();
             part.iter_mut().for_each(|(_, share)| *share /= total);
             joined = side_by_side(joined, &part);
         }
+        joined.retain(|(_, share)| *share > ROUNDING); // what joining leaves is no set of its own
         for (set, _) in &mut joined {
             set.sort_unstable();
         }
