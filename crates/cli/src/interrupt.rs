@@ -31,6 +31,15 @@ pub(crate) fn unless_stopped<T: Send + 'static>(
     kept: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
+    unless_stopped_seen(kept, || (), work)
+}
+
+/// The same, looking on meanwhile.
+pub(crate) fn unless_stopped_seen<T: Send + 'static>(
+    kept: &str,
+    look_on: impl Fn(),
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
     let (give, take) = channel();
     let worker = std::thread::spawn(move || give.send(work()));
     let mut patience = LOOK;
@@ -39,7 +48,7 @@ pub(crate) fn unless_stopped<T: Send + 'static>(
             Ok(result) => return Ok(result),
             Err(RecvTimeoutError::Timeout) if patience == GRACE => bail!("stopped; {kept}"),
             Err(RecvTimeoutError::Timeout) if STOP.load(Ordering::Relaxed) => patience = GRACE,
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => look_on(),
             Err(RecvTimeoutError::Disconnected) => {
                 std::panic::resume_unwind(worker.join().expect_err("it gave nothing"))
             }

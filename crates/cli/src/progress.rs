@@ -87,12 +87,21 @@ impl Drop for Bar {
     }
 }
 
-/// How long something of unknown length has taken so far.
+/// How long something of unknown length has taken so far; a bar, once it is known how much of it is done.
 pub(crate) struct Waiting(ProgressBar);
 
 impl Waiting {
     pub(crate) fn new(what: &str) -> Self {
         Self(shown(WAITING, what))
+    }
+
+    /// So much of it is done, as it has turned out.
+    pub(crate) fn reached(&self, share: f64) {
+        if share > 0.0 {
+            self.0.set_length(STEPS as u64);
+            self.0.set_style(style(WORKING));
+            self.0.set_position(steps(share));
+        }
     }
 }
 
@@ -105,6 +114,15 @@ impl Drop for Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_waits_sees_a_bar_once_a_share_is_known() {
+        let waiting = Waiting::new("solving");
+        waiting.reached(0.0);
+        assert_eq!(waiting.0.length(), Some(0));
+        waiting.reached(0.25);
+        assert_eq!((waiting.0.position(), waiting.0.length()), (steps(0.25), Some(steps(1.0))));
+    }
 
     #[test]
     fn a_bar_is_full_when_all_that_was_announced_or_came_on_the_way_is_done() {

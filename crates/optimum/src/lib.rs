@@ -18,9 +18,11 @@ mod problem;
 mod product_form;
 mod simplex;
 mod utility;
+mod watch;
 mod wire;
 
 pub use problem::{Failure, Flow, Near, Problem, Residuals, Solution};
 pub use product_form::{ProductForm, Shares};
 pub use utility::{Concave, Points, Utility};
+pub use watch::{Done, Watch};
 pub use wire::Wire;

@@ -16,7 +16,7 @@ pub(crate) use certificate::{Filled, max_min_residuals};
 pub use entropic::Near;
 pub(crate) use schedule::{Pricing, Sets, priced, side_by_side};
 
-use crate::{Utility, Wire};
+use crate::{Utility, Watch, Wire};
 use evenair_topology::ConflictGraph;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -190,17 +190,19 @@ impl Problem {
     ///
     /// # Errors
     /// As [`Self::solve`], and [`Failure::Stopped`].
-    pub fn solve_unless(&self, stop: &AtomicBool) -> Result<Solution, Failure> {
+    pub fn solve_unless<'a>(&self, watch: impl Into<Watch<'a>>) -> Result<Solution, Failure> {
+        let watch = watch.into();
+        let stop = watch.stop;
         if self.flows.iter().any(|flow| matches!(flow.utility, Utility::Points(_))) {
             return self.solve_by_cones_unless(stop);
         }
         self.check()?;
         let own = match self.beta {
             Some(_) => match entropic::solve(self, stop) {
-                Err(Failure::TooLarge(_)) => schedule::solve(self, stop),
+                Err(Failure::TooLarge(_)) => schedule::solve(self, watch),
                 done => done,
             },
-            None => schedule::solve(self, stop),
+            None => schedule::solve(self, watch),
         };
         let done = match own {
             Err(Failure::NotConverged(residuals)) => {

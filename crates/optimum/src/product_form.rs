@@ -48,12 +48,16 @@ impl ProductForm {
     /// # Errors
     /// If every order of elimination that is tried needs more than [`Self::SIZE_MAX`] values.
     pub fn new(graph: &ConflictGraph) -> Result<Self, TooLarge> {
-        Self::new_unless(graph, &AtomicBool::new(false))
+        Self::new_unless(graph, Self::SIZE_MAX, &AtomicBool::new(false))
     }
 
-    /// The same, unless it is told to stop: then it is too large for the time that was left.
-    pub(crate) fn new_unless(graph: &ConflictGraph, stop: &AtomicBool) -> Result<Self, TooLarge> {
-        let elimination = Elimination::new(graph, Self::SIZE_MAX, stop)?;
+    /// The same of so many values at most, unless it is told to stop: then it is too large for the time that was left.
+    pub(crate) fn new_unless(
+        graph: &ConflictGraph,
+        size_max: usize,
+        stop: &AtomicBool,
+    ) -> Result<Self, TooLarge> {
+        let elimination = Elimination::new(graph, size_max, stop)?;
         Ok(Self { graph: graph.clone(), elimination })
     }
 

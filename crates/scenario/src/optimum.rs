@@ -7,7 +7,7 @@ use crate::theory::{Theory, TheoryFlow};
 use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
 use evenair_laws::connections::ConnectionParams;
 use evenair_optimum::max_min::{self, Fair, Proof};
-use evenair_optimum::{Failure, Flow, Problem, ProductForm, Residuals, Solution, Utility, Wire};
+use evenair_optimum::{Failure, Flow, Problem, ProductForm, Residuals, Solution, Utility, Watch, Wire};
 use evenair_topology::{ConflictGraph, maximal_cliques};
 use std::sync::atomic::AtomicBool;
 use wants::Utilities;
@@ -67,10 +67,10 @@ pub enum Solver {
 }
 
 impl Solver {
-    fn solve(self, problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
+    fn solve(self, problem: &Problem, watch: Watch<'_>) -> Result<Solution, Failure> {
         match self {
-            Self::Own => problem.solve_unless(stop),
-            Self::Clarabel => problem.solve_by_cones_unless(stop),
+            Self::Own => problem.solve_unless(watch),
+            Self::Clarabel => problem.solve_by_cones_unless(watch.stop),
         }
     }
 }
@@ -171,23 +171,28 @@ impl Resolved {
     ///
     /// # Errors
     /// As [`Self::answer`], and [`Failure::Stopped`].
-    pub fn answer_unless(&self, question: Question, stop: &AtomicBool) -> Result<Optimum, Failure> {
+    pub fn answer_unless<'a>(
+        &self,
+        question: Question,
+        watch: impl Into<Watch<'a>>,
+    ) -> Result<Optimum, Failure> {
         check(question)?;
+        let watch = watch.into();
         let Question { objective, region, .. } = question;
         let theory = self.theory()?;
         let capacity_pps = capacity_pps(&theory);
         match objective {
-            Objective::MaxMin => max_min_of(theory, region, capacity_pps, stop),
-            Objective::FixedPoint => self.fixed_point(theory, question, capacity_pps, stop),
-            Objective::Fair => maximum(theory, question, capacity_pps, Utilities::alike(2.0), stop),
-            Objective::Proportional => maximum(theory, question, capacity_pps, Utilities::alike(1.0), stop),
+            Objective::MaxMin => max_min_of(theory, region, capacity_pps, watch.stop),
+            Objective::FixedPoint => self.fixed_point(theory, question, capacity_pps, watch),
+            Objective::Fair => maximum(theory, question, capacity_pps, Utilities::alike(2.0), watch),
+            Objective::Proportional => maximum(theory, question, capacity_pps, Utilities::alike(1.0), watch),
             Objective::AlphaFair(alpha) => {
-                maximum(theory, question, capacity_pps, Utilities::alike(alpha), stop)
+                maximum(theory, question, capacity_pps, Utilities::alike(alpha), watch)
             }
             Objective::Utility => {
                 let unit = self.settings.utility.as_ref().map(|utility| utility.unit).unwrap_or_default();
                 let utilities = Utilities { alpha: None, unit, given: &[] };
-                maximum(theory, question, capacity_pps, utilities, stop)
+                maximum(theory, question, capacity_pps, utilities, watch)
             }
         }
     }
@@ -247,7 +252,7 @@ impl Resolved {
         theory: Theory,
         question: Question,
         capacity_pps: Vec<f64>,
-        stop: &AtomicBool,
+        watch: Watch<'_>,
     ) -> Result<Optimum, Failure> {
         let fail = |what: &str| Err(Failure::Malformed(what.into()));
         let (Some(connections), &BackoffParams::Adaptive(AdaptiveParams { beta, .. })) =
@@ -296,7 +301,7 @@ impl Resolved {
         let flows = theory.flows.iter().zip(&costs).map(flow).collect();
         let problem =
             Problem { air: theory.conflicts.clone(), wires, flows, beta: Some(beta), background: Vec::new() };
-        let solution = question.solver.solve(&problem, stop)?;
+        let solution = question.solver.solve(&problem, watch)?;
         let rates_pps: Vec<f64> = solution.rates.iter().zip(&costs).map(|(x, cost)| x / cost).collect();
         Ok(finished(
             Objective::FixedPoint,
@@ -465,7 +470,7 @@ fn maximum(
     question: Question,
     capacity_pps: Vec<f64>,
     utilities: Utilities<'_>,
-    stop: &AtomicBool,
+    watch: Watch<'_>,
 ) -> Result<Optimum, Failure> {
     let Question { objective, region, solver, beta } = question;
     let (air, mut wires, loads) = if region == Region::Exact {
@@ -491,7 +496,7 @@ fn maximum(
         }
     }
     let problem = Problem { air, wires, flows, beta, background: Vec::new() };
-    let mut solution = solver.solve(&problem, stop)?;
+    let mut solution = solver.solve(&problem, watch)?;
     let rates = solution.rates.clone();
     (solution.utility, solution.bound) = (solution.utility + more, solution.bound + more);
     // Prices of groups and of limits are not those of links.

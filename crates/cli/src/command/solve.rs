@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, written};
 use evenair_results::{manifest, tables};
-use evenair_scenario::{Objective, Optimum, Question, Region, Resolved, Solver};
+use evenair_scenario::{Done, Objective, Optimum, Question, Region, Resolved, Solver, Watch};
 use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
 
@@ -120,6 +120,9 @@ fn alpha(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How much of the solver's work is done.
+static DONE: Done = Done::new();
+
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     warn_of_shapers(&scenario);
@@ -159,7 +162,10 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     ));
     let question = Question { objective, region, solver, beta: options.beta };
     let asked = scenario.clone();
-    let optimum = interrupt::unless_stopped(NOTHING, move || asked.answer_unless(question, &STOP))??;
+    let watch = Watch { stop: &STOP, done: Some(&DONE) };
+    let look_on = || waiting.reached(DONE.share());
+    let solve = move || asked.answer_unless(question, watch);
+    let optimum = interrupt::unless_stopped_seen(NOTHING, look_on, solve)??;
     drop(waiting);
     let name = options.scenario.called();
     let result = || written("solve", &SolveDocument::of(name, &optimum));

@@ -21,7 +21,7 @@ const DENSE_MAX: usize = 400_000_000;
 
 pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
     let beta = problem.beta.expect("asked with entropy only");
-    let form = unless_stopped(stop, Ok(ProductForm::new_unless(&problem.air, stop)))??;
+    let form = unless_stopped(stop, Ok(ProductForm::new_unless(&problem.air, ProductForm::SIZE_MAX, stop)))??;
     let dual = Dual { problem, form: &form, beta, stop };
     let mut steps = 0;
     // Where the entropy counts for little the dual is nearly a polyhedron, and the prices are nearly those without entropy.

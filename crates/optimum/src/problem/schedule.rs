@@ -15,6 +15,7 @@ pub(crate) use pricing::Pricing;
 
 use super::certificate::Found;
 use super::{Failure, Problem, Solution};
+use crate::Watch;
 pub(super) use ladder::Rung;
 use master::Master;
 use std::sync::atomic::AtomicBool;
@@ -31,15 +32,15 @@ const LINKS_MAX: usize = 2_000;
 /// The same where the heaviest set is not known anyway: the rest then shows in the bound.
 const ROUNDS_MAX_INEXACT: u32 = 40;
 
-pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
+pub(super) fn solve(problem: &Problem, watch: Watch<'_>) -> Result<Solution, Failure> {
     if problem.links() > LINKS_MAX {
         return Err(Failure::TooLarge(evenair_topology::TooLarge {
             links: problem.links(),
             limit: LINKS_MAX,
         }));
     }
-    check_background(problem, stop)?;
-    let pricing = Pricing::new(problem, stop)?;
+    check_background(problem, watch.stop)?;
+    let pricing = Pricing::new(problem, watch.stop)?.told_by(watch.done);
     match ladder::alphas(problem) {
         Some(alphas) if alphas.last().is_some_and(|alpha| *alpha > GENTLE) => {
             climb(problem, &pricing, &alphas)
@@ -71,6 +72,7 @@ fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Sol
         if pricing.is_stopped() {
             return Err(Failure::Stopped);
         }
+        pricing.stage(i, alphas.len() + 1);
         let mut rung = Rung::new(problem, alpha, &rates);
         if let Some((before, prices)) = &before {
             rung.follow(before, prices);
@@ -99,15 +101,20 @@ fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Sol
 /// Generates sets until none is heavier than the master allows, and the master is solved this well.
 fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
     let rounds = if pricing.is_exact() { ROUNDS_MAX } else { ROUNDS_MAX_INEXACT };
-    let mut last = f64::INFINITY;
-    for _ in 0..rounds {
+    let (mut last, mut first) = (f64::INFINITY, None);
+    for round in 0..rounds {
         if pricing.is_stopped() {
             return;
         }
         let (columns, worst) = master.priced(pricing, &master.prices());
+        // What sets are too heavy by falls round by round about as a power does.
+        let first = *first.get_or_insert(worst);
+        let fallen = libm::log(first / worst) / libm::log(first / (0.1 * gap));
+        pricing.tell(fallen.max(f64::from(round) / f64::from(rounds)));
         let closed = columns.is_empty() || worst < 0.1 * gap;
         // Rounding may hold the gap above its goal: where many steps no longer halve it nothing will.
         if closed && (master.gap() < gap || master.gap() > 0.5 * last) {
+            pricing.tell(1.0);
             return;
         }
         last = if closed { master.gap() } else { f64::INFINITY };

@@ -273,3 +273,13 @@ fn tables_of_points_are_linear_programmes() {
     assert_close(&few.rates, &[0.1; 4], 1e-7);
     assert!(few.is_exact(), "{:?}", few.residuals);
 }
+
+#[test]
+fn who_waits_is_told_how_far_it_is() {
+    let edges: Vec<(usize, usize)> = (0..60).flat_map(|l| [(l, (l + 1) % 60), (l, (l + 7) % 60)]).collect();
+    let problem = one_flow_per_link(ConflictGraph::from_edges(60, &edges), &Utility::inverse(1.0), None);
+    let (stop, done) = (AtomicBool::new(false), crate::Done::new());
+    let solution = problem.solve_unless(Watch { stop: &stop, done: Some(&done) }).unwrap();
+    assert!(done.share() > 0.5 && done.share() <= 1.0, "{}", done.share());
+    assert_eq!(solution.rates, problem.solve().unwrap().rates, "and nothing changes");
+}

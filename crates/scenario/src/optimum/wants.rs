@@ -91,6 +91,12 @@ impl Resolved {
         });
         let given = given.collect::<Result<Vec<_>, Failure>>()?;
         super::check(question)?;
-        super::maximum(theory, question, capacity_pps, Utilities { alpha: None, unit, given: &given }, stop)
+        super::maximum(
+            theory,
+            question,
+            capacity_pps,
+            Utilities { alpha: None, unit, given: &given },
+            stop.into(),
+        )
     }
 }

@@ -1,8 +1,9 @@
 //! The heaviest independent sets of each component of the conflict graph.
 
 use super::super::{Failure, Problem, unless_stopped};
-use crate::ProductForm;
+use crate::{Done, ProductForm};
 use evenair_topology::{ConflictGraph, maximal_cliques};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most values that the sums over a part of a component may need, where those over the whole are too many.
@@ -26,9 +27,10 @@ fn parts(graph: &ConflictGraph, stop: &AtomicBool) -> Result<Vec<(Vec<u32>, Prod
     let mut whole = vec![graph.breadth_first(end)];
     let mut parts = Vec::new();
     while let Some(links) = whole.pop() {
-        match unless_stopped(stop, Ok(ProductForm::new_unless(&graph.restricted(&links), stop)))? {
-            Ok(form) if form.size() <= PART_MAX || links.len() == graph.links() => parts.push((links, form)),
-            _ => {
+        let most = if links.len() == graph.links() { ProductForm::SIZE_MAX } else { PART_MAX };
+        match unless_stopped(stop, Ok(ProductForm::new_unless(&graph.restricted(&links), most, stop)))? {
+            Ok(form) => parts.push((links, form)),
+            Err(_) => {
                 // The later half is looked at first, and stays behind the earlier one.
                 let (left, right) = links.split_at(links.len() / 2);
                 whole.extend([right.to_vec(), left.to_vec()]);
@@ -66,6 +68,9 @@ pub(crate) struct Pricing<'a> {
     /// Set by a caller that no longer wants an answer.
     stop: &'a AtomicBool,
     components: Vec<Component>,
+    /// Who wants to know how far it is, and which stage of how many it is at.
+    done: Option<&'a Done>,
+    stage: Cell<(usize, usize)>,
 }
 
 impl<'a> Pricing<'a> {
@@ -91,7 +96,24 @@ impl<'a> Pricing<'a> {
             })
         };
         let components = graph.components().into_iter().map(component).collect::<Result<_, _>>()?;
-        Ok(Self { problem, stop, components })
+        Ok(Self { problem, stop, components, done: None, stage: Cell::new((0, 1)) })
+    }
+
+    /// The same, for someone who wants to know how far it is.
+    pub(crate) fn told_by(mut self, done: Option<&'a Done>) -> Self {
+        self.done = done;
+        self
+    }
+
+    /// So many of the problems on the way to the last are solved.
+    pub(crate) fn stage(&self, number: usize, of: usize) {
+        self.stage.set((number, of));
+    }
+
+    /// Tells how much of this stage is done.
+    pub(crate) fn tell(&self, share: f64) {
+        let ((number, of), share) = (self.stage.get(), if share > 0.0 { share.min(1.0) } else { 0.0 });
+        self.done.iter().for_each(|done| done.reach((number as f64 + share) / of as f64));
     }
 
     /// The caller need not go on asking for sets.
