@@ -3,6 +3,7 @@
 use crate::terminal;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use evenair_laws::backoff::BackoffParams;
 use evenair_results::{OutputFile, OutputFolder};
 use evenair_scenario::Resolved;
 use serde_json::{Map, Value};
@@ -126,6 +127,17 @@ pub(crate) fn warn(scenario: &Resolved) {
     for warning in scenario.warnings() {
         terminal::warn(warning);
     }
+}
+
+/// What a back-off law does beside setting back-offs, which nobody asked for by name: adaptive back-off drops at its queues.
+pub(crate) fn drops_of_backoff(scenario: &Resolved) -> Option<&'static str> {
+    let settings = scenario.settings();
+    let of_nodes = settings.queues.iter().filter_map(|queue| queue.backoff.as_ref());
+    let drops = |law: &BackoffParams| matches!(law, BackoffParams::Adaptive(law) if law.drop);
+    std::iter::once(&settings.backoff).chain(of_nodes).any(drops).then_some(
+        "adaptive back-off drops arriving packets, too, with its aggressiveness r as probability ([Chen10] section 5.2; \
+         backoff.drop = false: only a full queue drops)",
+    )
 }
 
 /// Says what the theory leaves out of a scenario.

@@ -5,7 +5,7 @@ use crate::capture::Capture;
 use crate::gateway;
 use crate::interrupt::{self, STOP};
 use crate::latex::{Tables, tell};
-use crate::output::{Place, command_line, finish, resolved, say_kept, warn};
+use crate::output::{Place, command_line, drops_of_backoff, finish, resolved, say_kept, warn};
 use crate::progress::Bar;
 use crate::seeds;
 use crate::terminal;
@@ -223,7 +223,8 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means:
         format!("means over {} seeds with their 95 % intervals", runs.len())
     };
     let head = format!("{name}: {} after {} of warm-up, {seeds}", settings.duration, settings.warmup);
-    let head = text::wrapped("", &head, terminal::width()) + "\n";
+    let drops = drops_of_backoff(scenario).map(|drops| text::wrapped("", drops, terminal::width()));
+    let head = text::wrapped("", &head, terminal::width()) + &drops.unwrap_or_default() + "\n";
     let report = options.report_path().map(|path| format!("\nreport: {}\n", path.display()));
     let tables = text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(means);
     head + &tables + &report.unwrap_or_default()

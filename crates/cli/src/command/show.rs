@@ -4,8 +4,8 @@ use crate::arguments::ScenarioArguments;
 use crate::command::plot;
 use crate::gateway;
 use crate::graph::{Graph, Of};
-use crate::output::{Overwrite, print, resolved, warn};
-use crate::text;
+use crate::output::{Overwrite, drops_of_backoff, print, resolved, warn};
+use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
 use evenair_netsim::MacSpec;
@@ -75,6 +75,9 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("  attached to the outside: {}\n", settings.outside.join(", "));
     }
     out += &gateway::described(&scenario);
+    if let Some(drops) = drops_of_backoff(&scenario) {
+        out += &format!("\n{}", text::wrapped("", drops, terminal::width()));
+    }
     out += "\nconflict graph: links that may not transmit at once\n";
     for (l, (name, _)) in layout.links.iter().enumerate() {
         let others: Vec<&str> =

@@ -281,12 +281,36 @@ fn an_interrupted_study_keeps_what_is_finished() {
 }
 
 #[test]
+fn adaptive_back_off_says_that_it_drops() {
+    let said = |text: &str| text.replace('\n', " ").contains("adaptive back-off drops arriving packets, too");
+    let (adaptive, none) = ("backoff.law=adaptive", "backoff.drop=false");
+    for (changes, says) in
+        [(vec!["--set", adaptive], true), (vec!["--set", adaptive, "--set", none], false), (vec![], false)]
+    {
+        assert_eq!(said(&stdout(&run_short(&changes))), says, "run {changes:?}");
+        let shown = evenair(&[&["show", "chen10/a"], &changes[..]].concat());
+        assert_eq!(said(&stdout(&shown)), says, "show {changes:?}");
+    }
+}
+
+#[test]
 fn help_teaches() {
     for command in [&["--help"][..], &["run", "--help"], &["study", "--help"], &["solve", "--help"]] {
         let output = evenair(command);
         assert!(output.status.success() && stdout(&output).lines().count() > 8, "{command:?}");
     }
     assert!(stdout(&evenair(&["run", "--help"])).contains("evenair run chen10/a --set preset=ns2"));
+    for wrong in [
+        ["run", "chen10/a", "--seeds", "-3"],
+        ["solve", "chen10/a", "--alpha", "-1"],
+        ["solve", "chen10/a", "--wanted", "-1,2"],
+    ] {
+        let text = stderr(&evenair(&wrong));
+        assert!(
+            text.contains("invalid value") && !text.contains("tip:"),
+            "a wrong number is no option: {text}"
+        );
+    }
     let (version, commit) = (stdout(&evenair(&["--version"])), env!("EVENAIR_COMMIT"));
     assert!(version.starts_with(concat!("evenair ", env!("CARGO_PKG_VERSION"))), "{version}");
     assert!(version.contains(commit), "{version}");
