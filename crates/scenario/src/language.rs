@@ -1,4 +1,4 @@
-//! The words of the language. Every optional key has its default in `resolved/`, or in its law.
+//! The words of the language. Every optional key has its default in `resolved/`, which writes it into the table, or in its law.
 
 mod flow;
 mod fluid;

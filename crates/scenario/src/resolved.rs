@@ -16,7 +16,7 @@ pub(crate) use radio::Radio;
 
 use crate::build::Layout;
 use crate::error::Mistake;
-use crate::language::{ProbesTable, Scenario, TrafficKind, UtilityTable};
+use crate::language::{Scenario, TrafficKind, UtilityTable};
 use crate::law;
 use crate::quantity::Size;
 use evenair_laws::Parameters;
@@ -62,15 +62,14 @@ impl Scenario {
         self.generate(radio.as_ref())?;
         self.check()?;
         let unused = self.unused();
-        self.drop = self.drop.take().map(|law| law::complete("drop", law, &())).transpose()?;
-        self.connections =
-            self.connections.take().map(|law| law::complete("connections", law, &())).transpose()?;
+        law::complete_any("drop", &mut self.drop)?;
+        law::complete_any("connections", &mut self.connections)?;
         let queue = self.air_queue()?;
         let mac = self.mac.complete(preset)?;
-        self.probes = self.probes()?;
+        let probes = self.probes()?;
         self.tfrc = self.tfrc()?;
         let come_and_go = self.connections.is_some() || self.flows.iter().any(|f| f.connections.is_some());
-        let tcp = self.tcp.complete(preset, come_and_go)?;
+        let tcp = self.tcp.complete(preset, come_and_go, probes)?;
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
         self.fluid.as_mut().map(|fluid| fluid.complete(adaptive)).transpose()?;
         self.utility.as_mut().map(UtilityTable::complete).transpose()?;
@@ -107,23 +106,24 @@ impl Scenario {
     }
 
     /// How paths are probed, written out where any is.
-    fn probes(&self) -> Result<Option<ProbesTable>, Mistake> {
+    fn probes(&mut self) -> Result<ProbeSpec, Mistake> {
         let role = FlowRole { payload: Bytes::new(1) };
         let laws = self.connections.iter().chain(self.flows.iter().filter_map(|f| f.connections.as_ref()));
         let probed = laws.map(|law| law.begin(&role).samples()).any(|s| s == RoundTripSamples::Probes);
-        let table = self.probes.unwrap_or_default();
         if self.probes.is_some() && !probed {
             let why = "no law of connections looks at probes: set its samples = \"probes\"";
             return Err(Mistake::at("probes", why));
         }
-        let size = table.size.unwrap_or(Size(ProbeSpec::default().size));
-        if size.0.count() == 0 {
+        let mut table = self.probes.unwrap_or_default();
+        let size = table.size.get_or_insert(Size(ProbeSpec::default().size)).0;
+        if size.count() == 0 {
             return Err(Mistake::at("probes.size", "must be at least 1 byte"));
         }
         if table.most_per_second.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
             return Err(Mistake::at("probes.most_per_second", "must be above 0"));
         }
-        Ok(probed.then_some(ProbesTable { size: Some(size), ..table }))
+        self.probes = probed.then_some(table);
+        Ok(ProbeSpec { size, most_per_second: table.most_per_second })
     }
 }
 

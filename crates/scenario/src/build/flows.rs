@@ -10,7 +10,7 @@ use evenair_laws::Parameters;
 use evenair_laws::connections::{ConnectionLaw, RoundTripSamples};
 use evenair_laws::flow::FlowRole;
 use evenair_laws::window::AirPath;
-use evenair_netsim::{FlowSpec, LinkRate, ProbeSpec, Sampling, TcpSpec, TfrcSpec, Traffic, Wire};
+use evenair_netsim::{FlowSpec, LinkRate, Sampling, TcpSpec, TfrcSpec, Traffic, Wire};
 use evenair_tcp::Recovery;
 use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Rate};
@@ -34,7 +34,8 @@ pub(super) struct Ground<'a> {
 impl Scenario {
     /// Writes out what flows leave open, and makes those of the packet world.
     pub(super) fn flow_specs(&mut self, ground: &Ground<'_>) -> Result<Vec<FlowSpec>, Mistake> {
-        let rate_law = self.rate_law.take().map(|law| law::complete("rate_law", law, &())).transpose()?;
+        law::complete_any("rate_law", &mut self.rate_law)?;
+        let rate_law = self.rate_law.take();
         let jitter = self.start_jitter.take();
         let mut flows = std::mem::take(&mut self.flows);
         let mut specs = Vec::new();
@@ -65,9 +66,6 @@ impl Scenario {
             let why = "paces one connection; several share their data in no way that is defined here";
             return Err(("application_rate", why.into()));
         }
-        let probes = self.probes.unwrap_or_default();
-        let size = probes.size.map_or(ProbeSpec::default().size, |size| size.0);
-        let probes = ProbeSpec { size, most_per_second: probes.most_per_second };
         if matches!(flow.traffic, TrafficKind::Tcp | TrafficKind::Web) {
             let is_web = flow.traffic == TrafficKind::Web;
             let connections = connections.filter(|_| !is_web).cloned();
@@ -79,8 +77,7 @@ impl Scenario {
             };
             let source = flow.source(ground.tcp.payload)?;
             let resequence = flow.resequence;
-            let tcp =
-                TcpSpec { source, connections, probes, resequence, sampling, ..ground.tcp_spec(flow, path) };
+            let tcp = TcpSpec { source, connections, resequence, sampling, ..ground.tcp_spec(flow, path) };
             return Ok(if is_web {
                 Traffic::Web(flow.web.get_or_insert_default().complete(tcp)?)
             } else {
@@ -100,7 +97,7 @@ impl Scenario {
             report: TFRC_REPORT,
             source: flow.source(size)?,
             connections: connections.cloned(),
-            probes,
+            probes: ground.tcp.probes,
         }))
     }
 }

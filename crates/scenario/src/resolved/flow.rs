@@ -69,11 +69,10 @@ impl FlowTable {
     /// The laws of its windows and of its rate are completed; the latter is that of all flows, if it has none.
     pub(crate) fn complete_laws(&mut self, of_all: Option<&RateParams>) -> Result<(), Mistake> {
         self.window = self.window.take().map(|window| window.complete("window")).transpose()?;
-        self.rate_law = match self.rate_law.take() {
-            Some(law) => Some(law::complete("rate_law", law, &())?),
-            None => of_all.filter(|_| self.traffic == TrafficKind::Rated).cloned(),
-        };
-        Ok(())
+        if self.rate_law.is_none() && self.traffic == TrafficKind::Rated {
+            self.rate_law = of_all.cloned();
+        }
+        law::complete_any("rate_law", &mut self.rate_law)
     }
 
     /// How much it has to send over these endpoints.

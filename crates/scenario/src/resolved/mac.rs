@@ -2,7 +2,7 @@
 
 use crate::error::Mistake;
 use crate::language::{AckTimeout, HoldingLaw, MacKind, MacTable, PreambleKind, Preset};
-use crate::quantity::{PacketCount, RateQuantity, Time};
+use crate::quantity::{RateQuantity, Time};
 use evenair_units::{Duration, Rate};
 use evenair_wifi::{ControlRate, MacTiming, Phy, Preamble, Rules};
 
@@ -17,8 +17,6 @@ pub(crate) struct Mac {
     /// Times and rules of 802.11; none, if the MAC is ideal.
     pub(crate) ieee80211: Option<(MacTiming, Rules)>,
     pub(crate) data_rate: Rate,
-    /// Packets that wait at a node.
-    pub(crate) queue: PacketCount,
     pub(crate) link_layer_delay: Duration,
 }
 
@@ -43,12 +41,8 @@ impl MacTable {
         let mac = Mac {
             ieee80211,
             data_rate: self.data_rate.get_or_insert(RateQuantity(Rate::from_kbps(fastest))).0,
-            queue: *self.queue.get_or_insert(PacketCount(50)),
             link_layer_delay: self.link_layer_delay.get_or_insert(Time(link_layer)).0,
         };
-        if mac.queue.0 == 0 {
-            return Err(Mistake::at("mac.queue", "must hold at least 1 packet"));
-        }
         // ns-2 knows no list of rates: its frames of 802.11b are sent at whatever rate it is told.
         if let Some(phy) = mac.phy().filter(|_| !ns2) {
             let rates = [("mac.data_rate", self.data_rate), ("mac.basic_rate", self.basic_rate)];

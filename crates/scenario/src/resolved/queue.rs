@@ -134,7 +134,7 @@ impl WireQueue {
         drop: &mut Option<MarkingParams>,
         of_all: Option<&MarkingParams>,
     ) -> Result<QueueSpec, Mistake> {
-        *drop = drop.take().map(|law| law::complete("drop", law, &())).transpose()?;
+        law::complete_any("drop", drop)?;
         let marking = drop.as_ref().or(of_all).cloned();
         let queue = match self {
             Self::Count(limit) => QueueTable::default()

@@ -15,7 +15,12 @@ const PACKET_BYTES_MAX: u32 = 65_535;
 impl TcpTable {
     /// The endpoints of a flow without end that says nothing of its own. `come_and_go`: whether connections are opened and closed on
     /// the way.
-    pub(crate) fn complete(&mut self, preset: Preset, come_and_go: bool) -> Result<TcpSpec, Mistake> {
+    pub(crate) fn complete(
+        &mut self,
+        preset: Preset,
+        come_and_go: bool,
+        probes: ProbeSpec,
+    ) -> Result<TcpSpec, Mistake> {
         let ns2 = preset == Preset::Ns2;
         let rto = if ns2 { RtoParams::ns2() } else { RtoParams::rfc6298() };
         let window = match self.window.take() {
@@ -26,16 +31,7 @@ impl TcpTable {
         // Today's endpoints are CUBIC's and BBR's; who asks for Reno or NewReno means those of the papers, whose acknowledgements
         // are neither selective nor delayed.
         let today = matches!(window, Window::Law(WindowParams::Cubic(_) | WindowParams::Bbr(_)));
-        let sack = *self.sack.get_or_insert(today);
-        let rack = *self.rack.get_or_insert(sack && !ns2);
-        let tail_loss_probe = *self.tail_loss_probe.get_or_insert(rack);
-        for (key, on, needed, needs) in
-            [("tcp.rack", rack, sack, "tcp.sack"), ("tcp.tail_loss_probe", tail_loss_probe, rack, "tcp.rack")]
-        {
-            if on && !needed {
-                return Err(Mistake::at(key, format!("needs {needs}: set {needs} = true")));
-            }
-        }
+        let [sack, rack, tail_loss_probe] = self.repair(today, ns2)?;
         let packets = |given: &mut Option<PacketCount>, count| given.get_or_insert(PacketCount(count)).0;
         let time = |given: &mut Option<Time>, time| given.get_or_insert(Time(time)).0;
         let (payload, headers) = self.segment()?;
@@ -90,10 +86,25 @@ impl TcpTable {
             headers,
             source: Source::Endless,
             connections: None,
-            probes: ProbeSpec::default(),
+            probes,
             resequence: false,
             sampling: Sampling::default(),
         })
+    }
+
+    /// Whether losses are found by selective acknowledgements, by time, and by a probe of the data's end.
+    fn repair(&mut self, today: bool, ns2: bool) -> Result<[bool; 3], Mistake> {
+        let sack = *self.sack.get_or_insert(today);
+        let rack = *self.rack.get_or_insert(sack && !ns2);
+        let tail_loss_probe = *self.tail_loss_probe.get_or_insert(rack);
+        for (key, on, needed, needs) in
+            [("tcp.rack", rack, sack, "tcp.sack"), ("tcp.tail_loss_probe", tail_loss_probe, rack, "tcp.rack")]
+        {
+            if on && !needed {
+                return Err(Mistake::at(key, format!("needs {needs}: set {needs} = true")));
+            }
+        }
+        Ok([sack, rack, tail_loss_probe])
     }
 
     /// A segment's payload and headers.
