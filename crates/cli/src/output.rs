@@ -129,6 +129,24 @@ pub(crate) fn warn(scenario: &Resolved) {
     }
 }
 
+/// The same of many: each doubt once, and of how many it is.
+pub(crate) fn warn_of_all<'a>(scenarios: impl Iterator<Item = &'a Resolved>) {
+    let (mut doubts, mut all) = (Vec::<(String, usize)>::new(), 0);
+    for scenario in scenarios {
+        all += 1;
+        for warning in scenario.warnings() {
+            match doubts.iter_mut().find(|(known, _)| *known == warning) {
+                Some((_, count)) => *count += 1,
+                None => doubts.push((warning, 1)),
+            }
+        }
+    }
+    for (warning, count) in doubts {
+        let of = if count == all { String::new() } else { format!(" (in {count} of {all} scenarios)") };
+        terminal::warn(format_args!("{warning}{of}"));
+    }
+}
+
 /// What a back-off law does beside setting back-offs, which nobody asked for by name: adaptive back-off drops at its queues.
 pub(crate) fn drops_of_backoff(scenario: &Resolved) -> Option<&'static str> {
     let settings = scenario.settings();

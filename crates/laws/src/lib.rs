@@ -58,6 +58,14 @@ pub(crate) fn check_time(name: &'static str, time: evenair_units::Duration) -> R
     check(name, time.as_secs_f64(), !time.is_zero(), "longer than no time")
 }
 
+/// Accepts how often a law decides: every so often, and not more often than anything can have changed.
+pub(crate) fn check_interval(name: &'static str, time: evenair_units::Duration) -> Result<(), BadParameter> {
+    let least = evenair_units::Duration::from_micros(10);
+    let allowed =
+        "at least 10 us: a slot of 802.11 takes 9 us or more, and within one there is nothing new to see";
+    check(name, time.as_secs_f64(), time >= least, allowed)
+}
+
 /// Accepts `value` if `holds`, for the laws' parameter checks.
 pub(crate) fn check(
     name: &'static str,

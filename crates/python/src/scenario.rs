@@ -31,8 +31,8 @@ impl Scenario {
         guard(|| {
             let resolved = Resolved::parse(file, text, &changes).map_err(|mut e| {
                 // Of what was changed here nobody knows the lines, and nobody wrote an option.
-                e.at = e.at.filter(|_| has_lines && !e.overridden);
-                (e.file, e.overridden) = (file.into(), false);
+                e.at = e.at.filter(|_| has_lines && e.change.is_none());
+                (e.file, e.change) = (file.into(), None);
                 raised(py, &e)
             })?;
             let calls_python = !laws.is_empty();

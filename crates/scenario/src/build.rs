@@ -10,6 +10,7 @@ pub(crate) use mac::airtime;
 use self::flows::Ground;
 use crate::error::Mistake;
 use crate::language::{LossTable, QueueTable, RadioTable, Scenario, WireQueue};
+use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
@@ -287,6 +288,9 @@ fn ends(
 fn node_number(id: &str, names: &[String]) -> Result<u32, String> {
     if let Some(place) = names.iter().position(|name| name == id) {
         return Ok(place as u32);
+    }
+    if let Some(meant) = did_you_mean(id, names) {
+        return Err(format!("there is no node \"{id}\"; {meant}"));
     }
     let known = match names.len() {
         0..=40 => names.join(", "),

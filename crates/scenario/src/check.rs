@@ -87,7 +87,8 @@ impl Scenario {
     fn check_values(&self) -> Result<(), Mistake> {
         for (index, node) in self.nodes.iter().enumerate() {
             if !node.at.iter().flatten().all(|x| x.is_finite() && x.abs() < 1e9) {
-                return Err(Mistake::entry("nodes", index, "at", "coordinates are finite numbers of metres"));
+                let why = "coordinates are metres from a point near by, less than 1e9 of them: no radio reaches further";
+                return Err(Mistake::entry("nodes", index, "at", why));
             }
         }
         Ok(())

@@ -84,23 +84,25 @@ pub struct ScenarioError {
     pub key: Option<KeyPath>,
     /// What is wrong, and what is allowed.
     pub message: String,
-    /// Whether `--set` changed the text that the line refers to.
-    pub overridden: bool,
+    /// The change, of the form `key=value`, that the mistake came with: the file alone has it not.
+    pub change: Option<String>,
 }
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
-        if let Some((line, column)) = self.at {
-            write!(f, ":{line}:{column}")?;
+        // Where the file does not have what is wrong, the change does.
+        match (&self.change, self.at) {
+            (Some(change), None) => write!(f, "--set '{change}'")?,
+            (_, Some((line, column))) => write!(f, "{}:{line}:{column}", self.file)?,
+            (None, None) => f.write_str(&self.file)?,
         }
         f.write_str(": ")?;
         if let Some(key) = &self.key {
             write!(f, "{key}: ")?;
         }
         f.write_str(&self.message)?;
-        if self.overridden {
-            f.write_str(" (with --set applied; lines may have moved)")?;
+        if let (Some(change), Some(_)) = (&self.change, self.at) {
+            write!(f, " (with --set '{change}')")?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ mod gateway;
 mod generate;
 mod listed;
 mod mac;
+mod pair;
 mod queue;
 mod radio;
 mod tcp;
@@ -17,6 +18,7 @@ pub use gateway::*;
 pub use generate::*;
 pub use listed::*;
 pub use mac::*;
+pub use pair::*;
 pub use queue::*;
 pub use radio::*;
 pub use tcp::*;
@@ -117,7 +119,7 @@ pub struct Scenario {
     pub links: Listed<LinkTable>,
     /// Pairs of links that may not transmit at once, or `{ file = "conflicts.csv" }` with such a pair on each line. A link is called
     /// by its id or "from>to"; a node's name means all links on which it transmits.
-    #[serde(default, skip_serializing_if = "Listed::is_empty")]
+    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Listed::is_empty")]
     pub conflicts: Listed<[String; 2]>,
     /// Wired links between nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -176,7 +178,7 @@ pub struct NodeTable {
     /// Its name.
     pub id: String,
     /// Where it stands: east and north [m]. A node without a place is reached by wires or signals only.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Option::is_none")]
     pub at: Option<[f64; 2]>,
 }
 
@@ -205,7 +207,7 @@ pub struct WireTable {
     /// How long they are under way.
     pub delay: Time,
     /// From when on that is another, where the route below changes: pairs of an instant and a delay, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Vec::is_empty")]
     pub delay_changes: Vec<[Time; 2]>,
     /// The queue at each end: how many packets wait, the one in transmission not counted, or a table.
     #[serde(default)]

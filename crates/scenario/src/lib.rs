@@ -15,6 +15,7 @@ mod generate;
 mod language;
 mod law;
 mod lists;
+mod meant;
 mod optimum;
 mod quantity;
 mod read;
@@ -32,14 +33,15 @@ pub use evenair_fluid::View as FluidView;
 pub use evenair_optimum::{Concave, Done, Failure, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
-    AckTimeout, ArrivalsName, ConnectionName, Directions, DisciplineName, DualDescentKeys, FlowPattern,
-    FlowTable, FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName,
-    InterferenceRule, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable,
+    AckTimeout, ArrivalsName, ConnectionName, Directions, DisciplineName, DualDescentKeys, Exactly,
+    FlowPattern, FlowTable, FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw,
+    HostsName, InterferenceRule, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable,
     NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable, PropagationName,
     QueueKind, QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario,
     ShaperName, SignalTable, SourceLimitTable, TcpTable, TrafficKind, UtilityTable, WeakSignals, WebTable,
-    Window, WireQueue, WireTable,
+    Window, WireQueue, WireTable, exactly,
 };
+pub use meant::{did_you_mean, explained};
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{
     Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,

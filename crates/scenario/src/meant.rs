@@ -30,31 +30,87 @@ const NOT_BUILT: [(&str, &[&str]); 11] = [
     (
         "802.11n and later, with several antennas, wide channels and aggregation",
         &[
-            "80211n", "80211ac", "80211ax", "80211be", "80211p", "80211ah", "n", "ac", "ax", "be", "ht", "vht", "he", "wifi4", "wifi5",
-            "wifi6", "wifi7", "mimo", "antennas", "streams", "mcs", "channelwidth", "bandwidth", "guardinterval", "ofdma",
+            "80211n",
+            "80211ac",
+            "80211ax",
+            "80211be",
+            "80211p",
+            "80211ah",
+            "n",
+            "ac",
+            "ax",
+            "be",
+            "ht",
+            "vht",
+            "he",
+            "wifi4",
+            "wifi5",
+            "wifi6",
+            "wifi7",
+            "mimo",
+            "antennas",
+            "mcs",
+            "channelwidth",
+            "guardinterval",
+            "ofdma",
         ],
     ),
     ("aggregation of frames", &["aggregation", "ampdu", "amsdu", "blockack", "blockacks"]),
     (
         "fading and shadowing; a signal's power depends on distance alone",
         &[
-            "fading", "shadowing", "lognormal", "rayleigh", "rice", "rician", "nakagami", "itu", "okumurahata", "cost231", "buildings",
-            "walls", "obstacles", "jakes",
+            "fading",
+            "shadowing",
+            "lognormal",
+            "rayleigh",
+            "rice",
+            "rician",
+            "nakagami",
+            "itu",
+            "okumurahata",
+            "cost231",
+            "buildings",
+            "walls",
+            "obstacles",
+            "jakes",
         ],
     ),
     (
         "mobility; nodes stay where they are",
-        &["mobility", "velocity", "speed", "waypoints", "waypoint", "randomwaypoint", "trace", "position", "positions"],
+        &["mobility", "velocity", "speed", "waypoints", "waypoint", "randomwaypoint"],
     ),
     (
         "routing protocols; routes have the fewest hops, or are given by `via`",
-        &["routing", "aodv", "olsr", "dsr", "dsdv", "batman", "babel", "hwmp", "rpl", "ospf", "etx", "routingprotocol"],
+        &[
+            "routing",
+            "aodv",
+            "olsr",
+            "dsr",
+            "dsdv",
+            "batman",
+            "babel",
+            "hwmp",
+            "rpl",
+            "ospf",
+            "etx",
+            "routingprotocol",
+        ],
     ),
     (
         "rate adaptation; a link has the rate of `mac.data_rate`, or its own in `rates`",
         &[
-            "minstrel", "minstrelht", "aarf", "arf", "onoe", "cara", "rraa", "samplerate", "ratecontrol", "rateadaptation", "ratemanager",
-            "autorate", "auto",
+            "minstrel",
+            "minstrelht",
+            "aarf",
+            "arf",
+            "onoe",
+            "cara",
+            "rraa",
+            "samplerate",
+            "ratecontrol",
+            "rateadaptation",
+            "ratemanager",
+            "autorate",
         ],
     ),
     (
@@ -64,23 +120,66 @@ const NOT_BUILT: [(&str, &[&str]); 11] = [
     (
         "this window law",
         &[
-            "bbr2", "bbr3", "bbrv1", "bbrv2", "bbrv3", "dctcp", "ledbat", "lp", "htcp", "hybla", "westwood", "westwoodplus", "veno", "yeah",
-            "illinois", "bic", "scalable", "highspeed", "hstcp", "compound", "ctcp", "copa", "pcc", "vivace", "prague", "nv", "cdg", "tahoe",
+            "bbr2",
+            "bbr3",
+            "bbrv1",
+            "bbrv2",
+            "bbrv3",
+            "dctcp",
+            "ledbat",
+            "lp",
+            "htcp",
+            "hybla",
+            "westwood",
+            "westwoodplus",
+            "veno",
+            "yeah",
+            "illinois",
+            "bic",
+            "scalable",
+            "highspeed",
+            "hstcp",
+            "compound",
+            "ctcp",
+            "copa",
+            "pcc",
+            "vivace",
+            "prague",
+            "nv",
+            "cdg",
+            "tahoe",
         ],
     ),
     (
         "this discipline of queues",
-        &["blue", "sfb", "choke", "hfsc", "htb", "sfq", "fqpie", "dualpi2", "priority", "prio", "lifo"],
+        &["blue", "sfb", "choke", "hfsc", "htb", "sfq", "fqpie", "dualpi2", "prio"],
     ),
     ("power saving", &["powersave", "powersaving", "psm", "energy", "battery", "sleep", "twt"]),
-    ("scheduled access to the air", &["tdma", "pcf", "hcca", "polling", "aloha", "slottedaloha", "zigbee", "802154", "lorawan", "lte", "5g"]),
+    (
+        "scheduled access to the air",
+        &[
+            "tdma",
+            "pcf",
+            "hcca",
+            "polling",
+            "aloha",
+            "slottedaloha",
+            "zigbee",
+            "802154",
+            "lorawan",
+            "lte",
+            "5g",
+        ],
+    ),
 ];
 
 /// A mistake's message, with what is meant in the place of a long list of what would be right.
-pub(crate) fn told(key: Option<&KeyPath>, message: String) -> String {
+pub fn explained(key: Option<&KeyPath>, message: String) -> String {
     let Some(Unknown { begin, word, known, is_key }) = Unknown::of(&message) else { return message };
     let asked: String = word.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-    if let Some((what, _)) = NOT_BUILT.iter().find(|(_, words)| words.contains(&asked.as_str())) {
+    // A key so short may be anything.
+    let is_told = |words: &&[&str]| words.contains(&asked.as_str()) && (!is_key || asked.len() > 2);
+    if let Some((what, _)) = NOT_BUILT.iter().find(|(_, words)| is_told(words)) {
         let is_law = matches!(key.and_then(|key| key.0.last()), Some(Step::Key(key)) if ["law", "window"].contains(&key.as_str()));
         let built = match (is_key, is_law) {
             (true, _) => "evenair schema tells every key that is".into(),
@@ -108,10 +207,14 @@ impl<'a> Unknown<'a> {
     fn of(message: &'a str) -> Option<Self> {
         let (begin, rest) = message.split_once(" `")?;
         let (word, rest) = rest.split_once('`')?;
-        let is_unknown = ["unknown variant", "unknown field"].contains(&begin) || begin.starts_with("there is no ");
+        let is_unknown =
+            ["unknown variant", "unknown field"].contains(&begin) || begin.starts_with("there is no ");
         let (_, list) = rest.split_once("expected ").or_else(|| rest.split_once("there are "))?;
         let list = list.strip_prefix("one of ").unwrap_or(list);
-        let known = list.split([',', ' ']).map(|word| word.trim_matches('`')).filter(|word| !word.is_empty() && *word != "or");
+        let known = list
+            .split([',', ' '])
+            .map(|word| word.trim_matches('`'))
+            .filter(|word| !word.is_empty() && *word != "or");
         is_unknown.then(|| Self { begin, word, known: known.collect(), is_key: begin == "unknown field" })
     }
 }
@@ -131,20 +234,31 @@ mod tests {
 
     #[test]
     fn what_is_not_built_is_said_to_be_so() {
-        let variant = |word: &str| format!("unknown variant `{word}`, expected one of `802.11b`, `802.11a`, `802.11g`, `ideal`");
+        let variant = |word: &str| {
+            format!("unknown variant `{word}`, expected one of `802.11b`, `802.11a`, `802.11g`, `ideal`")
+        };
         let mac = Some(KeyPath::key("mac.kind"));
         assert_eq!(
-            told(mac.as_ref(), variant("802.11ac")),
+            explained(mac.as_ref(), variant("802.11ac")),
             "not built: `802.11ac`, 802.11n and later, with several antennas, wide channels and aggregation; what is built: 802.11b, 802.11a, \
              802.11g, ideal"
         );
-        assert_eq!(told(mac.as_ref(), variant("802.11B")), "unknown variant `802.11B`; did you mean 802.11b?");
-        assert_eq!(told(mac.as_ref(), variant("token-ring")), variant("token-ring"));
-        let law = told(Some(&KeyPath::key("tcp.window")), "there is no window law `bbr2`; there are reno, cubic".into());
+        assert_eq!(
+            explained(mac.as_ref(), variant("802.11B")),
+            "unknown variant `802.11B`; did you mean 802.11b?"
+        );
+        assert_eq!(explained(mac.as_ref(), variant("token-ring")), variant("token-ring"));
+        let law = explained(
+            Some(&KeyPath::key("tcp.window")),
+            "there is no window law `bbr2`; there are reno, cubic".into(),
+        );
         assert_eq!(law, "not built: `bbr2`, this window law; evenair list laws shows what is");
-        let key = told(None, "unknown field `mobility`, expected one of `name`, `nodes`".into());
-        assert_eq!(key, "not built: `mobility`, mobility; nodes stay where they are; evenair schema tells every key that is");
-        let two = told(None, "unknown field `idd`, expected `id` or `at`".into());
-        assert_eq!(two, "unknown field `idd`; did you mean id?");
+        let key = explained(None, "unknown field `mobility`, expected one of `name`, `nodes`".into());
+        assert_eq!(
+            key,
+            "not built: `mobility`, mobility; nodes stay where they are; evenair schema tells every key that is"
+        );
+        let two = explained(None, "unknown field `identy`, expected `identity` or `at`".into());
+        assert_eq!(two, "unknown field `identy`; did you mean identity?");
     }
 }

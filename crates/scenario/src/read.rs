@@ -2,6 +2,7 @@
 
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
 use crate::language::{MacKind, MacTable, Scenario};
+use crate::meant::{did_you_mean, explained};
 use crate::resolved::Resolved;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, Value};
@@ -38,10 +39,14 @@ impl Resolved {
         }
         // Mistakes of the file itself are reported with its own lines.
         let mut document: DocumentMut = text.parse().map_err(|_| read(folder, file, text).unwrap_err())?;
+        let mut texts = vec![text.to_string()];
         for change in overrides {
-            apply(&mut document, change).map_err(|message| error("--set", message))?;
+            let of_change = |message| ScenarioError { change: Some(change.clone()), ..error(file, message) };
+            apply(&mut document, change).map_err(of_change)?;
+            texts.push(document.to_string());
         }
-        read(folder, file, &document.to_string()).map_err(|e| ScenarioError { overridden: true, ..e })
+        let last = texts.last().expect("there is the file itself");
+        read(folder, file, last).map_err(|fault| blamed(folder, file, &texts, overrides, fault))
     }
 
     /// Writes the scenario as TOML, all defaults spelt out.
@@ -86,14 +91,37 @@ impl Scenario {
 }
 
 fn error(file: &str, message: String) -> ScenarioError {
-    ScenarioError { file: file.into(), at: None, key: None, message, overridden: false }
+    ScenarioError { file: file.into(), at: None, key: None, message, change: None }
+}
+
+/// A fault of a text with changes, laid to the first of them with which it is there; lines are those of the file as it was written.
+fn blamed(
+    folder: &Path,
+    file: &str,
+    texts: &[String],
+    changes: &[String],
+    fault: ScenarioError,
+) -> ScenarioError {
+    let is_same = |other: &ScenarioError| (&other.key, &other.message) == (&fault.key, &fault.message);
+    let is_there = |text: &String| read(folder, file, text).is_err_and(|other| is_same(&other));
+    let key = fault.key.clone().unwrap_or_default();
+    match texts.iter().position(is_there) {
+        Some(number) if number > 0 => {
+            // Where the change is what stands there, no line of the file is to blame.
+            let [before, after] = [&texts[number - 1], &texts[number]].map(|text| written_at(text, &key));
+            let at = place_of(&texts[0], &key).filter(|_| before.is_some() && before == after);
+            ScenarioError { at, change: Some(changes[number - 1].clone()), ..fault }
+        }
+        _ => ScenarioError { at: place_of(&texts[0], &key), ..fault },
+    }
 }
 
 fn read(folder: &Path, file: &str, text: &str) -> Result<Resolved, ScenarioError> {
-    let scenario: Scenario = toml::from_str(text).map_err(|e| ScenarioError {
-        at: e.span().map(|span| line_and_column(text, span.start)),
-        key: e.span().and_then(|span| key_at(text, span.start)),
-        ..error(file, e.message().trim().replace('\n', "; "))
+    let scenario: Scenario = toml::from_str(text).map_err(|e| {
+        let key = e.span().and_then(|span| key_at(text, span.start));
+        let message = explained(key.as_ref(), e.message().trim().replace('\n', "; "));
+        let at = e.span().map(|span| line_and_column(text, span.start));
+        ScenarioError { at, key, ..error(file, message) }
     })?;
     scenario.complete(folder).map_err(|mistake| locate(file, text, mistake))
 }
@@ -142,20 +170,32 @@ fn key_at(text: &str, offset: usize) -> Option<KeyPath> {
 /// Line and column of a key in a TOML text; of the nearest table around it, if the key is not written.
 pub fn place_of(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
     let document = Document::parse(text).ok()?;
-    let mut item = document.as_item();
-    let mut span = item.span();
+    let way = way(document.as_item(), key);
+    let span = way.iter().rev().find_map(|item| item.span())?;
+    Some(line_and_column(text, span.start))
+}
+
+/// What stands in a TOML text at a key, if it is written there.
+fn written_at(text: &str, key: &KeyPath) -> Option<String> {
+    let document = Document::parse(text).ok()?;
+    let way = way(document.as_item(), key);
+    way.get(key.0.len()).filter(|_| *key != KeyPath::root()).map(|item| item.to_string())
+}
+
+/// The items on the way to a key, as far as they are written, from the whole on.
+fn way<'a>(document: &'a Item, key: &KeyPath) -> Vec<&'a Item> {
+    let mut way = vec![document];
     for step in &key.0 {
         let next = match step {
-            Step::Key(key) => item.get(key.as_str()),
-            Step::Index(index) => item.get(*index),
+            Step::Key(key) => way[way.len() - 1].get(key.as_str()),
+            Step::Index(index) => way[way.len() - 1].get(*index),
         };
         match next {
-            Some(next) => item = next,
+            Some(next) => way.push(next),
             None => break,
         }
-        span = item.span().or(span);
     }
-    span.map(|span| line_and_column(text, span.start))
+    way
 }
 
 fn locate(file: &str, text: &str, mistake: Mistake) -> ScenarioError {
@@ -176,14 +216,13 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
     if let Some(Step::Key(list)) = parents.first()
         && let Some(why) = made_by_rule(document, list)
     {
-        return Err(format!("{path}: {why}"));
+        return Err(why);
     }
     let mut item: &mut Item = document.as_item_mut();
     for step in parents {
         let Step::Key(key) = step else { unreachable!("a key path of keys") };
-        let entries = entries(item);
-        item =
-            descend(item, key).ok_or_else(|| format!("{path}: there is no \"{key}\" to go into{entries}"))?;
+        let entries = entries(item, key);
+        item = descend(item, key).ok_or_else(|| format!("there is no \"{key}\" to go into{entries}"))?;
     }
     let Step::Key(last) = last else { unreachable!("a key path of keys") };
     if let Some(table) = item.as_table_like_mut() {
@@ -196,7 +235,7 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
             _ => (),
         }
     }
-    let place = descend(item, last).ok_or_else(|| format!("{path}: there is no place for \"{last}\""))?;
+    let place = descend(item, last).ok_or_else(|| format!("there is no place for \"{last}\""))?;
     *place = Item::Value(value);
     Ok(())
 }
@@ -223,8 +262,8 @@ fn made_by_rule(document: &DocumentMut, list: &str) -> Option<String> {
 /// The most entries of a list that are named.
 const NAMED_MAX: usize = 12;
 
-/// Who is in a list, for who looked for another; nothing of what is no list.
-fn entries(item: &Item) -> String {
+/// Who is in a list, for who looked for another: those that it is like, or all; nothing of what is no list.
+fn entries(item: &Item, key: &str) -> String {
     let ids: Vec<&str> = match (item.as_array_of_tables(), item.as_array()) {
         (Some(list), _) => list.iter().filter_map(|table| table.get("id")?.as_str()).collect(),
         (_, Some(list)) => {
@@ -232,6 +271,9 @@ fn entries(item: &Item) -> String {
         }
         _ => Vec::new(),
     };
+    if let Some(meant) = did_you_mean(key, &ids) {
+        return format!("; {meant}");
+    }
     match ids.len() {
         0 => String::new(),
         n if n > NAMED_MAX => format!("; there are {}, … ({n} in all)", ids[..NAMED_MAX].join(", ")),

@@ -1,7 +1,6 @@
 //! What of a study can be wrong though it is well written: names of nothing, and what cannot be measured.
 
 use crate::language::{Holds, Study, Value, Variant};
-use crate::library::did_you_mean;
 use crate::metric::flows_named;
 use crate::quantity::Quantity;
 use crate::read::StudyError;
@@ -9,6 +8,7 @@ use crate::sweep::Case;
 use crate::world::World;
 use evenair_results::file_name_fault;
 use evenair_scenario::KeyPath;
+use evenair_scenario::did_you_mean;
 use std::collections::BTreeMap;
 
 /// A mistake, and the key at which it is.
@@ -217,7 +217,9 @@ impl Study {
             let names: Vec<&str> =
                 case.scenarios[0].network().flows.iter().map(|flow| flow.name.as_str()).collect();
             if flows_named(&names, flow).is_empty() {
-                let message = format!("variant {id} has no flow \"{flow}\"; there are {}", names.join(", "));
+                let meant =
+                    did_you_mean(flow, &names).unwrap_or_else(|| format!("there are {}", names.join(", ")));
+                let message = format!("variant {id} has no flow \"{flow}\"; {meant}");
                 return Err(self.fault(key.then("flow"), message));
             }
         }

@@ -5,7 +5,7 @@ use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
 use crate::world::World;
 use crate::written::Written;
-use evenair_scenario::Time;
+use evenair_scenario::{Time, exactly};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -354,6 +354,7 @@ impl<'de> Deserialize<'de> for Holds {
         struct Bounds {
             below: Option<f64>,
             above: Option<f64>,
+            #[serde(default, deserialize_with = "exactly")]
             within: Option<[f64; 2]>,
         }
         let Bounds { below, above, within } = Bounds::deserialize(deserializer)?;

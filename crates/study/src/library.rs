@@ -1,6 +1,6 @@
 //! The scenarios and studies that come with evenair.
 
-use evenair_scenario::{Resolved, ScenarioError};
+use evenair_scenario::{Resolved, ScenarioError, did_you_mean};
 use std::path::Path;
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
@@ -47,16 +47,5 @@ pub fn scenario(name: &str, folder: Option<&Path>, changes: &[String]) -> Result
     let meant =
         did_you_mean(name, scenario_ids()).unwrap_or_else(|| "evenair list scenarios shows them".into());
     let message = format!("there is {place} of that id; {meant}");
-    Err(ScenarioError { file: name.into(), at: None, key: None, message, overridden: false })
-}
-
-/// Asks whether a misspelt id is meant to be one of these: the likeliest first, at most three; none, if it is like none.
-pub(crate) fn did_you_mean<Id: AsRef<str>>(id: &str, ids: impl Iterator<Item = Id>) -> Option<String> {
-    let mut near: Vec<(f64, Id)> = ids
-        .map(|known| (strsim::normalized_damerau_levenshtein(id, known.as_ref()), known))
-        .filter(|&(likeness, _)| likeness > 0.75)
-        .collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let meant: Vec<&str> = near.iter().take(3).map(|(_, known)| known.as_ref()).collect();
-    (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
+    Err(ScenarioError { file: name.into(), at: None, key: None, message, change: None })
 }

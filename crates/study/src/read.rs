@@ -3,10 +3,10 @@
 use crate::check::Mistake;
 use crate::each::{self, Places};
 use crate::language::{Claim, Figure, Origin, Published, Study, Value, Variant};
-use crate::library::did_you_mean;
 use crate::quantity::Quantity;
 use crate::written;
-use evenair_scenario::{KeyPath, Resolved, ScenarioError, line_and_column, place_of};
+use evenair_scenario::did_you_mean;
+use evenair_scenario::{KeyPath, Resolved, ScenarioError, explained, line_and_column, place_of};
 use serde_path_to_error::Segment;
 use std::fmt;
 use std::path::Path;
@@ -109,7 +109,9 @@ impl Study {
                 Ok(study)
             }
             Err(error) => {
-                let fault = origin.fault(key_of(error.path()), message(error.inner()));
+                let key = key_of(error.path());
+                let message = explained(Some(&key), message(error.inner()));
+                let fault = origin.fault(key, message);
                 // Who reads of an unknown key needs no other key than those around it.
                 let key = fault.key.filter(|_| !fault.message.starts_with("unknown field"));
                 Err(StudyError { key, ..fault })

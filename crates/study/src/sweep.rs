@@ -120,6 +120,12 @@ const WINDOW: Duration = Duration::from_millis(60);
 const SEARCHED: Duration = Duration::from_secs(10);
 
 impl Sweep {
+    /// The scenarios that are simulated packet by packet.
+    pub fn simulated(&self) -> impl Iterator<Item = &Resolved> {
+        let cases = self.cases.iter().filter(|case| case.world == World::Packets);
+        cases.flat_map(|case| &case.scenarios)
+    }
+
     /// The runs that a study asks for.
     ///
     /// # Errors
@@ -133,7 +139,7 @@ impl Sweep {
             }
             let read = |id: &str| {
                 study.scenario(id, &changes).map_err(|e| {
-                    let key = if e.overridden || e.file == "--set" { "set" } else { "scenario" };
+                    let key = if e.change.is_some() { "set" } else { "scenario" };
                     let key = KeyPath::entry("variants", variant.number, key);
                     let fault = study.fault(key, format!("variant {}: {e}", variant.id));
                     SweepError::Scenario(fault.to_string())

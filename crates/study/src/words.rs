@@ -1,8 +1,8 @@
 //! Metrics and worlds by their words, as on a command line.
 
-use crate::library::did_you_mean;
 use crate::metric::Metric;
 use crate::world::World;
+use evenair_scenario::did_you_mean;
 use std::str::FromStr;
 
 impl FromStr for Metric {

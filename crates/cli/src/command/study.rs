@@ -5,7 +5,7 @@ use super::list::{self, ListOptions, Listed};
 use crate::arguments::share;
 use crate::interrupt::{self, STOP};
 use crate::latex::{Tables, tell};
-use crate::output::{Overwrite, Place, counted, finish, print, resolved, shell_word};
+use crate::output::{Overwrite, Place, counted, finish, print, resolved, shell_word, warn_of_all};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
@@ -282,6 +282,9 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let outputs = all.iter().map(|one| options.place.prepare_at(&folder.join(&one.folder), &writes));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
     let sweeps = all.iter().map(|one| planned(&one.study, options)).collect::<Result<Vec<_>>>()?;
+    // Those that come with evenair are meant as they are.
+    let own = sweeps.iter().zip(&all).filter(|(_, asked)| evenair_study::study_text(&asked.name).is_none());
+    warn_of_all(own.flat_map(|(sweep, _)| sweep.simulated()));
     interrupt::watch();
     let bar = Bar::new("");
     let parts = options.shard.map_or(1.0, |shard| shard.of as f64);

@@ -4,7 +4,7 @@ use super::study::shard;
 use crate::arguments::{ScenarioArguments, share};
 use crate::interrupt::{self, STOP};
 use crate::latex::{Tables, tell};
-use crate::output::{Place, command_line, counted, finish, print, resolved};
+use crate::output::{Place, command_line, counted, finish, print, resolved, warn_of_all};
 use crate::progress::Bar;
 use crate::text;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -110,6 +110,7 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     let folder = options.folder();
     let output = options.place.prepare_at(&folder, &["report.html", "table.csv", "seeds.csv"])?;
     let runs = folder.join("runs");
+    warn_of_all(plan.sweep.simulated());
     interrupt::watch();
     let bar = Bar::new(&plan.study.title);
     bar.expected(plan.sweep.work() / options.shard.map_or(1.0, |shard| shard.of as f64));

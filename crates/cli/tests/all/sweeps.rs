@@ -16,6 +16,46 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(String::from).collect()).collect()
 }
 
+/// What has no effect in a run has none in a sweep or a study either, and is told once, with how many points it is of.
+#[test]
+fn what_has_no_effect_is_told_of_sweeps_and_studies_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_string()
+    };
+    let datagrams = file(
+        "datagrams.toml",
+        "duration = \"1 s\"\nwarmup = \"0 s\"\nradio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }\n\
+         nodes = [{ id = \"a\", at = [0, 0] }, { id = \"b\", at = [100, 0] }]\n\
+         flows = [{ id = \"1\", from = \"a\", to = \"b\", traffic = \"saturated\" }]\nconnections = { k = 10 }\n",
+    );
+    let study = file(
+        "own.toml",
+        "title = \"t\"\nseeds = 1\nvariants = [{ id = \"v\", label = \"V\", scenario = \"datagrams\" }]\n",
+    );
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let warning = "[connections] has no effect";
+    let swept = evenair(&[
+        "sweep",
+        &datagrams,
+        "--vary",
+        "flows.1.traffic=saturated,tcp",
+        "--seeds",
+        "1",
+        "--out",
+        out,
+    ]);
+    let text = stderr(&swept);
+    assert!(text.contains(warning) && text.contains("(in 1 of 2 scenarios)"), "{text}");
+    for arguments in [vec!["run", &datagrams], vec!["study", &study, "--out", out]] {
+        let text = stderr(&evenair(&arguments));
+        assert!(text.matches(warning).count() == 1 && !text.contains("scenarios)"), "{arguments:?}: {text}");
+    }
+}
+
 #[test]
 fn a_point_is_the_run_that_it_says() {
     let folder = tempfile::tempdir().unwrap();

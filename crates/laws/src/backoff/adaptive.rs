@@ -44,7 +44,7 @@
 use super::{
     Access, BackoffLaw, Draw, FullPacket, Holding, LinkRole, LinkView, OnFailure, Scope, Surroundings, When,
 };
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration, Probability};
 
 /// What a backlog is counted in.
@@ -189,7 +189,7 @@ impl Parameters for AdaptiveParams {
         check("alpha", self.alpha, self.alpha >= 0.0 && self.alpha.is_finite(), "0 or more, and finite")?;
         check("beta", self.beta, self.beta >= 0.0 && self.beta.is_finite(), "0 or more, and finite")?;
         check("r_max", self.bound(), self.bound() > 0.0, "above 0")?;
-        check_time("interval", self.interval)?;
+        check_interval("interval", self.interval)?;
         check(
             "r_max",
             self.bound(),

@@ -37,7 +37,7 @@
 //! [`UtilityBased`]: crate::rate::UtilityBased
 
 use super::{Access, BackoffLaw, Intensity, LinkRole, LinkView, QueueMeasure, Scope, Space, Surroundings};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration, Volume};
 
 /// Parameters of the law.
@@ -90,7 +90,7 @@ impl Parameters for OptimalParams {
 
     fn validated(self) -> Result<Self, BadParameter> {
         check("b", self.weight, self.weight > 0.0 && self.weight.is_finite(), "above 0")?;
-        check_time("interval", self.frame)?;
+        check_interval("interval", self.frame)?;
         Ok(Self { intensity: self.intensity.validated()?, ..self })
     }
 

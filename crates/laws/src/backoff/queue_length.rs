@@ -35,7 +35,7 @@
 
 use super::contention::{AGGRESSIVENESS_MAX, BackoffForm, CapacityUnit, Contention, check_window_max};
 use super::{Access, BackoffLaw, Dcf, LinkRole, LinkView, Scope, Surroundings};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration};
 
 /// Parameters of the law.
@@ -102,7 +102,7 @@ impl Parameters for QueueLengthParams {
         check("scale", self.scale, self.scale >= 0.0 && self.scale.is_finite(), "0 or more, and finite")?;
         let epsilon = self.epsilon.unwrap_or(0.0);
         check("epsilon", epsilon, epsilon >= 0.0 && epsilon.is_finite(), "0 or more, and finite")?;
-        check_time("interval", self.interval)?;
+        check_interval("interval", self.interval)?;
         check_window_max(self.window_max)?;
         Ok(self)
     }

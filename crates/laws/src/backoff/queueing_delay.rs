@@ -44,7 +44,7 @@
 
 use super::contention::{AGGRESSIVENESS_MAX, BackoffForm, CapacityUnit, Contention, check_window_max};
 use super::{Access, BackoffLaw, Dcf, LinkRole, LinkView, Scope, Surroundings};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration};
 
 /// Parameters of the law.
@@ -103,7 +103,7 @@ impl Parameters for QueueingDelayParams {
     fn validated(self) -> Result<Self, BadParameter> {
         check("scale", self.scale, self.scale >= 0.0 && self.scale.is_finite(), "0 or more, and finite")?;
         check("memory", self.memory, (0.0..1.0).contains(&self.memory), "0 or more, and below 1")?;
-        check_time("interval", self.interval)?;
+        check_interval("interval", self.interval)?;
         check_window_max(self.window_max)?;
         Ok(self)
     }

@@ -42,7 +42,7 @@
 //! ```
 
 use super::{Access, BackoffLaw, Intensity, LinkRole, LinkView, QueueMeasure, Scope, Space, Surroundings};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration, Volume};
 
 /// A queue that a logarithmic utility fills: what (2) and `p·μ = exp(b·vq)` have of numbers.
@@ -192,7 +192,7 @@ impl Parameters for VirtualQueueParams {
         let (start, most) = (self.start.unwrap_or(queue.least), self.most.unwrap_or(f64::MAX));
         check("vq_max", most, most >= queue.least && most.is_finite(), "vq_min or more, and finite")?;
         check("vq_start", start, (queue.least..=most).contains(&start), "from vq_min to vq_max")?;
-        check_time("interval", self.frame)?;
+        check_interval("interval", self.frame)?;
         Ok(Self { intensity: self.intensity.validated()?, ..self })
     }
 

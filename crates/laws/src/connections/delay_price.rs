@@ -57,7 +57,7 @@
 
 use super::{ConnectionLaw, whole};
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use core::f64::consts::LN_2;
 use evenair_units::Duration;
 
@@ -143,7 +143,7 @@ impl Parameters for DelayPriceParams {
         positive("per_packet", self.per_packet)?;
         check("alpha", self.fairness, (0.0..=100.0).contains(&self.fairness), "from 0 to 100")?;
         check("gain", self.gain, self.gain > 0.0 && self.gain <= 1.0, "above 0, 1 at most")?;
-        check_time("interval", self.interval)?;
+        check_interval("interval", self.interval)?;
         check("max", f64::from(self.connections_max), self.connections_max >= 1, "at least 1")?;
         Ok(self)
     }

@@ -54,7 +54,7 @@
 use super::delay::{Delay, DelayParams};
 use super::{ConnectionLaw, RoundTripSamples, iimd};
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::Duration;
 
 /// Intervals that are compared, before a trial and in it.
@@ -136,7 +136,7 @@ impl Parameters for GuardedParams {
         let Self { increase, decrease, keep, rise, retransmitted_max, patience, .. } = self;
         check("beta", decrease, decrease > 0.0 && decrease < 1.0, "above 0 and below 1")?;
         check("alpha", increase, increase > 0.0 && increase <= 1.0, "above 0, 1 at most")?;
-        check_time("interval", self.interval)?;
+        check_interval("interval", self.interval)?;
         self.delay().check()?;
         check("keep", keep, keep > 0.0 && keep <= 1.0, "above 0, 1 at most")?;
         check("rise", rise, rise >= 0.0 && rise.is_finite(), "0 or more")?;

@@ -34,7 +34,7 @@
 use super::delay::{Delay, DelayParams};
 use super::{ConnectionLaw, RoundTripSamples, whole};
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::Duration;
 
 /// Parameters of the law.
@@ -100,7 +100,7 @@ impl Parameters for IiadParams {
         let Self { increase, decrease, interval, connections_max, .. } = self;
         check("alpha", increase, increase > 0.0 && increase <= 1.0, "above 0, 1 at most")?;
         check("beta", decrease, decrease > 0.0 && decrease.is_finite(), "above 0")?;
-        check_time("interval", interval)?;
+        check_interval("interval", interval)?;
         check("max", f64::from(connections_max), connections_max >= 1, "at least 1")?;
         self.delay().check()?;
         Ok(self)

@@ -37,7 +37,7 @@
 use super::delay::{Delay, DelayParams};
 use super::{ConnectionLaw, RoundTripSamples, whole};
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::Duration;
 
 /// Parameters of the law.
@@ -113,7 +113,7 @@ impl Parameters for IimdParams {
         let Self { increase, decrease, interval, connections_max, .. } = self;
         check("beta", decrease, decrease > 0.0 && decrease < 1.0, "above 0 and below 1")?;
         check("alpha", increase, increase > 0.0 && increase <= 1.0, "above 0, 1 at most")?;
-        check_time("interval", interval)?;
+        check_interval("interval", interval)?;
         check("max", f64::from(connections_max), connections_max >= 1, "at least 1")?;
         self.delay().check()?;
         Ok(self)

@@ -39,7 +39,7 @@
 
 use super::{ConnectionLaw, RoundTripSamples, whole};
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::Duration;
 
 /// What an interval without a round trip does to the number of connections.
@@ -112,7 +112,7 @@ impl Parameters for RttProportionalParams {
     fn validated(self) -> Result<Self, BadParameter> {
         let k = self.per_second;
         check("k", k, k > 0.0 && k.is_finite(), "above 0, and finite")?;
-        check_time("interval", self.interval)?;
+        check_interval("interval", self.interval)?;
         check("hysteresis", self.hysteresis, self.hysteresis >= 0.0, "0 or more")?;
         check("max", f64::from(self.connections_max), self.connections_max >= 1, "at least 1")?;
         Ok(self)

@@ -27,7 +27,7 @@
 
 use super::{ConnectionLaw, whole};
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration};
 
 /// Parameters of the law.
@@ -88,7 +88,7 @@ impl Parameters for UtilityParams {
         check("k", per_second, per_second > 0.0 && per_second.is_finite(), "above 0, and finite")?;
         check("alpha", fairness, (0.0..=100.0).contains(&fairness), "from 0 to 100")?;
         check("weight", weight, weight > 0.0 && weight.is_finite(), "above 0, and finite")?;
-        check_time("interval", interval)?;
+        check_interval("interval", interval)?;
         check("max", f64::from(connections_max), connections_max >= 1, "at least 1")?;
         Ok(self)
     }

@@ -24,7 +24,7 @@ pub use pfrc::{Pfrc, PfrcParams};
 pub use search::{FirstEstimate, OnChange, SearchMethod};
 
 use crate::family::family;
-use crate::{BadParameter, check, check_time};
+use crate::{BadParameter, check, check_interval};
 use alloc::vec::Vec;
 use core::fmt;
 use evenair_units::{Duration, Instant, Rate, Volume};
@@ -461,7 +461,7 @@ impl Tuning {
         let patience = (1..=1000).contains(&self.patience);
         check("patience", f64::from(self.patience), patience, "from 1 to 1000")?;
         check("settle", f64::from(self.settle), self.settle <= 100, "at most 100")?;
-        check_time("epoch", self.epoch)?;
+        check_interval("epoch", self.epoch)?;
         let mut rates = self.capacity_low.into_iter().chain(self.capacity_high);
         check("capacity_high", 0.0, rates.all(|rate| rate.as_bps() > 0), "above 0")?;
         match (self.capacity_low, self.capacity_high) {

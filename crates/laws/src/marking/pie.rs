@@ -35,7 +35,7 @@
 //! ```
 
 use super::{MarkingLaw, QueueRole, QueueView, Verdict};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval, check_time};
 use evenair_units::{Bytes, Duration, Instant, Probability};
 
 /// Where arrivals that add up to this many expected refusals begin to be refused, and where one is refused for certain (RFC 8033
@@ -113,7 +113,7 @@ impl Parameters for PieParams {
 
     fn validated(self) -> Result<Self, BadParameter> {
         check_time("target", self.target)?;
-        check_time("update", self.update)?;
+        check_interval("update", self.update)?;
         for (name, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
             check(name, gain, gain >= 0.0 && gain.is_finite(), "at least 0")?;
         }

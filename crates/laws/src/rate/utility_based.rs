@@ -36,7 +36,7 @@
 
 use super::RateLaw;
 use crate::flow::{FlowRole, FlowView};
-use crate::{BadParameter, Parameters, check, check_time};
+use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration, Rate};
 
 /// The least queue that a rate is computed from \[packets\].
@@ -98,7 +98,7 @@ impl Parameters for UtilityBasedParams {
 
     fn validated(self) -> Result<Self, BadParameter> {
         check("v", self.utility, self.utility > 0.0 && self.utility.is_finite(), "above 0")?;
-        check_time("interval", self.frame)?;
+        check_interval("interval", self.frame)?;
         Ok(self)
     }
 

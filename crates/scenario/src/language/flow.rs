@@ -1,5 +1,6 @@
 //! Flows and what they send.
 
+use super::exactly;
 use super::tcp::Window;
 use super::web::WebTable;
 use crate::law;
@@ -34,7 +35,7 @@ pub struct FlowTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
     /// When it is active, instead of `start` and `stop`: pairs of instants, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Vec::is_empty")]
     pub active: Vec<[Time; 2]>,
     /// The nodes between its ends; by default a route with the fewest hops.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +93,7 @@ pub struct FlowTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// What its rate is worth, as a table like `points` of `[utility]`, times its weight; instead of α.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<[f64; 2]>>,
     /// α of its own utility, `weight·x^(1−α)/(1−α)`, of which `evenair solve --objective utility` finds the greatest sum: 1 is
     /// proportional fairness; what `[utility]` says, if it is not given.
@@ -110,7 +111,7 @@ pub struct UtilityTable {
     /// Instead of α: rates and what they are worth, such as `[[0, 0], [100, 4], [300, 6]]`, from a rate of 0 on, each step less
     /// steep than the one before. Between two points it is a straight line; more than the last rate is not wanted. Solved as a
     /// linear programme, of which the best rates need not be the only ones.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<[f64; 2]>>,
     /// In what a flow's rate is counted in its utility, which matters where flows differ in α or in the size of their packets.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! Web traffic.
 
+use super::exactly;
 use crate::quantity::{Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ pub struct WebTable {
     #[serde(default)]
     pub arrivals: ArrivalsName,
     /// Sizes of requests: the least and the greatest, evenly between; TCP's payload.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Option::is_none")]
     pub request: Option<[Size; 2]>,
     /// Mean size of a reply: TCP's payload.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,12 +23,33 @@ fn a_window_law_is_a_name_or_a_table() {
     let law = QuicTcpParams { target: 12.0, ..QuicTcpParams::default() };
     assert_eq!(window(&["tcp.window={law='quic-tcp', p=12.0}"]), Window::Law(law.into()));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
-    let unknown = refused(&["tcp.window=tahoe"]);
-    assert!(unknown.contains("there is no window law `tahoe`; there are reno, cubic"), "{unknown}");
-    assert!(unknown.contains("newreno") && unknown.starts_with("x.toml:"), "{unknown}");
+    let unknown = refused(&["tcp.window=marathon"]);
+    assert!(unknown.contains("there is no window law `marathon`; there are reno, cubic"), "{unknown}");
+    assert!(
+        unknown.contains("newreno") && unknown.starts_with("--set 'tcp.window=marathon': tcp.window: "),
+        "{unknown}"
+    );
     let key = refused(&["tcp.window={law='quic-tcp', q=12.0}"]);
     assert!(key.contains("unknown field `q`, expected one of `p`"), "{key}");
     assert!(refused(&["tcp.window={law='quic-tcp', p=-1.0}"]).contains("tcp.window.p: -1 is not allowed"));
+}
+
+#[test]
+fn no_law_decides_more_often_than_there_is_anything_new() {
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    for changes in [
+        &["connections={k=10, interval=\"0.001 us\"}"][..],
+        &["connections={law='utility', interval=\"1 us\"}"],
+        &["connections={law='iimd', interval=\"9 us\"}"],
+        &["backoff={law='adaptive', interval=\"1 us\"}"],
+        &["backoff={law='queueing-delay', interval=\"1 us\"}"],
+        &["backoff={law='optimal', interval=\"1 us\"}"],
+        &["drop={law='pie', update=\"1 us\"}"],
+    ] {
+        let text = refused(changes);
+        assert!(text.contains("is not allowed: at least 10 us: a slot of 802.11"), "{changes:?}: {text}");
+    }
+    assert!(set(&["connections={k=10, interval=\"10 us\"}"]).is_ok());
 }
 
 /// Nodes 200 m apart, each with a flow to the first, at 1 Mb/s.
@@ -234,7 +255,7 @@ fn queues_have_words() {
     let DisciplineParams::Airtime(params) = &airtime.discipline else { panic!("it shares airtime") };
     assert_eq!((airtime.limit_packets, params.flows.quantum.count()), (8_192, 500));
     assert_eq!(params.airtime, Duration::from_micros(256));
-    assert!(refused(&["queue.discipline=lifo"]).contains("unknown variant `lifo`, expected one of `fifo`"));
+    assert!(refused(&["queue.discipline=lifo"]).contains("unknown variant `lifo`; did you mean fifo?"));
     for changes in [
         &["queue={discipline='drr', limit='30 packets', line='5 packets'}"][..],
         &["queue.discipline=fq-codel", "drop={law='codel', target='7 ms'}"],

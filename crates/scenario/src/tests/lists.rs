@@ -74,7 +74,7 @@ fn a_faulty_line_is_named() {
     let twice = refused("1,a,b\n1,c,d\n", "1,1\n");
     assert!(twice.contains("stands there twice") || twice.contains("is there already"), "{twice}");
     let keys = THREE.replace("file = \"links.csv\"", "flie = \"links.csv\"");
-    assert!(message(&keys).contains("unknown field `flie`, expected `file`"), "{}", message(&keys));
+    assert!(message(&keys).contains("unknown field `flie`; did you mean file?"), "{}", message(&keys));
 }
 
 #[test]
