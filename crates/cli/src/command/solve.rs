@@ -284,16 +284,11 @@ fn bounded(optimum: &Optimum, value: f64, bound: f64) -> String {
     let alphas = optimum.theory.flows.iter().map(|flow| optimum.objective.alpha_of(flow));
     let alike = alphas.clone().next().flatten().filter(|first| alphas.clone().all(|a| a == Some(*first)));
     let weight: f64 = optimum.theory.flows.iter().map(|flow| flow.weight).sum();
-    // w·x^(1−α)/(1−α) of c times the rates is c^(1−α) times what it is of the rates, and w·log(cx) is w·log c more.
-    let times = alike.map(|alpha| match alpha {
-        1.0 => ((bound - value) / weight).exp(),
-        alpha => (bound / value).powf(1.0 / (1.0 - alpha)),
-    });
-    match times {
-        Some(times) if times.is_finite() && times >= 1.0 => {
+    match alike.map(|alpha| times(alpha, weight, value, bound)) {
+        Some(Some(times)) => {
             format!("no allocation is worth more than {} times all of them", text::number(times))
         }
-        Some(_) => "nothing bounds how much better the best is".into(),
+        Some(None) => "nothing bounds how much better the best is".into(),
         None => format!(
             "their utilities add up to {}, and no allocation's to more than {}",
             text::number(value),
@@ -302,10 +297,39 @@ fn bounded(optimum: &Optimum, value: f64, bound: f64) -> String {
     }
 }
 
+/// By what the rates of flows of one α, whose utilities add up to `value`, must be multiplied to be worth `bound`; nothing, if no
+/// rates are. Of c times the rates w·x^(1−α)/(1−α) is c^(1−α) times as much, and w·log x is w·log c more.
+fn times(alpha: f64, weight: f64, value: f64, bound: f64) -> Option<f64> {
+    let times = match alpha {
+        1.0 => ((bound - value) / weight).exp(),
+        alpha => (bound / value).powf(1.0 / (1.0 - alpha)),
+    };
+    (times.is_finite() && times >= 1.0).then_some(times)
+}
+
 fn more(rows: usize) -> String {
     if rows > ROWS_MAX {
         format!("  … {} more (--json has them all)\n", rows - ROWS_MAX)
     } else {
         String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::times;
+
+    #[test]
+    fn a_bound_is_told_as_what_the_rates_would_have_to_be() {
+        let near = |found: Option<f64>, expected: f64| {
+            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}")
+        };
+        // −1/x: a tenth less is worth a tenth more of everything.
+        near(times(2.0, 1.0, -1.1, -1.0), 1.1);
+        near(times(1.0, 3.0, 0.0, 3.0 * 2f64.ln()), 2.0);
+        near(times(0.5, 1.0, 2.0, 4.0), 4.0);
+        near(times(3.0, 1.0, -0.5, -0.125), 2.0);
+        // A sum of −1/x is never above zero, so that such a bound says nothing.
+        assert_eq!((times(2.0, 1.0, -1.1, 0.721), times(3.0, 1.0, -1.1, 0.7)), (None, None));
     }
 }

@@ -274,6 +274,15 @@ fn tables_of_points_are_linear_programmes() {
     assert!(few.is_exact(), "{:?}", few.residuals);
 }
 
+/// What joining the shares of sets leaves of all time is no set of its own.
+#[test]
+fn a_schedule_has_no_set_of_what_rounding_leaves() {
+    let ring = ConflictGraph::from_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]);
+    let solution = one_flow_per_link(ring, &Utility::inverse(1.0), None).solve().unwrap();
+    assert_eq!(solution.schedule.len(), 5, "{:?}", solution.schedule);
+    assert!(solution.schedule.iter().all(|(set, share)| set.len() == 2 && (share - 0.2).abs() < 1e-9));
+}
+
 #[test]
 fn who_waits_is_told_how_far_it_is() {
     let edges: Vec<(usize, usize)> = (0..60).flat_map(|l| [(l, (l + 1) % 60), (l, (l + 7) % 60)]).collect();
