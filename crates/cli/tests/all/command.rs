@@ -130,7 +130,7 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
     let cases = [
         (
             write("unknown.toml", b"[mac]\ndata_rat = \"11 Mbps\"\n"),
-            "unknown.toml:2:1: unknown field `data_rat`, expected one of",
+            "unknown.toml:2:1: unknown field `data_rat`; did you mean data_rate?",
         ),
         (write("binary.toml", &[0xff, 0xfe, 0x00]), "not a text file"),
         (write("prose.toml", b"hello there"), "prose.toml:1:"),
