@@ -31,6 +31,12 @@ pub(crate) struct Overwrite {
 }
 
 impl Overwrite {
+    /// Refuses --force where nothing is written; `how` says what writes.
+    pub(crate) fn check(self, writes: bool, how: &str) -> Result<()> {
+        ensure!(writes || !self.force, "--force has no effect: say {how} with it");
+        Ok(())
+    }
+
     /// Tries the place of a single file before anything is computed.
     pub(crate) fn create(self, path: &Path) -> Result<OutputFile> {
         Ok(OutputFile::create(path, self.force)?)
@@ -67,7 +73,7 @@ pub(crate) fn say_kept(files: impl IntoIterator<Item = PathBuf>) {
 impl Place {
     /// Tries the folder that is named, if one is, before anything is computed; `names` are the files that may be written there.
     pub(crate) fn prepare(&self, names: &[&str]) -> Result<Option<OutputFolder>> {
-        ensure!(!self.overwrite.force || self.out.is_some(), "--force has no effect: say --out DIR with it");
+        self.overwrite.check(self.out.is_some(), "--out DIR")?;
         self.prepare_if_any(names)
     }
 

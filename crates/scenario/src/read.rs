@@ -179,7 +179,7 @@ pub fn place_of(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
 fn written_at(text: &str, key: &KeyPath) -> Option<String> {
     let document = Document::parse(text).ok()?;
     let way = way(document.as_item(), key);
-    way.get(key.0.len()).filter(|_| *key != KeyPath::root()).map(|item| item.to_string())
+    way.get(key.0.len()).filter(|_| *key != KeyPath::root()).map(ToString::to_string)
 }
 
 /// The items on the way to a key, as far as they are written, from the whole on.

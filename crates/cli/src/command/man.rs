@@ -19,6 +19,7 @@ pub(crate) struct ManOptions {
 }
 
 pub(crate) fn man(options: &ManOptions) -> Result<()> {
+    options.overwrite.check(options.folder.is_some(), "DIR")?;
     let command = arguments::command();
     let Some(folder) = &options.folder else {
         let mut page = Vec::new();

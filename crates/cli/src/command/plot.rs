@@ -35,7 +35,7 @@ pub(crate) struct PlotOptions {
     #[arg(value_name = "FIGURE")]
     pub(crate) figures: Vec<String>,
     /// Name the figures, and draw none
-    #[arg(long, conflicts_with_all = ["out", "width", "scale"])]
+    #[arg(long, conflicts_with_all = ["out", "width", "scale", "force"])]
     pub(crate) list: bool,
     /// Where they go: FILE.svg or FILE.png of one figure, or a folder for both of each
     #[arg(long, value_name = "FILE|DIR", default_value = ".")]

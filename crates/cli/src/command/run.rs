@@ -118,10 +118,7 @@ impl RunOptions {
     /// What would have no effect is not taken.
     fn check(&self, scenario: &Resolved) -> Result<()> {
         let writes = self.place.out.is_some() || self.report.is_some() || self.pcap.is_some();
-        ensure!(
-            writes || !self.place.overwrite.force,
-            "--force has no effect: say --out DIR, --report or --pcap with it"
-        );
+        self.place.overwrite.check(writes, "--out DIR, --report or --pcap")?;
         let goes_somewhere = self.json || self.place.out.is_some();
         ensure!(goes_somewhere || !self.series, "--series has no effect: say --json or --out DIR with it");
         ensure!(

@@ -41,6 +41,8 @@ pub(crate) struct ShowOptions {
 }
 
 pub(crate) fn show(options: &ShowOptions) -> Result<()> {
+    let writes = options.map.is_some() || options.export.is_some();
+    options.overwrite.check(writes, "--map FILE or --export FILE")?;
     let scenario = options.scenario.resolve()?;
     if options.resolved {
         return print(&resolved(&scenario)?);

@@ -93,6 +93,9 @@ fn what_has_no_place_to_go_is_not_computed() {
     assert!(stderr(&forced).contains("is kept as"), "{}", stderr(&forced));
     assert_eq!(std::fs::read_to_string(folder.path().join("flows.csv.before")).unwrap(), "years of work");
     assert!(stderr(&short(&["--force"])).contains("--out"), "--force alone has no effect");
+    for idle in [&["show", "chen10/a", "--force"][..], &["man", "--force"]] {
+        assert!(stderr(&evenair(idle)).contains("--force has no effect"), "{idle:?}");
+    }
 }
 
 /// A folder in which one works, with a scenario and a paper in it, takes a result as it is.

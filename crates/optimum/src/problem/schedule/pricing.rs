@@ -28,13 +28,13 @@ fn parts(graph: &ConflictGraph, stop: &AtomicBool) -> Result<Vec<(Vec<u32>, Prod
     let mut parts = Vec::new();
     while let Some(links) = whole.pop() {
         let most = if links.len() == graph.links() { ProductForm::SIZE_MAX } else { PART_MAX };
-        match unless_stopped(stop, Ok(ProductForm::new_unless(&graph.restricted(&links), most, stop)))? {
-            Ok(form) => parts.push((links, form)),
-            Err(_) => {
-                // The later half is looked at first, and stays behind the earlier one.
-                let (left, right) = links.split_at(links.len() / 2);
-                whole.extend([right.to_vec(), left.to_vec()]);
-            }
+        let form = ProductForm::new_unless(&graph.restricted(&links), most, stop);
+        if let Ok(form) = unless_stopped(stop, Ok(form))? {
+            parts.push((links, form));
+        } else {
+            // The later half is looked at first, and stays behind the earlier one.
+            let (left, right) = links.split_at(links.len() / 2);
+            whole.extend([right.to_vec(), left.to_vec()]);
         }
     }
     Ok(parts)
