@@ -4,7 +4,6 @@ mod flows;
 mod gateway;
 mod mac;
 
-pub(crate) use flows::packet_size;
 pub(crate) use mac::airtime;
 
 use self::flows::Ground;
@@ -61,7 +60,8 @@ impl Scenario {
         let delay = |link: &Link| medium.hearing(link.from as usize, link.to as usize).map(|ear| ear.delay);
         let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
-        let surroundings = self.surroundings(&mac, &spec, tcp.payload, packet_size(&flows));
+        let largest = flows.iter().map(|flow| flow.traffic.size()).max().unwrap_or(tcp.payload + tcp.headers);
+        let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let network = NetworkSpec {

@@ -54,7 +54,7 @@ impl Resolved {
 
     /// IEEE 802.11 carries no packet that large; ns-2 does.
     fn too_large(&self, is_standard: bool) -> Option<String> {
-        let size = crate::build::packet_size(&self.network.flows);
+        let size = self.network.surroundings.packet.size;
         let most = Bytes::new(MSDU_BYTES_MAX - LLC_BYTES);
         (is_standard && !self.layout().links.is_empty() && size > most).then(|| {
             format!(

@@ -27,7 +27,7 @@ pub fn optimum(optimum: &Optimum) -> Vec<(&'static str, Table)> {
 
 fn sets(sets: &[SetShare]) -> Table {
     vec![
-        ("set", Column::Count((0..sets.len() as i64).collect())),
+        ("set", Column::Count((0..).take(sets.len()).collect())),
         ("share", Column::of(sets.iter().map(|set| set.share))),
         ("links", Column::of(sets.iter().map(|set| set.links.join(" + ")))),
     ]

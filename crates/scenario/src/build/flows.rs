@@ -169,8 +169,3 @@ impl Ground<'_> {
         tcp
     }
 }
-
-/// A full data packet, network-layer size: the largest that any flow sends.
-pub(crate) fn packet_size(flows: &[FlowSpec]) -> Bytes {
-    flows.iter().map(|flow| flow.traffic.size()).max().expect("there is a flow")
-}

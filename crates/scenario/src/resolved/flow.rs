@@ -81,16 +81,16 @@ impl FlowTable {
             (Some(_), Some(_)) | (Some(Amount::Packets(PacketCount(0)) | Amount::Bytes(0)), _) => {
                 Err(("transfer", "must be at least 1 byte or segment, and excludes application_rate".into()))
             }
-            (Some(amount), None) => match u32::try_from(amount.packets_of(payload)) {
-                Ok(segments) => Ok(Source::Segments(segments)),
-                Err(_) => {
+            (Some(amount), None) => {
+                let segments = u32::try_from(amount.packets_of(payload)).map_err(|_| {
+                    let most = u32::MAX;
                     let why = format!(
-                        "is more than {} segments of tcp.payload; leave it out for a flow without end",
-                        u32::MAX
+                        "is more than {most} segments of tcp.payload; leave it out for a flow without end"
                     );
-                    Err(("transfer", why))
-                }
-            },
+                    ("transfer", why)
+                })?;
+                Ok(Source::Segments(segments))
+            }
             (None, Some(rate)) => Ok(Source::Paced(rate.0.time_for(payload))),
             (None, None) => Ok(Source::Endless),
         }

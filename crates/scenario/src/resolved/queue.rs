@@ -42,7 +42,7 @@ impl QueueTable {
                 let marking = self.line.map(|line| DropTail { limit_packets: line.0 }.into());
                 DisciplineParams::Fair(FairParams { quantum, marking, ..standard })
             }
-            DisciplineName::FqCodel => DisciplineParams::Fair(self.flows(FairParams::fq_codel())),
+            DisciplineName::FqCodel => DisciplineParams::Fair(self.flows(&FairParams::fq_codel())),
             DisciplineName::Wfq => {
                 DisciplineParams::Weighted(WeightedParams { line_limit: self.line.map(|line| line.0) })
             }
@@ -52,12 +52,12 @@ impl QueueTable {
                     HostsName::Destination => Hosts::Destination,
                     HostsName::Both => Hosts::Both,
                 };
-                DisciplineParams::Fair(self.flows(FairParams::cake(hosts)))
+                DisciplineParams::Fair(self.flows(&FairParams::cake(hosts)))
             }
             DisciplineName::AirtimeFair => {
                 let AirtimeParams { airtime, flows } = AirtimeParams::mac80211();
                 let airtime = self.airtime.get_or_insert(Time(airtime)).0;
-                DisciplineParams::Airtime(AirtimeParams { airtime, flows: self.flows(flows) })
+                DisciplineParams::Airtime(AirtimeParams { airtime, flows: self.flows(&flows) })
             }
         };
         Ok(QueueSpec {
@@ -72,7 +72,7 @@ impl QueueTable {
     }
 
     /// Flows with `CoDel` for each: these, but for what is said.
-    fn flows(&mut self, standard: FairParams) -> FairParams {
+    fn flows(&mut self, standard: &FairParams) -> FairParams {
         let codel = match standard.marking {
             Some(MarkingParams::Codel(codel)) => codel,
             _ => CodelParams::rfc8289(),
@@ -80,7 +80,7 @@ impl QueueTable {
         let quantum = self.quantum.get_or_insert(Size(standard.quantum)).0;
         let target = self.target.get_or_insert(Time(codel.target)).0;
         let interval = self.interval.get_or_insert(Time(codel.interval)).0;
-        FairParams { quantum, marking: Some(CodelParams { target, interval }.into()), ..standard }
+        FairParams { quantum, marking: Some(CodelParams { target, interval }.into()), ..*standard }
     }
 
     /// Whether each key is one of the discipline's, and has a sense.
