@@ -1,4 +1,4 @@
-//! A network as a graph for other programs: GraphML (NetworkX, Gephi, igraph) and DOT (Graphviz).
+//! A network as a graph for other programs: `GraphML` (`NetworkX`, Gephi, igraph) and DOT (Graphviz).
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
@@ -120,7 +120,7 @@ impl Graph {
         }
     }
 
-    /// GraphML 1.0.
+    /// `GraphML` 1.0.
     fn graphml(&self) -> String {
         let mut out = String::from(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",

@@ -153,5 +153,6 @@ pub(crate) fn save(charts: &[(&Chart, PathBuf)], width: f64, scale: f64, overwri
         Ok((file.clone(), bytes))
     });
     overwrite.write_all(&drawn.collect::<Result<Vec<_>>>()?)?;
-    print(&charts.iter().map(|(_, file)| format!("{}\n", file.display())).collect::<String>())
+    let names: Vec<String> = charts.iter().map(|(_, file)| file.display().to_string()).collect();
+    print(&(names.join("\n") + "\n"))
 }

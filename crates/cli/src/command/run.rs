@@ -84,6 +84,7 @@ pub(crate) struct RunOptions {
     /// a window of the air, everything over time. What it shows is recorded for it. It is report.html, in DIR where --out names one,
     /// if no FILE is named
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[allow(clippy::option_option, reason = "so clap reads an option whose value may be left out")]
     pub(crate) report: Option<Option<PathBuf>>,
 }
 

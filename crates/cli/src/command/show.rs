@@ -30,8 +30,12 @@ pub(crate) struct ShowOptions {
     /// or a PNG, by the file's ending
     #[arg(long, value_name = "FILE", conflicts_with = "resolved")]
     pub(crate) map: Option<PathBuf>,
-    /// Write the network as a graph for other programs instead: GraphML (.graphml) or DOT (.dot)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["resolved", "map"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["resolved", "map"],
+        help = "Write the network as a graph for other programs instead: GraphML (.graphml) or DOT (.dot)"
+    )]
     pub(crate) export: Option<PathBuf>,
     /// Which graph that is
     #[arg(long, value_enum, value_name = "GRAPH", default_value = "topology", requires = "export")]

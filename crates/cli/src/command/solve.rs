@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn a_bound_is_told_as_what_the_rates_would_have_to_be() {
         let near = |found: Option<f64>, expected: f64| {
-            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}")
+            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
         };
         // −1/x: a tenth less is worth a tenth more of everything.
         near(times(2.0, 1.0, -1.1, -1.0), 1.1);
