@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// One version, so that a new check of mypy's does not break an old commit.
 const MYPY: &str = "mypy==2.4.1";
-/// What the oldest Python does, without any other package.
+/// The packages of the oldest Python's tests: none.
 const SMOKE: &str = "import evenair; assert evenair.run('chen10/a', duration='2 s', warmup='1 s').flows['goodput_pps'][0] > 0";
 
 pub(crate) fn run() -> Result<Outcome> {

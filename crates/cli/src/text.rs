@@ -218,7 +218,7 @@ fn estimated(values: &[f64]) -> String {
     digits::measured(mean, half_width)
 }
 
-/// What each flow and queue of some runs did, means over seeds.
+/// The record of each flow and queue over some runs, means over seeds.
 pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     let first = &runs[0];
     let mut rows = flow_rows(runs);

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is set from outside.
+/// The parameter that actions set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Control {
     /// The contention window of the queue at each flow's source [slots].
@@ -87,7 +87,7 @@ impl WindowLaw for Told {
     }
 }
 
-/// What is seen of one flow after a step.
+/// The observation of one flow after a step.
 const SEEN: usize = 6;
 
 /// A network and its controls.

@@ -15,13 +15,13 @@ use pyo3::types::{PyBytes, PyDict};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// What is kept of some runs of one scenario.
+/// The results kept of some runs of one scenario.
 #[pyclass(frozen, module = "evenair._evenair")]
 pub(crate) struct Records(Vec<RunRecord>);
 
 #[pymethods]
 impl Records {
-    /// What `to_bytes` gave.
+    /// The bytes that `to_bytes` gave.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         serde_json::from_slice(bytes).map(Self).map_err(|e| PyValueError::new_err(e.to_string()))
@@ -95,7 +95,7 @@ pub(crate) fn run<'py>(
     })
 }
 
-/// What is kept of runs.
+/// The results kept of runs.
 fn options(
     series: bool,
     every_s: f64,

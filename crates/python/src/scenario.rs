@@ -48,13 +48,13 @@ impl Scenario {
         })
     }
 
-    /// What it is called.
+    /// Its name.
     #[getter]
     fn name(&self) -> &str {
         &self.resolved.settings().name
     }
 
-    /// What it shows.
+    /// Its description.
     #[getter]
     fn description(&self) -> &str {
         &self.resolved.settings().description
@@ -76,7 +76,7 @@ impl Scenario {
         self.resolved.to_toml().map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))
     }
 
-    /// What is allowed and hardly meant.
+    /// The settings that are allowed and hardly meant.
     fn warnings(&self) -> Vec<String> {
         self.resolved.warnings()
     }

@@ -83,7 +83,7 @@ impl Table {
         }
     }
 
-    /// What `__reduce__` took apart.
+    /// The arguments that `__reduce__` gave.
     #[staticmethod]
     fn _restored(columns: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Self> {
         let read = |kind: &str, values: &Bound<'_, PyAny>| -> PyResult<Column> {

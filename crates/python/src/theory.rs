@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// Tables by name.
 pub(crate) type Tables = HashMap<&'static str, Table>;
 
-/// What serde writes, as Python's dictionaries and lists.
+/// A serialisable value as Python's dictionaries and lists.
 pub(crate) fn dictionary<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(value).map_err(|e| PyValueError::new_err(e.to_string()))?;
     py.import("json")?.getattr("loads")?.call1((text,))
@@ -65,7 +65,7 @@ fn solver_of(word: &str) -> PyResult<Solver> {
     })
 }
 
-/// What is asked of the theory; without an objective what the scenario itself wants.
+/// The problem for the theory; without an objective the scenario's own.
 #[derive(FromPyObject)]
 pub(crate) struct Asked {
     #[pyo3(item)]
@@ -145,7 +145,7 @@ pub(crate) fn fluid<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<(Tabl
     Ok((tables(evenair_results::tables::fluid(&run))?, facts))
 }
 
-/// What each flow gets in one world after the other.
+/// Each flow's rate in each world in turn.
 #[pyfunction]
 pub(crate) fn compare<'py>(
     py: Python<'py>,

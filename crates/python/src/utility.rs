@@ -18,7 +18,7 @@ pub(crate) struct OwnUtility {
 const STEP: f64 = 1e-3;
 
 impl OwnUtility {
-    /// What gives each flow its own.
+    /// The function that gives each flow its own.
     pub(crate) fn of(
         py: Python<'_>,
         utility: Py<PyAny>,

@@ -17,7 +17,7 @@ use std::sync::{LazyLock, OnceLock};
 pub const SCHEMA_VERSION: u32 = 1;
 
 const MANIFEST: &str = "manifest.json";
-/// What the folders of drafts are called, before the number of the process that fills them.
+/// The beginning of a draft folder's name, before the number of the process that fills it.
 const DRAFTS: &str = ".evenair-drafts-";
 
 /// The files that every result has.
@@ -57,7 +57,7 @@ fn error_at(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Output
     move |error| OutputError::Io(what, path, error)
 }
 
-/// What makes a result, as its manifest begins: the command line, the program, the machine.
+/// The origin of a result, as its manifest begins: the command line, the program, the machine.
 pub fn manifest(command_line: &str) -> Map<String, Value> {
     let Value::Object(manifest) = json!({
         "schema_version": SCHEMA_VERSION,
@@ -389,7 +389,7 @@ mod tests {
         names
     }
 
-    /// What these tests' results may have.
+    /// The size that these tests' results may have.
     const NAMES: &[&str] = &["study.toml", "table.csv"];
 
     /// A result of these files, whose text is their name and `version`.

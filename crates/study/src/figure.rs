@@ -49,7 +49,7 @@ pub fn map(scenario: &Resolved) -> Chart {
     Chart { name: "map".into(), title: settings.name.clone(), ..map::map(scenario) }
 }
 
-/// What a figure is called in the names of files: by its kind, or by what it draws.
+/// A figure's part of a file name: its kind, or the metric that it draws.
 fn name(figure: &Figure) -> String {
     let quantity = figure.quantity().metric.name();
     match figure.kind {

@@ -39,7 +39,7 @@ struct Page {
     body: String,
     /// Its sections: their anchors, names, and whether they are parts of the one before.
     contents: Vec<(String, String, bool)>,
-    /// What figures are drawn from, for tooltips and tables.
+    /// The data of figures, for tooltips and tables.
     figures: Vec<serde_json::Value>,
 }
 

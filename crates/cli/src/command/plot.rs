@@ -100,7 +100,7 @@ fn names(charts: &[&Chart]) -> String {
     charts.iter().map(|chart| chart.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Those that are named; all, if none are.
+/// The figures that are named; all, if none are.
 fn choose<'a>(all: &'a Figures, patterns: &[String]) -> Result<Vec<&'a Chart>> {
     let everything: Vec<&Chart> = all.figures.iter().collect();
     ensure!(!everything.is_empty(), "{} has no figures", all.of);
@@ -114,7 +114,7 @@ fn choose<'a>(all: &'a Figures, patterns: &[String]) -> Result<Vec<&'a Chart>> {
     Ok(everything.into_iter().filter(asked).collect())
 }
 
-/// What a file's ending says of its format.
+/// The format that a file's ending stands for.
 fn format_of(file: &Path) -> Option<&'static str> {
     let ending = file.extension()?.to_str()?;
     ["svg", "png"].into_iter().find(|format| ending.eq_ignore_ascii_case(format))

@@ -98,7 +98,7 @@ fn positive(text: &str) -> Result<Duration, String> {
 }
 
 impl RunOptions {
-    /// What would have no effect is not taken.
+    /// Options without effect are refused.
     fn check(&self, scenario: &Resolved) -> Result<()> {
         let goes_somewhere = self.json || self.place.out.is_some();
         ensure!(goes_somewhere || !self.series, "--series has no effect: say --json or --out DIR with it");
@@ -201,7 +201,7 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means:
     head + &tables + &report.unwrap_or_default()
 }
 
-/// What was run; the time series are on disk, if they were asked for.
+/// The runs' results; the time series are on disk, if they were asked for.
 struct Done<'a> {
     means: &'a RunMeans,
     runs: &'a [RunRecord],

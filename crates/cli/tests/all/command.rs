@@ -581,7 +581,7 @@ fn positions_and_conflict_graphs_are_of_one_network() {
     }
 }
 
-/// What `solve` writes is the allocation that it prints; its conflicts are read back by a scenario with the same links.
+/// The allocation that `solve` writes is the one that it prints; a scenario with the same links reads its conflicts back.
 #[test]
 fn solve_writes_its_allocation_as_tables() {
     let folder = tempfile::tempdir().unwrap();

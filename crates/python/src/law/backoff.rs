@@ -22,7 +22,7 @@ pub(super) struct PythonBackoff {
     answer: Answer,
 }
 
-/// What a law answers.
+/// A law's answer.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     access: backoff::Access,
@@ -174,7 +174,7 @@ impl Access {
         Ok(Self(backoff::Access { draw, on_failure, when, holding }))
     }
 
-    /// What it was made of.
+    /// Its arguments.
     fn parts(&self) -> Parts {
         let backoff::Access { draw, on_failure, when, holding } = self.0;
         let (draw, value, slotted) = match draw {
@@ -271,7 +271,7 @@ impl Access {
         Self::of(Draw::Fixed { mean: seconds(mean_s)? }, when, OnFailure::Redraw, burst_s, span_s)
     }
 
-    /// What `__reduce__` took apart.
+    /// The arguments that `__reduce__` gave.
     #[staticmethod]
     fn _restored(
         draw: &str,

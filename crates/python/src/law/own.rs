@@ -89,7 +89,7 @@ pub(crate) fn time(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     seconds(value.extract()?)
 }
 
-/// So many seconds.
+/// A number of seconds.
 pub(super) fn seconds(s: f64) -> PyResult<Duration> {
     if (0.0..=1e9).contains(&s) {
         Ok(Duration::from_secs_f64(s))

@@ -1,4 +1,4 @@
-//! What laws are told, as light objects: each is made for one call, and read field by field.
+//! The observations that laws are told, as light objects: each is made for one call, and read field by field.
 
 use evenair_laws::gateway;
 use evenair_laws::{backoff, flow, marking, window};

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct SolveDocument {
     /// The scenario as it was named; `<stdin>` for standard input.
     pub scenario: String,
-    /// What each flow is to have.
+    /// Each flow's objective.
     pub flows: Vec<SolvedFlow>,
     /// The links that it takes.
     pub links: Vec<SolvedLink>,
@@ -22,7 +22,7 @@ pub struct SolveDocument {
     pub objective: Option<f64>,
     /// No allocation has a value above it: equal to `objective` where the solution is exact.
     pub bound: Option<f64>,
-    /// Who solved: own or clarabel.
+    /// The solver: own or clarabel.
     pub solver: &'static str,
     /// How far the answer is from the optimality conditions.
     pub residuals: Option<ResidualsDocument>,
@@ -41,13 +41,13 @@ pub struct SolvedFlow {
     pub rate_pps: f64,
     /// The same \[bit/s\], of payload.
     pub rate_bps: f64,
-    /// What it gets alone \[packets/s\].
+    /// Its rate alone \[packets/s\].
     pub capacity_pps: f64,
-    /// What a packet of it takes of each link on its way.
+    /// The time that a packet of it takes of each link on its way.
     pub loads: Vec<Load>,
 }
 
-/// What a packet takes of a link.
+/// The time that a packet takes of a link.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Load {
     /// The link.
@@ -174,7 +174,7 @@ pub struct FluidDocument {
     pub overloaded: Vec<OverloadedLink>,
     /// Where it rests; null if there is no rest close to where it ended.
     pub rest: Option<FluidRest>,
-    /// What the state consists of.
+    /// The variables of the state.
     pub components: Vec<String>,
     /// The way there.
     pub trajectory: Trajectory,
@@ -315,9 +315,9 @@ pub struct CompareDocument {
 /// One world.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ComparedStage {
-    /// What it is called.
+    /// Its name.
     pub stage: &'static str,
-    /// What the difference to the one before is due to.
+    /// The cause of the difference to the stage before.
     pub gap: &'static str,
     /// The flows in it.
     pub flows: Vec<ComparedFlow>,
@@ -332,7 +332,7 @@ pub struct ComparedFlow {
     pub rate_pps: f64,
     /// The same as a share of what it gets alone there.
     pub share: f64,
-    /// What was counted \[packets/s\]; null in theory.
+    /// The count \[packets/s\]; null in theory.
     pub counted_pps: Option<f64>,
 }
 

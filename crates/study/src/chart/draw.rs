@@ -14,7 +14,7 @@ const TEXT: f64 = 12.0;
 const HEADLINE: f64 = 13.0;
 /// From one line of text to the next \[px\].
 const LINE: f64 = 15.0;
-/// What lies around the page, and between its panels \[px\].
+/// The margins around the page, and between its panels \[px\].
 const BORDER: f64 = 10.0;
 const GAP: f64 = 22.0;
 /// A sample in a legend \[px\].
@@ -54,7 +54,7 @@ impl Chart {
         self.scene(width).svg_within("figure", &self.title, &self.described())
     }
 
-    /// What is drawn, in words: of each panel its axes, and the names of what it has.
+    /// The figure in words: of each panel its axes, and the names of its marks.
     fn described(&self) -> String {
         let panel = |panel: &Panel| {
             let axes = [&panel.y.title, &panel.x.title].map(String::as_str);

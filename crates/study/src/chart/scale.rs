@@ -1,6 +1,6 @@
 //! Ends of axes, steps between their ticks, and labels that fit.
 
-/// What values span.
+/// The range that values span.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     low: f64,

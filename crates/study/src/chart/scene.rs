@@ -1,4 +1,4 @@
-//! What is on a page: lines, areas and texts in pixels, as SVG or as PNG.
+//! A page's lines, areas and texts in pixels, as SVG or as PNG.
 
 use super::font;
 use crate::markup::escape;
@@ -27,7 +27,7 @@ pub(super) enum Item {
     Area { points: Vec<[f64; 2]>, colour: String, opacity: f64 },
     /// A filled circle.
     Dot { at: [f64; 2], radius: f64, colour: String },
-    /// What follows, up to [`Self::Close`], belongs together in an SVG; with the attributes that say what it is.
+    /// A group begins in an SVG, up to [`Self::Close`], with the attributes that describe it.
     Open(String),
     /// The end of what belongs together.
     Close,

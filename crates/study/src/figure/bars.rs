@@ -16,11 +16,11 @@ const FILLED: f64 = 0.8;
 /// A panel whose bars reach less of the others' scale than this has a scale of its own.
 const OWN_SCALE: f64 = 0.01;
 
-/// What is known of one bar.
+/// One bar's values.
 struct Known<'a> {
     group: &'a str,
     label: &'a str,
-    /// What stands at the axis: a flow, or what the bar is of where it is of a whole network.
+    /// The word at the axis: a flow, or the metric's subject where it is of a whole network.
     word: &'a str,
     mean: f64,
     interval: Option<(f64, f64)>,
@@ -71,7 +71,7 @@ pub(super) fn bars(
     }
 }
 
-/// What bars, strokes and symbols mean, as far as there are any.
+/// The legend of bars, strokes and symbols, as far as there are any.
 fn note(known: &[Known], scales: &Scales) -> String {
     let any = |has: fn(&Known) -> bool| known.iter().any(has);
     let parts = [
@@ -166,9 +166,9 @@ fn span<'a>(known: impl Iterator<Item = &'a Known<'a>> + Clone) -> (Span, bool) 
     Span::of(known.clone().flat_map(Known::values)).around(known.filter_map(|k| k.interval))
 }
 
-/// What all panels have in common.
+/// The settings that all panels share.
 struct Looks {
-    /// What the words are.
+    /// The subject of the words at the axis.
     title: &'static str,
     quantity: Quantity,
     lying: bool,

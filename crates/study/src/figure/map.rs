@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 /// More flows than this have one colour.
 const FLOWS_MAX: usize = 8;
-/// What is grey.
+/// The grey parts of a map.
 const GREY: &str = "#858585";
 const LINKS: &str = "links in use";
 const WIRES: &str = "wires";
@@ -207,7 +207,7 @@ impl Map<'_> {
         }
     }
 
-    /// What its lines mean.
+    /// The legend of its lines.
     fn keys(&self) -> (Vec<Key>, Vec<Key>) {
         let network = self.scenario.network();
         let key = |name: &str, look: &str| Key { name: name.into(), look: look.into() };

@@ -7,7 +7,7 @@ use crate::language::{Claim, Reference};
 use crate::outcome::Outcome;
 use evenair_results::digits;
 
-/// As many claims are seen before the table is unfolded, and all that fail.
+/// Before the table is unfolded it shows so many claims, and all that fail.
 const SEEN: usize = 20;
 
 pub(super) fn claims(page: &mut Page, outcome: &Outcome) {

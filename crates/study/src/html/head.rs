@@ -1,4 +1,4 @@
-//! What a page is about, in plain words.
+//! A page's subject in plain words.
 
 use super::Page;
 use super::words::{escape, explained};

@@ -1,4 +1,4 @@
-//! What one scenario shows, as if it were a study: what draws studies then draws a run, a fluid model, an allocation and a
+//! A scenario's result as if it were a study's: the code that draws studies then draws a run, a fluid model, an allocation and a
 //! comparison, too.
 
 use super::Outcome;
@@ -11,7 +11,7 @@ use evenair_results::Comparison;
 use evenair_results::{RecordOptions, RunRecord};
 use evenair_scenario::{FluidRun, Optimum, Resolved, Theory};
 
-/// What is told of each flow of a run, where it has a meaning for one.
+/// The metrics told of each flow of a run, where they have a meaning for it.
 const TOLD: [Metric; 14] = [
     Metric::Goodput,
     Metric::Optimum,
@@ -37,7 +37,7 @@ struct Seen {
 }
 
 impl Outcome {
-    /// What a scenario's runs show: the network, goodputs, and what else was kept. `name` is what the scenario was asked for by.
+    /// The result of a scenario's runs: the network, goodputs, and whatever else was kept. `name` is the name that the scenario was asked for by.
     pub fn of_run(name: &str, sweep: &Sweep, runs: Vec<RunRecord>) -> Self {
         let scenario = &sweep.cases[0].scenarios[0];
         let mut figures = network(scenario);
@@ -121,7 +121,7 @@ impl Outcome {
     }
 }
 
-/// What a scenario calls itself, or is asked for by.
+/// A scenario's own name, or the name that it is asked for by.
 fn titled(name: &str, scenario: &Resolved) -> String {
     let own = &scenario.settings().name;
     if own.is_empty() { name.into() } else { own.clone() }
@@ -156,7 +156,7 @@ fn figure(kind: FigureKind, title: &str, metric: Option<Metric>) -> Figure {
     }
 }
 
-/// What there is, before anything happens.
+/// The network before anything happens.
 fn network(scenario: &Resolved) -> Vec<Figure> {
     let map = figure(FigureKind::Map, "The network", None);
     let graph = figure(FigureKind::ConflictGraph, "Which links must not send at once", None);
