@@ -63,7 +63,7 @@ pub struct PcapWriter<W: Write> {
 #[derive(Debug, Default)]
 struct Waiting {
     record: Vec<u8>,
-    /// Who decoded it.
+    /// The node that decoded it.
     by: Vec<u32>,
 }
 

@@ -4,7 +4,7 @@
 //! That both ends know it is a parameter of the sender's ([`SenderParams::ecn`](crate::SenderParams::ecn)): the handshake's
 //! negotiation (section 6.1.1) is left out. The cut is taken at once; Linux spreads it over a round trip, as after a loss. What is not data is not marked, nor is what is sent again (section 6.1.5).
 
-/// What one segment, and the packet that carries it, say of congestion.
+/// The congestion bits of one segment, and of the packet that carries it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ecn(u8);
 
