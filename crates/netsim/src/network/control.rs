@@ -31,7 +31,6 @@ impl Network {
     /// How a flow is.
     pub fn flow_state(&self, flow: u32) -> FlowState {
         let state = &self.attached.flows[flow as usize];
-        let stats = self.attached.stats(flow);
         let senders = state.connections.iter().filter(|_| !state.is_tfrc());
         let senders = senders.map(|&id| &self.attached.connections[id as usize].sender);
         let (connections, congestion_window) = senders.fold((0, 0.0), |(count, window), sender| {
@@ -42,11 +41,7 @@ impl Network {
                 packets: state.delivered,
                 bytes: state.delivered * u64::from(state.unit_bytes()),
             },
-            sent: if state.traffic.is_outside() {
-                self.core.passages()[Way::forward(flow).0 as usize].originated.packets
-            } else {
-                stats.sent + u64::from(state.next_datagram)
-            },
+            sent: self.attached.sent(&self.core, flow),
             lost: self.core.passages()[Way::forward(flow).0 as usize].lost(),
             backlog: self.core.backlog_at(state.hops.forward),
             connections,
