@@ -225,7 +225,7 @@ impl Settings {
     }
 }
 
-/// A full data packet, network-layer size: the largest that any flow sends.
+/// A full data packet, network-layer size: the largest that any flow sends; a segment of [tcp], where all packets come from outside.
 pub(crate) fn packet_size(tcp: &ResolvedTcp, flows: &[ResolvedFlow]) -> Bytes {
     let of = |flow: &ResolvedFlow| match flow.sends {
         Sends::Tcp { .. } | Sends::Web { .. } => tcp.segment(),
@@ -235,5 +235,5 @@ pub(crate) fn packet_size(tcp: &ResolvedTcp, flows: &[ResolvedFlow]) -> Bytes {
         | Sends::Rated { size, .. }
         | Sends::Tfrc { size, .. } => size.0,
     };
-    flows.iter().map(of).max().expect("there is a flow")
+    flows.iter().map(of).max().unwrap_or(tcp.segment())
 }
