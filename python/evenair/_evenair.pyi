@@ -261,7 +261,7 @@ class FlowView:
 
     @property
     def round_trip_s(self) -> float | None:
-        """Mean round-trip time of all segments acknowledged in the interval [s]; None if none was, or where the host cannot tell."""
+        """Mean round-trip time of all segments acknowledged in the interval [s]; None without any, or if unknown."""
 
     @property
     def round_trip_of_windows_s(self) -> float | None:

@@ -239,8 +239,8 @@ class ConnectionLaw(Law):
     at_start: int = 1
     """With how many connections a flow starts."""
     needs: Sequence[str] = ("round_trip",)
-    """What it must be told, by the names in `FlowView`, units left out: a host that cannot tell one of these refuses the law
-    before it runs. Probes are sent for "round_trip_of_probes" alone, and "path_backlog" is added up for who needs it."""
+    """What it must be told, by the names in `FlowView` without units: a host that cannot tell it refuses the law before
+    it runs. Probes are sent for "round_trip_of_probes" alone; "path_backlog" is added up only where it is needed."""
 
     def begin(self, flow: FlowRole) -> None:
         """It is put at its flow."""

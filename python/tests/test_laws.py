@@ -256,7 +256,7 @@ def test_a_law_says_what_it_needs() -> None:
         def on_interval(self, flow: evenair.laws.FlowView) -> float:
             return 1e6
 
-    with pytest.raises(ValueError, match="the law needs the round trip of every segment, .* nobody acknowledges"):
+    with pytest.raises(ValueError, match=r"needs the round trip of every segment, .* nobody acknowledges"):
         evenair.run("chen10/a", **SHORT, flows__1__traffic="rated", flows__1__rate_law=Timing())
 
 

@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// The bits of averages \[ms\], one every 20 s from 20 s on; `changed` are the intervals in which the path changes.
-    fn bits(mut delay: Delay, averages: &[u64], changed: &[usize]) -> std::vec::Vec<Option<bool>> {
+    fn bits(mut delay: Delay, averages: &[u64], changed: &[usize]) -> Vec<Option<bool>> {
         let seen = |(index, &ms): (usize, &u64)| FlowView {
             now: Instant::ZERO + Duration::from_secs(20) * (index as u64 + 1),
             round_trip_of_probes: Some(Duration::from_millis(ms)),
@@ -145,13 +145,13 @@ mod tests {
 
     #[test]
     fn without_a_window_a_longer_path_is_congested_for_ever() {
-        let averages: std::vec::Vec<u64> = [100; 3].into_iter().chain([200; 100]).collect();
+        let averages: Vec<u64> = [100; 3].into_iter().chain([200; 100]).collect();
         assert!(bits(delay(None, false), &averages, &[]).iter().skip(3).all(|bit| *bit == YES));
     }
 
     #[test]
     fn a_window_forgets_the_least_after_half_of_it_to_all_of_it() {
-        let averages: std::vec::Vec<u64> = [100; 3].into_iter().chain([200; 40]).collect();
+        let averages: Vec<u64> = [100; 3].into_iter().chain([200; 40]).collect();
         let bits = bits(delay(Some(200), false), &averages, &[]);
         let known = bits.iter().skip(3).position(|bit| *bit == NO).unwrap();
         assert!((5..=10).contains(&known), "{known} intervals of 20 s");

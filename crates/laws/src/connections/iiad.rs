@@ -189,7 +189,7 @@ mod tests {
     fn it_falls_by_ones_to_one_where_e_multcp_falls_by_quarters() {
         let mut law = climbed(200); // √(1 + 2·0.25·200) = 10.05
         assert!((law.connections - 10.05).abs() < 0.1, "{}", law.connections);
-        let fall: std::vec::Vec<u32> = (0..11).map(|_| see(&mut law, LEAST * 2)).collect();
+        let fall: Vec<u32> = (0..11).map(|_| see(&mut law, LEAST * 2)).collect();
         assert_eq!(fall, [9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 1]);
     }
 }

@@ -101,7 +101,7 @@ view! {
         now_s: f64 = |flow| at(flow.now);
         /// The time since the law ran last [s].
         interval_s: f64 = |flow| flow.interval.as_secs_f64();
-        /// Mean round-trip time of all segments acknowledged in the interval [s]; None if none was, or where the host cannot tell.
+        /// Mean round-trip time of all segments acknowledged in the interval [s]; None without any, or if unknown.
         round_trip_s: Option<f64> = |flow| long(flow.round_trip);
         /// The mean of what the retransmission timers sampled [s].
         round_trip_of_windows_s: Option<f64> = |flow| long(flow.round_trip_of_windows);
