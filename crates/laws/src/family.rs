@@ -175,6 +175,7 @@ macro_rules! family {
             serde(tag = "law", rename_all = "kebab-case", remote = "Self")
         )]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        #[non_exhaustive]
         pub enum $Params {
             $($(#[$doc])* $Name($P),)+
             /// A law of a user's own, which no file can name.
@@ -185,6 +186,7 @@ macro_rules! family {
         $($state_doc)*
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[non_exhaustive]
         pub enum $State {
             $($(#[$doc])* $Name($S),)+
             /// A law of a user's own.
@@ -267,6 +269,7 @@ macro_rules! family {
             derive(serde::Serialize, serde::Deserialize),
             serde(rename_all = "snake_case")
         )]
+        #[non_exhaustive]
         pub enum $Told {
             /// It is put in its place.
             Begin($Place),
@@ -285,6 +288,7 @@ macro_rules! family {
         #[doc = concat!("What a law gives for what it is told, and all answers of [`", stringify!($Law), "`] after it.")]
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[non_exhaustive]
         pub struct $Answer {
             $($(
                 #[doc = concat!("What [`", stringify!($Law), "::", stringify!($told), "`] gave; none after another verb.")]
