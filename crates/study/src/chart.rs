@@ -6,6 +6,7 @@
 mod document;
 mod draw;
 mod font;
+mod legible;
 mod lines;
 mod palette;
 mod scale;

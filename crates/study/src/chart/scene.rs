@@ -72,10 +72,11 @@ impl Scene {
         self.written(&size, &ground, about, INK)
     }
 
-    /// As an SVG within a page, as wide as its place and in the colour of the text around it, light or dark. It has no title element,
-    /// which browsers would show under the pointer wherever it is; `class` tells layouts of one figure apart.
-    pub(super) fn svg_within(&self, class: &str, title: &str, about: &str) -> String {
-        let named = format!("class=\"{class}\" role=\"img\" aria-label=\"{}\"", escape(title));
+    /// As an SVG within a page, as wide as a share of its place and in the colour of the text around it, light or dark. It has no title
+    /// element, which browsers would show under the pointer wherever it is; `class` tells layouts of one figure apart.
+    pub(super) fn svg_within(&self, class: &str, share: f64, title: &str, about: &str) -> String {
+        let (width, title) = (short(100.0 * share), escape(title));
+        let named = format!("class=\"{class}\" style=\"width:{width}%\" role=\"img\" aria-label=\"{title}\"");
         self.written(&named, "", about, "currentColor")
     }
 
