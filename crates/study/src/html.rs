@@ -7,6 +7,7 @@ mod claims;
 mod figures;
 mod gateway;
 mod head;
+mod parameters;
 mod run;
 mod tables;
 mod words;
@@ -130,11 +131,7 @@ fn provenance(page: &mut Page, outcome: &Outcome, command: &str) {
     }
     page.body.push_str("<li>The fair optimum maximises Σ −1/x over what the air can carry in turns; a link's capacity counts frames, acknowledgements and inter-frame spaces, and no back-off.</li>\n</ul>\n");
     page.body.push_str("<details><summary>Every parameter of every variant</summary>\n<pre>");
-    let scenarios = outcome.scenarios().map(|(name, scenario)| {
-        let text = scenario.to_toml().unwrap_or_else(|e| e.to_string());
-        format!("# {name}\n{text}\n")
-    });
-    page.body.push_str(&escape(&scenarios.collect::<String>()));
+    page.body.push_str(&escape(&parameters::parameters(outcome)));
     page.body.push_str("</pre></details>\n");
 }
 

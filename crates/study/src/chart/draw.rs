@@ -3,7 +3,7 @@
 mod frame;
 mod marks;
 
-use super::scene::{Anchor, INK, Item, Pen, Scene};
+use super::scene::{Anchor, Ground, INK, Item, Pen, Scene};
 use super::{Chart, Key, Panel, font};
 use crate::markup::escape;
 use frame::Frame;
@@ -38,8 +38,8 @@ impl std::error::Error for TooLarge {}
 
 impl Chart {
     /// The figure as SVG, so wide \[px\]; the same text on every machine.
-    pub fn svg(&self, width: f64) -> String {
-        self.scene(width).svg(&self.title, &self.described())
+    pub fn svg(&self, width: f64, ground: Ground) -> String {
+        self.scene(width).svg(ground, &self.title, &self.described())
     }
 
     /// The figure for a page: laid out for a wide and for a narrow place, of which the page shows the one that fits.
@@ -74,8 +74,8 @@ impl Chart {
     ///
     /// # Errors
     /// If so many pixels do not fit into memory.
-    pub fn png(&self, width: f64, scale: f64) -> Result<Vec<u8>, TooLarge> {
-        self.scene(width).png(scale).ok_or(TooLarge)
+    pub fn png(&self, width: f64, scale: f64, ground: Ground) -> Result<Vec<u8>, TooLarge> {
+        self.scene(width).png(scale, ground).ok_or(TooLarge)
     }
 
     fn scene(&self, page: f64) -> Scene {
@@ -215,6 +215,7 @@ impl Chart {
 
 #[cfg(test)]
 mod tests {
+    use super::Ground;
     use crate::chart::{At, Axis, Chart, Height, Observation, Panel, Ticks, Titles, fills, wrapped};
     use std::collections::BTreeSet;
 
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(looks.len(), 15);
         assert_eq!(chart.panels[0].series.len(), 15);
         // One legend says both.
-        assert_eq!(chart.svg(720.0).matches(">flow 3</text>").count(), 1);
+        assert_eq!(chart.svg(720.0, Ground::Light).matches(">flow 3</text>").count(), 1);
     }
 
     #[test]
@@ -259,7 +260,11 @@ mod tests {
             assert_eq!(page.matches(&format!("data-key=\"{}\"", key.name)).count(), 2, "{}", key.name);
             assert_eq!(page.matches(&format!("data-colour=\"{}\"", key.name)).count(), 2, "{}", key.name);
         }
-        assert!(chart.svg(720.0).contains("<title></title>") && !chart.svg(720.0).contains("currentColor"));
+        let file = |ground| chart.svg(720.0, ground);
+        assert!(
+            file(Ground::Light).contains("<title></title>") && !file(Ground::Light).contains("currentColor")
+        );
+        assert!(!file(Ground::Dark).contains(super::INK) && !file(Ground::Dark).contains("#ffffff"));
     }
 
     #[test]
@@ -275,7 +280,9 @@ mod tests {
             });
             assert_eq!(beyond.count(), 0, "{width}");
         }
-        assert_eq!(chart.png(300.0, 2.0), again.png(300.0, 2.0));
+        let png = |chart: &Chart, ground| chart.png(300.0, 2.0, ground).unwrap();
+        assert_eq!(png(&chart, Ground::Light), png(&again, Ground::Light));
+        assert_ne!(png(&chart, Ground::Light), png(&chart, Ground::Dark));
     }
 
     /// Texts of all kinds of charts, as long as any that a study has.

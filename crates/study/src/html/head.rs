@@ -55,8 +55,9 @@ fn verdicts(outcome: &Outcome) -> String {
         1 => "of the one claim behind this headline".into(),
         all => format!("of the {all} claims behind this headline"),
     };
+    let none = if tally.hold == 0 { ", none of which holds" } else { "" };
     format!(
-        "{}{}{}<small>{all}</small>",
+        "{}{}{}<small>{all}{none}</small>",
         chip("holds", tally.hold, if tally.hold == 1 { "holds" } else { "hold" }),
         chip("fails", tally.fail, if tally.fail == 1 { "fails" } else { "fail" }),
         chip("undecided", tally.undecided, "undecided"),
