@@ -1,4 +1,4 @@
-"""Figures of the papers' pages, drawn while the site is built by the commands that stand below them.
+"""Figures of pages, drawn while the site is built by the commands that stand below them.
 
 A caption that names its command cannot lie if the figure is what that command makes, and a figure that is made each
 time shows what the program finds today. Pictures in git would do neither, and every change of a colour would be a
@@ -8,8 +8,7 @@ A figure is `![what it is](figures/NAME.svg)`, in the folder of its page; the co
 caption, the paragraph below that ends with `{ .caption }`, make NAME.svg, or, where it has none, those of the page's
 `sh` blocks above. They run beside the files that the page shows. The drawing goes into the page itself, where the
 site's colours reach it, light or dark. A drawing that lies in docs/ for the README must be what the commands make;
-`EVENAIR_BLESS=1` writes it anew. MkDocs calls `on_page_markdown` while it builds the site; `EVENAIR` names the
-program.
+`EVENAIR_BLESS=1` writes it anew. `docs/pages.py` asks for the figures of each page; `EVENAIR` names the program.
 """
 
 from __future__ import annotations
@@ -21,10 +20,6 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import Files
-from mkdocs.structure.pages import Page
-
 DOCS = Path(__file__).parent
 PROGRAM = os.environ.get("EVENAIR", "evenair")
 FIGURE = re.compile(
@@ -35,26 +30,26 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```', re.MULTILINE | re.DOTALL)
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Puts its figures into a page."""
+def drawn(markdown: str) -> str:
+    """A page with its figures."""
     with TemporaryDirectory() as folder:
         for name, contents in FILE.findall(markdown):
             (Path(folder) / name).write_text(contents, encoding="utf-8")
         run: set[str] = set()
 
-        def drawn(figure: re.Match[str]) -> str:
+        def drawing(figure: re.Match[str]) -> str:
             name, caption = figure.groups()
             blocks = "\n".join(BLOCK.findall(markdown[: figure.start()]))
             for command in COMMAND.findall(caption or "") or re.findall(r"^evenair (.+)$", blocks, re.MULTILINE):
                 if command not in run:
                     make(command, folder)
                     run.add(command)
-            for drawing in DOCS.glob("*.svg"):
-                check(drawing, Path(folder) / drawing.name)
-            drawing = (Path(folder) / name).read_text(encoding="utf-8")
-            return f'<div class="drawing" data-search-exclude>\n{drawing}</div>'
+            for kept in DOCS.glob("*.svg"):
+                check(kept, Path(folder) / kept.name)
+            svg = (Path(folder) / name).read_text(encoding="utf-8")
+            return f'<div class="drawing" data-search-exclude>\n{svg}</div>'
 
-        return FIGURE.sub(drawn, markdown)
+        return FIGURE.sub(drawing, markdown)
 
 
 def check(kept: Path, made: Path) -> None:

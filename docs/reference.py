@@ -1,6 +1,6 @@
 """Pages that are made from the program: commands, languages, laws, metrics, glossary and the Python module.
 
-MkDocs calls `on_files` while it builds the site; `EVENAIR` names the program.
+`docs/pages.py` puts them beside those of docs/; `EVENAIR` names the program.
 """
 
 from __future__ import annotations
@@ -13,29 +13,23 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-
 ROOT = Path(__file__).parent.parent
 PROGRAM = os.environ.get("EVENAIR", "evenair")
 MADE = "Made from the program by `docs/reference.py`; "
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that no file has."""
-    pages = {
-        "commands": commands,
-        "scenario": scenario,
-        "study": study,
-        "laws": laws,
-        "metrics": metrics,
-        "results": results,
-        "glossary": glossary,
-        "python": python,
+def pages() -> dict[str, str]:
+    """The pages that no file has, by name."""
+    return {
+        "commands": commands(),
+        "scenario": scenario(),
+        "study": study(),
+        "laws": laws(),
+        "metrics": metrics(),
+        "results": results(),
+        "glossary": glossary(),
+        "python": python(),
     }
-    for name, page in pages.items():
-        files.append(File.generated(config, f"reference/{name}.md", content=page()))
-    return files
 
 
 def told(*arguments: str) -> str:
