@@ -22,9 +22,7 @@ from tempfile import TemporaryDirectory
 
 DOCS = Path(__file__).parent
 PROGRAM = os.environ.get("EVENAIR", "evenair")
-FIGURE = re.compile(
-    r"^!\[[^\]]*\]\(figures/([\w-]+\.svg)\)(?=(?:\n\n((?:.+\n)+)\{ \.caption \})?)", re.MULTILINE
-)
+FIGURE = re.compile(r"^!\[[^\]]*\]\(figures/([\w-]+\.svg)\)(?=(?:\n\n((?:.+\n)+)\{ \.caption \})?)", re.MULTILINE)
 COMMAND = re.compile(r"`evenair ([^`]+)`")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```', re.MULTILINE | re.DOTALL)

@@ -1,6 +1,6 @@
 """Lays out the pages of the site: those of docs/ with their figures, and those that are made from the program.
 
-`python docs/pages.py FOLDER` fills a folder from which any builder of Markdown makes a site: no page hangs on one of them.
+`python docs/pages.py FOLDER` fills a folder with plain Markdown: no page hangs on the builder of the site.
 """
 
 from __future__ import annotations

@@ -281,11 +281,11 @@ def definitions(path: Path) -> dict[str, Node]:
     body = ast.parse(path.read_text(encoding="utf-8")).body
     found: dict[str, Node] = {}
     for node, after in zip(body, [*body[1:], None], strict=True):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            found[node.name] = node
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(after, ast.Expr):
-            if isinstance(after.value, ast.Constant):
-                found[node.target.id] = after.value
+        match node, after:
+            case ((ast.ClassDef() | ast.FunctionDef()), _):
+                found[node.name] = node
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant() as text):
+                found[name] = text
     return {name: node for name, node in found.items() if not name.startswith("_")}
 
 
