@@ -35,7 +35,7 @@ fn adds_up(parts: &[&[u8]]) -> bool {
     let bytes: Vec<u8> = parts.concat();
     let sum: u64 =
         bytes.chunks(2).map(|pair| u64::from(pair[0]) * 256 + u64::from(*pair.get(1).unwrap_or(&0))).sum();
-    sum > 0 && sum % 0xffff == 0
+    sum > 0 && sum.is_multiple_of(0xffff)
 }
 
 #[test]
