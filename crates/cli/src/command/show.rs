@@ -32,7 +32,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     }
     warn(&scenario);
     if let Some(file) = &options.map {
-        return plot::save(&figure::map(&scenario), file, plot::WIDTH, plot::SCALE);
+        return plot::save(&figure::map(&scenario), file, plot::Look::default());
     }
     let (settings, layout, network) = (scenario.settings(), scenario.layout(), scenario.network());
     let names = &network.nodes;
