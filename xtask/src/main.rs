@@ -17,6 +17,7 @@ mod passed;
 mod python;
 mod recipe;
 mod run;
+mod stub;
 mod tests;
 mod tidy;
 mod wheel;

@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::python::{OLDEST, at_root, environment, extra, interpreters};
 use crate::run::{root, succeed, target};
+use crate::stub;
 use crate::tests;
 use anyhow::{Context, Result};
 use std::fs;
@@ -20,6 +21,7 @@ pub(crate) fn run() -> Result<Outcome> {
         return Ok(Outcome::Skipped(format!("there is no python3 of version 3.{OLDEST} or later")));
     };
     tests::build()?; // nothing is left to do after the tests
+    stub::check(&target().join("release/lib_evenair.so"))?;
     let module = laid_out()?;
     println!("Python 3.{oldest}");
     succeed(at_root(first).args(["-c", SMOKE]).env("PYTHONPATH", &module))?;
