@@ -5,18 +5,16 @@ MkDocs calls `on_files` while it builds the site; `EVENAIR` names the program.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 
+import module
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-ROOT = Path(__file__).parent.parent
 PROGRAM = os.environ.get("EVENAIR", "evenair")
 MADE = "Made from the program by `docs/reference.py`; "
 
@@ -31,7 +29,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "metrics": metrics,
         "results": results,
         "glossary": glossary,
-        "python": python,
+        "python": module.page,
     }
     for name, page in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=page()))
@@ -221,43 +219,3 @@ def glossary() -> str:
         others = [form for form in entry["forms"] if not form.startswith(entry["word"][:2])] + entry.get("heads", [])
         text += row(f"**{entry['word']}**" + (f" ({', '.join(others)})" if others else ""), entry["means"])
     return text
-
-
-def python() -> str:
-    """The public names of the Python module, with their docstrings."""
-    text = "# Python\n\nMade from the docstrings of `python/evenair`, whose examples the tests execute.\n"
-    for path in sorted((ROOT / "python/evenair").glob("*.py")):
-        tree = ast.parse(path.read_text())
-        module = "evenair" if path.stem.startswith("_") else f"evenair.{path.stem}"
-        for node in tree.body:
-            if not isinstance(node, ast.ClassDef | ast.FunctionDef) or not is_public(node):
-                continue
-            text += f"\n## {module}.{node.name}\n\n{signature(node)}{docstring(node)}"
-            for method in node.body if isinstance(node, ast.ClassDef) else []:
-                if isinstance(method, ast.FunctionDef) and is_public(method):
-                    text += f"\n### {node.name}.{method.name}\n\n{signature(method)}{docstring(method)}"
-    return text
-
-
-def is_public(node: ast.ClassDef | ast.FunctionDef) -> bool:
-    return not node.name.startswith("_") and ast.get_docstring(node) is not None
-
-
-def signature(node: ast.ClassDef | ast.FunctionDef) -> str:
-    if isinstance(node, ast.ClassDef):
-        return ""
-    result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"```text\n{node.name}({ast.unparse(node.args)}){result}\n```\n\n"
-
-
-def docstring(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Its text; examples become blocks of code."""
-    text, is_example = "", False
-    for line in (ast.get_docstring(node) or "").splitlines():
-        begins = line.lstrip().startswith(">>>")
-        if begins and not is_example:
-            text, is_example = text + "\n```pycon\n", True
-        elif is_example and not line.strip():
-            text, is_example = text + "```\n", False
-        text += line + "\n"
-    return text + ("```\n" if is_example else "")

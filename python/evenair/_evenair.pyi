@@ -11,6 +11,9 @@ __all__ = ["Access", "Acked", "ClassRole", "ClassView", "ComparisonFacts", "Deli
 class Access:
     """
     A back-off law's answer, as data: what is drawn, when, what a failure does, how long the medium is held.
+
+    `when` is "before-frame", "after-transmission" or "after-transmission-and-before-frame". The medium is held for a packet,
+    for as many as fit into `burst_s` \\[s\\], or for `span_s` \\[s\\] in the mean. What is out of range raises a `ValueError`.
     """
     def __deepcopy__(self, /, _memo: Any) -> Access:
         """
@@ -31,22 +34,23 @@ class Access:
     def exponential(mean: SupportsFloat | SupportsIndex, of: str = "second", *, slotted: bool = False, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
         """
         Exponential with this mean, counted in what `of` says: "second"; "frame", the airtime of the frame that waits; "packet",
-        the bits of the packet that waits over its rate.
+        the bits of the packet that waits over its rate. In whole slots, if it is `slotted`.
         """
     @staticmethod
     def fixed(mean_s: SupportsFloat | SupportsIndex, *, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
         """
-        Always the same [s].
+        Always the same, `mean_s` [s].
         """
     @staticmethod
     def slots(window: SupportsIndex, window_max: SupportsIndex | None = None, *, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
         """
-        A whole number of slots, uniform from 0 to `window`, which doubles at each failure up to `window_max`, if that is given.
+        A whole number of slots, uniform from 0 to `window` [slots], which doubles at each failure up to `window_max` [slots], if that is
+        given.
         """
     @staticmethod
     def uniform(mean_s: SupportsFloat | SupportsIndex, *, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
         """
-        Uniform between zero and twice the mean [s].
+        Uniform between zero and twice the mean, `mean_s` [s].
         """
 
 @final
@@ -137,7 +141,7 @@ class ClassView:
     @property
     def arrived_bytes(self, /) -> int:
         """
-        The same [bytes].
+        What came to the queue, dropped or not [bytes].
         """
     @property
     def arrived_packets(self, /) -> int:
@@ -147,7 +151,7 @@ class ClassView:
     @property
     def backlog_bytes(self, /) -> int:
         """
-        The same [bytes].
+        What waits now [bytes].
         """
     @property
     def backlog_packets(self, /) -> int:
@@ -157,12 +161,12 @@ class ClassView:
     @property
     def dropped_bytes(self, /) -> int:
         """
-        The same [bytes].
+        What the queue gave up [bytes].
         """
     @property
     def dropped_packets(self, /) -> int:
         """
-        What it gave up [packets].
+        What the queue gave up [packets].
         """
     @property
     def held_packets(self, /) -> int | None:
@@ -172,12 +176,12 @@ class ClassView:
     @property
     def served_bytes(self, /) -> int:
         """
-        The same [bytes].
+        What left the queue [bytes].
         """
     @property
     def served_packets(self, /) -> int:
         """
-        What left it [packets].
+        What left the queue [packets].
         """
 
 @final
@@ -308,7 +312,7 @@ class FlowView:
     @property
     def delivered_bytes(self, /) -> int:
         """
-        The same [bytes].
+        Payload delivered in the interval [bytes].
         """
     @property
     def delivered_packets(self, /) -> int:
@@ -318,7 +322,7 @@ class FlowView:
     @property
     def first_backlog_bytes(self, /) -> int | None:
         """
-        The same [bytes].
+        What waits at the flow's first link [bytes], where the host knows.
         """
     @property
     def first_backlog_packets(self, /) -> int | None:
@@ -328,7 +332,7 @@ class FlowView:
     @property
     def goodput_bps(self, /) -> int:
         """
-        The same per time [bit/s].
+        Payload delivered in the interval, per time [bit/s].
         """
     @property
     def interval_s(self, /) -> float:
@@ -353,7 +357,7 @@ class FlowView:
     @property
     def path_backlog_bytes(self, /) -> int | None:
         """
-        The same [bytes].
+        What waits at all links on the flow's way [bytes], for laws that ask for it.
         """
     @property
     def path_backlog_packets(self, /) -> int | None:
@@ -363,7 +367,7 @@ class FlowView:
     @property
     def retransmitted(self, /) -> int:
         """
-        Repetitions among them.
+        Repetitions among the segments sent in the interval.
         """
     @property
     def round_trip_of_probes_s(self, /) -> float | None:
@@ -467,12 +471,12 @@ class LinkRole:
     @property
     def exchange_s(self, /) -> float:
         """
-        Time from one such packet to the next where nobody disturbs, back-off not counted [s].
+        Time from one largest packet to the next where nobody disturbs, back-off not counted [s].
         """
     @property
     def frame_s(self, /) -> float:
         """
-        Airtime of its frame [s].
+        Airtime of the frame of its largest packet [s].
         """
     @property
     def is_ideal(self, /) -> bool:
@@ -482,7 +486,7 @@ class LinkRole:
     @property
     def packet_bytes(self, /) -> int:
         """
-        Network-layer size of that [bytes].
+        Network-layer size of its largest packet [bytes].
         """
     @property
     def payload_bytes(self, /) -> int:
@@ -504,17 +508,17 @@ class LinkView:
     @property
     def arrivals_bytes(self, /) -> int:
         """
-        The same [bytes].
+        What came since the last update and was accepted [bytes].
         """
     @property
     def arrivals_packets(self, /) -> int:
         """
-        What came since then and was accepted [packets].
+        What came since the last update and was accepted [packets].
         """
     @property
     def backlog_bytes(self, /) -> int:
         """
-        The same [bytes].
+        What waits, the packet in service counted [bytes].
         """
     @property
     def backlog_packets(self, /) -> int:
@@ -529,12 +533,12 @@ class LinkView:
     @property
     def dummies_packets(self, /) -> int:
         """
-        Dummy packets sent since then [packets].
+        Dummy packets sent since the last update [packets].
         """
     @property
     def head_of_line_delay_s(self, /) -> float | None:
         """
-        How long the first of it has waited [s], where that is known.
+        How long the first of what waits has waited [s], where that is known.
         """
     @property
     def interval_s(self, /) -> float:
@@ -549,12 +553,12 @@ class LinkView:
     @property
     def service_bytes(self, /) -> int:
         """
-        The same [bytes].
+        What left for its next hop since the last update [bytes].
         """
     @property
     def service_packets(self, /) -> int:
         """
-        What left for its next hop since then [packets].
+        What left for its next hop since the last update [packets].
         """
 
 @final
@@ -605,17 +609,17 @@ class QueueView:
     @property
     def flow(self, /) -> int:
         """
-        The flow of that packet: one number for each flow and direction.
+        The flow of the packet that comes or leaves: one number for each flow and direction.
         """
     @property
     def size_bytes(self, /) -> int:
         """
-        Its network-layer size [bytes].
+        Network-layer size of the packet that comes or leaves [bytes].
         """
     @property
     def waiting_bytes(self, /) -> int:
         """
-        The same [bytes].
+        What waits beside the packet that comes or leaves [bytes].
         """
     @property
     def waiting_packets(self, /) -> int:
@@ -852,7 +856,7 @@ def run(scenario: Scenario, seed: SupportsIndex | None, seeds: SupportsIndex, pr
 
 def scenario_ids() -> list[str]:
     """
-    Ids of the built-in scenarios.
+    The ids of the built-in scenarios, such as "chen10/a".
     """
 
 def scenario_text(name: str) -> tuple[str, str]:
@@ -862,7 +866,7 @@ def scenario_text(name: str) -> tuple[str, str]:
 
 def schema(of: str = "scenario") -> "dict[str, Any]":
     """
-    The JSON Schema of a language, "scenario" or "study", or of what comes out of it, "result".
+    The JSON Schema of a language, "scenario" or "study", or of what comes out, "result"; of anything else a `ValueError`.
     """
 
 def seconds(words: Any) -> float:
@@ -883,7 +887,7 @@ def study(name: str, folder: str | PathLike[str], quick: bool, changes: Supports
 
 def study_ids() -> list[str]:
     """
-    Ids of the built-in studies.
+    The ids of the built-in studies, such as "chen10/table-6-1".
     """
 
 def sweep(points: SupportsGetItem[int, tuple[str, Scenario]], seeds: SupportsIndex, precision: SupportsFloat | SupportsIndex | None, series: bool, every_s: SupportsFloat | SupportsIndex, ledger: bool, timeline_s: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex] | None, folder: str | PathLike[str], threads: SupportsIndex | None, progress: Any | None) -> list[Records]:

@@ -49,10 +49,11 @@ class Result:
     """Some tables, by their names; each is an attribute, too."""
 
     main: ClassVar[str] = "flows"
+    """The table that is meant where none is named."""
 
     def __init__(self, tables: list[tuple[str, _evenair.Table]]) -> None:
         """Wrap what the library gives."""
-        self.tables = {name: Table(core) for name, core in tables}
+        self.tables: dict[str, Table] = {name: Table(core) for name, core in tables}
         """All tables by name."""
         vars(self).update(self.tables)
 
@@ -198,13 +199,13 @@ class Solution(Result):
     def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.SolutionFacts) -> None:
         """Wrap what the library gives."""
         super().__init__(tables)
-        self.objective = facts.objective
+        self.objective: float | None = facts.objective
         """What it reaches, in the unit of the utilities' sum; None of max-min fairness and of a fixed point."""
-        self.bound = facts.bound
+        self.bound: float | None = facts.bound
         """What none exceeds, in the same unit."""
-        self.solver = facts.solver
+        self.solver: str = facts.solver
         """Which solver found it: "own" or "clarabel"."""
-        self.residual = facts.residual
+        self.residual: float | None = facts.residual
         """How far the conditions of an optimum are from being met at worst, relative; None, where it has none."""
 
     def _headline(self) -> str:
@@ -224,17 +225,17 @@ class FluidRun(Result):
     def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.FluidFacts) -> None:
         """Wrap what the library gives."""
         super().__init__(tables)
-        self.has_settled = facts.has_settled
+        self.has_settled: bool = facts.has_settled
         """Whether its end is its rest, within a thousandth, and no link is overloaded there."""
-        self.warning = facts.warning
+        self.warning: str | None = facts.warning
         """What keeps its rates from being carried, if anything does."""
-        self.steps = facts.steps
+        self.steps: int = facts.steps
         """How many steps the integrator took."""
-        self.corners = facts.corners
+        self.corners: int = facts.corners
         """At how many corners of the drift it stopped."""
-        self.is_stable = facts.is_stable
+        self.is_stable: bool | None = facts.is_stable
         """Whether it returns to its rest from near by; None, if it rests nowhere close to its end."""
-        self.eigenvalues = facts.eigenvalues
+        self.eigenvalues: list[tuple[float, float]] | None = facts.eigenvalues
         """Real and imaginary parts of its eigenvalues there [1/s], the greatest real part first."""
 
     def _headline(self) -> str:
@@ -252,9 +253,9 @@ class Comparison(Result):
     def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.ComparisonFacts) -> None:
         """Wrap what the library gives."""
         super().__init__(tables)
-        self.notes = facts.notes
+        self.notes: list[str] = facts.notes
         """Which worlds are missing, and why."""
-        self.senders_time = facts.senders_time
+        self.senders_time: list[tuple[str, float]] = facts.senders_time
         """Where the senders' time goes in the last world: what it goes to, and its share."""
 
     def _headline(self) -> str:
@@ -287,15 +288,15 @@ class Study(Result):
     def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.StudyFacts) -> None:
         """Wrap what the library gives."""
         super().__init__(tables)
-        self.id = facts.id
+        self.id: str = facts.id
         """Its id, such as "chen10/table-6-1"."""
-        self.title = facts.title
+        self.title: str = facts.title
         """What it is called."""
-        self.source = facts.source
+        self.source: str = facts.source
         """Where in which paper it comes from."""
-        self.about = facts.about
+        self.about: str = facts.about
         """What it is about."""
-        self.labels = dict(facts.labels)
+        self.labels: dict[str, str] = dict(facts.labels)
         """What its variants are called in figures, by id."""
         self.result: StudyDocument = facts.result
         """All that it found, as ``evenair study --json`` prints it."""

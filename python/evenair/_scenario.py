@@ -185,6 +185,7 @@ class Scenario:
         return other
 
     set = with_
+    """The same as `with_`."""
 
     def _place(self, key: str) -> str:
         """Give a key with its entry of a list by number, as laws are kept: flows are called by their ids or numbers."""

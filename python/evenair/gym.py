@@ -205,6 +205,7 @@ class NetworkEnv(gymnasium.Env[Seen, Act], EzPickle):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 -- as Gymnasium declares it
+    """What Gymnasium asks of an environment: how it can be shown."""
 
     def __init__(
         self,

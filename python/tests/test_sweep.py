@@ -154,17 +154,14 @@ def dask_client() -> Iterator[Any]:
         yield client
 
 
-@pytest.mark.cluster
 def test_dask_does_the_same_runs(swept: evenair.Swept, dask_client: object) -> None:
     assert prints(evenair.sweep("chen10/a", VARY, seeds=2, executor=dask_client, **SHORT)) == prints(swept)
 
 
-@pytest.mark.cluster
 def test_the_client_of_dask_that_is_current_is_taken(swept: evenair.Swept, dask_client: object) -> None:
     assert prints(evenair.sweep("chen10/a", VARY, seeds=2, executor="dask", **SHORT)) == prints(swept)
 
 
-@pytest.mark.cluster
 def test_ray_does_the_same_runs(swept: evenair.Swept) -> None:
     ray = pytest.importorskip("ray")
     # Workers find evenair and this module where this process has them from.

@@ -103,7 +103,7 @@ const PARTS: [Part; 14] = [
     },
     Part {
         name: "wheel",
-        proves: "the wheel that pip builds, on the oldest and newest Python, with dask and ray",
+        proves: "the wheel for every Linux since glibc 2.17, alone, on the oldest and newest Python, with dask and ray",
         run: wheel::run,
         concerns: &["Cargo.lock", "pyproject.toml", "crates/python", "python", "xtask/src/wheel.rs"],
     },
