@@ -904,4 +904,3 @@ def version() -> str:
     """
     The version of evenair.
     """
-
