@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+import module
+
 PROGRAM = os.environ.get("EVENAIR", "evenair")
 MADE = "Made from the program by `docs/reference.py`; "
 
@@ -28,7 +27,7 @@ def pages() -> dict[str, str]:
         "metrics": metrics(),
         "results": results(),
         "glossary": glossary(),
-        "python": python(),
+        "python": module.page(),
     }
 
 
@@ -245,89 +244,3 @@ def glossary() -> str:
         others = [form for form in entry["forms"] if not form.startswith(entry["word"][:2])] + entry.get("heads", [])
         text += row(f"**{entry['word']}**" + (f" ({', '.join(others)})" if others else ""), entry["means"])
     return text
-
-
-# What a newcomer asks for first; other functions follow, then classes.
-FIRST = ["run", "sweep", "study", "solve", "fluid", "compare"]
-
-
-def python() -> str:
-    """The public names of the Python module, with their docstrings; a name that no file explains is an error."""
-    text = "# Python\n\nMade from the docstrings of `python/evenair`, whose examples the tests execute.\n"
-    package = ROOT / "python/evenair"
-    private = {name: node for path in package.glob("_*.py*") for name, node in definitions(path).items()}
-    for module in ["__init__", *sorted(path.stem for path in package.glob("[!_]*.py"))]:
-        own = definitions(package / f"{module}.py")
-        names = exported(package / f"{module}.py") or list(own)
-        known = {name: own.get(name) or private.get(name) for name in names}
-        missing = [name for name, node in known.items() if not node or not explained(node)]
-        modules = [path.stem for path in package.glob("*.py")]
-        if unknown := set(missing) - set(modules) - {"__version__"}:
-            message = f"python/evenair/{module}.py: no docstring of {', '.join(sorted(unknown))}"
-            raise SystemExit(message)
-        functions = [name for name in known if isinstance(known[name], ast.FunctionDef)]
-        rank = [*FIRST, *(name for name in functions if name not in FIRST)]
-        for name in sorted(known, key=lambda name: rank.index(name) if name in rank else len(rank)):
-            if name not in missing:
-                text += chapter("evenair" if module == "__init__" else f"evenair.{module}", name, known[name])
-    return text
-
-
-Node = ast.ClassDef | ast.FunctionDef | ast.Constant
-
-
-def definitions(path: Path) -> dict[str, Node]:
-    """The public classes and functions of a file, and its constants that a text explains."""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    found: dict[str, Node] = {}
-    for node, after in zip(body, [*body[1:], None], strict=True):
-        match node, after:
-            case ((ast.ClassDef() | ast.FunctionDef()), _):
-                found[node.name] = node
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant() as text):
-                found[name] = text
-    return {name: node for name, node in found.items() if not name.startswith("_")}
-
-
-def exported(path: Path) -> list[str]:
-    """What a file's `__all__` names."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return list(ast.literal_eval(node.value))
-    return []
-
-
-def explained(node: Node) -> str:
-    return str(node.value) if isinstance(node, ast.Constant) else ast.get_docstring(node) or ""
-
-
-def chapter(module: str, name: str, node: Node) -> str:
-    """A name, its docstring, and those of its methods."""
-    text = f"\n## {module}.{name}\n\n{signature(node)}{docstring(node)}"
-    for method in node.body if isinstance(node, ast.ClassDef) else []:
-        if isinstance(method, ast.FunctionDef) and not method.name.startswith("_") and explained(method):
-            text += f"\n### {name}.{method.name}\n\n{signature(method)}{docstring(method)}"
-    return text
-
-
-def signature(node: Node) -> str:
-    if not isinstance(node, ast.FunctionDef):
-        return ""
-    result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"```text\n{node.name}({ast.unparse(node.args)}){result}\n```\n\n"
-
-
-ARGUMENT = re.compile(r"^    (\*{0,2}\w+): ")
-
-
-def docstring(node: Node) -> str:
-    """Its text; arguments become a list, and examples blocks of code."""
-    text, is_example = "", False
-    for line in explained(node).splitlines():
-        begins = line.lstrip().startswith(">>>")
-        if begins and not is_example:
-            text, is_example = text + "\n```pycon\n", True
-        elif is_example and not line.strip():
-            text, is_example = text + "```\n", False
-        text += "\n" if line == "Args:" else ARGUMENT.sub(r"- `\1`: ", line) + "\n"
-    return text + ("```\n" if is_example else "")
