@@ -16,12 +16,29 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 EVENAIR = ROOT / "target/release/evenair"
 UPSTREAM = [2, 4, 5, 7, 9, 10, 12, 14, 15, 20, 21, 23, 24, 25, 28, 30, 31, 35]
 PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+
+
+class Case(NamedTuple):
+    """A scenario in both programs, how long [s] it is measured, and how ns-2's line of results begins."""
+
+    title: str
+    duration: int
+    warmup: int
+    line: str
+    ns2: list[object]
+    evenair: list[str]
+
+    def times(self) -> list[str]:
+        """The preset, and how long evenair simulates."""
+        settings = ["preset=ns2", f"duration={self.duration} s", f"warmup={self.warmup} s"]
+        return [word for setting in settings for word in ("--set", setting)]
 
 
 def timed(command: list[str]) -> tuple[float, str]:
@@ -67,76 +84,61 @@ def alone(hops: int, traffic: str) -> list[str]:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        common = ["--set", "preset=ns2", "--set", "duration=200 s"]
-        mesh = str(HERE / "mesh.tcl")
+        mesh = [HERE / "mesh.tcl", 1]
+        chain, long_chain = (" ".join(f"{200 * i},0" for i in range(nodes)) for nodes in (4, 11))
+        grid = " ".join(f"{200 * (i % 6)},{200 * (i // 6)}" for i in range(36))
+        upstream = " ".join(f"tcp:{node}:0" for node in UPSTREAM)
         # DSDV adds an IP header of 20 bytes to each packet. Its 60 s of routing before the flows cost next to nothing.
         routed = ["--set", "tcp.headers=60 bytes"]
-        scenarios = [
-            (
-                "four links, topology a, TCP",
-                220,
-                "a",
-                [str(HERE / "four_link.tcl"), "a", "1", "200"],
-                ["chen10/a", *common, "--set", "warmup=20 s"],
-            ),
-            (
-                "one cell, 20 saturated stations",
-                205,
-                "20",
-                [str(HERE / "cell.tcl"), "20", "1", "200"],
-                [cell(folder, 20), *common, "--set", "warmup=5 s"],
-            ),
-            (
+        ten_hops = alone(10, "traffic = 'tcp'")
+        udp = alone(3, "traffic = 'cbr', rate = '1 Mbps', size = '1520 bytes'")
+        # Each is measured for so long [s] that evenair takes a fifth of a second, which is many ticks of the clock that counts
+        # user time; before that comes the warm-up [s].
+        cases = [
+            Case("four links, topology a, TCP", 200, 20, "a", [HERE / "four_link.tcl", "a", 1, 200], ["chen10/a"]),
+            Case("one cell, 20 saturated stations", 200, 5, "20", [HERE / "cell.tcl", 20, 1, 200], [cell(folder, 20)]),
+            Case(
                 "three-hop chain, three TCP flows",
-                220,
+                2000,
+                20,
                 "1",
-                [mesh, "1", "200", " ".join(f"{200 * i},0" for i in range(4)), "tcp:1:0 tcp:2:0 tcp:3:0"],
-                ["jam10/chain", *common, *routed],
+                [*mesh, 2000, chain, "tcp:1:0 tcp:2:0 tcp:3:0"],
+                ["jam10/chain", *routed],
             ),
-            (
-                "grid of 36 nodes, 18 TCP flows",
-                220,
-                "1",
-                [
-                    mesh,
-                    "1",
-                    "200",
-                    " ".join(f"{200 * (i % 6)},{200 * (i // 6)}" for i in range(36)),
-                    " ".join(f"tcp:{node}:0" for node in UPSTREAM),
-                ],
-                ["jam10/grid", *common, *routed],
+            Case(
+                "grid of 36 nodes, 18 TCP flows", 1000, 20, "1", [*mesh, 1000, grid, upstream], ["jam10/grid", *routed]
             ),
-            (
+            Case(
                 "ten hops, one TCP flow",
-                220,
+                1000,
+                20,
                 "1",
-                [mesh, "1", "200", " ".join(f"{200 * i},0" for i in range(11)), "tcp:10:0"],
-                ["jam10/chain", *common, *routed, *alone(10, "traffic = 'tcp'")],
+                [*mesh, 1000, long_chain, "tcp:10:0"],
+                ["jam10/chain", *routed, *ten_hops],
             ),
-            (
+            # An IP header of DSDV's more, as above.
+            Case(
                 "three hops, UDP at 1 Mb/s",
-                220,
+                4000,
+                20,
                 "1",
-                [mesh, "1", "200", " ".join(f"{200 * i},0" for i in range(4)), "udp:3:0:1000:1500"],
-                # An IP header of DSDV's more, as above.
-                [
-                    "jam10/chain",
-                    *common,
-                    *alone(3, "traffic = 'cbr', rate = '1 Mbps', size = '1520 bytes'"),
-                ],
+                [*mesh, 4000, chain, "udp:3:0:1000:1500"],
+                ["jam10/chain", *udp],
             ),
         ]
-        print("| scenario | ns-2 [ms/s] | evenair [ms/s] | ratio | ns-2 [packets/s] | evenair [packets/s] |")
-        print("|---|---|---|---|---|---|")
-        for title, simulated, name, tcl, arguments in scenarios:
+        print("| scenario | measured [s] | ns-2 [ms/s] | evenair [ms/s] | ratio | ns-2 [packets/s] | evenair [packets/s] |")
+        print("|---|---|---|---|---|---|---|")
+        for case in cases:
             ours, theirs = [], []
             for _ in range(PAIRS):
-                theirs.append(ns2(tcl, name))
-                ours.append(evenair(arguments))
+                theirs.append(ns2(list(map(str, case.ns2)), case.line))
+                ours.append(evenair([*case.evenair, *case.times()]))
+            simulated = case.duration + case.warmup
             median = [statistics.median(t for t, _ in runs) * 1e3 / simulated for runs in (theirs, ours)]
             print(
-                f"| {title} | {median[0]:.2f} | {median[1]:.2f} | {median[0] / median[1]:.1f} "
-                f"| {theirs[0][1]:.1f} | {ours[0][1]:.1f} |"
+                f"| {case.title} | {case.duration} | {median[0]:.2f} | {median[1]:.3f} | {median[0] / median[1]:.1f} "
+                f"| {theirs[0][1]:.1f} | {ours[0][1]:.1f} |",
+                flush=True,
             )
 
 

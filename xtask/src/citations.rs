@@ -44,7 +44,7 @@ pub(crate) fn tags(root: &Path) -> Result<Vec<String>> {
     Ok(papers(root)?.into_iter().map(|paper| paper.tag).collect())
 }
 
-/// What is said to be built and cited nowhere.
+/// The items said to be built and cited nowhere.
 pub(crate) fn findings(root: &Path) -> Result<Vec<String>> {
     let papers = papers(root)?;
     let tags: Vec<&str> = papers.iter().map(|paper| paper.tag.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What evenair is built from: licences, sources, versions, by the rules of `deny.toml`.
+//! The dependencies of evenair: licences, sources, versions, by the rules of `deny.toml`.
 //!
 //! The rules are cargo-deny's. It takes minutes to install from source, so that what `cargo metadata` can answer of them
 //! is checked here on every machine, with the licence expressions read by cargo-deny's own library, and all of them by

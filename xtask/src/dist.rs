@@ -81,7 +81,7 @@ fn train(program: &Path, counts: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the compiler prints, asked so.
+/// The compiler's output, asked so.
 fn printed(arguments: &[&str]) -> Result<String> {
     let output = Command::new("rustc").current_dir(root()).args(arguments).output().context("rustc")?;
     ensure!(output.status.success(), "rustc {} failed", arguments.join(" "));

@@ -17,6 +17,7 @@ mod passed;
 mod python;
 mod recipe;
 mod run;
+mod stub;
 mod tests;
 mod tidy;
 mod wheel;
@@ -100,7 +101,7 @@ const PARTS: [Part; 15] = [
     },
     Part {
         name: "wheel",
-        proves: "the wheel that pip builds, on the oldest and newest Python, with dask and ray",
+        proves: "the wheel for every Linux since glibc 2.17, alone, on the oldest and newest Python, with dask and ray",
         run: wheel::run,
         concerns: &["Cargo.lock", "pyproject.toml", "crates/python", "python", "xtask/src/wheel.rs"],
     },

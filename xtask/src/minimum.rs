@@ -1,4 +1,4 @@
-//! What Cargo.toml promises: the least Rust, and laws that need no standard library.
+//! The promises of Cargo.toml: the least Rust, and laws that need no standard library.
 
 use crate::Outcome;
 use crate::run::{root, succeed, succeeds};

@@ -82,7 +82,7 @@ struct Project {
     optional_dependencies: BTreeMap<String, Vec<String>>,
 }
 
-/// What an extra of the module needs, other extras that it names among it, without those that are left out.
+/// The requirements of an extra of the module, other extras that it names among them, without those that are left out.
 pub(crate) fn extra(name: &str, without: &[&str]) -> Result<Vec<String>> {
     let text = fs::read_to_string(root().join("pyproject.toml")).context("pyproject.toml")?;
     let pyproject: Pyproject = toml::from_str(&text).context("pyproject.toml")?;

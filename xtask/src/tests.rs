@@ -5,7 +5,7 @@ use crate::run::{cargo, cargo_command, succeed};
 use anyhow::Result;
 use std::thread::available_parallelism;
 
-/// What all of them compile: one choice of features, so that they share what they compile.
+/// The options that all of them compile with: one choice of features, so that they share their crates.
 const ALL: [&str; 4] = ["--release", "--locked", "--workspace", "--all-features"];
 
 /// Crates that compute nothing.

@@ -14,7 +14,7 @@ pub struct Case {
     pub probes: bool,
     /// The link's rate \[b/s\].
     pub rate_bps: f64,
-    /// What a full segment and its acknowledgement need without a queue \[ms\].
+    /// The time that a full segment and its acknowledgement need without a queue \[ms\].
     pub round_trip_ms: f64,
     /// How many of a hundred data segments the lottery loses; full queues lose more.
     pub lottery_percent: f64,
@@ -22,7 +22,7 @@ pub struct Case {
     pub queue_packets: u32,
 }
 
-/// What a sender got.
+/// A sender's result.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     /// Data at the receiver, mean over seeds \[kb/s\].
@@ -53,7 +53,7 @@ pub struct Recorded {
     pub case: Case,
     /// The share of segments that the lottery did lose, of those that it drew for.
     pub lottery: f64,
-    /// What the kernel got.
+    /// The kernel's result.
     pub outcome: Outcome,
 }
 
@@ -68,7 +68,7 @@ pub struct Vegas {
     pub alpha: f64,
     /// See there.
     pub beta: f64,
-    /// What it got \[kb/s\].
+    /// Its goodput \[kb/s\].
     pub goodput_kbps: f64,
     /// Its mean window \[packets\].
     pub window: f64,

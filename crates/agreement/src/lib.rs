@@ -1,4 +1,4 @@
-//! What evenair is checked against: closed forms, an independent slot-level DCF, and recorded results of ns-2.
+//! The references for evenair: closed forms, an independent slot-level DCF, and recorded results of ns-2.
 //!
 //! The quick form of every check runs with the tests; `cargo run --release -p evenair-agreement --example validation`
 //! prints the long form, the tables of docs/validation.md.

@@ -1,4 +1,4 @@
-//! What other simulators gave, as their scripts in validation/ wrote it down.
+//! Other simulators' results, as their scripts in validation/ wrote them down.
 
 /// Means over seeds of lines "name seed number number …", in the order in which the names first come.
 pub(crate) fn means(text: &str) -> Vec<(String, Vec<f64>)> {

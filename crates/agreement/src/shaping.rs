@@ -23,7 +23,7 @@ pub struct Case {
     pub rates_bps: Vec<f64>,
 }
 
-/// What came through of one flow.
+/// The packets of one flow that came through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passed {
     /// Datagrams.

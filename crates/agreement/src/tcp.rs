@@ -1,4 +1,4 @@
-//! What is known of TCP's throughput and windows: closed forms, and traces of a real Linux kernel.
+//! Known results on TCP's throughput and windows: closed forms, and traces of a real Linux kernel.
 
 use evenair_netsim::{FlowResult, Network, RunSpec};
 use evenair_scenario::Resolved;
@@ -68,7 +68,7 @@ pub fn tfrc_over_a_lossy_wire(loss: f64, round_trip_ms: u32, seed: u64) -> FlowR
 /// Sampled windows: time \[s\], window \[segments\].
 pub type Trace = Vec<(f64, f64)>;
 
-/// What a Linux kernel did over a bottleneck, recorded by `validation/linux/window.py`; BBR's windows by
+/// A Linux kernel's behaviour over a bottleneck, recorded by `validation/linux/window.py`; BBR's windows by
 /// `validation/linux/lossy.py`, whose path has a delay.
 pub fn kernel_trace(law: &str) -> Trace {
     let text = match law {

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The command line's arguments.
 
 use crate::command::completions;
 use crate::command::{
@@ -92,7 +92,7 @@ pub(crate) struct ScenarioArguments {
 }
 
 impl ScenarioArguments {
-    /// What it is called in results.
+    /// Its name in results.
     pub(crate) fn called(&self) -> &str {
         if self.name == "-" { STDIN } else { &self.name }
     }
@@ -107,7 +107,7 @@ impl ScenarioArguments {
     }
 }
 
-/// What standard input is called.
+/// The name of standard input.
 const STDIN: &str = "<stdin>";
 
 /// Reads "2%" or "0.02".

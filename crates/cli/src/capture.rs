@@ -9,7 +9,7 @@ use evenair_scenario::Resolved;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// As many files may be open at once.
+/// The number of files that may be open at once.
 const NODES_MAX: usize = 500;
 
 /// A capture of the first seed's frames.

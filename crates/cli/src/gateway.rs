@@ -1,4 +1,4 @@
-//! What a gateway does, and did, as text.
+//! A gateway's plan and record, as text.
 
 use crate::text::{columns, number};
 use evenair_netsim::{GatewayControl, GatewaySpec, Shaping, Shares};
@@ -6,7 +6,7 @@ use evenair_results::{GatewayRecord, RunRecord, class_name};
 use evenair_scenario::{GatewayTable, PacketCount, Resolved};
 use evenair_units::Rate;
 
-/// What a scenario's gateway lets through, and limits of its sources; nothing without either.
+/// A scenario's gateway and the limits of its sources; nothing without either.
 pub(crate) fn described(scenario: &Resolved) -> String {
     let (network, settings) = (scenario.network(), scenario.settings());
     let mut text = String::new();
@@ -70,7 +70,7 @@ fn class_rows(spec: &GatewaySpec) -> Vec<Vec<String>> {
     rows
 }
 
-/// What the gateway of some runs did, means over seeds; nothing without one.
+/// The gateway's record over some runs, means over seeds; nothing without a gateway.
 pub(crate) fn did(runs: &[RunRecord]) -> String {
     let all: Vec<&GatewayRecord> = runs.iter().filter_map(|run| run.gateway.as_ref()).collect();
     let Some(first) = all.first() else { return String::new() };

@@ -25,7 +25,7 @@ pub(crate) fn watch() {
 const LOOK: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_millis(200);
 
-/// What some work gives. If it is stopped and does not end within moments, it is left where it is, for the process ends; so it must
+/// The result of some work. If it is stopped and does not end within moments, it is left where it is, for the process ends; so it must
 /// not write anything. `kept` says what is kept then.
 pub(crate) fn unless_stopped<T: Send + 'static>(
     kept: &str,
@@ -56,5 +56,5 @@ pub(crate) fn unless_stopped_seen<T: Send + 'static>(
     }
 }
 
-/// What is kept of what is computed in one piece.
+/// The result of work that is done in one piece.
 pub(crate) const NOTHING: &str = "nothing is kept";

@@ -1,4 +1,4 @@
-//! What is said and what is written.
+//! Messages and files of a command.
 
 use crate::terminal;
 use anyhow::{Context, Result, ensure};
@@ -122,7 +122,7 @@ pub(crate) fn resolved(scenario: &Resolved) -> Result<String> {
     scenario.to_toml().context("the scenario cannot be written as TOML")
 }
 
-/// So many of something: `1 study`, `2 studies`.
+/// A count with its noun: `1 study`, `2 studies`.
 pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
     let word = if count == N::from(1) { one } else { many };
     format!("{count} {word}")

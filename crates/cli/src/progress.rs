@@ -1,4 +1,4 @@
-//! What is shown while a command works: on a terminal only, and not to who wants quiet.
+//! Progress bars: on a terminal only, and not with `--quiet`.
 
 use crate::terminal;
 use evenair_study::Progress;

@@ -1,4 +1,4 @@
-//! What the user's terminal is like, and what it is told beside results.
+//! The user's terminal, and messages beside results.
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
@@ -13,7 +13,7 @@ pub(crate) const OPEN: Style = AnsiColor::Yellow.on_default();
 /// Where it is not known how wide a line may be.
 const WIDTH: usize = 100;
 
-/// What goes with every command.
+/// The options of every command.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct TerminalArguments {
     /// Say nothing but results and errors: no progress, no warnings

@@ -20,7 +20,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<Session>>> = const { RefCell::new(None) };
 }
 
-/// What a call's threads share.
+/// The state that a call's threads share.
 #[derive(Default)]
 pub(crate) struct Session {
     /// Set where the work is to end early.
@@ -65,7 +65,7 @@ pub(crate) fn is_ending() -> bool {
     CURRENT.with_borrow(|current| current.as_ref().is_some_and(|s| s.stop.load(Ordering::Relaxed)))
 }
 
-/// What a call does on this thread while the interpreter waits, such as reading a scenario: laws' exceptions end it.
+/// A call's work on this thread while the interpreter waits, such as reading a scenario: laws' exceptions end it.
 pub(crate) fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let session = Arc::new(Session::default());
     let before = CURRENT.replace(Some(Arc::clone(&session)));

@@ -1,13 +1,13 @@
 //! One scenario in one world after the other.
 
-/// What each flow of a scenario gets in one world after the other, from the optimum to 802.11.
+/// Each flow's rate in each world in turn, from the optimum to 802.11.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The flows' names.
     pub flows: Vec<String>,
     /// The worlds, each with one idealisation less than the one before.
     pub stages: Vec<Stage>,
-    /// What each flow gets alone over the scenario's own air [packets/s].
+    /// Each flow's rate alone over the scenario's own air [packets/s].
     pub capacity_pps: Vec<f64>,
     /// Where the senders' time goes in the last world, as shares of it, in the mean over senders and seeds.
     pub senders_time: Vec<(&'static str, f64)>,
@@ -18,9 +18,9 @@ pub struct Comparison {
 /// One world: what each flow gets, as a share of what it would get alone there.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What the difference to the stage before is due to.
+    /// The cause of the difference to the stage before.
     pub gap: &'static str,
     /// Each flow's share of what it gets alone there.
     pub shares: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What came of a run, an optimum, a trajectory: one type for each thing, serialised once, for the command line, studies, Python and live rooms.
+//! The results of a run, an optimum, a trajectory: one type for each thing, serialised once, for the command line, studies, Python and live rooms.
 //!
 //! Each room, and what belongs there:
 //!

@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 pub const SCHEMA_VERSION: u32 = 1;
 
 const MANIFEST: &str = "manifest.json";
-/// What the folders of drafts are called, before the number of the process that fills them.
+/// The beginning of a draft folder's name, before the number of the process that fills it.
 const DRAFTS: &str = ".evenair-drafts-";
 
 /// The files that every result has.
@@ -321,7 +321,7 @@ mod tests {
         names
     }
 
-    /// What these tests' results may have.
+    /// The size that these tests' results may have.
     const NAMES: &[&str] = &["study.toml", "table.csv"];
 
     /// A result of these files, whose text is their name and `version`.

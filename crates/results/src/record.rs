@@ -1,4 +1,4 @@
-//! What is kept of a run: the result as a serialisable table.
+//! A run's result as a serialisable table.
 
 mod frames;
 mod gateway;
@@ -16,7 +16,7 @@ use evenair_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is measured beside goodputs.
+/// The measures beside goodputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RecordOptions {
     /// Keep time series.
@@ -36,7 +36,7 @@ pub struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// What a run of a scenario has to measure.
+    /// The measures that a run of a scenario takes.
     pub fn run_spec(&self, scenario: &Resolved, seed: u64) -> RunSpec {
         RunSpec {
             sample_every: Some(self.every.unwrap_or(Duration::from_secs(1))),
@@ -81,7 +81,7 @@ pub struct RunRecord {
     /// Packets from outside that belonged to no flow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<OutsideResult>,
-    /// What the gateway did.
+    /// The gateway's record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayRecord>,
     /// Time series.
@@ -90,15 +90,15 @@ pub struct RunRecord {
     /// Frames of the window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<FrameRow>,
-    /// What the theory found beside rates, in its worlds.
+    /// The theory's findings beside rates, in its worlds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theory: Option<TheoryRecord>,
-    /// What an experiment found.
+    /// An experiment's result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<(ModelError, f64)>,
 }
 
-/// What the theory found beside rates.
+/// The theory's findings beside rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TheoryRecord {
     /// The worst residual of an optimum's conditions.
@@ -111,7 +111,7 @@ pub struct TheoryRecord {
     pub off_rest: Option<f64>,
 }
 
-/// What the experiment of [Jam10] section 4.1.4 finds: a model's share less the simulated fair-share point, over the point.
+/// The result of [Jam10] section 4.1.4's experiment: a model's share less the simulated fair-share point, over the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelError {
@@ -125,7 +125,7 @@ impl ModelError {
     /// All there are.
     pub const ALL: [Self; 2] = [Self::CliqueError, Self::DomainError];
 
-    /// What it is.
+    /// Its kind.
     pub const fn about(self) -> &'static str {
         match self {
             Self::CliqueError => {

@@ -201,7 +201,7 @@ impl TableWriter {
 }
 
 impl Group<'_> {
-    /// What a manifest says of a run.
+    /// A manifest's account of a run.
     pub fn manifest_entry(&self, run: &RunRecord) -> Value {
         json!({"variant": self.variant, "seed": run.seed, "fingerprint": run.fingerprint, "events": run.events})
     }

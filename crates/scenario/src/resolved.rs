@@ -21,8 +21,8 @@ use crate::law;
 use crate::quantity::Size;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::BackoffParams;
-use evenair_laws::connections::{ConnectionLaw, RoundTripSamples};
-use evenair_laws::flow::FlowRole;
+use evenair_laws::connections::ConnectionLaw;
+use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_netsim::{NetworkSpec, ProbeSpec, QueueSpec, RunSpec, TcpSpec};
 use evenair_units::Bytes;
@@ -109,7 +109,7 @@ impl Scenario {
     fn probes(&mut self) -> Result<ProbeSpec, Mistake> {
         let role = FlowRole { payload: Bytes::new(1) };
         let laws = self.connections.iter().chain(self.flows.iter().filter_map(|f| f.connections.as_ref()));
-        let probed = laws.map(|law| law.begin(&role).samples()).any(|s| s == RoundTripSamples::Probes);
+        let probed = laws.flat_map(|law| law.begin(&role).needs()).any(|s| s == Signal::RoundTripOfProbes);
         if self.probes.is_some() && !probed {
             let why = "no law of connections looks at probes: set its samples = \"probes\"";
             return Err(Mistake::at("probes", why));

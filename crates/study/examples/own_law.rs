@@ -10,7 +10,7 @@ use evenair_netsim::Network;
 use evenair_scenario::Resolved;
 use evenair_units::Duration;
 
-/// Who has little to send waits long: exponential back-offs, their mean two airtimes over one more than what waits.
+/// A link that has little to send waits long: exponential back-offs, their mean two airtimes over one more than its backlog.
 #[derive(Clone, Debug, Default)]
 struct Patient {
     waiting: u64,

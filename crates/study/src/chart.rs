@@ -6,6 +6,7 @@
 mod document;
 mod draw;
 mod font;
+mod legible;
 mod lines;
 mod palette;
 mod scale;
@@ -17,6 +18,7 @@ pub use lines::{At, Observation, Titles};
 pub(crate) use lines::{distinct, printed};
 pub(crate) use palette::{STROKES, dashes, fills, strokes};
 pub(crate) use scale::{Span, wrapped};
+pub use scene::Ground;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,16 +30,16 @@ pub(crate) fn text_width(text: &str) -> f64 {
 /// A figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
-    /// What it is called in the names of files: `goodput`.
+    /// Its name in file names: `goodput`.
     pub name: String,
     /// Its headline.
     pub title: String,
-    /// What its marks mean, for a caption.
+    /// The meaning of its marks, for a caption.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// What colours mean; told in a legend, if there are several.
+    /// The meaning of colours; told in a legend, if there are several.
     pub colours: Vec<Key>,
-    /// What dashes mean. The same names as those of the colours make one legend of both.
+    /// The meaning of dashes. The same names as those of the colours make one legend of both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dashes: Vec<Key>,
     /// Its panels.
@@ -52,7 +54,7 @@ pub struct Chart {
 pub struct Key {
     /// The name.
     pub name: String,
-    /// What it looks like.
+    /// Its shape and size.
     pub look: String,
 }
 
@@ -67,7 +69,7 @@ pub struct Panel {
     pub y: Axis,
     /// How high it is.
     pub height: Height,
-    /// What is drawn.
+    /// The marks drawn.
     pub series: Vec<Series>,
 }
 
@@ -100,15 +102,15 @@ impl Default for Height {
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it is, with its unit.
+    /// Its title, with its unit.
     pub title: String,
-    /// What is at its left or lower end, and at the other.
+    /// The values at its left or lower end, and at the other.
     pub ends: (f64, f64),
-    /// What is written at it.
+    /// The labels at it.
     pub ticks: Ticks,
 }
 
-/// What is written at an axis.
+/// The labels of an axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ticks {
@@ -130,7 +132,7 @@ pub enum Ticks {
 /// Marks that look the same and are of one thing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What it is of.
+    /// The subject that it is of.
     pub name: String,
     /// The name of its colour; that of the text, if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -204,7 +206,7 @@ fn number_or_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::E
 /// A bar.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
-    /// What it is of: a flow, a node.
+    /// The subject that it is of: a flow, a node.
     pub of: String,
     /// Where its sides are.
     pub sides: (f64, f64),
@@ -242,7 +244,7 @@ pub struct Label {
     pub x: f64,
     /// Where it is on the y axis.
     pub y: f64,
-    /// What it says.
+    /// The text itself.
     pub text: String,
     /// On which side of the place it stands.
     pub side: Side,

@@ -1,4 +1,4 @@
-//! What of a study can be wrong though it is well written: names of nothing, and what cannot be measured.
+//! The mistakes that a well-formed study can have: names of nothing, and metrics that cannot be measured.
 
 use crate::language::{Holds, Study, Value, Variant};
 use crate::metric::flows_named;

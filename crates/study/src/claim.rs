@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
-/// What the runs say of a claim.
+/// The runs' verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -38,7 +38,7 @@ pub struct ClaimResult {
     pub claim: String,
     /// Where the paper says so.
     pub place: Option<String>,
-    /// What was measured; none if there is nothing to measure, or no finite number.
+    /// The measured value; none if there is nothing to measure, or no finite number.
     pub measured: Option<f64>,
     /// Half of the 95 % interval; none where there is no chance, or a single seed.
     pub half_width: Option<f64>,
@@ -48,9 +48,9 @@ pub struct ClaimResult {
     pub paper: Option<f64>,
     /// A number of another origin.
     pub reference: Option<Reference>,
-    /// What it must be for the claim to hold.
+    /// The condition under which the claim holds.
     pub required: String,
-    /// What the runs say.
+    /// The runs' verdict.
     pub verdict: Verdict,
     /// Why it does not, where it does not and the study knows.
     pub why: Option<String>,
@@ -97,7 +97,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What a claim measures: one value per seed, and the bounds of what it can be.
+/// A claim's measured values: one per seed, and the bounds of what they can be.
 #[derive(Clone, Debug)]
 struct Sample {
     values: Vec<f64>,
@@ -136,7 +136,7 @@ impl Sample {
         Self { values: self.paired(other, |a, b| a / b), random: self.random || other.random, bounds }
     }
 
-    /// What is measured, and its 95 % interval as far as it can be at all: goodputs are not negative, however few the seeds.
+    /// The measured value, and its 95 % interval as far as it can be at all: goodputs are not negative, however few the seeds.
     fn estimate(&self, over_seeds: OverSeeds) -> (Option<f64>, Option<[f64; 2]>) {
         // A ratio to nothing says nothing of the others' mean.
         if self.values.is_empty() || self.values.iter().any(|x| !x.is_finite()) {

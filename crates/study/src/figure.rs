@@ -49,7 +49,7 @@ pub fn map(scenario: &Resolved) -> Chart {
     Chart { name: "map".into(), title: settings.name.clone(), ..map::map(scenario) }
 }
 
-/// What a figure is called in the names of files: by its kind, or by what it draws.
+/// A figure's part of a file name: its kind, or the metric that it draws.
 fn name(figure: &Figure) -> String {
     let quantity = figure.quantity().metric.name();
     match figure.kind {
@@ -71,14 +71,14 @@ fn chart(outcome: &Outcome, figure: &Figure) -> Chart {
         |v: &&VariantOutcome| figure.variants.is_empty() || figure.variants.iter().any(|id| named(id, v));
     let chosen: Vec<&VariantOutcome> = outcome.variants.iter().filter(chosen).collect();
     match figure.kind {
-        FigureKind::Bars => bars::bars(outcome, &chosen, figure.quantity(), figure.total),
-        FigureKind::Series => course::series(&chosen, figure.quantity()),
+        FigureKind::Bars => bars::bars(outcome, &chosen, figure.quantity(), figure.total).legible(),
+        FigureKind::Series => course::series(&chosen, figure.quantity()).legible(),
         FigureKind::Spread => spread::spread(outcome, &chosen, figure.quantity()),
         FigureKind::Phase => course::phase(&chosen, figure.quantity(), figure.against.map(Into::into)),
         FigureKind::ConflictGraph => graph::conflict_graphs(&chosen),
         FigureKind::Map => chosen.first().map(|v| map::map(v.scenario())).unwrap_or_default(),
         FigureKind::Ledger => ledger::ledger(&chosen),
-        FigureKind::Gateway => gateway::gateways(&chosen),
+        FigureKind::Gateway => gateway::gateways(&chosen).legible(),
         FigureKind::Timeline => timeline::timeline(&chosen),
         FigureKind::Lines => lines(outcome, &chosen, figure.quantity(), figure.total),
     }

@@ -18,9 +18,9 @@ pub struct Entry {
     /// Heads of tables that mean it, too short to be looked for in texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heads: Vec<String>,
-    /// What it means.
+    /// Its meaning.
     pub means: String,
-    /// What its subject is, such as "Tables of a run".
+    /// The title of its subject, such as "Tables of a run".
     pub topic: String,
     /// Whether it explains itself in most texts: it is listed, and not marked in reports.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

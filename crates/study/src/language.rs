@@ -23,7 +23,7 @@ pub struct Study {
     /// Which figure or table of which paper; whose it is.
     #[serde(default)]
     pub source: String,
-    /// What it shows, in a few sentences.
+    /// Its description in a few sentences.
     #[serde(default)]
     pub about: String,
     /// Where it departs from the paper, and what the paper does not say.
@@ -47,18 +47,18 @@ pub struct Study {
     /// Overrides of every variant's scenario.
     #[serde(default)]
     pub set: Vec<String>,
-    /// What `--quick` changes.
+    /// The changes that `--quick` makes.
     #[serde(default)]
     pub quick: Quick,
-    /// What is compared.
+    /// The variants to compare.
     pub variants: Vec<Variant>,
-    /// What should hold.
+    /// The claims that should hold.
     #[serde(default)]
     pub claims: Vec<Claim>,
     /// The paper's own numbers, and others with their origin.
     #[serde(default)]
     pub published: Vec<Published>,
-    /// What is drawn.
+    /// The figures to draw. The first answers the study's question: in a report it stands before all text.
     #[serde(default)]
     pub figures: Vec<Figure>,
     /// Tables with a row per variant and a column per metric.
@@ -67,7 +67,7 @@ pub struct Study {
     /// The unit of rates in the utility gap [packets/s]; see the metric.
     #[serde(default = "one")]
     pub utility_unit: f64,
-    /// What is told of each variant, and nothing else; goodput, its optimum and whatever claims, figures and tables name, if it is
+    /// The only metrics told of each variant; goodput, its optimum and whatever claims, figures and tables name, if it is
     /// not given.
     #[serde(skip)]
     pub(crate) asked: Option<Vec<Quantity>>,
@@ -128,7 +128,7 @@ const fn two_hundred() -> u32 {
     200
 }
 
-/// What `--quick` changes.
+/// The changes that `--quick` makes.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
@@ -166,7 +166,7 @@ pub struct Variant {
     /// Overrides.
     #[serde(default)]
     pub set: Vec<String>,
-    /// What it is drawn together with: variants of one group share a panel.
+    /// Its group: variants of one group share a panel.
     #[serde(default)]
     pub group: String,
     /// Values of a parameter to sweep; each makes a variant of its own, `id@value`.
@@ -183,7 +183,7 @@ pub struct Variant {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterSweep {
-    /// What is swept, with its unit: the axis of figures.
+    /// The parameter that is swept, with its unit: the axis of figures.
     pub parameter: String,
     /// The values.
     pub values: Vec<f64>,
@@ -249,13 +249,13 @@ pub struct Claim {
     /// Where the paper says so: section, figure or table, page; best with its words.
     #[serde(rename = "where")]
     pub place: Option<String>,
-    /// What is measured.
+    /// The metric measured.
     pub value: Value,
-    /// What is taken off it, seed by seed.
+    /// A metric subtracted from it, seed by seed.
     pub minus: Option<Value>,
-    /// What it is divided by, seed by seed.
+    /// A metric that it is divided by, seed by seed.
     pub over: Option<Value>,
-    /// What is made of the seeds' values: their mean, or their standard deviation.
+    /// The statistic of the seeds' values: their mean, or their standard deviation.
     #[serde(default)]
     pub over_seeds: OverSeeds,
     /// The number that is printed in the paper.
@@ -271,7 +271,7 @@ pub struct Claim {
     pub(crate) written: Vec<Written>,
 }
 
-/// What a claim makes of the values of all seeds.
+/// The number that a claim makes of the values of all seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverSeeds {
@@ -295,7 +295,7 @@ impl Claim {
 pub struct Reference {
     /// The number.
     pub value: f64,
-    /// Whose it is.
+    /// The flow or node that it is of.
     pub origin: String,
 }
 
@@ -309,7 +309,7 @@ pub struct Value {
     pub variant: String,
     /// Of which flow; the mean of several, "1..8" or "web-*"; of all together, if none.
     pub flow: Option<String>,
-    /// What is made of its course over time.
+    /// The statistic that its course over time is reduced to.
     #[serde(default)]
     pub statistic: Statistic,
     /// Which of the flow's packets.
@@ -322,7 +322,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// What is measured, whosever it is.
+    /// A metric, of any flow or node.
     pub fn quantity(&self) -> Quantity {
         Quantity {
             statistic: self.statistic,
@@ -411,7 +411,7 @@ pub struct Published {
     pub variant: String,
     /// Of which flow; of all together, if none.
     pub flow: Option<String>,
-    /// What is made of its course over time.
+    /// The statistic that its course over time is reduced to.
     #[serde(default)]
     pub statistic: Statistic,
     /// Which of the flow's packets.
@@ -423,12 +423,12 @@ pub struct Published {
     pub to: Option<Time>,
     /// The number.
     pub value: f64,
-    /// Whose it is, if it is not the paper's.
+    /// The source of the number, if it is not the paper.
     pub origin: Option<String>,
 }
 
 impl Published {
-    /// What it is a number of, whosever it is.
+    /// The metric that it is a number of, of any flow or node.
     pub fn quantity(&self) -> Quantity {
         Quantity {
             statistic: self.statistic,
@@ -444,7 +444,7 @@ impl Published {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// What is drawn.
+    /// The kind of figure.
     pub kind: FigureKind,
     /// Its headline.
     pub title: String,
@@ -453,13 +453,13 @@ pub struct Figure {
     pub variants: Vec<String>,
     /// Which metric, for bars, series and lines.
     pub metric: Option<Metric>,
-    /// What is made of its course over time, for bars and lines.
+    /// The statistic that its course over time is reduced to, for bars and lines.
     #[serde(default)]
     pub statistic: Statistic,
     /// Which of the flows' packets.
     #[serde(default)]
     pub of: Of,
-    /// What the metric is drawn against, in a phase portrait; the same of the second flow, if it is not given.
+    /// The other axis of a phase portrait; the same metric of the second flow, if it is not given.
     pub against: Option<Metric>,
     /// Draw all flows together (their sum, their mean or whatever the metric is of all) instead of each, for bars and lines.
     #[serde(default)]
@@ -469,7 +469,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// What is drawn; goodput, if nothing is named.
+    /// The metrics drawn; goodput, if none is named.
     pub fn quantity(&self) -> Quantity {
         Quantity { statistic: self.statistic, of: self.of, ..self.metric.unwrap_or(Metric::Goodput).into() }
     }
@@ -491,7 +491,7 @@ pub struct Summary {
     pub by_scenario: bool,
 }
 
-/// What is drawn.
+/// A kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
@@ -503,7 +503,7 @@ pub enum FigureKind {
     ConflictGraph,
     /// Where each transmitter's time went.
     Ledger,
-    /// Who held the air, in a short window of the first seed.
+    /// The air's occupancy in a short window of the first seed.
     Timeline,
     /// A metric over a swept parameter, a line per variant and flow.
     Lines,
@@ -513,6 +513,6 @@ pub enum FigureKind {
     Phase,
     /// The map of the first variant's network: nodes, ways of flows, ranges.
     Map,
-    /// What a gateway allows each subscriber, and what it passes, over time, of the first seed.
+    /// A gateway's grants to each subscriber, and their throughput, over time, of the first seed.
     Gateway,
 }

@@ -15,7 +15,7 @@ const BIN_S: f64 = 5.0;
 /// A rate has come to where it settles when it is within a fifth of it.
 const NEAR: f64 = 0.2;
 
-/// What is fair to each flow of a scenario, and how far it goes.
+/// Each flow's fair share in a scenario, and how far it goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Fair {
     /// Fair rates \[bit/s\].

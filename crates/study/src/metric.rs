@@ -1,4 +1,4 @@
-//! What can be measured, compared and drawn: each metric with its unit and what it means, stated once, here.
+//! The metrics that can be measured, compared and drawn, each with its unit and meaning, stated once, here.
 
 mod subject;
 
@@ -26,7 +26,7 @@ macro_rules! metrics {
         #[serde(remote = "Self", rename_all = "kebab-case")]
         pub enum Metric {
             $($(#[doc = $about])+ $(#[doc = concat!("\\[", $unit, "\\]")])? $name,)+
-            /// What an experiment found.
+            /// An experiment's result.
             #[serde(skip)]
             Experiment(ModelError),
         }
@@ -51,7 +51,7 @@ macro_rules! metrics {
                 }
             }
 
-            /// What it is, in a sentence or two.
+            /// Its meaning in a sentence or two.
             pub const fn about(self) -> &'static str {
                 let about = match self {
                     $(Self::$name => concat!($($about),+),)+
@@ -200,7 +200,7 @@ metrics! {
 
 with_the_words_of!(Metric);
 
-/// What the column for all flows together holds, by metric.
+/// The content of the column for all flows together, by metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OverFlows {
     /// The sum.
@@ -240,7 +240,7 @@ impl Metric {
         name.as_str().unwrap_or_default().into()
     }
 
-    /// What the column for all flows together holds; its name stands in the place of a flow's.
+    /// The content of the column for all flows together; its name stands in the place of a flow's.
     pub fn over_flows_name(self) -> &'static str {
         self.over_flows().name()
     }

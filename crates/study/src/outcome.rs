@@ -1,4 +1,4 @@
-//! What a study found.
+//! A study's result.
 
 mod scenario;
 
@@ -59,7 +59,7 @@ pub struct Row {
     pub flow: String,
     /// Whether it is of all flows together.
     pub of_all: bool,
-    /// What was measured.
+    /// The metric measured.
     pub quantity: Quantity,
     /// Mean over seeds.
     pub mean: f64,
@@ -75,7 +75,7 @@ pub struct Row {
     pub x: Option<f64>,
 }
 
-/// What a study is about: what is asked for; else goodput and its optimum, and whatever claims, figures and published numbers name.
+/// A study's metrics: those asked for; else goodput and its optimum, and whatever claims, figures and published numbers name.
 fn quantities(study: &Study) -> Vec<Quantity> {
     if let Some(asked) = &study.asked {
         return asked.clone();
@@ -116,7 +116,7 @@ pub struct Cell {
     pub paper: Option<f64>,
 }
 
-/// What a study found: runs, table, claims.
+/// A study's result: runs, table, claims.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The study.
@@ -330,7 +330,7 @@ impl Outcome {
         })
     }
 
-    /// What the table has, in its order.
+    /// The table's rows, in its order.
     pub(crate) fn quantities(&self) -> Vec<Quantity> {
         quantities(&self.study)
     }
@@ -379,7 +379,7 @@ impl Outcome {
         self.variants.iter().filter(named).flat_map(rows).collect()
     }
 
-    /// What the runs in some of a variant's scenarios say of a metric; the paper's number is of all of them.
+    /// A metric's value over the runs in some of a variant's scenarios; the paper's number is of all of them.
     fn cell(&self, variant: &VariantOutcome, quantity: Quantity, places: &[usize]) -> Option<Cell> {
         let samples = self.samples(&variant.id, quantity, None)?.into_iter().enumerate();
         let samples: Vec<f64> = samples

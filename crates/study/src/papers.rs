@@ -11,17 +11,17 @@ pub struct Paper {
     pub tag: &'static str,
     /// The folder of its scenarios and studies.
     pub folder: &'static str,
-    /// Who wrote it; nothing where that is not known.
+    /// Its authors; empty where they are not known.
     pub authors: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// What it appeared as, and where.
+    /// The kind of publication, and its place.
     pub published: &'static str,
     /// When, if that is known.
     pub year: Option<u16>,
-    /// What BibTeX calls its kind.
+    /// BibTeX's word for its kind.
     pub entry: &'static str,
-    /// What it says, for someone who has not read it.
+    /// Its content, for someone who has not read it.
     pub about: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What is measured: a metric, of which of a flow's queues, as which statistic over which time.
+//! A quantity to measure: a metric, of which of a flow's queues, as which statistic over which time.
 
 mod statistic;
 mod words;
@@ -22,7 +22,7 @@ pub enum Of {
     Acks,
 }
 
-/// What is measured.
+/// A quantity to measure.
 ///
 /// The mean over all of the measured time is the run's own: of samples for queues and windows, of packets for round
 /// trips, of deliveries for goodput. Whatever else is asked for comes from the time series, each sample weighted with the
@@ -31,7 +31,7 @@ pub enum Of {
 pub struct Quantity {
     /// The metric.
     pub metric: Metric,
-    /// What is made of its course over time.
+    /// The statistic that its course over time is reduced to.
     pub statistic: Statistic,
     /// Which of the flow's packets.
     pub of: Of,

@@ -11,7 +11,7 @@ use serde_path_to_error::Segment;
 use std::fmt;
 use std::path::Path;
 
-/// What is wrong with a study, and where.
+/// A mistake in a study, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyError {
     /// The file, as it was named; the id of a built-in study.
@@ -20,7 +20,7 @@ pub struct StudyError {
     pub at: Option<(usize, usize)>,
     /// The key, where it is known.
     pub key: Option<KeyPath>,
-    /// What is wrong, and what is allowed.
+    /// The mistake, and what is allowed.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What samples say beside their mean.
+//! Statistics of samples beside their mean.
 
 /// The standard deviation of some samples and its 95 % interval, as if they were normal; none for fewer than two.
 pub(crate) fn deviation(samples: &[f64]) -> Option<(f64, [f64; 2])> {

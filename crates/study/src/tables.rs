@@ -71,7 +71,7 @@ impl Outcome {
         self.variants.iter().map(group).collect()
     }
 
-    /// What made the results: command and program, and every run with the hash of its trajectory.
+    /// The origin of the results: command and program, and every run with the hash of its trajectory.
     pub fn manifest(&self, command_line: &str) -> Map<String, Value> {
         let mut manifest = manifest(command_line);
         manifest.insert("study".into(), self.study.id.clone().into());

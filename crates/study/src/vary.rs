@@ -24,12 +24,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-/// What is wrong with what is to be varied.
+/// A mistake in the keys to vary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VaryError {
     /// The key and its value, where one is to blame.
     pub what: String,
-    /// What is wrong, and what would be right.
+    /// The mistake, and what would be right.
     pub message: String,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for VaryError {
 
 impl std::error::Error for VaryError {}
 
-/// What is varied of a scenario, and what is measured.
+/// The keys to vary of a scenario, and the metrics to measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vary {
     /// The scenario's file, or the id of a built-in one; only its name, if its text is given.
@@ -60,7 +60,7 @@ pub struct Vary {
     pub text: Option<String>,
     /// Changes at every point, as `--set` has them.
     pub set: Vec<String>,
-    /// What is varied.
+    /// The keys to vary.
     pub axes: Vec<Axis>,
     /// Pair the keys' values, the first with the first, instead of combining each with each.
     pub paired: bool,
@@ -72,9 +72,9 @@ pub struct Vary {
     pub precision: Option<f64>,
     /// The most seeds that this may take.
     pub seeds_max: u32,
-    /// What is measured.
+    /// The metrics to measure.
     pub metrics: Vec<Quantity>,
-    /// What is drawn; a figure of each metric, if nothing is said.
+    /// The figures to draw; a figure of each metric, if none is named.
     pub plots: Vec<Plot>,
 }
 
@@ -219,7 +219,7 @@ impl Vary {
         Ok(())
     }
 
-    /// What a point is called: `connections.k=5, backoff.law=dcf`.
+    /// A point's name: `connections.k=5, backoff.law=dcf`.
     fn name(&self, point: &[usize]) -> String {
         let chosen = self.chosen(point);
         chosen.iter().map(|(axis, level)| format!("{}={level}", axis.key)).collect::<Vec<_>>().join(", ")
@@ -283,7 +283,7 @@ impl Vary {
 /// A sweep that can run: every point is resolved.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is varied.
+    /// The keys to vary.
     pub axes: Vec<Axis>,
     /// The scenario of which it is, before anything is varied.
     pub base: Resolved,
@@ -301,7 +301,7 @@ impl Plan {
         self.points.len()
     }
 
-    /// What the runs of all points show.
+    /// The results of the runs of all points.
     pub fn conclude(self, runs: Vec<Vec<RunRecord>>) -> Swept {
         let outcome = Outcome::new(self.study, &self.sweep, runs);
         Swept::new(self.axes, &self.points, outcome)

@@ -36,7 +36,7 @@ const STEP: f64 = 1e-3;
 pub(crate) struct Watched<'a> {
     stop: &'a AtomicBool,
     progress: &'a dyn Progress,
-    /// What all of it is worth.
+    /// The worth of all the work together.
     work: f64,
     /// How much of the run they know to be done.
     told: f64,
@@ -47,7 +47,7 @@ impl<'a> Watched<'a> {
         Self { stop, progress, work, told: 0.0 }
     }
 
-    /// What sets an end to it.
+    /// The switch that ends it early.
     pub(crate) const fn stop(&self) -> &'a AtomicBool {
         self.stop
     }
@@ -77,7 +77,7 @@ impl<'a> Watched<'a> {
 pub(crate) enum NoRecord {
     /// It was told to stop.
     Stopped,
-    /// What is not right.
+    /// The fault that was noticed.
     Failed(String),
 }
 

@@ -69,7 +69,7 @@ impl World {
         name.as_str().unwrap_or_default().into()
     }
 
-    /// What it is, in a sentence.
+    /// Its description in a sentence.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Packets => "The packet world, once per seed.",
@@ -98,7 +98,7 @@ impl World {
         matches!(self, Self::Packets | Self::Experiment(_))
     }
 
-    /// What a run costs beside others: simulated seconds times flows. What is not simulated is quick.
+    /// A run's cost beside others': simulated seconds times flows. Anything that is not simulated is quick.
     pub(crate) fn work(self, scenario: &Resolved) -> f64 {
         let settings = scenario.settings();
         let seconds = (settings.warmup.0 + settings.duration.0).as_secs_f64();

@@ -37,7 +37,7 @@ fn collect(value: &DeValue<'_>, written: &mut Vec<Written>) {
 }
 
 impl Claim {
-    /// What it must be to hold, with the author's digits.
+    /// The condition under which it holds, with the author's digits.
     pub(crate) fn required(&self) -> String {
         let number = |x: f64| {
             let mut written = self.written.iter();

@@ -159,7 +159,7 @@ fn tcp() -> impl Strategy<Value = String> {
     )
 }
 
-/// What it sends, whether to all, whether over the wire.
+/// Its traffic: whether to all, whether over the wire.
 fn flow() -> impl Strategy<Value = (String, bool, bool)> {
     let rated = names("rate")
         .into_iter()

@@ -84,7 +84,7 @@ fn the_path_program_runs_where_it_may() {
     assert!((goodput / recorded - 1.0).abs() < 0.25, "{goodput} kb/s, the record has {recorded}");
 }
 
-/// What the path program needs and is not here.
+/// The requirements of the path program that are missing here.
 fn missing() -> Option<&'static str> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let root =

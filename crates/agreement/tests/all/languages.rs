@@ -7,7 +7,7 @@ use proptest::sample::Index;
 #[path = "../../../../fuzz/properties.rs"]
 mod properties;
 
-/// What is done to one line of a text.
+/// A change to one line of a text.
 #[derive(Clone, Debug)]
 enum Damage {
     Cut,

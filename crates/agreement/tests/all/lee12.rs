@@ -44,7 +44,7 @@ fn slow_scenario(id: &str, law: &str, product: f64, weight: f64, changes: &[&str
     Resolved::parse(id, text, &all).expect("it is right")
 }
 
-/// What each flow gets, in packets a frame.
+/// Each flow's rate, in packets a frame.
 fn per_frame(rates_pps: impl IntoIterator<Item = f64>) -> Vec<f64> {
     rates_pps.into_iter().map(|x| x * FRAME_NS as f64 / 1e9).collect()
 }

@@ -51,7 +51,7 @@ fn empty_s(access_ms: u32) -> f64 {
     2.0 * (f64::from(access_ms) + 10.0) / 1e3 + 1080.0 * 8.0 * (1.0 / 10e6 + 1.0 / 1e9)
 }
 
-/// What the bottleneck carries of 1000 bytes in packets of 1040 \[b/s\].
+/// The bottleneck's capacity for 1000 bytes in packets of 1040 \[b/s\].
 const FULL_BPS: f64 = 10e6 / 1.04;
 
 /// How many of a flow's segments wait, by Little's law.

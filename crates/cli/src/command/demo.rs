@@ -52,7 +52,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
 /// The flow that the demo is about.
 const STARVED: &str = "2";
 
-/// What the demo found, told for someone who knows TCP.
+/// The demo's result, told for someone who knows TCP.
 fn shown(outcome: &Outcome) -> String {
     let study = &outcome.study;
     let mut out = format!("\n{}\n\n", study.title);
@@ -87,10 +87,10 @@ fn ledger(outcome: &Outcome) -> String {
     text::columns(&rows)
 }
 
-/// What the ledger calls the time in which others are heard.
+/// The ledger's name of the time in which others are heard.
 const BLOCKED: &str = "blocked";
 
-/// What happens to the starved flow in one variant, in its numbers.
+/// The starved flow's story in one variant, in its numbers.
 fn sentence(outcome: &Outcome, variant: &str) -> Option<String> {
     let of = |flow, metric: Metric| outcome.row(variant, flow, metric);
     let (got, fair) = (of(Some(STARVED), Metric::Goodput)?, of(Some(STARVED), Metric::Optimum)?);

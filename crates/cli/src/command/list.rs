@@ -56,7 +56,7 @@ pub(crate) fn list(options: &ListOptions) -> Result<()> {
     }
 }
 
-/// What there is to list, how many of each, and what one does with it.
+/// The lists, how many entries each has, and their use.
 fn kinds(options: &ListOptions) -> Result<()> {
     let count = [
         (
@@ -96,7 +96,7 @@ fn told(kind: &str, list: Value) -> String {
 /// Something that is listed by its id.
 struct Entry {
     id: String,
-    /// What it is, or why it cannot be told.
+    /// Its description, or the reason why there is none.
     title: Result<String, String>,
     paper: Option<Paper>,
 }
@@ -133,7 +133,7 @@ fn scenarios(options: &ListOptions) -> Result<()> {
     entries("scenarios (evenair run ID, evenair show ID)", &all, options)
 }
 
-/// What is built in and named, in order, and files that are named.
+/// The built-in names, in order, and the files that are named.
 fn chosen(
     kind: &str,
     ids: impl Iterator<Item = &'static str>,

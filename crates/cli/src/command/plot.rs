@@ -3,14 +3,29 @@
 use crate::output::{Overwrite, print};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
-use evenair_study::chart::{self, Chart, Figures};
+use evenair_study::chart::{self, Chart, Figures, Ground};
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
 
 /// How wide a figure is, if nothing is said \[px\].
-pub(crate) const WIDTH: f64 = 720.0;
-/// How many pixels a PNG has for each of these: two are sharp in print and on good screens.
-pub(crate) const SCALE: f64 = 2.0;
+const WIDTH: f64 = 720.0;
+
+/// How a figure becomes a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// How wide it is \[px\].
+    width: f64,
+    /// How many pixels a PNG has for each of these.
+    scale: f64,
+    ground: Ground,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        // Two pixels are sharp in print and on good screens.
+        Self { width: WIDTH, scale: 2.0, ground: Ground::Light }
+    }
+}
 
 #[derive(Debug, Args)]
 #[command(
@@ -35,7 +50,7 @@ pub(crate) struct PlotOptions {
     #[arg(value_name = "FIGURE")]
     pub(crate) figures: Vec<String>,
     /// Name the figures, and draw none
-    #[arg(long, conflicts_with_all = ["out", "width", "scale", "force"])]
+    #[arg(long, conflicts_with_all = ["out", "width", "scale", "dark", "force"])]
     pub(crate) list: bool,
     /// Where they go: FILE.svg or FILE.png of one figure, or a folder for both of each
     #[arg(long, value_name = "FILE|DIR", default_value = ".")]
@@ -46,6 +61,9 @@ pub(crate) struct PlotOptions {
     /// How many pixels a PNG has for each of these; 2, if it is not said
     #[arg(long, value_name = "N", value_parser = between(0.25, 20.0))]
     pub(crate) scale: Option<f64>,
+    /// Light on dark, for slides and dark pages
+    #[arg(long)]
+    pub(crate) dark: bool,
     #[command(flatten)]
     pub(crate) overwrite: Overwrite,
 }
@@ -65,13 +83,18 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
         let line = |chart: &&Chart| format!("{}: {}\n", chart.name, chart.title);
         return print(&chosen.iter().map(line).collect::<String>());
     }
-    let (out, scale) = (&options.out, options.scale.unwrap_or(SCALE));
+    let out = &options.out;
+    let look = Look {
+        width: options.width,
+        scale: options.scale.unwrap_or(Look::default().scale),
+        ground: if options.dark { Ground::Dark } else { Ground::Light },
+    };
     if let Some(format) = format_of(out) {
         ensure!(format == "png" || options.scale.is_none(), "--scale has no effect: an SVG has no pixels");
         let [chart] = chosen[..] else {
             bail!("{} takes one figure; name one of {}", out.display(), names(&chosen))
         };
-        return save(&[(chart, out.clone())], options.width, scale, options.overwrite);
+        return save(&[(chart, out.clone())], look, options.overwrite);
     }
     if let Some(ending) = out.extension().filter(|_| !out.is_dir()) {
         bail!("{}: figures are drawn as .svg or .png, not as .{}", out.display(), ending.to_string_lossy());
@@ -79,7 +102,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
     let file = |chart, ending| (chart, out.join(format!("{}.{ending}", all.file_name(chart))));
     let files: Vec<_> =
         chosen.iter().flat_map(|&chart| ["svg", "png"].map(|ending| file(chart, ending))).collect();
-    save(&files, options.width, scale, options.overwrite)
+    save(&files, look, options.overwrite)
 }
 
 /// The figures of a result.
@@ -120,7 +143,7 @@ fn names(charts: &[&Chart]) -> String {
     charts.iter().map(|chart| chart.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Those that are named; all, if none are.
+/// The figures that are named; all, if none are.
 fn choose<'a>(all: &'a Figures, patterns: &[String]) -> Result<Vec<&'a Chart>> {
     let everything: Vec<&Chart> = all.figures.iter().collect();
     ensure!(!everything.is_empty(), "{} has no figures", all.of);
@@ -134,18 +157,21 @@ fn choose<'a>(all: &'a Figures, patterns: &[String]) -> Result<Vec<&'a Chart>> {
     Ok(everything.into_iter().filter(asked).collect())
 }
 
-/// What a file's ending says of its format.
+/// The format that a file's ending stands for.
 fn format_of(file: &Path) -> Option<&'static str> {
     let ending = file.extension()?.to_str()?;
     ["svg", "png"].into_iter().find(|format| ending.eq_ignore_ascii_case(format))
 }
 
 /// Draws figures into files, each as its file's ending says.
-pub(crate) fn save(charts: &[(&Chart, PathBuf)], width: f64, scale: f64, overwrite: Overwrite) -> Result<()> {
+pub(crate) fn save(charts: &[(&Chart, PathBuf)], look: Look, overwrite: Overwrite) -> Result<()> {
+    let Look { width, scale, ground } = look;
     let drawn = charts.iter().map(|(chart, file)| {
         let bytes = match format_of(file) {
-            Some("svg") => chart.svg(width).into_bytes(),
-            Some(_) => chart.png(width, scale).with_context(|| format!("cannot draw {}", file.display()))?,
+            Some("svg") => chart.svg(width, ground).into_bytes(),
+            Some(_) => {
+                chart.png(width, scale, ground).with_context(|| format!("cannot draw {}", file.display()))?
+            }
             None => {
                 bail!("{}: figures are drawn as .svg or .png; give the file such an ending", file.display())
             }

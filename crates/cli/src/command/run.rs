@@ -116,7 +116,7 @@ impl RunOptions {
         self.report_path().filter(|_| !is_part)
     }
 
-    /// What would have no effect is not taken.
+    /// Options without effect are refused.
     fn check(&self, scenario: &Resolved) -> Result<()> {
         let writes = self.place.out.is_some() || self.report.is_some() || self.pcap.is_some();
         self.place.overwrite.check(writes, "--out DIR, --report or --pcap")?;
@@ -153,6 +153,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     options.check(&scenario)?;
     options.tables.heed();
     warn(&scenario);
+    if scenario.network().flows.is_empty() {
+        terminal::warn(
+            "nothing is sent in this run: the scenario has no flow, and packets from outside come only to a program that injects them \
+             (evenair-netsim's example \"outside\"); add a [[flows]] table",
+        );
+    }
     // A place that cannot be written is found before anything is computed.
     let (place, overwrite) = (&options.place, options.place.overwrite);
     let report = if options.report == Some(None) { &[REPORT][..] } else { &[] };
@@ -228,7 +234,7 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means:
     head + &tables + &report.unwrap_or_default()
 }
 
-/// What was run; the time series are on disk, if they were asked for.
+/// The runs' results; the time series are on disk, if they were asked for.
 struct Done<'a> {
     means: &'a RunMeans,
     runs: &'a [RunRecord],

@@ -54,7 +54,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     warn(&scenario);
     if let Some(file) = &options.map {
         let map = figure::map(&scenario);
-        return plot::save(&[(&map, file.clone())], plot::WIDTH, plot::SCALE, options.overwrite);
+        return plot::save(&[(&map, file.clone())], plot::Look::default(), options.overwrite);
     }
     if let Some(file) = &options.export {
         let text = Graph::of(&scenario, options.graph).written_for(file)?;

@@ -110,7 +110,7 @@ impl StudyOptions {
         self.place.or(RESULTS)
     }
 
-    /// What would have no effect is not taken.
+    /// Options without effect are refused.
     fn check(&self, all: &[Asked]) -> Result<()> {
         let goes_on = self.decide
             || self.precision.is_some()
@@ -213,7 +213,7 @@ fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
     Ok(all)
 }
 
-/// What the options change of a study; gives the command that does the same.
+/// The changes that the options make to a study; gives the command that does the same.
 fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
     let Asked { name, study, .. } = asked;
     let mut command = format!("evenair study {}", shell_word(name));

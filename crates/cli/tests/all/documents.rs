@@ -1,6 +1,6 @@
 //! Every command that README, CONTRIBUTING, the pages of docs/ and the helps show runs, with quick options, in a folder of its own.
 //!
-//! What the tutorial says that they print is what they print.
+//! The commands print the text that the tutorial shows.
 //!
 //! A fenced block with a title is a file: ```` ```toml title="cafe.toml" ````. It is there before the page's commands run, which stand in
 //! blocks of `sh` and between backticks.

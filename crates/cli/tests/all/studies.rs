@@ -69,7 +69,7 @@ fn options_change_a_study() {
     assert!(scenario.contains("duration = \"1 s\""), "{scenario}");
 }
 
-/// What is exported, edited and run is a study like the built-in one.
+/// A study that is exported, edited and run is like the built-in study.
 #[test]
 fn a_built_in_study_is_exported_edited_and_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,10 +1,11 @@
-//! What a gateway saw and did.
+//! A gateway's record.
 
 use crate::spec::Shares;
-use evenair_laws::gateway::{ClassView, Decision, GatewayView};
+use evenair_laws::gateway::{ClassView, Decision};
+use evenair_units::Instant;
 use serde::{Deserialize, Serialize};
 
-/// What a gateway did.
+/// A gateway's result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatewayResult {
     /// Its node's name.
@@ -15,7 +16,7 @@ pub struct GatewayResult {
     pub series: GatewaySeries,
 }
 
-/// What one class got, in the measured time.
+/// The result of one class, in the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ClassResult {
@@ -25,9 +26,9 @@ pub struct ClassResult {
     pub direction: String,
     /// Its weight.
     pub weight: f64,
-    /// What it was allowed, the mean over time \[bit/s\]: of its own bucket, or its part by weight of the bucket of all.
+    /// Its allowance, the mean over time \[bit/s\]: of its own bucket, or its part by weight of the bucket of all.
     pub allowed_bps: f64,
-    /// What was let through \[bit/s\], network-layer sizes.
+    /// Its throughput \[bit/s\], network-layer sizes.
     pub served_bps: f64,
     /// Packets that came, refused ones too.
     pub arrived_packets: u64,
@@ -39,14 +40,15 @@ pub struct ClassResult {
     pub held_packets: u64,
 }
 
-/// What a gateway saw and decided, each time that it looked: the start, then every epoch, warm-up included.
+/// A gateway's observations and decisions, each time that it looked: the start, then every epoch, warm-up included; and each time that its
+/// classes changed, when nothing is counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GatewaySeries {
     /// When \[s\].
     pub time_s: Vec<f64>,
-    /// What it decided then.
+    /// Its decision then.
     pub decisions: Vec<Decision>,
-    /// What all together are allowed from then on \[bit/s\].
+    /// The allowance of all together from then on \[bit/s\].
     pub total_bps: Vec<f64>,
     /// The classes.
     pub classes: Vec<ClassSeries>,
@@ -55,9 +57,9 @@ pub struct GatewaySeries {
 /// One class, each time that the gateway looked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassSeries {
-    /// What it is allowed from then on \[bit/s\].
+    /// Its allowance from then on \[bit/s\].
     pub allowed_bps: Vec<f64>,
-    /// What was counted since the time before, and what waits.
+    /// The counts since the time before, and the packets that wait.
     pub counts: Vec<ClassView>,
 }
 
@@ -67,21 +69,27 @@ impl GatewaySeries {
         Self { classes: vec![ClassSeries::default(); classes], ..Self::default() }
     }
 
-    /// The gateway has looked; no shares, if they are as they were.
-    pub(crate) fn add(&mut self, decision: Decision, shares: Option<&Shares>, view: &GatewayView) {
+    /// The gateway has looked, and has seen this of each class; no shares, if they are as they were.
+    pub(crate) fn add(
+        &mut self,
+        now: Instant,
+        decision: Decision,
+        shares: Option<&Shares>,
+        seen: impl Fn(u32) -> Option<ClassView>,
+    ) {
         let last = |rates: &[f64]| rates.last().copied().unwrap_or_default();
-        self.time_s.push(view.now.as_secs_f64());
+        self.time_s.push(now.as_secs_f64());
         self.decisions.push(decision);
         let total = shares.map_or_else(|| last(&self.total_bps), |shares| shares.total.as_bps() as f64);
         self.total_bps.push(total);
-        for (index, (class, &seen)) in self.classes.iter_mut().zip(&view.classes).enumerate() {
-            let allowed = shares.map(|shares| shares.each[index].as_bps() as f64);
+        for (index, class) in (0..).zip(&mut self.classes) {
+            let allowed = shares.map(|shares| shares.each[index as usize].as_bps() as f64);
             class.allowed_bps.push(allowed.unwrap_or_else(|| last(&class.allowed_bps)));
-            class.counts.push(seen.unwrap_or_default());
+            class.counts.push(seen(index).unwrap_or_default());
         }
     }
 
-    /// What a class was allowed on average from one instant to another \[bit/s\].
+    /// A class's mean allowance from one instant to another \[bit/s\].
     pub(crate) fn mean_allowed(&self, class: usize, from_s: f64, until_s: f64) -> f64 {
         let ends = self.time_s.iter().skip(1).copied().chain([f64::INFINITY]);
         let spans = self.time_s.iter().zip(ends).map(|(&begin, end)| end.min(until_s) - begin.max(from_s));

@@ -17,7 +17,7 @@ pub(super) struct PythonGateway {
     interval: Duration,
     /// How many classes there are: where none is, there is nothing to ask.
     classes: usize,
-    /// What it let through last, all together \[bit/s\].
+    /// The rate that it let through last, all together \[bit/s\].
     before: u64,
 }
 
@@ -66,7 +66,7 @@ fn allocation(answer: &Bound<'_, PyAny>, classes: usize) -> PyResult<Allocation>
     Ok(Allocation { each: each.into_iter().map(rate).collect::<PyResult<_>>()?, ..Allocation::default() })
 }
 
-/// What all classes may send together \[bit/s\].
+/// The rate that all classes may send at together \[bit/s\].
 fn sum(allocation: &Allocation) -> u64 {
     let each = allocation.each.iter().chain(&allocation.total);
     each.fold(0, |sum, rate| sum.saturating_add(rate.as_bps()))

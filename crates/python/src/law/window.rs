@@ -22,7 +22,7 @@ pub(super) struct PythonWindow {
     gap: Option<Duration>,
 }
 
-/// What a law answers.
+/// A law's answer.
 type Answer = (f64, f64, Option<Duration>);
 
 impl PythonWindow {

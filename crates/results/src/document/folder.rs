@@ -1,15 +1,15 @@
-//! What a folder says of its result.
+//! A folder's account of its result.
 
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
-/// What made a result, and its files. It is written key by key ([`crate::manifest`]): each command knows another part of it.
+/// A result's origin, and its files. It is written key by key ([`crate::manifest`]): each command knows another part of it.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "its schema is what it is for, and a test holds manifests to it")]
 pub(super) struct ManifestDocument {
     /// Grows when a key goes or changes its meaning, not when one is added.
     schema_version: u32,
-    /// What made the result, as a shell takes it.
+    /// The command that made the result, as a shell takes it.
     command_line: String,
     /// The version.
     evenair: String,

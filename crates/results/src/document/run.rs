@@ -76,7 +76,7 @@ impl From<&RunRecord> for SeedTotals {
 }
 
 impl RunMeans {
-    /// What runs of one scenario are in the mean.
+    /// The mean of the runs of one scenario.
     pub fn of(scenario: &str, runs: &[RunRecord]) -> Self {
         let seeds: Vec<SeedTotals> = runs.iter().map(SeedTotals::from).collect();
         let flows = runs[0].flows.iter().enumerate().map(|(f, flow)| {

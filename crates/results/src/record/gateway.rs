@@ -1,11 +1,11 @@
-//! What is kept of a gateway.
+//! A gateway's record.
 
 use evenair_laws::gateway::{Decision, Step};
 use evenair_netsim::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a gateway did.
+/// A gateway's record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayRecord {
     /// Its node's name.
@@ -30,14 +30,14 @@ pub struct Steps {
     pub hold: u32,
 }
 
-/// What a gateway saw and decided, in columns: a value for each time that it looked.
+/// A gateway's observations and decisions, in columns: a value for each time that it looked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayColumns {
     /// When [s].
     pub time_s: Vec<f64>,
-    /// What it decided, and why.
+    /// The decision, and its reason.
     pub decision: Vec<String>,
-    /// What all together are allowed from then on [bit/s].
+    /// The grant of all classes together from then on [bit/s].
     pub total_bps: Vec<f64>,
     /// The classes.
     pub classes: Vec<ClassColumns>,
@@ -48,7 +48,7 @@ pub struct GatewayColumns {
 pub struct ClassColumns {
     /// The class: whose it is, and which way its data go.
     pub class: String,
-    /// What it is allowed from then on \[bit/s\].
+    /// Its grant from then on \[bit/s\].
     pub allowed_bps: Vec<f64>,
     /// Packets that came, refused ones too.
     pub arrived_packets: Vec<u64>,

@@ -7,8 +7,8 @@ use crate::law;
 use crate::quantity::Size;
 use crate::resolved::Wrong;
 use evenair_laws::Parameters;
-use evenair_laws::connections::{ConnectionLaw, RoundTripSamples};
-use evenair_laws::flow::FlowRole;
+use evenair_laws::connections::ConnectionLaw;
+use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::window::AirPath;
 use evenair_netsim::{FlowSpec, LinkRate, Sampling, TcpSpec, TfrcSpec, Traffic, Wire};
 use evenair_tcp::Recovery;
@@ -70,11 +70,9 @@ impl Scenario {
             let is_web = flow.traffic == TrafficKind::Web;
             let connections = connections.filter(|_| !is_web).cloned();
             let role = FlowRole { payload: ground.tcp.payload };
-            let samples = connections.as_ref().map(|law| law.begin(&role).samples()).unwrap_or_default();
-            let sampling = match samples {
-                RoundTripSamples::Segments | RoundTripSamples::Probes => Sampling::EverySegment,
-                RoundTripSamples::Windows => Sampling::OnePerWindow,
-            };
+            let needs = connections.as_ref().map(|law| law.begin(&role).needs()).unwrap_or_default();
+            let of_windows = needs.contains(&Signal::RoundTripOfWindows);
+            let sampling = if of_windows { Sampling::OnePerWindow } else { Sampling::EverySegment };
             let source = flow.source(ground.tcp.payload)?;
             let resequence = flow.resequence;
             let tcp = TcpSpec { source, connections, resequence, sampling, ..ground.tcp_spec(flow, path) };

@@ -5,7 +5,8 @@ use crate::language::{FlowTable, TrafficKind, UtilityTable};
 use crate::law;
 use crate::quantity::{Amount, PacketCount, Probability, RateQuantity, Time};
 use evenair_laws::Parameters;
-use evenair_laws::rate::RateParams;
+use evenair_laws::flow::{FlowRole, check_needs};
+use evenair_laws::rate::{RateLaw, RateParams};
 use evenair_netsim::{Pattern, RatedSpec, Source, Traffic};
 use evenair_optimum::Points;
 use evenair_units::{Bytes, Duration, Instant, Rate};
@@ -122,6 +123,9 @@ impl FlowTable {
                 if rate_max.as_bps() == 0 {
                     return Err(("rate_max", "must be above 0".into()));
                 }
+                let needs = law.begin(&FlowRole { payload: size }).needs();
+                let told = check_needs(&needs, RatedSpec::cannot_tell);
+                told.map_err(|untold| ("rate_law", untold.to_string()))?;
                 return Ok(Traffic::Rated(RatedSpec { size, law, rate_max }));
             }
             _ => Pattern::Saturated,

@@ -3,7 +3,7 @@
 use super::Chart;
 use serde::{Deserialize, Serialize};
 
-/// What the file is called in a result's folder.
+/// The file's name in a result's folder.
 pub const FILE: &str = "figures.json";
 /// The form of the file.
 const SCHEMA_VERSION: u32 = 1;
@@ -12,7 +12,7 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     schema_version: u32,
-    /// What they are of: a study's id, a scenario's name.
+    /// The subject of the figures: a study's id, a scenario's name.
     pub of: String,
     /// The figures.
     pub figures: Vec<Chart>,
@@ -41,13 +41,13 @@ impl Figures {
         serde_json::to_string(self).expect("figures are plain data")
     }
 
-    /// What a figure's file is called, without an ending: `chen10-fig-4-2-goodput`.
+    /// A figure's file name, without an ending: `chen10-fig-4-2-goodput`.
     pub fn file_name(&self, chart: &Chart) -> String {
         file_name(&self.of, chart)
     }
 }
 
-/// What the file of a figure of something is called, without an ending. Of a user's file its name says enough.
+/// The file name of a figure, without an ending. Of a user's file its name says enough.
 fn file_name(of: &str, chart: &Chart) -> String {
     let of = of.strip_suffix(".toml").map_or(of, |path| path.rsplit('/').next().unwrap_or(path));
     let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }; // of any file that says it is one of figures

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::{Face, OutlineBuilder};
 
-/// What an SVG asks for.
+/// The font that an SVG asks for.
 pub(super) const FAMILY: &str = "Arimo, Arial, Helvetica, 'Liberation Sans', sans-serif";
 
 static FACE: LazyLock<Face<'static>> = LazyLock::new(|| {

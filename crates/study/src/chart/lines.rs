@@ -9,9 +9,9 @@ use super::{Axis, Chart, Height, Key, Marks, Panel, Point, Series, Symbol, Ticks
 pub struct Observation {
     /// Which panel it is in.
     pub panel: String,
-    /// Whose colour it has, such as a flow's name.
+    /// The name that decides its colour, such as a flow's.
     pub colour: String,
-    /// Whose dashes it has, such as a law's name; empty, if there are none to tell apart.
+    /// The name that decides its dashes, such as a law's; empty, if there are none to tell apart.
     pub dash: String,
     /// Where it is.
     pub x: At,
@@ -40,7 +40,7 @@ impl Default for At {
     }
 }
 
-/// What a figure and its axes are called.
+/// The titles of a figure and its axes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Titles {
     /// In the names of files.
@@ -96,6 +96,7 @@ impl Chart {
         let width = (if panels.len() > 1 { 230.0 } else { 280.0 }, 900.0);
         let note = note(&panels, cut, hidden);
         Self { name: titles.name.clone(), title: titles.title.clone(), note, colours, dashes, panels, width }
+            .legible()
     }
 }
 
@@ -118,7 +119,7 @@ fn line((colour, dash): (&str, &str), rows: &[&Observation], words: &[String]) -
     (Series::coloured(name, colour, Marks::Line { points, stepped: false, dotted: true }), foreign)
 }
 
-/// What lines, bands and symbols mean, as far as there are any.
+/// The legend of lines, bands and symbols, as far as there are any.
 fn note(panels: &[Panel], cut: bool, hidden: bool) -> String {
     let series = || panels.iter().flat_map(|p| &p.series);
     let bands = series().any(

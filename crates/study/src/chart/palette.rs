@@ -30,7 +30,7 @@ pub(crate) fn dashes(names: &[&str]) -> Vec<Key> {
     keys(names, DASHES.iter().cycle())
 }
 
-/// So many lines are told apart by colours alone.
+/// The number of lines that colours alone tell apart.
 pub(crate) const STROKES: usize = COLOURS.len();
 
 /// How many dashes can be told apart without colours.

@@ -1,6 +1,6 @@
 //! Ends of axes, steps between their ticks, and labels that fit.
 
-/// What values span.
+/// The range that values span.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     low: f64,
@@ -30,6 +30,11 @@ impl Span {
         }
         let kept = Self { low: all.low.max(self.low - width), high: all.high.min(self.high + width) };
         (kept, kept.low > all.low || kept.high < all.high)
+    }
+
+    /// The least and the greatest value.
+    pub(crate) fn ends(self) -> (f64, f64) {
+        (self.low, self.high)
     }
 
     /// The greatest distance from zero.

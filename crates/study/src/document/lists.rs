@@ -18,7 +18,7 @@ pub(super) struct ListDocument {
     /// Families of laws.
     #[serde(skip_serializing_if = "Option::is_none")]
     laws: Option<Vec<ListedFamily>>,
-    /// What can be measured.
+    /// The metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Vec<ListedMetric>>,
     /// Studies.
@@ -34,7 +34,7 @@ pub(super) struct ListDocument {
 pub struct GlossaryDocument<'a> {
     /// The words that were asked for; all, if none was.
     pub words: Vec<&'a Entry>,
-    /// Who the papers are.
+    /// The papers' authors.
     pub papers: Vec<Paper>,
 }
 
@@ -43,7 +43,7 @@ pub struct GlossaryDocument<'a> {
 pub struct ListedEntry {
     /// Its id; a file's name.
     pub id: String,
-    /// What it is.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Why that cannot be told.
@@ -61,11 +61,11 @@ pub struct ListedMetric {
     pub metric: String,
     /// Its unit; null of a share, an index or a mere number.
     pub unit: Option<&'static str>,
-    /// What it is.
+    /// Its description.
     pub about: &'static str,
     /// Whether each flow has its own.
     pub of_flows: bool,
-    /// What it is of all flows together: total, mean, greatest, greatest/least, or network where it is not one of flows.
+    /// Its meaning for all flows together: total, mean, greatest, greatest/least, or network where it is not one of flows.
     pub of_all: &'static str,
     /// Whether its course over time is known, so that it has deviations and percentiles of that.
     pub over_time: bool,

@@ -1,4 +1,4 @@
-//! What a study found. Its rows are those of the tables, in JSON as in CSV and Parquet.
+//! A study's result. Its rows are those of the tables, in JSON as in CSV and Parquet.
 
 use crate::claim::{ClaimResult, Verdict};
 use crate::outcome::Outcome;
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What a study found.
+/// A study's result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StudyDocument {
     /// Its id, or a file's name.
@@ -46,21 +46,21 @@ pub struct ClaimRow {
     /// Where the paper says so.
     #[serde(rename = "where")]
     pub place: Option<String>,
-    /// What was measured; null if there is nothing to measure, or no finite number.
+    /// The measured value; null if there is nothing to measure, or no finite number.
     pub measured: Option<f64>,
     /// Half of its 95 % interval; null where there is no chance, or a single seed.
     pub half_width_95: Option<f64>,
     /// How many values it is the mean of.
     pub seeds: usize,
-    /// What it must be for the claim to hold.
+    /// The condition under which the claim holds.
     pub required: String,
     /// The paper's number.
     pub paper: Option<f64>,
     /// A number of another origin.
     pub reference: Option<f64>,
-    /// Whose that is.
+    /// The flow or node that it is of.
     pub reference_origin: Option<String>,
-    /// What the runs say.
+    /// The verdict of the runs.
     pub verdict: Verdict,
     /// Why it does not hold, where it does not and the study knows.
     pub why: Option<String>,
@@ -96,7 +96,7 @@ pub struct TableRow {
     /// The flow; of all flows together, what the number is: total, mean, greatest, greatest/least, all (a percentile of what all had), or
     /// network where the metric is not one of flows.
     pub flow: String,
-    /// What was measured; `evenair list metrics` tells what it means.
+    /// The metric measured; `evenair list metrics` tells its meaning.
     pub metric: String,
     /// The mean over seeds.
     pub mean: f64,
@@ -110,7 +110,7 @@ pub struct TableRow {
     pub paper: Option<f64>,
     /// A number of another origin.
     pub reference: Option<f64>,
-    /// Whose that is.
+    /// The flow or node that it is of.
     pub reference_origin: Option<String>,
     /// How many seeds the variant has.
     pub seeds: usize,
@@ -139,7 +139,7 @@ impl TableRow {
 }
 
 impl StudyDocument {
-    /// What a study found: claims, table, and every parameter that made them.
+    /// A study's result: claims, table, and every parameter that made them.
     pub fn of(outcome: &Outcome) -> Self {
         let tally = outcome.tally();
         let scenario =

@@ -1,18 +1,18 @@
-//! What a sweep found.
+//! A sweep's result.
 
 use crate::vary::{Axis, Swept};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What a sweep found.
+/// A sweep's result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SweepDocument {
     /// The scenario as it was named.
     pub scenario: String,
     /// The keys that were varied, with their units.
     pub vary: Vec<String>,
-    /// What was measured; `evenair list metrics` tells what it means.
+    /// The metrics measured; `evenair list metrics` tells their meaning.
     pub metrics: Vec<String>,
     /// A row per point and flow: the value of each key of `vary`; `flow`, "all" of all together; and by each of `metrics` an object of the
     /// `mean`, `low` and `high` (the ends of its 95 % interval, null for a single seed) and `n` (seeds), or null where it has no meaning.
@@ -20,7 +20,7 @@ pub struct SweepDocument {
 }
 
 impl SweepDocument {
-    /// What a sweep of a scenario found.
+    /// The result of a sweep of a scenario.
     pub fn of(scenario: &str, swept: &Swept) -> Self {
         Self {
             scenario: scenario.into(),

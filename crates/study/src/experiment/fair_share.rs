@@ -131,7 +131,7 @@ fn placed(base: &Resolved, seed: u64) -> Result<Resolved, String> {
     scenario.resolve().map_err(|e| e.to_string())
 }
 
-/// What each stream delivers at a source rate \[packets/s\], the mean over seeds.
+/// Each stream's delivery at a source rate \[packets/s\], the mean over seeds.
 fn delivered_at(
     scenario: &Resolved,
     rate_pps: f64,

@@ -56,7 +56,7 @@ struct Tooth {
     params: IimdParams,
     /// n*.
     peak: f64,
-    /// What arrives of a full path \[packets/s\].
+    /// The packets of a full path that arrive \[packets/s\].
     most_pps: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What changes over time.
+//! Courses over time.
 
 use crate::chart::{
     Axis, Chart, Height, Key, Marks, Panel, Point, STROKES, Series, Span, Symbol, Ticks, dashes, distinct,
@@ -146,7 +146,7 @@ fn flow_keys(flows: &[&str], hidden: bool) -> (Vec<Key>, Vec<Key>, bool) {
     }
 }
 
-/// What a flow is called in a legend: "flow 3"; or the beginning of its name alone, "web" of "web-12".
+/// A flow's name in a legend: "flow 3"; or the beginning of its name alone, "web" of "web-12".
 fn name_of(flow: &str, shorten: bool) -> String {
     let begin = flow.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', '_', ' ']);
     match (shorten, begin.is_empty()) {

@@ -1,4 +1,4 @@
-//! What a gateway allowed and passed.
+//! A gateway's grants and throughput.
 
 use super::course::{LINES_MAX, NAMES_MAX, thinned};
 use crate::chart::{Axis, Chart, Height, Marks, Panel, Point, STROKES, Series, Span, Ticks, strokes};
@@ -8,10 +8,10 @@ use evenair_results::{GatewayColumns, is_limit};
 /// Of a class at each look [kb/s].
 type Rates = fn(&GatewayColumns, usize) -> Vec<f64>;
 
-/// What is told of a class at each look of a gateway, and what that is called.
+/// The columns told of a class at each look of a gateway, and their titles.
 const TOLD: [(&str, Rates); 2] = [("allowed", allowed), ("passed", passed)];
 
-/// What each class was allowed, and what was passed of it, over time, of the first seed: two panels per variant, a line per class.
+/// Each class's grant and throughput over time, of the first seed: two panels per variant, a line per class.
 pub(super) fn gateways(variants: &[&VariantOutcome]) -> Chart {
     let seen: Vec<(&str, &GatewayColumns)> = variants
         .iter()
@@ -66,13 +66,13 @@ pub(super) fn gateways(variants: &[&VariantOutcome]) -> Chart {
     }
 }
 
-/// What a class is allowed from each look on [kb/s].
+/// A class's grant from each look on [kb/s].
 fn allowed(columns: &GatewayColumns, class: usize) -> Vec<f64> {
     let allowed = columns.classes[class].allowed_bps.iter();
     allowed.map(|&bps| if is_limit(bps) { bps / 1e3 } else { f64::NAN }).collect()
 }
 
-/// What was passed from each look to the next [kb/s].
+/// A class's throughput from each look to the next [kb/s].
 fn passed(columns: &GatewayColumns, class: usize) -> Vec<f64> {
     let bytes = columns.classes[class].served_bytes.iter().skip(1);
     let spans = columns.time_s.windows(2).map(|pair| pair[1] - pair[0]);

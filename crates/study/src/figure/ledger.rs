@@ -6,7 +6,7 @@ use evenair_netsim::{FlowResult, LinkResult};
 
 /// More that block a sender than this are not told apart.
 const BLOCKERS_MAX: usize = 8;
-/// What the rest of them is called; after all others in the order of names.
+/// The name of the rest of them; it comes after all others in the order of names.
 const OTHERS: &str = "blocked by others";
 
 /// The shares of each sender's time, a panel per variant.
@@ -109,7 +109,7 @@ pub(crate) fn ledger_parts(links: &[&LinkResult], flows: &[FlowResult], own: &st
     parts
 }
 
-/// Whose exchange a queue's is: called by its flow where the queue's node belongs to one flow only.
+/// The owner of a queue's exchange: its flow where the queue's node belongs to one flow only.
 fn blocker(queue: &str, flows: &[FlowResult], own: &str) -> String {
     let node = queue.split('>').next().unwrap_or(queue);
     let mut users = flows.iter().filter(|f| f.from == node || f.to == node);

@@ -1,10 +1,10 @@
-//! Who held the air.
+//! The air's occupancy, frame by frame.
 
 use crate::chart::{Axis, Bar, Chart, Height, Key, Marks, Panel, Series, Span, Ticks};
 use crate::outcome::VariantOutcome;
 use evenair_results::FrameRow;
 
-/// What frames are told apart by, and their colours.
+/// The kinds of frames, and their colours.
 const KINDS: [(&str, &str); 3] = [("DATA", "#0072b2"), ("802.11 ACK", "#56b4e9"), ("lost", "#d55e00")];
 
 /// Of more nodes than this only those that sent have a row.

@@ -1,4 +1,4 @@
-//! What the gateway of a run did.
+//! The gateway's section of a page.
 
 use super::Page;
 use super::tables::Table;

@@ -10,9 +10,9 @@ use evenair_results::digits;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// As many rows of a table are seen before it is unfolded.
+/// Before a table is unfolded it shows so many rows.
 const SEEN: usize = 12;
-/// As many columns fit beside each other, and one more.
+/// So many columns fit beside each other, and another one.
 const COLUMNS_MAX: usize = 7;
 
 pub(super) fn tables(page: &mut Page, outcome: &Outcome) {

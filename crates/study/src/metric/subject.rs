@@ -23,7 +23,7 @@ fn ack_loss(flow: &FlowResult) -> Option<f64> {
     flow.probes.is_none().then_some(flow.acks_lost as f64 / all.max(1.0))
 }
 
-/// What a quantity is taken from: one run, and the optima of its scenario.
+/// The source of a quantity: one run, and the optima of its scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) run: &'a RunRecord,

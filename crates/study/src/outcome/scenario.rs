@@ -1,4 +1,4 @@
-//! What one scenario shows, as if it were a study: what draws studies then draws a run, a fluid model, an allocation and a
+//! A scenario's result as if it were a study's: the code that draws studies then draws a run, a fluid model, an allocation and a
 //! comparison, too.
 
 use super::Outcome;
@@ -11,7 +11,7 @@ use evenair_results::Comparison;
 use evenair_results::{RecordOptions, RunRecord};
 use evenair_scenario::{FluidRun, Optimum, Resolved, Theory};
 
-/// What is told of each flow of a run, where it has a meaning for one.
+/// The metrics told of each flow of a run, where they have a meaning for it.
 const TOLD: [Metric; 14] = [
     Metric::Goodput,
     Metric::Optimum,
@@ -37,11 +37,11 @@ struct Seen {
 }
 
 impl Outcome {
-    /// What a scenario's runs show: the network, goodputs, and what else was kept. `name` is what the scenario was asked for by.
+    /// The result of a scenario's runs: the network, goodputs, and whatever else was kept. `name` is the name that the scenario was asked for by.
     pub fn of_run(name: &str, sweep: &Sweep, runs: Vec<RunRecord>) -> Self {
         let scenario = &sweep.cases[0].scenarios[0];
-        let mut figures = network(scenario);
-        figures.extend(of_packets(&runs[0]));
+        let mut figures = of_packets(&runs[0]);
+        figures.splice(1..1, network(scenario));
         let seen = Seen { label: titled(name, scenario), world: World::Packets, runs };
         Self::of_scenario(name, scenario, vec![seen], figures, &TOLD)
     }
@@ -77,8 +77,8 @@ impl Outcome {
 
     /// A scenario's best allocation.
     pub fn of_optimum(name: &str, scenario: &Resolved, optimum: &Optimum) -> Self {
-        let mut figures = network(scenario);
-        figures.push(figure(FigureKind::Bars, "What each flow is to have", Some(Metric::Goodput)));
+        let mut figures = vec![figure(FigureKind::Bars, "What each flow is to have", Some(Metric::Goodput))];
+        figures.extend(network(scenario));
         let runs = vec![of_optimum(scenario, optimum)];
         let seen = Seen { label: titled(name, scenario), world: World::Fair, runs };
         Self::of_scenario(name, scenario, vec![seen], figures, &[Metric::Goodput])
@@ -121,7 +121,7 @@ impl Outcome {
     }
 }
 
-/// What a scenario calls itself, or is asked for by.
+/// A scenario's own name, or the name that it is asked for by.
 fn titled(name: &str, scenario: &Resolved) -> String {
     let own = &scenario.settings().name;
     if own.is_empty() { name.into() } else { own.clone() }
@@ -156,7 +156,7 @@ fn figure(kind: FigureKind, title: &str, metric: Option<Metric>) -> Figure {
     }
 }
 
-/// What there is, before anything happens.
+/// The network before anything happens.
 fn network(scenario: &Resolved) -> Vec<Figure> {
     let map = figure(FigureKind::Map, "The network", None);
     let graph = figure(FigureKind::ConflictGraph, "Which links must not send at once", None);
@@ -164,7 +164,7 @@ fn network(scenario: &Resolved) -> Vec<Figure> {
     if placed { vec![map, graph] } else { vec![graph] }
 }
 
-/// Figures of what was kept of a run.
+/// Figures of what was kept of a run; the first is what each flow gets.
 fn of_packets(run: &RunRecord) -> Vec<Figure> {
     let mut all = vec![figure(FigureKind::Bars, "What each flow gets", Some(Metric::Goodput))];
     if run.links.iter().any(|link| link.airtime.is_some()) {

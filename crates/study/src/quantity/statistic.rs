@@ -1,11 +1,11 @@
-//! What is made of a metric: of its course over time, or of each time that it counts.
+//! The number that a metric's course over time, or each of the times that it counts, is reduced to.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// What is made of a metric.
+/// The number that a metric is reduced to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Statistic {
     /// Its mean.

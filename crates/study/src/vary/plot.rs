@@ -1,4 +1,4 @@
-//! What is drawn of a sweep.
+//! A sweep's figures.
 
 use super::{Axis, Vary, VaryError};
 use crate::language::{Figure, FigureKind};
@@ -16,7 +16,7 @@ pub struct Plot {
     pub color: Option<String>,
 }
 
-/// What colours tell apart, where it is not a key.
+/// The subject that colours tell apart, where it is not a key.
 const FLOW: &str = "flow";
 
 impl Plot {

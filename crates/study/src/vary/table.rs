@@ -1,4 +1,4 @@
-//! What a sweep found, as tables: a row per point and flow, and one per point, seed and flow.
+//! A sweep's result as tables: a row per point and flow, and a row per point, seed and flow.
 
 use super::{Axis, Level};
 use crate::outcome::Outcome;
@@ -9,15 +9,15 @@ use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
 
-/// What all flows together are called in the place of a flow.
+/// The name of all flows together in the place of a flow's.
 const ALL: &str = "all";
 
-/// What a sweep found.
+/// A sweep's result.
 #[derive(Clone, Debug)]
 pub struct Swept {
-    /// What was varied.
+    /// The keys varied.
     pub axes: Vec<Axis>,
-    /// What was measured.
+    /// The metrics measured.
     pub metrics: Vec<Quantity>,
     /// A row per point and flow, and one for all flows together.
     pub rows: Vec<SweptRow>,
@@ -27,7 +27,7 @@ pub struct Swept {
     points: Vec<Vec<usize>>,
 }
 
-/// What was measured of one flow at one point.
+/// One flow's values at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweptRow {
     /// The point's number, from zero.

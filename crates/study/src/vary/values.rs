@@ -1,4 +1,4 @@
-//! What a key takes: `connections.k=5..20`, `mac.data_rate=1 Mbps,2 Mbps`, `backoff.law=dcf,adaptive`.
+//! The values that a key takes: `connections.k=5..20`, `mac.data_rate=1 Mbps,2 Mbps`, `backoff.law=dcf,adaptive`.
 
 use super::VaryError;
 use std::fmt;
