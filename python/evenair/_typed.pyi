@@ -221,6 +221,8 @@ class StudyDocument(TypedDict):
     """Seeds of a variant, at least."""
     version: str
     """Evenair's version."""
+    commit: str | None
+    """The commit that it was built from, with `-dirty` behind it where files were changed since; null if it was not built from a clone."""
     scenarios: dict[str, Any]
     """Every scenario, overrides applied and all defaults written out, by the name of its variant; `evenair schema` tells their keys."""
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 use std::path::Path;
 
-/// What the graph is of.
+/// The subject of a graph.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Of {
     /// Nodes, and who decodes whom: an edge each way, with its length, its kind and whether a flow takes it

@@ -1,4 +1,4 @@
-//! Tables as LaTeX, to be put into a paper: what a command prints, with its tables typeset and all else as comments.
+//! Tables as LaTeX, to be put into a paper: a command's output, its tables typeset and all else as comments.
 
 use crate::output::print;
 use anyhow::Result;
@@ -30,12 +30,12 @@ pub(crate) fn is_wanted() -> bool {
 const BEGIN: &str = "\\begin{tabular}";
 const END: &str = "\\end{tabular}\n";
 
-/// Prints what a command says, in which there may be tables.
+/// Prints a command's output, in which there may be tables.
 pub(crate) fn tell(text: &str) -> Result<()> {
     if is_wanted() { print(&around_tables(text)) } else { print(text) }
 }
 
-/// Puts what is no table behind comment signs.
+/// Puts all lines outside of tables behind comment signs.
 fn around_tables(text: &str) -> String {
     let mut out = String::new();
     let mut in_table = false;

@@ -22,7 +22,7 @@ pub(crate) struct Place {
     pub(crate) overwrite: Overwrite,
 }
 
-/// What becomes of files that evenair did not write.
+/// The treatment of files that evenair did not write.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Overwrite {
     /// Write though files of your own, which evenair did not write or you have edited, are in the way; they are kept as NAME.before
@@ -153,7 +153,7 @@ pub(crate) fn warn_of_all<'a>(scenarios: impl Iterator<Item = &'a Resolved>) {
     }
 }
 
-/// What a back-off law does beside setting back-offs, which nobody asked for by name: adaptive back-off drops at its queues.
+/// The drops that a back-off law brings with it, though nobody asked for them by name: adaptive back-off drops at its queues.
 pub(crate) fn drops_of_backoff(scenario: &Resolved) -> Option<&'static str> {
     let settings = scenario.settings();
     let of_nodes = settings.queues.iter().filter_map(|queue| queue.backoff.as_ref());

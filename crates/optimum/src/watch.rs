@@ -1,8 +1,8 @@
-//! Whoever waits for a solver.
+//! Observers of a solver at work.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Who waits for an answer: they may no longer want it, and may want to know how far it is.
+/// An observer of a solver: it may no longer want an answer, and may want to know how far the work is.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch<'a> {
     /// Set when no answer is wanted any more: the solver at work ends within a step.

@@ -12,14 +12,14 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What a mark begins with; a hash follows.
+/// The beginning of a mark; a hash follows.
 const MARK: &str = "evenair sha256:";
 /// Digits of the hash.
 const HASH: usize = 64;
 /// The largest file that is looked into for a mark: figures and reports are smaller \[bytes\].
 const LOOKED_INTO_MAX: u64 = 1 << 28;
 
-/// A single file. What is no file, such as a pipe to Wireshark, is written as it is.
+/// A single file. A pipe, such as one to Wireshark, is written as it is.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! Which program made a result: its version, the commit that it was built from, its hash.
+//! The program that made a result: its version, the commit that it was built from, its hash.
 
 use crate::output::SCHEMA_VERSION;
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ pub fn manifest(command_line: &str) -> Map<String, Value> {
     manifest
 }
 
-/// What a program says of itself when it begins.
+/// A program's word of itself, said when it begins.
 #[derive(Debug)]
 struct Program {
     commit: Option<&'static str>,

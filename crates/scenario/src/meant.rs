@@ -1,4 +1,4 @@
-//! What is meant by a word that is not known: another that it is like, or what evenair does not have.
+//! The meaning of an unknown word: another that it is like, or something that evenair does not have.
 
 use crate::error::{KeyPath, Step};
 
@@ -25,7 +25,7 @@ fn plain(word: &str) -> String {
     word.to_lowercase().replace('_', "-")
 }
 
-/// What other programs have and evenair has not, and words by which it is asked for, in small letters without signs between.
+/// Features of other programs that evenair lacks, and the words by which they are asked for, in small letters without signs between.
 const NOT_BUILT: [(&str, &[&str]); 11] = [
     (
         "802.11n and later, with several antennas, wide channels and aggregation",
@@ -173,7 +173,7 @@ const NOT_BUILT: [(&str, &[&str]); 11] = [
     ),
 ];
 
-/// A mistake's message, with what is meant in the place of a long list of what would be right.
+/// A mistake's message, with the likely meaning in the place of a long list of words that would be right.
 pub fn explained(key: Option<&KeyPath>, message: String) -> String {
     let Some(Unknown { begin, word, known, is_key }) = Unknown::of(&message) else { return message };
     let asked: String = word.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();

@@ -18,7 +18,7 @@ pub(crate) struct NewOptions {
     /// The file that is written
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
-    /// What it begins with
+    /// The network that it begins with
     #[arg(long, value_enum, default_value_t = Template::Cell)]
     pub(crate) template: Template,
     #[command(flatten)]
@@ -51,7 +51,7 @@ impl Template {
     }
 }
 
-/// What stands in the templates for the file's own name.
+/// The templates' word for the file's own name.
 const FILE: &str = "FILE";
 
 pub(crate) fn new(options: &NewOptions) -> Result<()> {

@@ -120,7 +120,7 @@ fn read(folder: &Path) -> Result<Figures> {
         .map_err(|why| anyhow!("{} is no file of figures ({why}): {}", file.display(), meant(folder)))
 }
 
-/// What who names a result that is not there may mean.
+/// The likely meaning of a name that is no result's.
 fn meant(folder: &Path) -> String {
     let below = Path::new(super::study::RESULTS).join(folder);
     let name = folder.display();

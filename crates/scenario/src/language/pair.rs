@@ -5,7 +5,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Reads pairs, however deep they stand in lists, and refuses what has more than two values.
+/// Reads pairs, however deep they stand in lists, and refuses a third value.
 ///
 /// # Errors
 /// As the deserialiser's; and if there are more.
@@ -13,7 +13,7 @@ pub fn exactly<'de, D: Deserializer<'de>, P: Exactly<'de>>(deserializer: D) -> R
     P::exactly(deserializer)
 }
 
-/// What has pairs in it.
+/// A value with pairs in it.
 pub trait Exactly<'de>: Sized {
     /// Reads it.
     ///
@@ -45,7 +45,7 @@ impl<'de, T: Deserialize<'de>> Exactly<'de> for [T; 2] {
     }
 }
 
-/// What is read so wherever it stands.
+/// A value that is read so wherever it stands.
 struct Read<P>(P);
 
 impl<'de, P: Exactly<'de>> Deserialize<'de> for Read<P> {

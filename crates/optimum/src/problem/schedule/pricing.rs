@@ -68,7 +68,7 @@ pub(crate) struct Pricing<'a> {
     /// Set by a caller that no longer wants an answer.
     stop: &'a AtomicBool,
     components: Vec<Component>,
-    /// Who wants to know how far it is, and which stage of how many it is at.
+    /// Where to tell how far the work is, and which stage of how many it is at.
     done: Option<&'a Done>,
     stage: Cell<(usize, usize)>,
 }
@@ -99,7 +99,7 @@ impl<'a> Pricing<'a> {
         Ok(Self { problem, stop, components, done: None, stage: Cell::new((0, 1)) })
     }
 
-    /// The same, for someone who wants to know how far it is.
+    /// The same, telling an observer how far the work is.
     pub(crate) fn told_by(mut self, done: Option<&'a Done>) -> Self {
         self.done = done;
         self
