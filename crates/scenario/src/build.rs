@@ -13,7 +13,7 @@ use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
-use evenair_topology::{ConflictGraph, Link, Medium, Position, Router};
+use evenair_topology::{ConflictGraph, Link, Medium, Position, Router, Wall};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,13 +144,18 @@ impl Scenario {
         self.nodes.iter().map(|n| n.at.map(|[x_m, y_m]| Position::new(x_m, y_m))).collect()
     }
 
+    fn walls(&self) -> Vec<Wall> {
+        let at = |[x_m, y_m]: [f64; 2]| Position::new(x_m, y_m);
+        self.walls.iter().map(|w| Wall { from: at(w.from), to: at(w.to), loss_db: w.loss.0 }).collect()
+    }
+
     fn medium(&self, names: &[String], radio: Option<&Radio>) -> Result<Medium, Mistake> {
         if !self.links.is_empty() {
             return Ok(self.medium_of_links(names));
         }
         match (&self.radio, radio) {
             (Some(table), _) if !self.signals.is_empty() => self.medium_of_signals(names, table),
-            (_, Some(radio)) => Ok(Medium::from_places(&self.places(), &radio.reach)),
+            (_, Some(radio)) => Ok(Medium::from_places(&self.places(), &self.walls(), &radio.reach)),
             _ => Ok(Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0))), // wires alone
         }
     }

@@ -9,6 +9,7 @@ impl Scenario {
     pub(crate) fn check(&self) -> Result<(), Mistake> {
         self.check_shape()?;
         self.check_names()?;
+        self.check_walls()?;
         self.check_values()
     }
 
@@ -80,6 +81,25 @@ impl Scenario {
                     "to",
                     "a link ends at another node than it begins",
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_walls(&self) -> Result<(), Mistake> {
+        if !self.walls.is_empty() && !self.nodes.iter().any(|node| node.at.is_some()) {
+            return Err(Mistake::at("walls", "stand between nodes with positions, and no node has one"));
+        }
+        for (index, wall) in self.walls.iter().enumerate() {
+            let wrong = |key, why| Err(Mistake::entry("walls", index, key, why));
+            if ![wall.from, wall.to].iter().flatten().all(|x| x.is_finite() && x.abs() < 1e9) {
+                return wrong("from", "a wall's ends are metres, less than 1e9 of them");
+            }
+            if wall.from == wall.to {
+                return wrong("to", "a wall ends at another place than it begins");
+            }
+            if !(wall.loss.0 > 0.0 && wall.loss.0 <= 200.0) {
+                return wrong("loss", "a wall weakens signals by more than 0 dB, and 200 dB at most");
             }
         }
         Ok(())

@@ -110,6 +110,9 @@ pub struct Scenario {
     /// Nodes, in an order that matters to nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeTable>,
+    /// Walls between nodes with positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walls: Vec<WallTable>,
     /// How strongly nodes without positions receive each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<SignalTable>,

@@ -70,7 +70,6 @@ const NOT_BUILT: [(&str, &[&str]); 11] = [
             "okumurahata",
             "cost231",
             "buildings",
-            "walls",
             "obstacles",
             "jakes",
         ],

@@ -169,6 +169,32 @@ fn what_is_meant_or_not_built_is_told() {
     assert!(far.unwrap_err().to_string().contains("did you mean north-ap?"));
 }
 
+/// Two nodes that decode each other in the open sense each other through a wall of 10 dB, and do not hear each other through one of 60.
+#[test]
+fn a_wall_weakens_what_crosses_it() {
+    let heard = |walls: &str| {
+        let text = TWO
+            .replace("[[flows]]", "[[nodes]]\nid = \"c\"\nat = [0, 100]\n\n[[flows]]")
+            .replace("to = \"b\"", "to = \"c\"");
+        let scenario = parse(&format!("{walls}\n{text}")).unwrap();
+        scenario
+            .network()
+            .medium
+            .hearing(0, 1)
+            .map(|ear| (ear.is_decodable(), ear.is_sensed(), ear.power.level()))
+    };
+    let wall = |loss: &str| format!("walls = [{{ from = [50, -10], to = [50, 10], loss = \"{loss}\" }}]");
+    let (decodable, _, open) = heard("").unwrap();
+    let (through, sensed, weaker) = heard(&wall("20 dB")).unwrap();
+    assert!(decodable && !through && sensed && (open - weaker - 20.0).abs() < 1e-9, "{open} {weaker}");
+    assert_eq!(heard(&wall("60 dB")), None);
+    assert_eq!(heard(&wall("60 dB").replace("-10]", "1]")), heard(""), "the signal passes beside it");
+    let refused = |walls: &str| message(&format!("{walls}\n{TWO}"));
+    assert!(refused(&wall("0 dB")).contains("walls[0].loss: a wall weakens signals by more than 0 dB"));
+    assert!(refused(&wall("6 dB").replace("[50, 10]", "[50, -10]")).contains("walls[0].to: "));
+    assert!(refused(&wall("6 dB").replace("[50, 10]", "[50, 10, 3]")).contains("expected two values"));
+}
+
 #[test]
 fn a_pair_has_two_values_and_no_third_is_lost() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();

@@ -31,9 +31,44 @@ impl Position {
     }
 }
 
+/// A wall, seen from above: it weakens signals whose straight way crosses it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wall {
+    /// One end.
+    pub from: Position,
+    /// The other end.
+    pub to: Position,
+    /// By how much it weakens a signal, above 0 \[dB\].
+    pub loss_db: f64,
+}
+
+impl Wall {
+    /// Whether it stands between two points. A point on its line is on neither side.
+    pub fn is_between(&self, one: Position, other: Position) -> bool {
+        // On which side of the way from a to b a point lies.
+        let side = |a: Position, b: Position, p: Position| {
+            (b.x_m - a.x_m) * (p.y_m - a.y_m) - (b.y_m - a.y_m) * (p.x_m - a.x_m)
+        };
+        side(self.from, self.to, one) * side(self.from, self.to, other) < 0.0
+            && side(one, other, self.from) * side(one, other, self.to) <= 0.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wall_is_between_points_on_its_two_sides_and_no_others() {
+        let at = Position::new;
+        let wall = Wall { from: at(0.0, -5.0), to: at(0.0, 5.0), loss_db: 10.0 };
+        assert!(wall.is_between(at(-3.0, 0.0), at(4.0, 1.0)) && wall.is_between(at(4.0, 1.0), at(-3.0, 0.0)));
+        assert!(wall.is_between(at(-1.0, 5.0), at(1.0, 5.0)), "over its end");
+        assert!(!wall.is_between(at(1.0, 0.0), at(4.0, 1.0)), "both on one side");
+        assert!(!wall.is_between(at(-1.0, 9.0), at(1.0, 9.0)), "past its end");
+        assert!(!wall.is_between(at(0.0, 1.0), at(4.0, 1.0)), "one stands in it");
+        assert!(!wall.is_between(at(0.0, 7.0), at(0.0, 9.0)), "along its line");
+    }
 
     #[test]
     fn light_takes_two_microseconds_for_600_m() {

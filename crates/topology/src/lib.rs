@@ -20,7 +20,7 @@ mod route;
 pub use cliques::{clique_cover, maximal_cliques};
 pub use conflict::ConflictGraph;
 pub use fairness::jain_index;
-pub use geometry::Position;
+pub use geometry::{Position, Wall};
 pub use independent::{IndependentSets, TooLarge};
 pub use medium::{Hearing, Link, Medium, Reach, Signal, ThresholdRadio};
 pub use propagation::{PathLoss, Propagation};

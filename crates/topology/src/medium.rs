@@ -1,6 +1,6 @@
 //! The nodes' hearing of each other: how strongly and how late.
 
-use crate::{ConflictGraph, Position, Propagation};
+use crate::{ConflictGraph, Position, Propagation, Wall};
 use evenair_units::{Dbm, Duration};
 use std::collections::BTreeMap;
 
@@ -106,12 +106,12 @@ impl Medium {
     /// The medium between nodes at these positions.
     pub fn from_positions(positions: &[Position], radio: &ThresholdRadio) -> Self {
         let places: Vec<Option<Position>> = positions.iter().copied().map(Some).collect();
-        Self::from_places(&places, radio)
+        Self::from_places(&places, &[], radio)
     }
 
-    /// The medium between nodes of which some stand nowhere and are never heard. The time grows with the pairs in range,
-    /// not with the square of the nodes.
-    pub fn from_places(places: &[Option<Position>], radio: &ThresholdRadio) -> Self {
+    /// The medium between nodes of which some stand nowhere and are never heard, with walls. Through walls a node is heard as one that is
+    /// as much further away in the open. The time grows with the pairs in range, not with the square of the nodes.
+    pub fn from_places(places: &[Option<Position>], walls: &[Wall], radio: &ThresholdRadio) -> Self {
         let reach_m =
             radio.interference_range_m.max(radio.carrier_sense_range_m).max(radio.transmission_range_m);
         let squares = Squares::new(places, reach_m);
@@ -121,10 +121,17 @@ impl Medium {
                 squares.around(at).filter(|&(node, _)| node as usize != from).collect();
             near.sort_unstable_by_key(|&(node, _)| node);
             let ears = near.into_iter().filter_map(|(node, there)| {
-                let distance_m = at.distance_m(there);
+                let mut distance_m = at.distance_m(there);
+                let mut power = radio.propagation.received(distance_m);
+                let between = walls.iter().filter(|wall| wall.is_between(at, there));
+                let loss_db: f64 = between.map(|wall| wall.loss_db).sum();
+                if loss_db > 0.0 {
+                    power = power + -loss_db;
+                    distance_m = radio.propagation.range_m(power);
+                }
                 (distance_m <= reach_m).then(|| Hearing {
                     node,
-                    power: radio.propagation.received(distance_m),
+                    power,
                     reach: Reach::of(
                         distance_m <= radio.transmission_range_m,
                         distance_m <= radio.carrier_sense_range_m,

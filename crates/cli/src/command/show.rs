@@ -72,6 +72,10 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("\nmap\n{}", text::map(names, at));
         out += &format!("  transmission range {transmission_m:.0} m, carrier-sense range {sense_m:.0} m\n");
     }
+    for wall in &settings.walls {
+        let ([x, y], [x2, y2]) = (wall.from, wall.to);
+        out += &format!("  wall from [{x}, {y}] to [{x2}, {y2}]: {} dB\n", wall.loss.0);
+    }
     out += "\nflows\n";
     for flow in &network.flows {
         let way: Vec<&str> = flow.path.iter().map(|&n| network.name(n)).collect();

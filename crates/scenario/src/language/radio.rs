@@ -1,5 +1,6 @@
 //! The radio, and tables of signals.
 
+use super::exactly;
 use crate::quantity::{Decibels, Frequency, Length, Power};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,20 @@ pub enum InterferenceRule {
     First,
     /// Noise and all frames that overlap it, added up, at any moment.
     Sum,
+}
+
+/// A wall, seen from above: signals whose straight way crosses it are weaker by its loss; a node in its line is on neither side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WallTable {
+    /// One end: east and north [m].
+    #[serde(deserialize_with = "exactly")]
+    pub from: [f64; 2],
+    /// The other end [m].
+    #[serde(deserialize_with = "exactly")]
+    pub to: [f64; 2],
+    /// By how much a signal is weaker behind it, such as "6 dB".
+    pub loss: Decibels,
 }
 
 /// How strongly one node receives another.

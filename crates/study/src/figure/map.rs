@@ -11,6 +11,9 @@ const FLOWS_MAX: usize = 8;
 const GREY: &str = "#858585";
 const LINKS: &str = "links in use";
 const WIRES: &str = "wires";
+const WALLS: &str = "walls";
+/// The colour of walls.
+const BRICK: &str = "#8c564b";
 const ATTACHED: &str = "attached to the outside";
 /// How narrow a map may be for its names to stand clear of each other \[px\].
 const NARROW: f64 = 380.0;
@@ -31,6 +34,7 @@ pub(super) fn map(scenario: &Resolved) -> Chart {
     map.extent = map.extent();
     let extent = map.extent;
     let mut series = map.circles();
+    series.extend(map.walls());
     series.extend(map.ways());
     let (nodes, unnamed) = map.nodes();
     series.extend(nodes);
@@ -103,6 +107,15 @@ impl Map<'_> {
             }
         };
         [("transmission", radii.0), ("carrier-sense", radii.1)].map(range).into()
+    }
+
+    /// Walls, where there are any.
+    fn walls(&self) -> Option<Series> {
+        let walls = &self.scenario.settings().walls;
+        let segments =
+            walls.iter().map(|wall| [wall.from[0], wall.from[1], wall.to[0], wall.to[1]]).collect();
+        let marks = Marks::Segments { segments, thick: 4.0 };
+        (!walls.is_empty()).then(|| Series::coloured(WALLS, WALLS, marks))
     }
 
     /// The ranges' circles, as far as they are on the map.
@@ -254,6 +267,9 @@ impl Map<'_> {
         }
         if !network.wires.is_empty() {
             colours.push(key(WIRES, GREY));
+        }
+        if !self.scenario.settings().walls.is_empty() {
+            colours.push(key(WALLS, BRICK));
         }
         let mut dashes: Vec<Key> = colours.iter().map(|c| key(&c.name, "")).collect();
         for (range, dash) in self.ranges().iter().zip(["", "7 3"]) {
