@@ -109,13 +109,13 @@ impl Map<'_> {
         [("transmission", radii.0), ("carrier-sense", radii.1)].map(range).into()
     }
 
-    /// Walls, where there are any.
-    fn walls(&self) -> Option<Series> {
-        let walls = &self.scenario.settings().walls;
-        let segments =
-            walls.iter().map(|wall| [wall.from[0], wall.from[1], wall.to[0], wall.to[1]]).collect();
-        let marks = Marks::Segments { segments, thick: 4.0 };
-        (!walls.is_empty()).then(|| Series::coloured(WALLS, WALLS, marks))
+    /// Walls, as far as they are on the map.
+    fn walls(&self) -> impl Iterator<Item = Series> {
+        self.scenario.settings().walls.iter().map(|wall| {
+            let points = [wall.from, wall.to].map(|[x, y]| Point { x, y, interval: None });
+            let line = Marks::Line { points: points.into(), stepped: false, dotted: false };
+            Series::coloured(WALLS, WALLS, line)
+        })
     }
 
     /// The ranges' circles, as far as they are on the map.
