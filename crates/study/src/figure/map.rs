@@ -66,8 +66,6 @@ struct Range {
     name: String,
     middle: [f64; 2],
     radius_m: f64,
-    /// Whether none of its circle is on the map.
-    is_beyond: bool,
 }
 
 impl Map<'_> {
@@ -88,21 +86,19 @@ impl Map<'_> {
         let (Some(radii), Some((node, middle))) = (self.scenario.layout().ranges_m, self.middle()) else {
             return Vec::new();
         };
-        let [west, east, south, north] = self.extent;
-        let [x, y] = middle;
-        let corner = (x - west).max(east - x).hypot((y - south).max(north - y));
         let of = &self.scenario.network().nodes[node];
-        let range = |(what, radius_m): (&str, f64)| {
-            let is_beyond = radius_m > corner;
-            let beyond = if is_beyond { ": beyond the map" } else { "" };
-            Range {
-                name: format!("{what} range of {of}, {radius_m:.0} m{beyond}"),
-                middle,
-                radius_m,
-                is_beyond,
-            }
+        let range = |(what, radius_m): (&str, f64)| Range {
+            name: format!("{what} range of {of}, {radius_m:.0} m"),
+            middle,
+            radius_m,
         };
         [("transmission", radii.0), ("carrier-sense", radii.1)].map(range).into()
+    }
+
+    /// Whether all of the map lies within a range, so that none of its circle is seen.
+    fn is_beyond(&self, range: &Range) -> bool {
+        let ([west, east, south, north], [x, y]) = (self.extent, range.middle);
+        range.radius_m > (x - west).max(east - x).hypot((y - south).max(north - y))
     }
 
     /// The ranges' circles, as far as they are on the map.
@@ -120,7 +116,7 @@ impl Map<'_> {
             let name = &range.name;
             Series { dash: Some(name.clone()), ..Series::coloured(name, name, line) }
         };
-        self.ranges().iter().filter(|range| !range.is_beyond).map(circle).collect()
+        self.ranges().iter().filter(|range| !self.is_beyond(range)).map(circle).collect()
     }
 
     /// All nodes, and each whole circle that makes the map at most three times as large; of a larger one what then is on the map.
@@ -257,8 +253,10 @@ impl Map<'_> {
         }
         let mut dashes: Vec<Key> = colours.iter().map(|c| key(&c.name, "")).collect();
         for (range, dash) in self.ranges().iter().zip(["", "7 3"]) {
-            colours.push(key(&range.name, GREY));
-            dashes.push(key(&range.name, dash));
+            let beyond = if self.is_beyond(range) { ": beyond the map" } else { "" };
+            let name = format!("{}{beyond}", range.name);
+            colours.push(key(&name, GREY));
+            dashes.push(key(&name, dash));
         }
         (colours, dashes)
     }
