@@ -152,8 +152,9 @@ class Stepped:
         self.now_s = core.now_s
         if over:
             self.core = None
-        self.measured, observed = np.frombuffer(seen, np.float32).reshape(2, -1, SEEN)
-        return observed, over
+        both: Seen = np.ndarray((2, len(self.names), SEEN), np.float32, seen)
+        self.measured = both[0]
+        return both[1], over
 
     def render(self) -> str:
         """Tell in words what was seen last, a line per flow."""
