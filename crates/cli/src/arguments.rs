@@ -1,6 +1,8 @@
 //! The command line's arguments.
 
 use crate::command::completions;
+#[cfg(all(feature = "live", target_os = "linux"))]
+use crate::command::emulate::EmulateOptions;
 use crate::command::{
     compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions, fluid::FluidOptions,
     glossary::GlossaryOptions, list::ListOptions, man::ManOptions, plot::PlotOptions, run::RunOptions,
@@ -31,6 +33,9 @@ pub(crate) enum Command {
     Demo(DemoOptions),
     /// Simulate a scenario, packet by packet
     Run(RunOptions),
+    /// Let this machine's own TCP, and programs, run over a scenario's air, in real time
+    #[cfg(all(feature = "live", target_os = "linux"))]
+    Emulate(EmulateOptions),
     /// Solve for the best allocation of a scenario
     Solve(SolveOptions),
     /// Follow a scenario's laws as differential equations, to where they rest

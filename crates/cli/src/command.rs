@@ -3,6 +3,8 @@
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub(crate) mod emulate;
 pub(crate) mod fluid;
 pub(crate) mod glossary;
 pub(crate) mod list;

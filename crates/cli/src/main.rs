@@ -40,6 +40,8 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options),
         Command::Run(options) => run::run(options),
+        #[cfg(all(feature = "live", target_os = "linux"))]
+        Command::Emulate(options) => return command::emulate::emulate(options),
         Command::Solve(options) => solve::solve(options),
         Command::Fluid(options) => fluid::fluid(options),
         Command::Compare(options) => compare::compare(options),
