@@ -29,7 +29,7 @@ pub(crate) struct HostOptions {
 }
 
 /// What every host has, and why; set before there is a device, for `default` is what a new one gets.
-const SETTINGS: [(&str, &str); 11] = [
+const SETTINGS: [(&str, &str); 12] = [
     // Connections would inherit windows and thresholds of those before.
     ("ipv4/tcp_no_metrics_save", "1"),
     // Nobody answers, and an idle device would talk.
@@ -44,7 +44,8 @@ const SETTINGS: [(&str, &str); 11] = [
     ("ipv4/tcp_orphan_retries", "1"),
     ("ipv4/tcp_retries2", "3"),
     ("ipv4/tcp_fin_timeout", "1"),
-    // An ordinary user's ping.
+    // An ordinary user's servers, and ping.
+    ("ipv4/ip_unprivileged_port_start", "0"),
     ("ipv4/ping_group_range", "0 2147483647"),
 ];
 

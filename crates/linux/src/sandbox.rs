@@ -57,14 +57,7 @@ pub fn enter() -> Result<(), Refused> {
         let error = io::Error::other("only a process of one thread can be taken there");
         return Err(Refused { step: "cannot enter a sandbox", error });
     }
-    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    let new = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWNS | UnshareFlags::NEWPID;
-    // SAFETY: there is one thread; neither memory nor descriptors are unshared.
-    unsafe { unshare_unsafe(new) }.map_err(|e| refused("no user namespace")(e.into()))?;
-    // The order is the kernel's: without the second a user may not map a group.
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1")).map_err(refused("no map of users"))?;
-    fs::write("/proc/self/setgroups", "deny").map_err(refused("no map of groups"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1")).map_err(refused("no map of groups"))?;
+    new_namespaces()?;
     if let Some(first) = fork().map_err(refused("no process"))? {
         ignore_interrupts();
         exit(status_of(first));
@@ -81,6 +74,27 @@ pub fn enter() -> Result<(), Refused> {
     die_with_parent().map_err(refused("no signal at the parent's death"))
 }
 
+/// Whether the kernel would let [`enter`] go on, as far as namespaces decide; nothing of this process changes.
+///
+/// # Errors
+/// As [`enter`].
+pub fn probe() -> Result<(), Refused> {
+    let step = "no user namespace";
+    if threads() != Some(1) {
+        return Err(Refused {
+            step,
+            error: io::Error::other("only a process of one thread can be taken there"),
+        });
+    }
+    let Some(child) = fork().map_err(|error| Refused { step, error })? else {
+        exit(new_namespaces().map_or_else(|refused| refused.error.raw_os_error().unwrap_or(1), |()| 0))
+    };
+    match status_of(child) {
+        0 => Ok(()),
+        code => Err(Refused { step, error: io::Error::from_raw_os_error(code) }),
+    }
+}
+
 /// Puts a text in the place of a file, in the sandbox alone. The text has no name of its own, and goes with the sandbox.
 ///
 /// # Errors
@@ -90,6 +104,19 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644))?;
     Ok(mount_bind(file.path(), path)?)
+}
+
+/// Leaves all that is shared, and stays who one was.
+fn new_namespaces() -> Result<(), Refused> {
+    let refused = |step| move |error: io::Error| Refused { step, error };
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let new = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWNS | UnshareFlags::NEWPID;
+    // SAFETY: there is one thread; neither memory nor descriptors are unshared.
+    unsafe { unshare_unsafe(new) }.map_err(|e| refused("no user namespace")(e.into()))?;
+    // The order is the kernel's: without the second a user may not map a group.
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1")).map_err(refused("no map of users"))?;
+    fs::write("/proc/self/setgroups", "deny").map_err(refused("no map of groups"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1")).map_err(refused("no map of groups"))
 }
 
 /// How many threads this process has.

@@ -126,7 +126,7 @@ fn run(options: &EmulateOptions) -> Result<u8> {
         print(&(serde_json::to_string(&document)? + "\n"))?;
     } else if with_flows {
         print(&as_text(options, &scenario, &record, (&lateness, strays, &host)))?;
-    } else if lateness.beyond_1ms > 0.001 {
+    } else if is_late(&lateness) {
         terminal::warn(format_args!("{}", timing(&lateness)));
     }
     Ok(status)
@@ -208,10 +208,15 @@ fn as_text(
     text
 }
 
+/// Whether more than a thousandth of the packets were later than a millisecond, and more than a few.
+fn is_late(lateness: &Lateness) -> bool {
+    lateness.beyond_1ms * lateness.packets as f64 > (lateness.packets as f64 / 1000.0).max(10.0)
+}
+
 /// How much to trust the figures.
 fn timing(lateness: &Lateness) -> String {
     let &Lateness { p50_s, p99_s, most_s, beyond_1ms, packets, .. } = lateness;
-    let verdict = if beyond_1ms > 0.001 { ": do not trust figures that hang on milliseconds" } else { "" };
+    let verdict = if is_late(lateness) { ": do not trust figures that hang on milliseconds" } else { "" };
     format!(
         "{packets} packets, late by {:.0} µs in the median, {:.0} µs at the 99th percentile, {:.1} ms at most; {:.2} % later than 1 ms{verdict}",
         p50_s * 1e6,
