@@ -261,7 +261,7 @@ class FlowView:
 
     @property
     def round_trip_s(self) -> float | None:
-        """Mean round-trip time of all segments acknowledged in the interval [s], if any were."""
+        """Mean round-trip time of all segments acknowledged in the interval [s]; None without any, or if unknown."""
 
     @property
     def round_trip_of_windows_s(self) -> float | None:
@@ -269,15 +269,19 @@ class FlowView:
 
     @property
     def round_trip_of_probes_s(self) -> float | None:
-        """The mean of what probes measured [s], where the law wants them sent."""
+        """The mean of what probes measured [s], where the law needs them sent."""
+
+    @property
+    def smoothed_round_trip_s(self) -> float | None:
+        """The mean of the connections' smoothed round-trip times at the interval's end [s], as Linux knows them."""
 
     @property
     def least_round_trip_s(self) -> float | None:
         """The least round-trip time so far [s]."""
 
     @property
-    def route_changed(self) -> bool:
-        """The path has changed in the interval, as far as the host can tell."""
+    def route_changed(self) -> bool | None:
+        """Whether the path has changed in the interval; None where the host cannot tell."""
 
     @property
     def delivered_packets(self) -> int:
@@ -300,8 +304,8 @@ class FlowView:
         """Repetitions among them."""
 
     @property
-    def lost(self) -> int:
-        """The flow's packets dropped on their way in the interval."""
+    def lost(self) -> int | None:
+        """The flow's packets dropped on their way in the interval; None where the host cannot tell."""
 
     @property
     def first_backlog_packets(self) -> int | None:
@@ -313,7 +317,7 @@ class FlowView:
 
     @property
     def path_backlog_packets(self) -> int | None:
-        """What waits at all links on the flow's way [packets], for laws that ask for it."""
+        """What waits at all links on the flow's way [packets], for laws that need it."""
 
     @property
     def path_backlog_bytes(self) -> int | None:

@@ -63,8 +63,8 @@ def _stand_in(key: str, law: Law) -> object:
         return None  # it is told where laws have their places
     if family == "gateway" and _evenair.gives_one_rate(law):
         name = "arc"  # which says, as it does, what shaper there is if none is named
-    samples = {"samples": law.samples} if isinstance(law, ConnectionLaw) else {}
-    return {"law": name, **samples}
+    probed = isinstance(law, ConnectionLaw) and "round_trip_of_probes" in law.needs
+    return {"law": name, "samples": "probes"} if probed else {"law": name}
 
 
 def _without_laws(value: object, key: str, laws: dict[str, Law]) -> object:

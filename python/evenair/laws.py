@@ -238,8 +238,9 @@ class ConnectionLaw(Law):
     """How often the law runs, in seconds or words."""
     at_start: int = 1
     """With how many connections a flow starts."""
-    samples: str = "segments"
-    """Which round trips it looks at: "segments", "windows" or "probes", which are sent for this alone."""
+    needs: Sequence[str] = ("round_trip",)
+    """What it must be told, by the names in `FlowView` without units: a host that cannot tell it refuses the law before
+    it runs. Probes are sent for "round_trip_of_probes" alone; "path_backlog" is added up only where it is needed."""
 
     def begin(self, flow: FlowRole) -> None:
         """It is put at its flow."""
@@ -258,8 +259,8 @@ class RateLaw(Law):
     family = "rate"
     interval: float | str = 0.1
     """How often the law runs, in seconds or words."""
-    sees_path: bool = False
-    """Whether it looks at what waits on the flow's whole way."""
+    needs: Sequence[str] = ()
+    """What it must be told, as of `ConnectionLaw`: "first_backlog", "path_backlog", "lost" or "route_changed"."""
 
     def begin(self, flow: FlowRole) -> None:
         """It is put at its flow."""

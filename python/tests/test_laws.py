@@ -233,6 +233,33 @@ def test_what_does_not_conform_is_told() -> None:
         evenair.testing.check_law(Fickle())
 
 
+def test_a_law_says_what_it_needs() -> None:
+    class Seeing(ConnectionLaw):
+        needs = ("smoothed_round_trip", "path_backlog")
+
+        def on_interval(self, flow: evenair.laws.FlowView) -> int:
+            if flow.smoothed_round_trip_s is None or flow.path_backlog_packets is None:
+                return 1
+            return 2 + min(flow.path_backlog_packets, 3)
+
+    class Blind(Seeing):
+        needs = ("smoothed_round_trip",)
+
+    evenair.testing.check_law(Seeing())
+    with pytest.raises(AssertionError, match="does not say that it needs"):
+        evenair.testing.check_law(Blind())
+    evenair.run("chen10/a", connections=Seeing(), **SHORT)
+
+    class Timing(RateLaw):
+        needs = ("round_trip",)
+
+        def on_interval(self, flow: evenair.laws.FlowView) -> float:
+            return 1e6
+
+    with pytest.raises(ValueError, match=r"needs the round trip of every segment, .* nobody acknowledges"):
+        evenair.run("chen10/a", **SHORT, flows__1__traffic="rated", flows__1__rate_law=Timing())
+
+
 def test_seeds_and_order_of_runs_do_not_matter() -> None:
     law = Proportional(10.0)
     first = evenair.run("chen10/a", seeds=2, connections=law, **SHORT)
@@ -262,6 +289,7 @@ def test_an_exception_ends_the_run_with_its_traceback() -> None:
         ({"tcp__window": Dcf()}, "no back-off law has its place there"),
         ({"mac": Dcf()}, "laws stand under backoff"),
         ({"connections": type("Still", (ConnectionLaw,), {"interval": 0})()}, "more than no time"),
+        ({"connections": type("Asking", (ConnectionLaw,), {"needs": ["luck"]})()}, "expected one of `round_trip`"),
     ],
 )
 def test_an_answer_out_of_bounds_is_told(law: dict[str, object], message: str) -> None:

@@ -8,10 +8,10 @@ use evenair_results::{Estimate, digits};
 const ROWS_MAX: usize = 40;
 const FLOWS_MAX: usize = 12;
 
-/// A table of goodputs, a row per seed; nothing for a single one.
+/// A table of goodputs, a row per seed; nothing for a single one, or where there are no flows.
 pub(crate) fn as_text(means: &RunMeans) -> String {
     let RunMeans { flows, seeds, .. } = means;
-    if seeds.len() < 2 {
+    if seeds.len() < 2 || flows.is_empty() {
         return String::new();
     }
     let flows = if flows.len() > FLOWS_MAX { &[] } else { flows.as_slice() };

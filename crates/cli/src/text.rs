@@ -221,11 +221,14 @@ fn estimated(values: &[f64]) -> String {
 /// The record of each flow and queue over some runs, means over seeds.
 pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
     let first = &runs[0];
-    let mut rows = flow_rows(runs);
-    let total = |of: fn(&FlowResult) -> f64| over_seeds(runs, &|r| r.flows.iter().map(of).sum());
-    rows.push(vec!["total".into(), total(|f| f.goodput_pps), total(|f| f.goodput_bps / 1e3)]);
-    let mut text = columns(&rows);
-    text.push('\n');
+    let mut text = String::new();
+    if !first.flows.is_empty() {
+        let mut rows = flow_rows(runs);
+        let total = |of: fn(&FlowResult) -> f64| over_seeds(runs, &|r| r.flows.iter().map(of).sum());
+        rows.push(vec!["total".into(), total(|f| f.goodput_pps), total(|f| f.goodput_bps / 1e3)]);
+        text += &columns(&rows);
+        text.push('\n');
+    }
     text.push_str(&queue_table(runs));
     if ledger {
         text.push_str(&ledger_table(first));

@@ -6,6 +6,9 @@ use crate::hosts::{HostOptions, Hosts};
 use crate::lateness::Lateness;
 use crate::programs::{NotStarted, Program, Programs};
 use crate::traffic::{self, RealSpec, Tally, Traffic as RealTraffic};
+use evenair_laws::Parameters;
+use evenair_laws::connections::ConnectionLaw;
+use evenair_laws::flow::{FlowRole, check_needs};
 use evenair_linux::link::RouteOptions;
 use evenair_netsim::{
     FlowResult, Histogram, MacSpec, Network, NetworkSpec, Pattern, RunResult, RunSpec, TcpSpec, Times,
@@ -116,6 +119,7 @@ pub fn emulate(
     watchers: &mut Watchers<'_>,
 ) -> Result<Emulated, Problem> {
     let real = if options.with_flows { real_flows(spec) } else { Vec::new() };
+    check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
     let mut hosts = Hosts::new(nodes, &host_options(&real)).map_err(Problem::Host)?;
@@ -171,17 +175,12 @@ pub fn emulate(
     Ok(Emulated { result, lateness: clockwork.result(), strays, host: report, status })
 }
 
-/// The flows that real sockets can carry: TCP under a law that Linux has, over connections that no law of ours opens, and
-/// datagrams at a constant rate.
+/// The flows that real sockets can carry: TCP under a window law that Linux has, and datagrams at a constant rate.
 fn real_flows(spec: &NetworkSpec) -> Vec<RealSpec> {
     let mut real = Vec::new();
     for (number, flow) in spec.flows.iter().enumerate() {
         let carried = match &flow.traffic {
-            Traffic::Tcp(tcp) => {
-                tcp.connections.is_none()
-                    && !tcp.resequence
-                    && traffic::congestion_control(&tcp.window).is_ok()
-            }
+            Traffic::Tcp(tcp) => !tcp.resequence && traffic::congestion_control(&tcp.window).is_ok(),
             Traffic::Datagrams { pattern: Pattern::Constant { .. }, .. } => flow.path[1] != BROADCAST,
             _ => false,
         };
@@ -198,6 +197,20 @@ fn real_flows(spec: &NetworkSpec) -> Vec<RealSpec> {
         }
     }
     real
+}
+
+/// Refuses a law of connections that must know what Linux does not tell.
+fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
+    for flow in real {
+        let Traffic::Tcp(TcpSpec { connections: Some(law), payload, .. }) = &flow.traffic else { continue };
+        let needs = law.begin(&FlowRole { payload: *payload }).needs();
+        let untold = |untold| Problem::Flow {
+            name: flow.name.clone(),
+            error: io::Error::new(io::ErrorKind::Unsupported, format!("connections: {untold}")),
+        };
+        check_needs(&needs, traffic::why_not).map_err(untold)?;
+    }
+    Ok(())
 }
 
 /// The network with real flows' packets from outside, without its own flows where they are not wanted, and with ways between

@@ -3,12 +3,14 @@
 mod flow;
 mod sockets;
 
-pub(crate) use flow::{RealSpec, Tally};
+pub(crate) use flow::{RealSpec, Tally, why_not};
 pub(crate) use sockets::congestion_control;
 
 use crate::address::Addresses;
 use crate::hosts::Clock;
+use evenair_laws::connections::ConnectionLaw;
 use evenair_linux::NetworkNamespace;
+use evenair_linux::tcp::Info;
 use evenair_netsim::{Pattern, Source, Traffic as Kind};
 use evenair_units::{Duration, Instant};
 use flow::Flow;
@@ -35,6 +37,8 @@ enum Due {
     /// A flow's activity begins, or ends.
     Start(usize),
     Stop(usize),
+    /// The law of a flow's connections looks; void as below.
+    Law(usize, u32),
     /// A flow's application has something to send; void if the flow has begun again since.
     Produce(usize, u32),
 }
@@ -148,45 +152,65 @@ impl Traffic {
                 self.close_senders(index);
             }
             Due::Produce(index, run) if self.flows[index].run == run => self.produce(at, index),
-            Due::Produce(..) => (),
+            Due::Law(index, run) if self.flows[index].run == run => self.ask_law(at, index, hosts),
+            Due::Produce(..) | Due::Law(..) => (),
         }
     }
 
     fn start(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
-        let spec = &self.flows[index].spec;
-        let (from, to) = (self.addresses.ipv4(spec.source), self.addresses.ipv4(spec.destination));
-        let (to, host) = (SocketAddrV4::new(to, spec.port), &hosts[spec.source as usize]);
-        let opened = host.within(|| match &spec.traffic {
-            Kind::Tcp(tcp) => {
-                let stream = sockets::connect(from, to, tcp)?;
-                let left = match tcp.source {
-                    Source::Segments(count) => u64::from(count) * u64::from(tcp.payload.count()),
-                    Source::Endless => u64::MAX,
-                    Source::Paced(_) => 0,
-                };
-                Ok(Socket::Sender {
-                    flow: index,
-                    stream,
-                    left,
-                    finishes: matches!(tcp.source, Source::Segments(_)),
-                })
-            }
-            _ => sockets::sender(from, to).map(|socket| Socket::Datagrams { flow: index, socket }),
-        });
-        let opened = opened.and_then(|socket| socket);
-        let flags = if matches!(spec.traffic, Kind::Tcp(_)) {
-            epoll::EventFlags::OUT | epoll::EventFlags::ET
-        } else {
-            epoll::EventFlags::empty()
-        };
+        let open = self.infos(index);
         let flow = &mut self.flows[index];
         flow.run += 1;
         flow.began.get_or_insert(at);
-        let run = flow.run;
-        match opened.and_then(|socket| self.keep(socket, flags)) {
-            Ok(()) => self.at(at, Due::Produce(index, run)),
-            Err(error) => self.flows[index].failed = Some(error),
+        let (run, connections) = (flow.run, flow.begin(at, open.into_iter()));
+        self.open(index, connections, hosts);
+        self.at(at, Due::Produce(index, run));
+        self.look_again(at, index);
+    }
+
+    /// Opens so many connections, or the one source of datagrams, of a flow.
+    fn open(&mut self, index: usize, count: u32, hosts: &[NetworkNamespace]) {
+        let spec = self.flows[index].spec.clone();
+        let (from, to) = (self.addresses.ipv4(spec.source), self.addresses.ipv4(spec.destination));
+        let to = SocketAddrV4::new(to, spec.port);
+        let open = || match &spec.traffic {
+            Kind::Tcp(tcp) => Socket::sender(index, sockets::connect(from, to, tcp)?, tcp),
+            _ => sockets::datagrams(from, to).map(|socket| Socket::Datagrams { flow: index, socket }),
+        };
+        for _ in 0..count {
+            let opened = hosts[spec.source as usize].within(open).and_then(|socket| socket);
+            if let Err(error) = opened.and_then(|socket| self.keep(socket, sockets::ANYTHING)) {
+                self.flows[index].failed = Some(error);
+            }
         }
+    }
+
+    /// The law of a flow's connections has looked: some are opened, or the last ones are closed once they have sent all they had.
+    fn ask_law(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
+        let open = self.infos(index);
+        if let Some(wanted) = self.flows[index].ask_law(at, &open) {
+            let there = open.len() as u32;
+            self.open(index, wanted.saturating_sub(there), hosts);
+            let closing =
+                self.sockets.iter_mut().flatten().filter(|socket| socket.flow() == index && socket.is_open());
+            let last: Vec<&mut Socket> = closing.collect();
+            last.into_iter().rev().take(there.saturating_sub(wanted) as usize).for_each(Socket::drain);
+        }
+        self.look_again(at, index);
+    }
+
+    fn look_again(&mut self, at: Instant, index: usize) {
+        let flow = &self.flows[index];
+        if let Some(law) = &flow.law {
+            let (next, run) = (at + law.interval(), flow.run);
+            self.at(next, Due::Law(index, run));
+        }
+    }
+
+    /// How the open connections of a flow are.
+    fn infos(&self, index: usize) -> Vec<Info> {
+        let open = self.sockets.iter().flatten().filter(|socket| socket.flow() == index && socket.is_open());
+        open.filter_map(Socket::info).collect()
     }
 
     /// The application of a paced flow has a segment, or a datagram; the next one follows.
@@ -239,9 +263,12 @@ impl Traffic {
 
     /// Asks all senders how they are.
     fn look(&mut self) {
-        for (index, flow) in self.flows.iter_mut().enumerate() {
-            let senders = self.sockets.iter().flatten().filter(|s| s.flow() == index);
-            flow.look(senders.filter_map(Socket::info));
+        for index in 0..self.flows.len() {
+            let drained =
+                self.sockets.iter().flatten().filter(|s| s.flow() == index && s.is_sender() && !s.is_open());
+            let drained: Vec<Info> = drained.filter_map(Socket::info).collect();
+            let open = self.infos(index);
+            self.flows[index].look(&open, &drained);
         }
     }
 }

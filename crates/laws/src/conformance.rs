@@ -5,7 +5,8 @@
 //! - an answer leaves its bounds, or is not a number;
 //! - the same measurements make another state, or another answer;
 //! - a copy that was kept and read back goes another way (`keep` writes and reads it; cloning will do for a law that
-//!   nobody keeps).
+//!   nobody keeps);
+//! - a law of a flow answers otherwise where it is not told what it does not say that it needs.
 //!
 //! [`drift`] is for the laws that state one: the mean step of the machine is the step of the fluid law.
 //!
@@ -20,7 +21,7 @@ use crate::backoff::{
     PhysicalLayer, Rendering, Surroundings,
 };
 use crate::connections::{AnyConnections, ConnectionLaw, ConnectionParams};
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::gateway::{
     AnyGateway, ClassRole, ClassView, Direction, GatewayLaw, GatewayParams, GatewayRole, GatewayView,
     NewClasses,
@@ -214,8 +215,8 @@ fn window_event(law: &mut AnyWindow, what: u32, acked: &Acked, delivery: &Delive
 /// # Panics
 /// Where it does not conform.
 pub fn connections(params: &ConnectionParams, keep: impl Fn(&AnyConnections) -> AnyConnections, seed: u64) {
-    let mut now = Instant::ZERO;
-    let interval = |draws: &mut Draws| flow_view(&mut now, draws);
+    let (mut now, host) = (Instant::ZERO, Draws(seed).up_to(3));
+    let interval = |draws: &mut Draws| known_to(host, flow_view(&mut now, draws));
     drive(&flow_role(seed), params, keep, seed, interval, |law, flow| {
         assert!(!law.interval().is_zero(), "{law:?}");
         assert!(law.at_start() >= 1, "no connection: {law:?}");
@@ -223,6 +224,8 @@ pub fn connections(params: &ConnectionParams, keep: impl Fn(&AnyConnections) -> 
         assert!(wanted >= 1, "no connection: {law:?}");
         format!("{wanted}")
     });
+    let law = params.begin(&flow_role(seed));
+    does_without(&law, &law.needs(), seed, AnyConnections::on_interval);
 }
 
 /// A rate law.
@@ -230,14 +233,65 @@ pub fn connections(params: &ConnectionParams, keep: impl Fn(&AnyConnections) -> 
 /// # Panics
 /// Where it does not conform.
 pub fn rate(params: &RateParams, keep: impl Fn(&AnyRate) -> AnyRate, seed: u64) {
-    let mut now = Instant::ZERO;
-    let interval = |draws: &mut Draws| flow_view(&mut now, draws);
+    let (mut now, host) = (Instant::ZERO, Draws(seed).up_to(3));
+    let interval = |draws: &mut Draws| known_to(host, flow_view(&mut now, draws));
     drive(&flow_role(seed), params, keep, seed, interval, |law, flow| {
         assert!(!law.interval().is_zero(), "{law:?}");
         let rate = law.on_interval(flow);
         assert!(rate.as_bps() < u64::MAX, "a rate without bound: {law:?}");
         format!("{rate}")
     });
+    let law = params.begin(&flow_role(seed));
+    does_without(&law, &law.needs(), seed, AnyRate::on_interval);
+}
+
+/// A law of a flow answers the same to a host that tells no more than it needs. Changes of route are told to both: who heeds
+/// them and can do without goes another way without.
+fn does_without<L: Clone + Debug, A: PartialEq + Debug>(
+    law: &L,
+    needs: &[Signal],
+    seed: u64,
+    on_interval: impl Fn(&mut L, &FlowView) -> A,
+) {
+    let (mut all, mut little) = (law.clone(), law.clone());
+    let (mut now, mut draws) = (Instant::ZERO, Draws(seed));
+    for _ in 0..STEPS {
+        let flow = flow_view(&mut now, &mut draws);
+        let answers = (
+            on_interval(&mut all, &flow),
+            on_interval(&mut little, &told_of(&flow, needs, flow.route_changed)),
+        );
+        assert_eq!(answers.0, answers.1, "it looks at what it does not say that it needs: {law:?} {flow:?}");
+    }
+}
+
+/// A view in which nothing else is known than this.
+fn told_of(flow: &FlowView, signals: &[Signal], route_changed: Option<bool>) -> FlowView {
+    fn only<T>(known: Option<T>, of: bool) -> Option<T> {
+        known.filter(|_| of)
+    }
+    let has = |signal| signals.contains(&signal);
+    FlowView {
+        round_trip: only(flow.round_trip, has(Signal::RoundTrip)),
+        round_trip_of_windows: only(flow.round_trip_of_windows, has(Signal::RoundTripOfWindows)),
+        round_trip_of_probes: only(flow.round_trip_of_probes, has(Signal::RoundTripOfProbes)),
+        smoothed_round_trip: only(flow.smoothed_round_trip, has(Signal::SmoothedRoundTrip)),
+        least_round_trip: only(flow.least_round_trip, has(Signal::LeastRoundTrip)),
+        route_changed,
+        lost: only(flow.lost, has(Signal::Lost)),
+        first_backlog: only(flow.first_backlog, has(Signal::FirstBacklog)),
+        path_backlog: only(flow.path_backlog, has(Signal::PathBacklog)),
+        ..*flow
+    }
+}
+
+/// What one of four hosts knows of a flow: nothing that a host may not know, what Linux tells, or all.
+fn known_to(host: u32, flow: FlowView) -> FlowView {
+    match host {
+        0 => told_of(&flow, &[], None),
+        1 => told_of(&flow, &[Signal::SmoothedRoundTrip, Signal::LeastRoundTrip], None),
+        _ => flow,
+    }
 }
 
 fn flow_role(seed: u64) -> FlowRole {
@@ -253,12 +307,13 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
         round_trip: draws.maybe(Draws::time),
         round_trip_of_windows: draws.maybe(Draws::time),
         round_trip_of_probes: draws.maybe(Draws::time),
+        smoothed_round_trip: draws.maybe(Draws::time),
         least_round_trip: draws.maybe(Draws::time),
-        route_changed: draws.up_to(9) == 0,
+        route_changed: draws.maybe(|draws| draws.up_to(9) == 0),
         delivered: draws.volume(),
         sent: u64::from(draws.up_to(1000)),
         retransmitted: u64::from(draws.up_to(1000)),
-        lost: u64::from(draws.up_to(1000)),
+        lost: draws.maybe(|draws| draws.up_to(1000).into()),
         first_backlog: draws.maybe(Draws::volume),
         path_backlog: draws.maybe(Draws::volume),
     }

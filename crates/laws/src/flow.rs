@@ -1,6 +1,13 @@
 //! What laws see of a flow: those of its connections ([`connections`](crate::connections)) and of its rate
 //! ([`rate`](crate::rate)) are called in one form, once per interval.
+//!
+//! A host fills what it knows. The sender's own counts everybody knows; each other field may be none, for two reasons: the
+//! interval brought nothing of the kind, or this host can never tell it. Linux' `TCP_INFO` tells the smoothed and the least round
+//! trip and counts repetitions, and knows nothing of single segments' round trips, of losses on the way, of queues, of routes; the
+//! simulator knows all of it. So a law says what it cannot do without ([`Signal`]), and a host that cannot tell that refuses the law
+//! before it runs ([`check_needs`]); in an interval without it the law holds.
 
+use core::fmt;
 use evenair_units::{Bytes, Duration, Instant, Rate, Volume};
 
 /// The flow that a law's state is made for.
@@ -21,32 +28,43 @@ pub struct FlowView {
     /// The time since the law ran last, or since the flow started.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
-    /// The mean round-trip time of all segments that were acknowledged in the interval, if any were.
+    /// The mean round-trip time of all segments that were acknowledged in the interval; none, if none was, or where the host sees
+    /// no single segments, as over `TCP_INFO`.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip: Option<Duration>,
-    /// The mean of what the retransmission timers sampled: one segment a window (RFC 6298 section 3).
+    /// The mean of what the retransmission timers sampled: one segment a window (RFC 6298 section 3). None as above.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip_of_windows: Option<Duration>,
     /// The mean round-trip time of the probe packets that came back in the interval, where the law wants them sent
-    /// ([`RoundTripSamples::Probes`](crate::connections::RoundTripSamples::Probes)).
+    /// ([`RoundTripSamples::Probes`](crate::connections::RoundTripSamples::Probes)); none, if none came back, or where the host
+    /// sends none.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip_of_probes: Option<Duration>,
-    /// The least round-trip time so far, of segments.
+    /// The mean over the open connections of what each has for its smoothed round trip at the interval's end (RFC 6298 section 2;
+    /// Linux' `tcpi_rtt`): of an endpoint with timestamps every acknowledgement is a sample, as in Linux, else one segment a window.
+    /// None, if no segment was acknowledged in the interval.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
+    pub smoothed_round_trip: Option<Duration>,
+    /// The least round-trip time so far, of segments; none before the first. Linux' own (`tcpi_min_rtt`) forgets what is older
+    /// than five minutes: its host keeps the least that it has read.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub least_round_trip: Option<Duration>,
-    /// The path was another one at the end of the interval than at its beginning, as far as the host can tell.
-    pub route_changed: bool,
-    /// Payload that was delivered in the interval \[segments; bytes\].
+    /// Whether the path was another one at the end of the interval than at its beginning; none where the host cannot tell, as on
+    /// any that does not trace routes.
+    pub route_changed: Option<bool>,
+    /// Payload that was delivered in the interval, as the flow's sender knows by acknowledgements \[segments; bytes\].
     pub delivered: Volume,
     /// Segments that were sent in the interval, repetitions included.
     pub sent: u64,
-    /// Repetitions among them.
+    /// Repetitions among them: all that a sender knows of losses (Linux' `tcpi_total_retrans`).
     pub retransmitted: u64,
-    /// Packets of the flow that were dropped on their way in the interval, neither acknowledgements nor probes counted.
-    pub lost: u64,
-    /// What waits at the flow's first link, where the host knows.
+    /// Packets of the flow that were dropped on their way in the interval, neither acknowledgements nor probes counted; none but
+    /// where the host sees the whole way, as the simulator does.
+    pub lost: Option<u64>,
+    /// What waits at the flow's first link; none where the host cannot look into that queue.
     pub first_backlog: Option<Volume>,
-    /// What waits at all links on the flow's way to its destination together, for laws that ask for it.
+    /// What waits at all links on the flow's way to its destination together, for laws that need it; none but where the host sees
+    /// the whole way.
     pub path_backlog: Option<Volume>,
 }
 
@@ -57,4 +75,105 @@ impl FlowView {
         // The cast saturates, and maps nothing in no time to zero.
         Rate::from_bps((self.delivered.bytes as f64 * 8.0 / seconds) as u64)
     }
+}
+
+/// What a host may be unable to tell of a flow: each is the field of [`FlowView`] that has its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Signal {
+    /// [`FlowView::round_trip`].
+    RoundTrip,
+    /// [`FlowView::round_trip_of_windows`].
+    RoundTripOfWindows,
+    /// [`FlowView::round_trip_of_probes`]; a host sends probes only where they are needed.
+    RoundTripOfProbes,
+    /// [`FlowView::smoothed_round_trip`].
+    SmoothedRoundTrip,
+    /// [`FlowView::least_round_trip`].
+    LeastRoundTrip,
+    /// [`FlowView::route_changed`].
+    RouteChanged,
+    /// [`FlowView::lost`].
+    Lost,
+    /// [`FlowView::first_backlog`].
+    FirstBacklog,
+    /// [`FlowView::path_backlog`]; a host adds it up only where it is needed.
+    PathBacklog,
+}
+
+impl Signal {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::RoundTrip,
+        Self::RoundTripOfWindows,
+        Self::RoundTripOfProbes,
+        Self::SmoothedRoundTrip,
+        Self::LeastRoundTrip,
+        Self::RouteChanged,
+        Self::Lost,
+        Self::FirstBacklog,
+        Self::PathBacklog,
+    ];
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RoundTrip => "the round trip of every segment",
+            Self::RoundTripOfWindows => "the round trips that retransmission timers sample",
+            Self::RoundTripOfProbes => "the round trip of probes",
+            Self::SmoothedRoundTrip => "the smoothed round trip",
+            Self::LeastRoundTrip => "the least round trip",
+            Self::RouteChanged => "whether the route has changed",
+            Self::Lost => "how many packets were lost on the way",
+            Self::FirstBacklog => "what waits at the first link",
+            Self::PathBacklog => "what waits on the whole way",
+        })
+    }
+}
+
+/// A law needs what its host cannot tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Untold {
+    /// What it needs.
+    pub signal: Signal,
+    /// Why the host cannot tell it, and what would help, after "because".
+    pub because: &'static str,
+}
+
+impl fmt::Display for Untold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the law needs {}, which cannot be told here because {}", self.signal, self.because)
+    }
+}
+
+impl core::error::Error for Untold {}
+
+/// Whether a host can tell a law what it needs; `why_not` is the host's word: why it cannot tell something, if it cannot.
+///
+/// ```
+/// use evenair_laws::Parameters;
+/// use evenair_laws::connections::{ConnectionLaw, IimdParams, RoundTripSamples};
+/// use evenair_laws::flow::{FlowRole, Signal, check_needs};
+/// let tcp_info = |signal| match signal {
+///     Signal::SmoothedRoundTrip | Signal::LeastRoundTrip => None,
+///     Signal::RoundTripOfProbes => Some("no probes are sent: set samples = \"smoothed\""),
+///     _ => Some("TCP_INFO does not have it"),
+/// };
+/// let role = FlowRole { payload: evenair_units::Bytes::new(1448) };
+/// let law = IimdParams::cz06().begin(&role);
+/// let refused = check_needs(&law.needs(), tcp_info).unwrap_err();
+/// assert_eq!(
+///     refused.to_string(),
+///     "the law needs the round trip of probes, which cannot be told here because no probes are sent: set samples = \"smoothed\""
+/// );
+/// let law = IimdParams { samples: RoundTripSamples::Smoothed, ..IimdParams::cz06() }.begin(&role);
+/// assert_eq!(check_needs(&law.needs(), tcp_info), Ok(()));
+/// ```
+///
+/// # Errors
+/// Names the first that it cannot tell.
+pub fn check_needs(needs: &[Signal], why_not: impl Fn(Signal) -> Option<&'static str>) -> Result<(), Untold> {
+    let untold = |&signal: &Signal| why_not(signal).map(|because| Untold { signal, because });
+    needs.iter().find_map(untold).map_or(Ok(()), Err)
 }

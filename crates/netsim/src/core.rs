@@ -21,6 +21,7 @@ mod wires;
 
 pub(crate) use build::FlowHops;
 pub(crate) use forwarding::{Forwarding, Hop, Passed};
+pub use shaping::ClassRefused;
 pub(crate) use trace::Traced;
 
 use crate::packet::{Body, LossCause, Packet, Way};

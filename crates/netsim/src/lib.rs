@@ -17,9 +17,11 @@ mod packet;
 pub mod pcap;
 mod queue;
 mod spec;
+mod tape;
 mod times;
 mod trace;
 
+pub use crate::core::ClassRefused;
 pub use measure::{
     AirtimeShares, ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries,
     LinkResult, LinkSeries, OutsideResult, Packets, ProbeResult, ResequencingResult, RunResult, Series,
@@ -37,5 +39,6 @@ pub use spec::{
     Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit,
     TcpSpec, TfrcSpec, Traffic, WebConnection, WebSpec, Wire,
 };
+pub use tape::{Tapes, Track};
 pub use times::{Histogram, Times};
 pub use trace::{Agreed, FrameSink, Sent, Watchers};

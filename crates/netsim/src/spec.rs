@@ -3,6 +3,7 @@
 use crate::queue::DisciplineParams;
 use evenair_laws::backoff::{BackoffParams, Category, DcfParams, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
+use evenair_laws::flow::Signal;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
 use evenair_laws::rate::tfrc::TfrcParams;
@@ -344,6 +345,20 @@ pub struct RatedSpec {
     pub law: RateParams,
     /// The source's own limit: never faster, whatever the law says.
     pub rate_max: Rate,
+}
+
+impl RatedSpec {
+    /// Why its law cannot be told something here, if it cannot ([`check_needs`](evenair_laws::flow::check_needs)).
+    pub const fn cannot_tell(signal: Signal) -> Option<&'static str> {
+        match signal {
+            Signal::RoundTrip
+            | Signal::RoundTripOfWindows
+            | Signal::RoundTripOfProbes
+            | Signal::SmoothedRoundTrip
+            | Signal::LeastRoundTrip => Some("nobody acknowledges datagrams"),
+            Signal::RouteChanged | Signal::Lost | Signal::FirstBacklog | Signal::PathBacklog => None,
+        }
+    }
 }
 
 /// When datagrams are sent.

@@ -24,7 +24,8 @@ pub struct Layout {
     pub positions: Option<Vec<Option<Position>>>,
     /// Transmission and carrier-sense range [m], where there is a radio.
     pub ranges_m: Option<(f64, f64)>,
-    /// The links that carry data, in the order of the flows, and their names.
+    /// The links that carry data, in the order of the flows, and their names; where there are no flows, those on the ways between
+    /// nodes that are attached to the outside.
     pub links: Vec<(String, Link)>,
     /// Which of those conflict.
     pub conflicts: ConflictGraph,
@@ -41,11 +42,16 @@ impl Settings {
         let flows = self.flow_specs(&nodes, &medium, &wires, &rates)?;
         let routes = self.routes(&nodes, &medium, &wires)?;
         let node_queues = self.node_queues(&nodes)?;
-        let links = links_in_use(&nodes, &medium, &flows);
+        let of_flows = links_in_use(&nodes, &medium, flows.iter().map(FlowSpec::data_path));
+        let reversed = |route: &Vec<u32>| route.iter().rev().copied().collect();
+        let from_outside = routes.iter().flat_map(|route| [route.clone(), reversed(route)]);
+        let from_outside = links_in_use(&nodes, &medium, from_outside);
+        let delay = |(_, link): &(String, Link)| medium.hearing(link.from as usize, link.to as usize);
+        let all = of_flows.iter().chain(&from_outside);
+        let longest = all.filter_map(delay).map(|ear| ear.delay).max().unwrap_or_default();
+        let links = if flows.is_empty() { from_outside } else { of_flows };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
-        let delay = |link: &Link| medium.hearing(link.from as usize, link.to as usize).map(|ear| ear.delay);
-        let longest = bare.iter().filter_map(delay).max().unwrap_or_default();
         let mac = self.mac_spec(longest)?;
         let surroundings = self.surroundings(&mac);
         let queue = self.queue.unwrap_or_default().spec(self.mac.queue, self.drop.clone());
@@ -296,10 +302,14 @@ fn no_node(id: &str, names: &[String]) -> String {
 }
 
 /// The links of the air that flows take, in the order in which they take them, and their names.
-fn links_in_use(nodes: &[String], medium: &Medium, flows: &[FlowSpec]) -> Vec<(String, Link)> {
+fn links_in_use(
+    nodes: &[String],
+    medium: &Medium,
+    paths: impl Iterator<Item = Vec<u32>>,
+) -> Vec<(String, Link)> {
     let mut links: Vec<(String, Link)> = Vec::new();
     let mut seen = BTreeSet::new();
-    let paths: Vec<Vec<u32>> = flows.iter().map(FlowSpec::data_path).collect();
+    let paths: Vec<Vec<u32>> = paths.collect();
     for hop in paths.iter().flat_map(|path| path.windows(2)) {
         let link = Link { from: hop[0], to: hop[1] };
         let on_air = hop[1] != BROADCAST && medium.hearing(hop[0] as usize, hop[1] as usize).is_some();

@@ -308,7 +308,7 @@ mod tests {
         let interval = n.parameters.iter().find(|p| p.key == "interval").unwrap();
         assert_eq!((interval.kind.as_str(), &interval.default), ("time", &Value::from("5 s")));
         let samples = n.parameters.iter().find(|p| p.key == "samples").unwrap();
-        assert_eq!(samples.kind, "segments | windows | probes");
+        assert_eq!(samples.kind, "segments | windows | probes | smoothed");
         let edca = law("backoff", "edca");
         assert!(edca.parameters.iter().any(|p| p.key == "voice.aifsn"), "{edca:?}");
     }

@@ -16,8 +16,9 @@ impl Scenario {
         if self.duration.0.is_zero() {
             return Err(Mistake::at("duration", "must be longer than no time"));
         }
-        if self.flows.is_empty() {
-            return Err(Mistake::at("flows", "there is no flow; add a [[flows]] table with id, from and to"));
+        if self.flows.is_empty() && self.outside.is_empty() {
+            let why = "there is no flow; add a [[flows]] table with id, from and to, or attach nodes to the outside (outside)";
+            return Err(Mistake::at("flows", why));
         }
         let placed = self.nodes.iter().any(|node| node.at.is_some());
         if !self.signals.is_empty() && placed {

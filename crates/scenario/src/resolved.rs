@@ -28,8 +28,8 @@ use crate::law;
 use crate::quantity::{Size, Time};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::BackoffParams;
-use evenair_laws::connections::{ConnectionLaw, ConnectionParams, RoundTripSamples};
-use evenair_laws::flow::FlowRole;
+use evenair_laws::connections::{ConnectionLaw, ConnectionParams};
+use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_netsim::{NetworkSpec, ProbeSpec, RunSpec};
@@ -237,7 +237,7 @@ impl Scenario {
     fn probes(&self) -> Result<Option<ProbesTable>, Mistake> {
         let role = FlowRole { payload: Bytes::new(1) };
         let laws = self.connections.iter().chain(self.flows.iter().filter_map(|f| f.connections.as_ref()));
-        let probed = laws.map(|law| law.begin(&role).samples()).any(|s| s == RoundTripSamples::Probes);
+        let probed = laws.flat_map(|law| law.begin(&role).needs()).any(|s| s == Signal::RoundTripOfProbes);
         let table = self.probes.unwrap_or_default();
         if self.probes.is_some() && !probed {
             let why = "no law of connections looks at probes: set its samples = \"probes\"";

@@ -72,9 +72,13 @@ impl Resolved {
     /// What the theory sees of the scenario.
     ///
     /// # Errors
-    /// If a flow is a broadcast: it has no receiver whose link it could load.
+    /// If there is no flow, or one is a broadcast: it has no receiver whose link it could load.
     pub fn theory(&self) -> Result<Theory, Failure> {
         let (layout, network) = (self.layout(), self.network());
+        if network.flows.is_empty() {
+            let why = "it has no flow, and how much comes from outside is not known; add a [[flows]] table with id, from and to";
+            return Err(Failure::Malformed(why.into()));
+        }
         let mut links: Vec<String> = layout.links.iter().map(|(name, _)| name.clone()).collect();
         let mut wires: Vec<Link> = Vec::new();
         let bare: Vec<Link> = layout.links.iter().map(|&(_, link)| link).collect();

@@ -55,9 +55,11 @@ impl Resolved {
         found.extend(self.beyond_the_run());
         found.extend(self.idle_pairs(&carried));
         found.extend(self.idle_places(&carried));
-        if self.layout.links.is_empty() && !matches!(self.settings.backoff, BackoffParams::Dcf(_)) {
-            let broadcasts = self.network.flows.iter().any(|flow| flow.path.contains(&BROADCAST));
-            let what = "[backoff] has no effect: no flow crosses the air; remove it";
+        let network = &self.network;
+        let on_wire = |pair: &(u32, u32)| network.wires.iter().any(|wire| (wire.from, wire.to) == *pair);
+        if carried.iter().all(on_wire) && !matches!(self.settings.backoff, BackoffParams::Dcf(_)) {
+            let broadcasts = network.flows.iter().any(|flow| flow.path.contains(&BROADCAST));
+            let what = "[backoff] has no effect: nothing crosses the air; remove it";
             found.extend((!broadcasts).then(|| what.to_string()));
         }
         found
@@ -67,7 +69,8 @@ impl Resolved {
     fn carried(&self) -> BTreeSet<(u32, u32)> {
         let mut pairs = BTreeSet::new();
         let network = &self.network;
-        for hop in network.flows.iter().flat_map(|flow| flow.path.windows(2)) {
+        let paths = network.flows.iter().map(|flow| &flow.path).chain(&network.routes);
+        for hop in paths.flat_map(|path| path.windows(2)) {
             if hop[1] == BROADCAST {
                 let nodes = 0..network.nodes.len() as u32;
                 let hears = |to: &u32| network.medium.hearing(hop[0] as usize, *to as usize).is_some();
@@ -124,7 +127,7 @@ impl Resolved {
         let wires = settings.wires.iter().map(|entry| ("wires", &entry.from, &entry.to)).enumerate();
         let unmet = losses.chain(rates).chain(wires).filter(|(_, (_, from, to))| idle(from, to));
         let what = |(index, (table, from, to)): (usize, (&str, &String, &String))| {
-            format!("{table}[{index}] has no effect: no flow goes between \"{from}\" and \"{to}\"")
+            format!("{table}[{index}] has no effect: nothing goes between \"{from}\" and \"{to}\"")
         };
         unmet.map(what).collect()
     }
@@ -140,7 +143,7 @@ impl Resolved {
         let unused: Vec<&str> = unused.map(|link| link.id.as_str()).collect();
         let mut found = Vec::new();
         if !unused.is_empty() {
-            found.push(format!("no flow crosses link {}", listed(&unused)));
+            found.push(format!("nothing crosses link {}", listed(&unused)));
         }
         for (index, table) in settings.queues.iter().enumerate() {
             let silent: Vec<&str> =

@@ -2,7 +2,12 @@
 //! the sender cuts its window once a round trip and repeats nothing.
 //!
 //! That both ends know it is a parameter of the sender's ([`SenderParams::ecn`](crate::SenderParams::ecn)): the handshake's
-//! negotiation (section 6.1.1) is left out. The cut is taken at once; Linux spreads it over a round trip, as after a loss. What is not data is not marked, nor is what is sent again (section 6.1.5).
+//! negotiation (section 6.1.1) is left out. What is not data is not marked, nor is what is sent again (section 6.1.5).
+//!
+//! # Deviations
+//! The window is cut at once, as section 6.1.2 allows: nothing new goes until what is under way fits into it, half a round trip of
+//! silence where it is halved. Linux spreads this cut over the round trip, as it does after a loss (proportional rate reduction, RFC
+//! 6937), which the sender here does after losses only. Behind a queue of a few packets a link idles more with marks here than there.
 
 /// What one segment, and the packet that carries it, say of congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -626,6 +626,11 @@ impl Sender {
         true
     }
 
+    /// The smoothed round-trip time (RFC 6298 section 2), once there is one.
+    pub fn smoothed_round_trip(&self) -> Option<Duration> {
+        self.rto.smoothed()
+    }
+
     /// The last round trip that the retransmission timer was told, given once.
     pub fn take_round_trip(&mut self) -> Option<Duration> {
         self.last_round_trip.take()

@@ -132,6 +132,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
     options.check(&scenario)?;
     warn(&scenario);
+    if scenario.network().flows.is_empty() {
+        terminal::warn(
+            "nothing is sent in this run: the scenario has no flow, and packets from outside come only to a program that injects them \
+             (evenair-netsim's example \"outside\"); add a [[flows]] table",
+        );
+    }
     // A place that cannot be written is found before anything is computed.
     let output = options.place.prepare(&[&["runs.jsonl"], &tables::OF_RUNS[..]].concat())?;
     let mut capture = options.pcap.as_deref().map(|path| Capture::create(&scenario, path)).transpose()?;

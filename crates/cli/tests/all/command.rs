@@ -173,6 +173,25 @@ fn solve_gives_rates_prices_and_residuals() {
 }
 
 #[test]
+fn a_scenario_of_nodes_that_are_attached_to_the_outside_says_what_it_is_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("attached.toml");
+    let text = "duration = \"5 s\"\nwarmup = \"0 s\"\noutside = [\"a\", \"b\"]\n\
+        radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }\n\
+        nodes = [{ id = \"a\", at = [0, 0] }, { id = \"b\", at = [200, 0] }]\n";
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let shown = stdout(&evenair(&["show", path]));
+    assert!(shown.contains("attached to the outside: a, b") && shown.contains("a>b: b>a"), "{shown}");
+    let run = evenair(&["run", path, "--seeds", "2"]);
+    assert!(run.status.success() && stderr(&run).contains("nothing is sent in this run"), "{}", stderr(&run));
+    assert!(!stdout(&run).contains("total") && stdout(&run).contains("queue"), "{}", stdout(&run));
+    let solved = evenair(&["solve", path]);
+    assert_eq!(solved.status.code(), Some(2));
+    assert!(stderr(&solved).contains("it has no flow, and how much comes from outside is not known"));
+}
+
+#[test]
 fn show_draws_the_map_and_lists_conflicts() {
     let text = stdout(&evenair(&["show", "chen10/a"]));
     assert!(text.contains("s2>r2: s1>r1, s3>r3, s4>r4"), "{text}");

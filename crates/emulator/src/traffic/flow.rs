@@ -1,9 +1,12 @@
 //! A real flow, and what is counted of it.
 
 use super::sockets::Socket;
+use evenair_laws::Parameters;
+use evenair_laws::connections::{AnyConnections, ConnectionLaw};
+use evenair_laws::flow::{FlowRole, FlowView, Signal};
 use evenair_linux::tcp::Info;
 use evenair_netsim::Traffic;
-use evenair_units::{Duration, Instant};
+use evenair_units::{Duration, Instant, Volume};
 use std::io;
 
 /// A flow that real sockets carry.
@@ -21,11 +24,35 @@ pub(crate) struct RealSpec {
     pub(crate) active: Vec<(Instant, Instant)>,
 }
 
-/// What senders have counted.
+/// Why a host with Linux' own TCP cannot tell a law of connections something.
+pub(crate) fn why_not(signal: Signal) -> Option<&'static str> {
+    match signal {
+        Signal::SmoothedRoundTrip | Signal::LeastRoundTrip => None,
+        Signal::RoundTrip | Signal::RoundTripOfWindows => Some("Linux tells a smoothed round trip alone"),
+        Signal::RoundTripOfProbes => Some("no probes are sent"),
+        Signal::RouteChanged => Some("Linux does not tell of routes"),
+        Signal::Lost => Some("a sender sees no losses, only what it repeats"),
+        Signal::FirstBacklog | Signal::PathBacklog => Some("a sender does not see the air's queues"),
+    }
+}
+
+/// Counts of senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sent {
     pub(super) segments: u64,
     pub(super) repeated: u64,
+    /// Bytes that were acknowledged.
+    pub(super) acknowledged: u64,
+}
+
+impl Sent {
+    fn plus(self, info: &Info) -> Self {
+        Self {
+            segments: self.segments + info.sent_segments,
+            repeated: self.repeated + info.retransmitted,
+            acknowledged: self.acknowledged + info.acknowledged_bytes,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -42,6 +69,11 @@ pub(super) struct Flow {
     pub(super) failed: Option<io::Error>,
     /// Datagrams handed down.
     pub(super) datagrams: u64,
+    /// The law of its connections, while it is active.
+    pub(super) law: Option<AnyConnections>,
+    /// When the law looked last, and the counts then; the least round trip that was read.
+    looked: (Instant, Sent),
+    least: Option<Duration>,
     /// Of connections that are over.
     finished: Sent,
     /// Of those and all that are open.
@@ -81,6 +113,9 @@ impl Flow {
             took: None,
             failed: None,
             datagrams: 0,
+            law: None,
+            looked: (Instant::ZERO, Sent::default()),
+            least: None,
             finished: Sent::default(),
             sent: Sent::default(),
             at_warmup: (0, Sent::default(), 0),
@@ -93,18 +128,46 @@ impl Flow {
 
     /// A connection is closed: what it counted is kept.
     pub(super) fn take_leave(&mut self, socket: &Socket) {
-        let Some(info) = socket.info() else { return };
-        self.finished.segments += info.sent_segments;
-        self.finished.repeated += info.retransmitted;
+        self.finished = socket.info().map_or(self.finished, |info| self.finished.plus(&info));
     }
 
-    /// How its open connections are.
-    pub(super) fn look(&mut self, connections: impl Iterator<Item = Info>) {
+    /// It begins to send: its law begins anew. Gives how many connections are to be open.
+    pub(super) fn begin(&mut self, now: Instant, open: impl Iterator<Item = Info>) -> u32 {
+        let Traffic::Tcp(tcp) = &self.spec.traffic else { return 1 };
+        self.law = tcp.connections.as_ref().map(|law| law.begin(&FlowRole { payload: tcp.payload }));
+        self.looked = (now, open.fold(self.finished, |sent, info| sent.plus(&info)));
+        self.least = None;
+        self.law.as_ref().map_or(1, ConnectionLaw::at_start)
+    }
+
+    /// Asks the law how many connections are to be open.
+    pub(super) fn ask_law(&mut self, now: Instant, open: &[Info]) -> Option<u32> {
+        let Traffic::Tcp(tcp) = &self.spec.traffic else { return None };
+        let sent = open.iter().fold(self.finished, Sent::plus);
+        let (began, before) = std::mem::replace(&mut self.looked, (now, sent));
+        let bytes = sent.acknowledged.saturating_sub(before.acknowledged);
+        self.least = open.iter().filter_map(|info| info.least_round_trip).chain(self.least).min();
+        let smoothed: Vec<f64> =
+            open.iter().filter_map(|info| Some(info.smoothed_round_trip?.as_secs_f64())).collect();
+        let mean_s = smoothed.iter().sum::<f64>() / smoothed.len() as f64;
+        let view = FlowView {
+            now,
+            interval: now.since(began),
+            smoothed_round_trip: (bytes > 0 && !smoothed.is_empty()).then(|| Duration::from_secs_f64(mean_s)),
+            least_round_trip: self.least,
+            delivered: Volume { packets: bytes / u64::from(tcp.payload.count()), bytes },
+            sent: sent.segments.saturating_sub(before.segments),
+            retransmitted: sent.repeated.saturating_sub(before.repeated),
+            ..FlowView::default()
+        };
+        self.law.as_mut().map(|law| law.on_interval(&view))
+    }
+
+    /// How its connections are: those that are open, and those that only send what they still have.
+    pub(super) fn look(&mut self, open: &[Info], drained: &[Info]) {
         self.looks += 1;
-        self.sent = self.finished;
-        for info in connections {
-            self.sent.segments += info.sent_segments;
-            self.sent.repeated += info.retransmitted;
+        self.sent = open.iter().chain(drained).fold(self.finished, Sent::plus);
+        for info in open {
             self.connections += 1;
             self.windows += u64::from(info.congestion_window);
             if let Some(round_trip) = info.smoothed_round_trip {

@@ -6,6 +6,7 @@ use evenair_linux::tcp;
 use evenair_netsim::{Source, TcpSpec, Traffic};
 use evenair_tcp::AckPolicy;
 use evenair_units::{Bytes, Instant};
+use rustix::event::epoll::EventFlags;
 use rustix::net::{SocketFlags, SocketType, bind, connect as connect_socket, ipproto, socket_with, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -23,15 +24,52 @@ pub(super) enum Socket {
     Listener { flow: usize, socket: TcpListener },
     /// The receiving end of one.
     Sink { flow: usize, stream: TcpStream, received: u64 },
-    /// The sending end of one: bytes that its application has for it, and whether the connection is closed after them.
-    Sender { flow: usize, stream: TcpStream, left: u64, finishes: bool },
+    /// The sending end of one: bytes that its application has for it, and how far it is.
+    Sender { flow: usize, stream: TcpStream, left: u64, phase: Phase },
     /// The receiving end of a flow of datagrams.
     Receiver { flow: usize, socket: UdpSocket },
     /// The sending end.
     Datagrams { flow: usize, socket: UdpSocket },
 }
 
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It takes what its application has.
+    Open,
+    /// The same, and after that it is closed.
+    Finishing,
+    /// It is closed, and sends what it has taken.
+    Drained,
+}
+
+/// All that the kernel tells of a socket of ours: each change once.
+pub(super) const ANYTHING: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::ET);
+
 impl Socket {
+    /// The sending end of a connection of a flow.
+    pub(super) fn sender(flow: usize, stream: TcpStream, spec: &TcpSpec) -> io::Result<Self> {
+        let (left, phase) = match spec.source {
+            Source::Segments(count) => (u64::from(count) * u64::from(spec.payload.count()), Phase::Finishing),
+            Source::Endless => (u64::MAX, Phase::Open),
+            Source::Paced(_) => (0, Phase::Open),
+        };
+        Ok(Self::Sender { flow, stream, left, phase })
+    }
+
+    /// Whether it is a connection that takes what its application has.
+    pub(super) const fn is_open(&self) -> bool {
+        matches!(self, Self::Sender { phase: Phase::Open | Phase::Finishing, .. })
+    }
+
+    /// Closes a connection, which sends what it has taken.
+    pub(super) fn drain(&mut self) {
+        if let Self::Sender { stream, left, phase, .. } = self {
+            let _ = stream.shutdown(Shutdown::Write);
+            (*left, *phase) = (0, Phase::Drained);
+        }
+    }
+
     pub(super) const fn flow(&self) -> usize {
         match self {
             Self::Listener { flow, .. }
@@ -71,11 +109,10 @@ impl Socket {
     pub(super) fn serve(&mut self, now: Instant, flow: &mut Flow) -> bool {
         match self {
             Self::Sink { stream, received, .. } => receive(stream, received, now, flow),
-            Self::Sender { stream, left, finishes, .. } => {
-                let alive = send(stream, left);
-                if alive && *left == 0 && *finishes {
-                    let _ = stream.shutdown(Shutdown::Write);
-                    *finishes = false;
+            Self::Sender { stream, left, phase, .. } => {
+                let alive = send(stream, left) && (*phase != Phase::Drained || !is_closed(stream));
+                if alive && *left == 0 && *phase == Phase::Finishing {
+                    self.drain();
                 }
                 if !alive {
                     flow.take_leave(self);
@@ -115,6 +152,14 @@ fn send(stream: &mut TcpStream, left: &mut u64) -> bool {
         }
     }
     true
+}
+
+/// Whether the other side has closed a connection, too: it has taken all.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    match stream.read(&mut [0]) {
+        Ok(length) => length == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    }
 }
 
 /// Takes what a connection has; tells whether it is over.
@@ -206,7 +251,7 @@ pub(super) fn receiver(place: SocketAddrV4) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-pub(super) fn sender(from: Ipv4Addr, to: SocketAddrV4) -> io::Result<UdpSocket> {
+pub(super) fn datagrams(from: Ipv4Addr, to: SocketAddrV4) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((from, 0))?;
     socket.set_nonblocking(true)?;
     socket.connect(to)?;

@@ -1,7 +1,8 @@
 //! What round trips tell a connection law: which of them it sees, and whether they say that the path is congested.
 
-use crate::flow::FlowView;
+use crate::flow::{FlowView, Signal};
 use crate::{BadParameter, check, check_time};
+use alloc::vec::Vec;
 use evenair_units::{Duration, Instant};
 
 /// Which round trips a law sees.
@@ -16,15 +17,28 @@ pub enum RoundTripSamples {
     Windows,
     /// Those of small packets that are sent for this alone, as many as there are data packets ([CZ06] section IV-A).
     Probes,
+    /// What the connections have for their smoothed round trips at the interval's end: all that Linux tells of its own.
+    Smoothed,
 }
 
 impl RoundTripSamples {
+    /// What a host must tell for them.
+    pub const fn signal(self) -> Signal {
+        match self {
+            Self::Segments => Signal::RoundTrip,
+            Self::Windows => Signal::RoundTripOfWindows,
+            Self::Probes => Signal::RoundTripOfProbes,
+            Self::Smoothed => Signal::SmoothedRoundTrip,
+        }
+    }
+
     /// Their mean over the flow's last interval, if there were any.
     pub const fn of(self, flow: &FlowView) -> Option<Duration> {
         match self {
             Self::Segments => flow.round_trip,
             Self::Windows => flow.round_trip_of_windows,
             Self::Probes => flow.round_trip_of_probes,
+            Self::Smoothed => flow.smoothed_round_trip,
         }
     }
 }
@@ -67,8 +81,11 @@ impl Delay {
         Self { params, least: None, least_before: None, half_began: Instant::ZERO }
     }
 
-    pub(crate) const fn samples(&self) -> RoundTripSamples {
-        self.params.samples
+    /// Round trips; and changes of route, where they are to be heeded and nothing else would have a longer path learnt.
+    pub(crate) fn needs(&self) -> Vec<Signal> {
+        let DelayParams { samples, window, route_changes, .. } = self.params;
+        let told_of = Some(Signal::RouteChanged).filter(|_| route_changes && window.is_none());
+        [samples.signal()].into_iter().chain(told_of).collect()
     }
 
     /// `rtt_min`: the least average that is remembered.
@@ -78,7 +95,7 @@ impl Delay {
 
     /// Whether the path was congested in the interval; none where it brought no sample, or the average is of two paths.
     pub(crate) fn congested(&mut self, flow: &FlowView) -> Option<bool> {
-        if self.params.route_changes && flow.route_changed {
+        if self.params.route_changes && flow.route_changed == Some(true) {
             *self = Self::new(self.params); // [CZ06] section IV-C: reset to a new value
             return None;
         }
@@ -107,11 +124,11 @@ mod tests {
     }
 
     /// The bits of averages \[ms\], one every 20 s from 20 s on; `changed` are the intervals in which the path changes.
-    fn bits(mut delay: Delay, averages: &[u64], changed: &[usize]) -> std::vec::Vec<Option<bool>> {
+    fn bits(mut delay: Delay, averages: &[u64], changed: &[usize]) -> Vec<Option<bool>> {
         let seen = |(index, &ms): (usize, &u64)| FlowView {
             now: Instant::ZERO + Duration::from_secs(20) * (index as u64 + 1),
             round_trip_of_probes: Some(Duration::from_millis(ms)),
-            route_changed: changed.contains(&index),
+            route_changed: Some(changed.contains(&index)),
             ..FlowView::default()
         };
         averages.iter().enumerate().map(|average| delay.congested(&seen(average))).collect()
@@ -128,13 +145,13 @@ mod tests {
 
     #[test]
     fn without_a_window_a_longer_path_is_congested_for_ever() {
-        let averages: std::vec::Vec<u64> = [100; 3].into_iter().chain([200; 100]).collect();
+        let averages: Vec<u64> = [100; 3].into_iter().chain([200; 100]).collect();
         assert!(bits(delay(None, false), &averages, &[]).iter().skip(3).all(|bit| *bit == YES));
     }
 
     #[test]
     fn a_window_forgets_the_least_after_half_of_it_to_all_of_it() {
-        let averages: std::vec::Vec<u64> = [100; 3].into_iter().chain([200; 40]).collect();
+        let averages: Vec<u64> = [100; 3].into_iter().chain([200; 40]).collect();
         let bits = bits(delay(Some(200), false), &averages, &[]);
         let known = bits.iter().skip(3).position(|bit| *bit == NO).unwrap();
         assert!((5..=10).contains(&known), "{known} intervals of 20 s");

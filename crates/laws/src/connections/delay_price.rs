@@ -16,7 +16,7 @@
 //!
 //! # Symbols
 //! `k` → [`DelayPriceParams::per_second`]; `U'(x)` → [`DelayPriceParams::marginal_utility`]; `a` →
-//! [`DelayPriceParams::per_packet`]; `g` → [`DelayPriceParams::gain`]; `T` → [`FlowView::round_trip`] \[s\]; `T₀` →
+//! [`DelayPriceParams::per_packet`]; `g` → [`DelayPriceParams::gain`]; `T` → [`DelayPriceParams::samples`] \[s\]; `T₀` →
 //! [`FlowView::least_round_trip`] \[s\]; `x` → [`FlowView::sent`] \[segments/s\]; `n` → `connections`.
 //!
 //! # Signals
@@ -29,7 +29,7 @@
 //! - An AQM that marks packets instead of dropping them (C4's other form) would tell `r` itself, apart from errors, shared queues
 //!   included; evenair's TCP has no ECN.
 //! - `T₀` is the least round trip so far, with the access delay of an idle medium in it; a head of line that waits for the medium
-//!   counts as one packet that waits. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
+//!   counts as one packet that waits; it is of segments, so that probes, which are shorter, tell a little less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
 //! - The price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of
 //!   a larger `k` would; where queues are per link, as in [Chen10] topology a, own and whole are one.
 //! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer the law cannot see it. It opens
@@ -55,9 +55,10 @@
 //! assert_eq!([1, 1, 2].map(|_| law.on_interval(&flow)), [1, 2, 3]); // 1.36, 1.85, 2.53: rounded
 //! ```
 
-use super::{ConnectionLaw, whole};
-use crate::flow::{FlowRole, FlowView};
+use super::{ConnectionLaw, RoundTripSamples, whole};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_time};
+use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 use evenair_units::Duration;
 
@@ -90,6 +91,8 @@ pub struct DelayPriceParams {
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub connections_max: u32,
+    /// Which round trips make T.
+    pub samples: RoundTripSamples,
 }
 
 impl DelayPriceParams {
@@ -103,6 +106,7 @@ impl DelayPriceParams {
             gain: 0.5,
             interval: Duration::from_secs(5),
             connections_max: 1000,
+            samples: RoundTripSamples::Segments,
         }
     }
 
@@ -179,10 +183,14 @@ impl ConnectionLaw for DelayPrice {
         self.params.interval
     }
 
+    fn needs(&self) -> Vec<Signal> {
+        [self.params.samples.signal(), Signal::LeastRoundTrip].into()
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         let sent = flow.sent as f64;
         let rate = sent / flow.interval.as_secs_f64();
-        if let (Some(average), Some(least)) = (flow.round_trip, flow.least_round_trip)
+        if let (Some(average), Some(least)) = (self.params.samples.of(flow), flow.least_round_trip)
             && rate > 0.0
             && rate.is_finite()
         {

@@ -25,8 +25,9 @@
 //! ```
 
 use super::ConnectionLaw;
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check};
+use alloc::vec::Vec;
 use evenair_units::Duration;
 
 /// Parameters of the law.
@@ -81,6 +82,10 @@ impl ConnectionLaw for Fixed {
 
     fn at_start(&self) -> u32 {
         self.connections
+    }
+
+    fn needs(&self) -> Vec<Signal> {
+        Vec::new()
     }
 
     fn on_interval(&mut self, _: &FlowView) -> u32 {

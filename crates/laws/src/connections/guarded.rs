@@ -53,8 +53,9 @@
 
 use super::delay::{Delay, DelayParams};
 use super::{ConnectionLaw, RoundTripSamples, iimd};
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_time};
+use alloc::vec::Vec;
 use evenair_units::Duration;
 
 /// Intervals that are compared, before a trial and in it.
@@ -86,7 +87,7 @@ pub struct GuardedParams {
     pub samples: RoundTripSamples,
     /// How long the least average holds at most.
     pub window: Duration,
-    /// Learn the least average anew when the host says that the route has changed.
+    /// Learn the least average anew when the host says that the route has changed, if it can tell.
     pub route_changes: bool,
     /// The share of 1/k by which a further connection must raise the goodput of k.
     pub keep: f64,
@@ -233,12 +234,12 @@ impl ConnectionLaw for Guarded {
         self.params.interval
     }
 
-    fn samples(&self) -> RoundTripSamples {
-        self.delay.samples()
+    fn needs(&self) -> Vec<Signal> {
+        self.delay.needs()
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
-        if self.params.route_changes && flow.route_changed {
+        if self.params.route_changes && flow.route_changed == Some(true) {
             self.change_to(self.open, Trial::None); // what was compared was of another path
         }
         let delayed = self.delay.congested(flow);
@@ -377,7 +378,6 @@ mod tests {
     use crate::connections::iimd::connections_drift;
     use evenair_units::{Bytes, Instant, Volume};
     use proptest::prelude::*;
-    use std::vec::Vec;
 
     const ROLE: FlowRole = FlowRole { payload: Bytes::new(1000) };
 
@@ -497,7 +497,7 @@ mod tests {
             (0..100).position(|i| {
                 let view = FlowView {
                     now: at(100 + i),
-                    route_changed: told && i == 0,
+                    route_changed: Some(told && i == 0),
                     ..see(BY_CHANCE, law.open, 300)
                 };
                 law.on_interval(&view);

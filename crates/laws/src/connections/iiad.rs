@@ -33,8 +33,9 @@
 
 use super::delay::{Delay, DelayParams};
 use super::{ConnectionLaw, RoundTripSamples, whole};
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_time};
+use alloc::vec::Vec;
 use evenair_units::Duration;
 
 /// Parameters of the law.
@@ -62,7 +63,8 @@ pub struct IiadParams {
     /// How long the least average holds at most; for ever, if it is not given.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub window: Option<Duration>,
-    /// Learn the least average anew when the host says that the route has changed.
+    /// Learn the least average anew when the host says that the route has changed; without a `window` it must be one that can
+    /// tell.
     pub route_changes: bool,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
@@ -127,8 +129,8 @@ impl ConnectionLaw for Iiad {
         self.params.interval
     }
 
-    fn samples(&self) -> RoundTripSamples {
-        self.delay.samples()
+    fn needs(&self) -> Vec<Signal> {
+        self.delay.needs()
     }
 
     fn exact(&self) -> Option<f64> {
@@ -187,7 +189,7 @@ mod tests {
     fn it_falls_by_ones_to_one_where_e_multcp_falls_by_quarters() {
         let mut law = climbed(200); // √(1 + 2·0.25·200) = 10.05
         assert!((law.connections - 10.05).abs() < 0.1, "{}", law.connections);
-        let fall: std::vec::Vec<u32> = (0..11).map(|_| see(&mut law, LEAST * 2)).collect();
+        let fall: Vec<u32> = (0..11).map(|_| see(&mut law, LEAST * 2)).collect();
         assert_eq!(fall, [9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 1]);
     }
 }

@@ -36,8 +36,9 @@
 
 use super::delay::{Delay, DelayParams};
 use super::{ConnectionLaw, RoundTripSamples, whole};
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_time};
+use alloc::vec::Vec;
 use evenair_units::Duration;
 
 /// Parameters of the law.
@@ -65,7 +66,8 @@ pub struct IimdParams {
     /// How long the least average holds at most; for ever, if it is not given.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub window: Option<Duration>,
-    /// Learn the least average anew when the host says that the route has changed.
+    /// Learn the least average anew when the host says that the route has changed; without a `window` it must be one that can
+    /// tell.
     pub route_changes: bool,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
@@ -147,8 +149,8 @@ impl ConnectionLaw for Iimd {
         self.params.interval
     }
 
-    fn samples(&self) -> RoundTripSamples {
-        self.delay.samples()
+    fn needs(&self) -> Vec<Signal> {
+        self.delay.needs()
     }
 
     fn exact(&self) -> Option<f64> {

@@ -21,7 +21,8 @@ pub use rtt_proportional::{RttProportional, RttProportionalParams, Unsampled};
 pub use utility::{Utility, UtilityParams, for_utility};
 
 use crate::family::family;
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
+use alloc::vec::Vec;
 use evenair_units::Duration;
 
 /// A law of a flow's connections.
@@ -34,9 +35,10 @@ pub trait ConnectionLaw {
     fn at_start(&self) -> u32 {
         1
     }
-    /// Which round trips it looks at: probes are sent only where these are what it wants.
-    fn samples(&self) -> RoundTripSamples {
-        RoundTripSamples::Segments
+    /// What it must be told: a host that cannot refuses the law ([`check_needs`](crate::flow::check_needs)). In an interval
+    /// without it the law holds; what it does not need and yet uses it can do without for ever.
+    fn needs(&self) -> Vec<Signal> {
+        [Signal::RoundTrip].into()
     }
     /// The number before it is made whole, of a law that knows one: what a single connection may be worth.
     fn exact(&self) -> Option<f64> {
@@ -62,7 +64,7 @@ family! {
     asked {
         interval() -> Duration;
         at_start() -> u32;
-        samples() -> RoundTripSamples;
+        needs() -> Vec<Signal>;
         exact() -> Option<f64>;
     }
     laws {

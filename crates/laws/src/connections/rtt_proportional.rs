@@ -11,7 +11,7 @@
 //!
 //! # Signals
 //! The mean round-trip time of the packets that were acknowledged in the last interval, if there was one; of all of them, or
-//! of one a window, or of probes ([`RoundTripSamples`]).
+//! of one a window, or of probes, or as the endpoints smooth it ([`RoundTripSamples`]).
 //!
 //! # Deviations
 //! The thesis does not say what becomes of `n` when an interval brings no acknowledgement; [`Unsampled`] offers three
@@ -38,8 +38,9 @@
 //! ```
 
 use super::{ConnectionLaw, RoundTripSamples, whole};
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_time};
+use alloc::vec::Vec;
 use evenair_units::Duration;
 
 /// What an interval without a round trip does to the number of connections.
@@ -139,8 +140,8 @@ impl ConnectionLaw for RttProportional {
         self.params.interval
     }
 
-    fn samples(&self) -> RoundTripSamples {
-        self.params.samples
+    fn needs(&self) -> Vec<Signal> {
+        [self.params.samples.signal()].into()
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
@@ -228,16 +229,17 @@ mod tests {
     }
 
     #[test]
-    fn the_samples_are_of_segments_of_windows_or_of_probes() {
-        let (windows, probes) = (Some(secs(0.3)), Some(secs(0.2)));
+    fn the_samples_are_of_segments_of_windows_of_probes_or_smoothed() {
         let flow = FlowView {
-            round_trip_of_windows: windows,
-            round_trip_of_probes: probes,
+            round_trip_of_windows: Some(secs(0.3)),
+            round_trip_of_probes: Some(secs(0.2)),
+            smoothed_round_trip: Some(secs(0.7)),
             ..seen(Some(secs(0.9)))
         };
         assert_eq!(law(|_| ()).on_interval(&flow), 9);
         assert_eq!(law(|p| p.samples = RoundTripSamples::Windows).on_interval(&flow), 3);
         assert_eq!(law(|p| p.samples = RoundTripSamples::Probes).on_interval(&flow), 2);
+        assert_eq!(law(|p| p.samples = RoundTripSamples::Smoothed).on_interval(&flow), 7);
     }
 
     #[test]

@@ -8,11 +8,11 @@
 //! [Chen10] eq. (5.29) (C7).
 //!
 //! # Symbols
-//! `k` → [`UtilityParams::per_second`]; `U'(x)` → [`UtilityParams::marginal_utility`]; `T` → [`FlowView::round_trip`] \[s\]; `x` →
+//! `k` → [`UtilityParams::per_second`]; `U'(x)` → [`UtilityParams::marginal_utility`]; `T` → [`UtilityParams::samples`] \[s\]; `x` →
 //! [`FlowView::goodput`] \[segments/s\]; `n`.
 //!
 //! # Signals
-//! The flow's own rate and round-trip time.
+//! The flow's own rate and round-trip time, of whatever [`UtilityParams::samples`] says.
 //!
 //! # Deviations
 //! The thesis says that `U = −1/x` gives back `n = kT`; it gives `kT/√2`, and `U = −2/x` gives `kT`: the default here, so that
@@ -25,9 +25,10 @@
 //! assert!((n - 10.0 * 0.4).abs() < 1e-12); // U = −2/x: n = kT
 //! ```
 
-use super::{ConnectionLaw, whole};
-use crate::flow::{FlowRole, FlowView};
+use super::{ConnectionLaw, RoundTripSamples, whole};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_time};
+use alloc::vec::Vec;
 use evenair_units::{Bytes, Duration};
 
 /// Parameters of the law.
@@ -52,6 +53,8 @@ pub struct UtilityParams {
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub connections_max: u32,
+    /// Which round trips make T.
+    pub samples: RoundTripSamples,
 }
 
 impl UtilityParams {
@@ -63,6 +66,7 @@ impl UtilityParams {
             weight: 2.0,
             interval: Duration::from_secs(5),
             connections_max: 1000,
+            samples: RoundTripSamples::Segments,
         }
     }
 
@@ -84,7 +88,7 @@ impl Parameters for UtilityParams {
     type Law = Utility;
 
     fn validated(self) -> Result<Self, BadParameter> {
-        let Self { per_second, fairness, weight, interval, connections_max } = self;
+        let Self { per_second, fairness, weight, interval, connections_max, .. } = self;
         check("k", per_second, per_second > 0.0 && per_second.is_finite(), "above 0, and finite")?;
         check("alpha", fairness, (0.0..=100.0).contains(&fairness), "from 0 to 100")?;
         check("weight", weight, weight > 0.0 && weight.is_finite(), "above 0, and finite")?;
@@ -113,9 +117,14 @@ impl ConnectionLaw for Utility {
         self.params.interval
     }
 
+    fn needs(&self) -> Vec<Signal> {
+        [self.params.samples.signal()].into()
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         let rate = flow.goodput().as_bps() as f64 / self.payload.bits() as f64;
-        if let Some(round_trip) = flow.round_trip.filter(|_| rate > 0.0 && rate.is_finite()) {
+        let round_trip = self.params.samples.of(flow).filter(|_| rate > 0.0 && rate.is_finite());
+        if let Some(round_trip) = round_trip {
             let utility = self.params.marginal_utility(rate);
             let wanted = for_utility(self.params.per_second, utility, round_trip.as_secs_f64(), rate);
             self.connections = whole(wanted, self.params.connections_max);

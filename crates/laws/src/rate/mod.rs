@@ -9,7 +9,8 @@ pub mod utility_based;
 pub use utility_based::{SeenQueue, UtilityBased, UtilityBasedParams};
 
 use crate::family::family;
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
+use alloc::vec::Vec;
 use evenair_units::{Duration, Rate};
 
 /// A law of a source's rate.
@@ -18,9 +19,10 @@ pub trait RateLaw {
     fn begin(&mut self, _flow: &FlowRole) {}
     /// How often the law runs.
     fn interval(&self) -> Duration;
-    /// Whether it looks at what waits on the flow's whole way; its host adds that up only then.
-    fn sees_path(&self) -> bool {
-        false
+    /// What it must be told, as of [`ConnectionLaw::needs`](crate::connections::ConnectionLaw::needs); of datagrams there are no
+    /// round trips.
+    fn needs(&self) -> Vec<Signal> {
+        Vec::new()
     }
     /// The flow after one more interval, of no length where it starts; gives the rate of its payload.
     fn on_interval(&mut self, flow: &FlowView) -> Rate;
@@ -41,7 +43,7 @@ family! {
     }
     asked {
         interval() -> Duration;
-        sees_path() -> bool;
+        needs() -> Vec<Signal>;
     }
     laws {
         /// As much as a logarithmic utility wants at the queue's price ([Lee12]'s UBC).

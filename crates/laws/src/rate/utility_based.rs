@@ -17,8 +17,8 @@
 //!
 //! # Deviations
 //! The letter gives neither a frame's length nor the unit of `q`: 10 ms and packets are ours, as in
-//! [`virtual_queue`](crate::backoff::virtual_queue). A queue counts as one packet at least, as its virtual one does. Where the
-//! host does not know the backlog the rate is held. The letter's flows have one link; what one of several hops looks at
+//! [`virtual_queue`](crate::backoff::virtual_queue). A queue counts as one packet at least, as its virtual one does. In an
+//! interval in which the host does not know the backlog the rate is held. The letter's flows have one link; what one of several hops looks at
 //! is a parameter, and only the sum is the price of its whole way.
 //!
 //! # Example
@@ -35,8 +35,9 @@
 //! ```
 
 use super::RateLaw;
-use crate::flow::{FlowRole, FlowView};
+use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_time};
+use alloc::vec::Vec;
 use evenair_units::{Bytes, Duration, Rate};
 
 /// The least queue that a rate is computed from \[packets\].
@@ -123,8 +124,12 @@ impl RateLaw for UtilityBased {
         self.params.frame
     }
 
-    fn sees_path(&self) -> bool {
-        self.params.queue == SeenQueue::PathSum
+    fn needs(&self) -> Vec<Signal> {
+        let queue = match self.params.queue {
+            SeenQueue::FirstLink => Signal::FirstBacklog,
+            SeenQueue::PathSum => Signal::PathBacklog,
+        };
+        [queue].into()
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> Rate {
@@ -180,9 +185,9 @@ mod tests {
         let rate = |queue| {
             let params = UtilityBasedParams { queue, ..UtilityBasedParams::lee12() };
             let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
-            (law.sees_path(), law.on_interval(&view))
+            (law.needs(), law.on_interval(&view))
         };
-        assert_eq!(rate(SeenQueue::FirstLink), (false, Rate::from_kbps(8_000)));
-        assert_eq!(rate(SeenQueue::PathSum), (true, Rate::from_kbps(1_600)));
+        assert_eq!(rate(SeenQueue::FirstLink), ([Signal::FirstBacklog].into(), Rate::from_kbps(8_000)));
+        assert_eq!(rate(SeenQueue::PathSum), ([Signal::PathBacklog].into(), Rate::from_kbps(1_600)));
     }
 }

@@ -5,13 +5,14 @@ use evenair_laws::backoff::{
     Access, AnyBackoff, BackoffLaw, BackoffParams, Draw, Holding, LinkView, OnFailure, OwnBackoff, Scope,
     When,
 };
-use evenair_laws::connections::ConnectionParams;
+use evenair_laws::connections::{AnyConnections, ConnectionLaw, ConnectionParams, OwnConnections};
+use evenair_laws::flow::{FlowRole, FlowView, Signal, check_needs};
 use evenair_laws::gateway::GatewayParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
 use evenair_laws::window::{Acked, AnyWindow, Loss, OwnWindow, WindowLaw, WindowParams, WindowStart};
 use evenair_laws::{Family, OwnLaw, Parameters, conformance};
-use evenair_units::Duration;
+use evenair_units::{Bytes, Duration};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -187,4 +188,50 @@ fn a_law_that_does_not_conform_is_found() {
         conformance::window(&OwnWindow::new(Unbounded(1.0)).into(), AnyWindow::clone, 1);
     });
     assert!(found.is_err());
+}
+
+/// So it would find one that looks at what it does not ask for.
+#[test]
+fn a_law_that_does_not_say_what_it_needs_is_found() {
+    #[derive(Clone, Debug)]
+    struct Curious;
+    impl OwnLaw for Curious {
+        fn identity(&self) -> String {
+            "curious".into()
+        }
+    }
+    impl ConnectionLaw for Curious {
+        fn interval(&self) -> Duration {
+            Duration::from_secs(1)
+        }
+        fn on_interval(&mut self, flow: &FlowView) -> u32 {
+            1 + u32::from(flow.lost.is_some_and(|lost| lost > 0))
+        }
+    }
+    let found = std::panic::catch_unwind(|| {
+        conformance::connections(&OwnConnections::new(Curious).into(), AnyConnections::clone, 1);
+    });
+    assert!(found.unwrap_err().downcast_ref::<String>().unwrap().contains("does not say that it needs"));
+}
+
+/// What Linux tells of its connections is enough for every connection law, with smoothed round trips.
+#[test]
+fn every_connection_law_can_run_on_linux() {
+    let linux = |signal| match signal {
+        Signal::SmoothedRoundTrip | Signal::LeastRoundTrip => None,
+        _ => Some("TCP_INFO does not have it"),
+    };
+    for law in ConnectionParams::laws() {
+        let runs = |law: &ConnectionParams| {
+            let needs = law.begin(&FlowRole { payload: Bytes::new(1448) }).needs();
+            check_needs(&needs, linux)
+        };
+        let mut written = serde_json::to_value(&law).unwrap();
+        if let Some(samples) = written.get_mut("samples") {
+            assert!(runs(&law).is_err(), "{law:?}");
+            *samples = "smoothed".into();
+        }
+        let smoothed = serde_json::from_value(written).unwrap();
+        assert_eq!(runs(&smoothed), Ok(()), "{smoothed:?}");
+    }
 }

@@ -270,16 +270,17 @@ fn adaptive_pacing() -> impl Strategy<Value = AdaptivePacingParams> {
     )
 }
 
-const SAMPLES: [RoundTripSamples; 3] =
-    [RoundTripSamples::Segments, RoundTripSamples::Windows, RoundTripSamples::Probes];
+fn samples() -> impl Strategy<Value = RoundTripSamples> {
+    use RoundTripSamples::{Probes, Segments, Smoothed, Windows};
+    prop::sample::select(&[Segments, Windows, Probes, Smoothed])
+}
 
 fn iimd() -> impl Strategy<Value = IimdParams> {
     let params =
-        (0.01..0.99, 0.01..5.0, time(), 0usize..3, prop::option::of(time()), any::<bool>(), 1u32..5000);
+        (0.01..0.99, 0.01..5.0, time(), samples(), prop::option::of(time()), any::<bool>(), 1u32..5000);
     params.prop_map(|(decrease, threshold, interval, samples, window, route_changes, connections_max)| {
-        let (increase, samples) = (1.0 - decrease, SAMPLES[samples]);
         IimdParams {
-            increase,
+            increase: 1.0 - decrease,
             decrease,
             threshold,
             interval,
@@ -307,15 +308,17 @@ impl Ranges for ConnectionParams {
 }
 
 fn rtt_proportional() -> impl Strategy<Value = RttProportionalParams> {
-    let proportional = (1e-3..1e4, time(), 0.0..5.0, any::<[bool; 2]>(), 1u32..5000, 0usize..3);
-    proportional.prop_map(|(per_second, interval, hysteresis, switches, most, rule)| RttProportionalParams {
-        per_second,
-        interval,
-        hysteresis,
-        smoothed: switches[0],
-        connections_max: most,
-        samples: SAMPLES[usize::from(switches[1])],
-        unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
+    let proportional = (1e-3..1e4, time(), 0.0..5.0, any::<bool>(), 1u32..5000, 0usize..3, samples());
+    proportional.prop_map(|(per_second, interval, hysteresis, smoothed, most, rule, samples)| {
+        RttProportionalParams {
+            per_second,
+            interval,
+            hysteresis,
+            smoothed,
+            connections_max: most,
+            samples,
+            unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
+        }
     })
 }
 
@@ -363,27 +366,31 @@ fn fixed() -> impl Strategy<Value = FixedParams> {
 }
 
 fn utility() -> impl Strategy<Value = UtilityParams> {
-    (1e-3..1e3, 0.0..20.0, 1e-3..1e3, time(), 1u32..5000).prop_map(
-        |(per_second, fairness, weight, interval, connections_max)| UtilityParams {
+    (1e-3..1e3, 0.0..20.0, 1e-3..1e3, time(), 1u32..5000, samples()).prop_map(
+        |(per_second, fairness, weight, interval, connections_max, samples)| UtilityParams {
             per_second,
             fairness,
             weight,
             interval,
             connections_max,
+            samples,
         },
     )
 }
 
 fn delay_price() -> impl Strategy<Value = DelayPriceParams> {
-    (1e-3..1e3, 0.0..20.0, 1e-3..1e3, 1e-9..1.0, 1e-3..=1.0, time(), 1u32..5000).prop_map(
-        |(per_second, fairness, weight, per_packet, gain, interval, connections_max)| DelayPriceParams {
-            per_second,
-            fairness,
-            weight,
-            per_packet,
-            gain,
-            interval,
-            connections_max,
+    (1e-3..1e3, 0.0..20.0, 1e-3..1e3, 1e-9..1.0, 1e-3..=1.0, time(), 1u32..5000, samples()).prop_map(
+        |(per_second, fairness, weight, per_packet, gain, interval, connections_max, samples)| {
+            DelayPriceParams {
+                per_second,
+                fairness,
+                weight,
+                per_packet,
+                gain,
+                interval,
+                connections_max,
+                samples,
+            }
         },
     )
 }

@@ -5,14 +5,16 @@ use super::probes::Prober;
 use super::rated::Paced;
 use super::resequence::Resequencer;
 use super::web::{Half, Web};
-use crate::core::FlowHops;
+use super::{Attached, Due};
+use crate::core::{Core, FlowHops};
+use crate::packet::Way;
 use crate::queue::Delays;
 use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
 use crate::times::Histogram;
 use evenair_des::Stream;
 use evenair_laws::Parameters;
-use evenair_laws::connections::{AnyConnections, ConnectionLaw, RoundTripSamples};
-use evenair_laws::flow::{FlowRole, FlowView};
+use evenair_laws::connections::{AnyConnections, ConnectionLaw};
+use evenair_laws::flow::{FlowRole, FlowView, Signal};
 use evenair_tcp::{Receiver, Sender, SenderStats};
 use evenair_units::{Duration, Instant, Volume};
 use std::collections::VecDeque;
@@ -91,7 +93,9 @@ pub(crate) struct Flow {
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
     pub(crate) law: Option<AnyConnections>,
-    /// Probes its path, where the law wants to know of them.
+    /// Its law needs to know what waits on its whole way.
+    needs_path: bool,
+    /// Probes its path, where the law needs that.
     pub(crate) prober: Option<Box<Prober>>,
     /// Puts its connections' data into one order, where that is asked for.
     pub(crate) resequencer: Option<Box<Resequencer>>,
@@ -139,6 +143,12 @@ impl Flow {
     pub(crate) fn new(spec: &FlowSpec, seed: u64, hops: FlowHops) -> Self {
         let role = FlowRole { payload: spec.traffic.payload() };
         let law = spec.traffic.connections().map(|params| params.begin(&role));
+        let paced = match &spec.traffic {
+            Traffic::Rated(rated) => Some(Paced::new(rated)),
+            _ => None,
+        };
+        let needs = law.as_ref().map(ConnectionLaw::needs).or_else(|| paced.as_ref().map(Paced::needs));
+        let needs = |signal| needs.as_ref().is_some_and(|needs| needs.contains(&signal));
         Self {
             name: spec.name.clone(),
             traffic: spec.traffic.clone(),
@@ -151,10 +161,8 @@ impl Flow {
             stream: Stream::named(seed, &spec.name, "traffic"),
             hops,
             connections: Vec::new(),
-            prober: law
-                .as_ref()
-                .filter(|law| law.samples() == RoundTripSamples::Probes)
-                .map(|_| Box::default()),
+            needs_path: needs(Signal::PathBacklog),
+            prober: needs(Signal::RoundTripOfProbes).then(Box::default),
             resequencer: match &spec.traffic {
                 Traffic::Tcp(TcpSpec { resequence: true, .. }) => Some(Box::default()),
                 _ => None,
@@ -162,10 +170,7 @@ impl Flow {
             web: spec.traffic.web().map(|_| Box::new(Web::new(&spec.name, seed))),
             route_changes: Vec::new(),
             law,
-            paced: match &spec.traffic {
-                Traffic::Rated(rated) => Some(Paced::new(rated)),
-                _ => None,
-            },
+            paced,
             interval: Interval::default(),
             measured: Samples::default(),
             sampled: Samples::default(),
@@ -250,14 +255,8 @@ impl Flow {
         }
     }
 
-    /// What the law of its connections, or of its rate, sees, and the next interval begins; `stats` and `lost` are the flow's counts so far.
-    pub(crate) fn take_interval(
-        &mut self,
-        now: Instant,
-        first_backlog: Volume,
-        stats: SenderStats,
-        lost: u64,
-    ) -> FlowView {
+    /// What happened in the interval that ends now, and the next begins; `stats` and `lost` are the flow's counts so far.
+    fn take_interval(&mut self, now: Instant, stats: SenderStats, lost: u64) -> FlowView {
         let SenderStats { sent, retransmitted, .. } = stats;
         let (least, delivered) = (self.interval.least, self.delivered);
         let begun =
@@ -271,14 +270,56 @@ impl Flow {
             round_trip_of_windows: past.of_windows.mean(),
             round_trip_of_probes: self.prober.as_mut().and_then(|prober| prober.take_mean()),
             least_round_trip: past.least,
-            route_changed: self.route_changes.iter().any(|&at| past.began < at && at <= now),
+            route_changed: Some(self.route_changes.iter().any(|&at| past.began < at && at <= now)),
             delivered: Volume { packets, bytes: packets * u64::from(self.unit_bytes()) },
             sent: sent - past.sent,
             retransmitted: retransmitted - past.retransmitted,
-            lost: lost - past.lost,
-            first_backlog: Some(first_backlog),
+            lost: Some(lost - past.lost),
             ..FlowView::default()
         }
+    }
+}
+
+impl Attached {
+    /// What the law of a flow's connections, or of its rate, is told; its next interval begins.
+    pub(super) fn look(&mut self, core: &Core<Due>, flow: u32) -> FlowView {
+        let stats = SenderStats { sent: self.sent(core, flow), ..self.stats(flow) };
+        let lost = core.passages()[Way::forward(flow).0 as usize].lost();
+        let smoothed = self.smoothed_round_trip(flow);
+        let state = &mut self.flows[flow as usize];
+        let first = state.hops.forward;
+        let seen = state.take_interval(core.now(), stats, lost);
+        FlowView {
+            smoothed_round_trip: smoothed.filter(|_| seen.round_trip.is_some()),
+            first_backlog: Some(core.backlog_at(first)),
+            path_backlog: state.needs_path.then(|| core.backlog_along(first)),
+            ..seen
+        }
+    }
+
+    /// Segments or datagrams of a flow that were sent so far, repetitions included.
+    pub(crate) fn sent(&self, core: &Core<Due>, flow: u32) -> u64 {
+        let state = &self.flows[flow as usize];
+        if state.traffic.is_outside() {
+            core.passages()[Way::forward(flow).0 as usize].originated.packets
+        } else {
+            self.stats(flow).sent + u64::from(state.next_datagram)
+        }
+    }
+
+    /// The mean of what its open connections have for their smoothed round trips, if any has one.
+    fn smoothed_round_trip(&self, flow: u32) -> Option<Duration> {
+        let flow = &self.flows[flow as usize];
+        let of_each = flow.connections.iter().filter_map(|&id| {
+            if flow.is_tfrc() {
+                return self.tfrc[id as usize].smoothed_round_trip();
+            }
+            let sender = &self.connections[id as usize].sender;
+            sender.smoothed_round_trip().filter(|_| sender.is_open())
+        });
+        let mut samples = Samples::default();
+        of_each.for_each(|round_trip| samples.add(round_trip));
+        samples.mean()
     }
 }
 

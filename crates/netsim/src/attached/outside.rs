@@ -6,8 +6,7 @@ use crate::measure::OutsideResult;
 use crate::packet::{Entered, Whose};
 use crate::spec::name;
 use crate::times::Histogram;
-use evenair_units::Instant;
-use evenair_units::Volume;
+use evenair_units::{Instant, Volume};
 use std::collections::BTreeMap;
 
 /// What is counted of packets that belong to no flow.

@@ -2,12 +2,10 @@
 
 use super::{Attached, Due};
 use crate::core::Core;
-use crate::packet::Way;
 use crate::spec::RatedSpec;
 use evenair_laws::Parameters;
-use evenair_laws::flow::{FlowRole, FlowView};
+use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::rate::{AnyRate, RateLaw};
-use evenair_tcp::SenderStats;
 use evenair_units::{Duration, Instant, Rate};
 
 /// Bits per second times nanoseconds in a bit.
@@ -38,6 +36,11 @@ impl Paced {
             earned: 0,
             since: Instant::ZERO,
         }
+    }
+
+    /// What its law needs.
+    pub(super) fn needs(&self) -> Vec<Signal> {
+        self.law.needs()
     }
 
     /// A stretch of activity begins, with nothing earned.
@@ -92,14 +95,9 @@ impl Attached {
             return;
         }
         let now = core.now();
-        let state = &mut self.flows[flow as usize];
-        let first = state.hops.forward;
-        let lost = core.passages()[Way::forward(flow).0 as usize].dropped.packets;
-        let stats = SenderStats { sent: state.next_datagram.into(), ..SenderStats::default() };
-        let view = state.take_interval(now, core.backlog_at(first), stats, lost);
-        let Some(paced) = &mut state.paced else { return };
-        let path_backlog = paced.law.sees_path().then(|| core.backlog_along(first));
-        let rate = paced.law.on_interval(&FlowView { path_backlog, ..view });
+        let view = self.look(core, flow);
+        let Some(paced) = &mut self.flows[flow as usize].paced else { return };
+        let rate = paced.law.on_interval(&view);
         paced.set_rate(now, rate);
         let interval = paced.law.interval();
         self.schedule_paced(core, flow);

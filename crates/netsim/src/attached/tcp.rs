@@ -336,10 +336,8 @@ impl Attached {
         if !self.is_current(flow, run) {
             return;
         }
-        let stats = self.stats(flow);
+        let view = self.look(core, flow);
         let state = &mut self.flows[flow as usize];
-        let lost = core.passages()[Way::forward(flow).0 as usize].lost();
-        let view = state.take_interval(core.now(), core.backlog_at(state.hops.forward), stats, lost);
         let law = state.law.as_mut().expect("only flows with a law are asked");
         let wanted = law.on_interval(&view).max(1) as usize;
         let worth = law.exact().unwrap_or(wanted as f64);

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::packet::{Body, Way};
 use crate::spec::Source;
 use evenair_tcp::{SenderStats, TfrcData, TfrcReceiver, TfrcReport, TfrcSender};
-use evenair_units::Instant;
+use evenair_units::{Duration, Instant};
 
 /// A TFRC connection, with both its ends.
 #[derive(Clone, Debug)]
@@ -30,6 +30,10 @@ impl TfrcConnection {
 
     pub(crate) const fn stats(&self) -> &SenderStats {
         self.sender.stats()
+    }
+
+    pub(crate) fn smoothed_round_trip(&self) -> Option<Duration> {
+        self.sender.smoothed_round_trip()
     }
 
     /// How many connections it stands for, and what of TCP's they would have as their window.

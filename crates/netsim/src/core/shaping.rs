@@ -9,11 +9,15 @@ use super::{Core, Event};
 use crate::measure::GatewaySeries;
 use crate::queue::{AnyDiscipline, ClassCounts, Shaper};
 use crate::spec::{GatewayClass, GatewaySpec, Shares};
-use evenair_laws::gateway::{AnyGateway, Decision, GatewayLaw, Meter};
-use evenair_laws::gateway::{Reason, Step};
-use evenair_units::{Duration, Instant};
+use build::turns;
+use evenair_laws::gateway::{
+    Allocation, AnyGateway, ClassCounters, ClassRole, ClassView, Decision, GatewayLaw, GatewayRole, Meter,
+    NewClasses, Reason, Step,
+};
+use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::PacketId;
 use std::collections::VecDeque;
+use std::fmt;
 
 /// How often what a shaper counted is noted that no law looks at: [Jam10]'s epoch.
 const EPOCH: Duration = Duration::from_secs(10);
@@ -33,6 +37,8 @@ pub(crate) struct ShaperHost {
     control: Control,
     /// When it last looked, and what had been counted by then of a gateway's classes.
     meter: Meter,
+    /// What it reads: kept, so that nothing is allocated where it looks often.
+    counters: Vec<Option<ClassCounters>>,
     /// Of a gateway.
     record: Option<Box<Record>>,
 }
@@ -43,27 +49,113 @@ pub(crate) struct Record {
     /// The node, and what it tells apart.
     pub(crate) node: u32,
     pub(crate) classes: Vec<GatewayClass>,
+    /// The classes that are there, in order: those that its law knows.
+    there: Vec<u32>,
+    /// The rate that each class has.
+    each: Vec<Rate>,
+    /// A full packet, network-layer size.
+    full_packet: Bytes,
     pub(crate) series: GatewaySeries,
 }
+
+impl Record {
+    fn roles(&self) -> GatewayRole {
+        let roles = self.there.iter().map(|&class| self.classes[class as usize].role);
+        GatewayRole { classes: roles.collect() }
+    }
+
+    /// What a law allows to those that are there; who has gone keeps what it had, for what still waits of it.
+    fn shares(&mut self, allocation: Allocation) -> Shares {
+        let there: Vec<_> = self.there.iter().map(|&class| self.classes[class as usize].clone()).collect();
+        let Shares { total, each } = Shares::of(allocation, &there);
+        for (&class, rate) in self.there.iter().zip(each) {
+            self.each[class as usize] = rate;
+        }
+        Shares { total, each: self.each.clone() }
+    }
+
+    /// The gateway has looked, or its classes have changed; `seen` are those that are there.
+    fn note(
+        &mut self,
+        now: Instant,
+        decision: Decision,
+        shares: Option<&Shares>,
+        seen: &[Option<ClassView>],
+    ) {
+        let Self { there, series, .. } = self;
+        let class = decision.class.and_then(|place| there.get(place as usize)).copied();
+        let seen =
+            |class: u32| there.iter().position(|&of| of == class).and_then(|place| *seen.get(place)?);
+        series.add(now, Decision { class, ..decision }, shares, seen);
+    }
+
+    /// A class comes, goes or is another; gives what the law is told.
+    fn change(&mut self, class: u32, role: Option<ClassRole>) -> NewClasses {
+        let before = self.there.clone();
+        self.there.retain(|&there| there != class);
+        if let Some(role) = role {
+            self.classes[class as usize].role = role;
+            let place = self.there.partition_point(|&there| there < class);
+            self.there.insert(place, class);
+        }
+        let was = |class: &u32| before.iter().position(|there| there == class).map(|place| place as u32);
+        NewClasses { role: self.roles(), was: self.there.iter().map(was).collect() }
+    }
+}
+
+/// Why a class of a gateway cannot be changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClassRefused {
+    /// There is no gateway.
+    NoGateway,
+    /// The gateway has no such class; so many it has.
+    NoClass(u32),
+    /// Its rates follow a plan, not a law.
+    Planned,
+    /// A weight that is not above zero.
+    Weight(f64),
+}
+
+impl fmt::Display for ClassRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGateway => f.write_str("the network has no gateway"),
+            Self::NoClass(count) => {
+                write!(f, "the gateway has no such class: they count from 0, below {count}")
+            }
+            Self::Planned => {
+                f.write_str("the gateway's rates follow a plan: only a law's classes may change")
+            }
+            Self::Weight(weight) => write!(f, "a weight of {weight}: it must be above 0, and finite"),
+        }
+    }
+}
+
+impl std::error::Error for ClassRefused {}
 
 impl ShaperHost {
     fn new(queue: u32, control: Control) -> Self {
         let meter = Meter::new(Instant::ZERO, Vec::new(), Duration::MAX);
-        Self { queue, control, meter, record: None }
+        Self { queue, control, meter, counters: Vec::new(), record: None }
     }
 
-    fn keep_a_record(&mut self, gateway: &GatewaySpec) {
+    fn keep_a_record(&mut self, gateway: &GatewaySpec, full_packet: Bytes) {
         let classes = gateway.classes.clone();
-        let series = GatewaySeries::new(classes.len());
-        let nothing = vec![Some(ClassCounts::default().counters()); classes.len()];
+        let count = classes.len();
+        let series = GatewaySeries::new(count);
+        let nothing = vec![Some(ClassCounts::default().counters()); count];
         self.meter = Meter::new(Instant::ZERO, nothing, Duration::MAX);
-        self.record = Some(Box::new(Record { node: gateway.node, classes, series }));
+        let (there, each) = ((0..count as u32).collect(), vec![Rate::default(); count]);
+        let node = gateway.node;
+        self.record = Some(Box::new(Record { node, classes, there, each, full_packet, series }));
     }
 
     /// It looks at the classes; gives the rates that they have from now on, if those change, and when it looks again.
     fn look(&mut self, now: Instant, counts: &[ClassCounts]) -> (Option<Shares>, Instant) {
-        let counters: Vec<_> = counts.iter().map(|class| Some(class.counters())).collect();
-        let view = self.meter.look(now, &counters);
+        let there = self.record.as_ref().map_or(&[][..], |record| &record.there);
+        self.counters.clear();
+        self.counters.extend(there.iter().map(|&class| Some(counts[class as usize].counters())));
+        let view = self.meter.look(now, &self.counters);
         let (shares, decision, next) = match &mut self.control {
             Control::Plan(plan) => {
                 let mut due = None;
@@ -79,18 +171,49 @@ impl ShaperHost {
                 let allocation = if now == Instant::ZERO { law.at_start() } else { law.on_epoch(&view) };
                 debug_assert!(!law.interval().is_zero(), "a law that runs without end at one instant");
                 let decision = allocation.decision;
-                let classes = self.record.as_ref().map_or(&[][..], |record| &record.classes);
+                let record = self.record.as_mut().expect("only a gateway has a law");
                 (
-                    Some(Shares::of(allocation, classes)),
+                    Some(record.shares(allocation)),
                     decision,
                     now + law.interval().max(Duration::from_micros(1)),
                 )
             }
         };
         if let Some(record) = &mut self.record {
-            record.series.add(decision, shares.as_ref(), &view);
+            record.note(now, decision, shares.as_ref(), &view.classes);
         }
         (shares, next)
+    }
+
+    /// A class comes, goes or is another; gives the rates until the epoch ends, and each line's turns.
+    fn change(
+        &mut self,
+        now: Instant,
+        class: u32,
+        role: Option<ClassRole>,
+        counts: &[ClassCounts],
+    ) -> Result<(Shares, Vec<Bytes>), ClassRefused> {
+        let record = self.record.as_mut().ok_or(ClassRefused::NoGateway)?;
+        let Control::Law(law) = &mut self.control else { return Err(ClassRefused::Planned) };
+        if class as usize >= record.classes.len() {
+            return Err(ClassRefused::NoClass(record.classes.len() as u32));
+        }
+        if let Some(ClassRole { weight, .. }) =
+            role.filter(|role| !(role.weight > 0.0 && role.weight.is_finite()))
+        {
+            return Err(ClassRefused::Weight(weight));
+        }
+        let classes = record.change(class, role);
+        self.meter.on_classes(&classes);
+        let allocation = law.on_classes(&classes);
+        let decision = allocation.decision;
+        let shares = record.shares(allocation);
+        // What was counted is told at the epoch's end.
+        let waits =
+            |&class: &u32| ClassView { backlog: counts[class as usize].backlog(), ..ClassView::default() };
+        let seen: Vec<_> = record.there.iter().map(|class| Some(waits(class))).collect();
+        record.note(now, decision, Some(&shares), &seen);
+        Ok((shares, turns(&record.classes, record.full_packet)))
     }
 }
 
@@ -115,6 +238,18 @@ impl<T: Copy> Core<T> {
             self.call(next, Event::Shaping(index));
         }
         self.serve(by);
+    }
+
+    /// A class of the gateway comes, goes or is another.
+    pub(crate) fn set_class(&mut self, class: u32, role: Option<ClassRole>) -> Result<(), ClassRefused> {
+        let host = self.shapers.first_mut().ok_or(ClassRefused::NoGateway)?;
+        let by = host.queue;
+        let shaper = shaper_mut(&mut self.queues[by as usize].discipline);
+        let (shares, turns) = host.change(self.now, class, role, shaper.counts())?;
+        shaper.set_turns(&turns);
+        shaper.set_rates(self.now, shares.total, &shares.each);
+        self.serve(by);
+        Ok(())
     }
 
     /// What may leave the queue of a shaper is at the network layer at once.

@@ -1,7 +1,8 @@
 //! What a gateway saw and did.
 
 use crate::spec::Shares;
-use evenair_laws::gateway::{ClassView, Decision, GatewayView};
+use evenair_laws::gateway::{ClassView, Decision};
+use evenair_units::Instant;
 use serde::{Deserialize, Serialize};
 
 /// What a gateway did.
@@ -39,7 +40,8 @@ pub struct ClassResult {
     pub held_packets: u64,
 }
 
-/// What a gateway saw and decided, each time that it looked: the start, then every epoch, warm-up included.
+/// What a gateway saw and decided, each time that it looked: the start, then every epoch, warm-up included; and each time that its
+/// classes changed, when nothing is counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GatewaySeries {
     /// When \[s\].
@@ -67,17 +69,23 @@ impl GatewaySeries {
         Self { classes: vec![ClassSeries::default(); classes], ..Self::default() }
     }
 
-    /// The gateway has looked; no shares, if they are as they were.
-    pub(crate) fn add(&mut self, decision: Decision, shares: Option<&Shares>, view: &GatewayView) {
+    /// The gateway has looked, and has seen this of each class; no shares, if they are as they were.
+    pub(crate) fn add(
+        &mut self,
+        now: Instant,
+        decision: Decision,
+        shares: Option<&Shares>,
+        seen: impl Fn(u32) -> Option<ClassView>,
+    ) {
         let last = |rates: &[f64]| rates.last().copied().unwrap_or_default();
-        self.time_s.push(view.now.as_secs_f64());
+        self.time_s.push(now.as_secs_f64());
         self.decisions.push(decision);
         let total = shares.map_or_else(|| last(&self.total_bps), |shares| shares.total.as_bps() as f64);
         self.total_bps.push(total);
-        for (index, (class, &seen)) in self.classes.iter_mut().zip(&view.classes).enumerate() {
-            let allowed = shares.map(|shares| shares.each[index].as_bps() as f64);
+        for (index, class) in (0..).zip(&mut self.classes) {
+            let allowed = shares.map(|shares| shares.each[index as usize].as_bps() as f64);
             class.allowed_bps.push(allowed.unwrap_or_else(|| last(&class.allowed_bps)));
-            class.counts.push(seen.unwrap_or_default());
+            class.counts.push(seen(index).unwrap_or_default());
         }
     }
 

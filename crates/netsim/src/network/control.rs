@@ -1,10 +1,12 @@
 //! What whoever steps a network from outside sees of its flows, and may change.
 
 use super::Network;
+use crate::core::ClassRefused;
 use crate::packet::Way;
 use crate::queue::Outlet;
 use evenair_laws::backoff::Access;
-use evenair_units::Volume;
+use evenair_laws::gateway::ClassRole;
+use evenair_units::{Instant, Volume};
 
 /// A flow, as it is now. What is counted is counted since the beginning of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,7 +33,6 @@ impl Network {
     /// How a flow is.
     pub fn flow_state(&self, flow: u32) -> FlowState {
         let state = &self.attached.flows[flow as usize];
-        let stats = self.attached.stats(flow);
         let senders = state.connections.iter().filter(|_| !state.is_tfrc());
         let senders = senders.map(|&id| &self.attached.connections[id as usize].sender);
         let (connections, congestion_window) = senders.fold((0, 0.0), |(count, window), sender| {
@@ -42,11 +43,7 @@ impl Network {
                 packets: state.delivered,
                 bytes: state.delivered * u64::from(state.unit_bytes()),
             },
-            sent: if state.traffic.is_outside() {
-                self.core.passages()[Way::forward(flow).0 as usize].originated.packets
-            } else {
-                stats.sent + u64::from(state.next_datagram)
-            },
+            sent: self.attached.sent(&self.core, flow),
             lost: self.core.passages()[Way::forward(flow).0 as usize].lost(),
             backlog: self.core.backlog_at(state.hops.forward),
             connections,
@@ -68,5 +65,25 @@ impl Network {
     /// counted down; what is drawn next is drawn from this.
     pub fn set_access(&mut self, queue: u32, access: Access) {
         self.core.air.set_access(queue, access);
+    }
+
+    /// A class of the gateway, by its place in the specification, has another weight or link from this instant on, or comes back
+    /// with it, or goes (none). The gateway's law is told ([`on_classes`](evenair_laws::gateway::GatewayLaw::on_classes)): its search
+    /// goes on, and its rates hold at once. Which flows are the class's does not change; what still waits of a class that has gone
+    /// leaves at the rate that it had.
+    ///
+    /// # Errors
+    /// If there is no such class, or its gateway has no law.
+    ///
+    /// # Panics
+    /// If `at` lies before what was handled last, or after [`next_at`](Self::next_at).
+    pub fn set_gateway_class(
+        &mut self,
+        at: Instant,
+        class: u32,
+        role: Option<ClassRole>,
+    ) -> Result<(), ClassRefused> {
+        self.core.move_to(at);
+        self.core.set_class(class, role)
     }
 }

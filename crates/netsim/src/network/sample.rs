@@ -73,11 +73,7 @@ impl Network {
         let probes_came = flow.prober.as_ref().map_or(0, |prober| prober.came());
         FlowCounts {
             delivered: flow.delivered,
-            sent: if flow.traffic.is_outside() {
-                passage(data).originated.packets
-            } else {
-                stats.sent + u64::from(flow.next_datagram)
-            },
+            sent: self.attached.sent(&self.core, index),
             retransmitted: stats.retransmitted,
             timeouts: stats.timeouts,
             lost: passage(data).lost(),

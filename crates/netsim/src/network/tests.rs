@@ -11,6 +11,7 @@ mod relay;
 mod round_trips;
 mod saturated;
 mod stepping;
+mod tapes;
 mod tfrc;
 mod traffic;
 

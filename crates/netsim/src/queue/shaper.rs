@@ -38,7 +38,7 @@ pub(crate) struct ClassCounts {
 
 impl ClassCounts {
     /// What waits.
-    fn backlog(&self) -> Volume {
+    pub(crate) fn backlog(&self) -> Volume {
         let left = |arrived: u64, served: u64, dropped: u64| arrived - served - dropped;
         Volume {
             packets: left(self.arrived.packets, self.served.packets, self.dropped.packets),
@@ -139,6 +139,15 @@ impl Shaper {
             bucket.set_rate(now, rate);
             if let Some((head, ready)) = &mut line.head {
                 *ready = bucket.ready_at(Bytes::new(head.size));
+            }
+        }
+    }
+
+    /// From its next turn on each class may send so much in it; one line that all share has no turns.
+    pub(crate) fn set_turns(&mut self, turns: &[Bytes]) {
+        if !self.is_shared() {
+            for (line, turn) in self.lines.iter_mut().zip(turns) {
+                line.quantum = turn.count();
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Connection laws.
 
-use super::own::{Object, interval};
+use super::own::{Object, interval, needs};
 use super::views::{FlowRole, FlowView};
 use evenair_laws::OwnLaw;
-use evenair_laws::connections::{ConnectionLaw, RoundTripSamples};
-use evenair_laws::flow;
+use evenair_laws::connections::ConnectionLaw;
+use evenair_laws::flow::{self, Signal};
 use evenair_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -16,23 +16,13 @@ pub(super) struct PythonConnections {
     object: Object,
     interval: Duration,
     at_start: u32,
-    samples: RoundTripSamples,
+    needs: Vec<Signal>,
 }
 
 impl PythonConnections {
     pub(super) fn new(law: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let samples: String = law.getattr("samples")?.extract()?;
-        let samples = match samples.as_str() {
-            "segments" => RoundTripSamples::Segments,
-            "windows" => RoundTripSamples::Windows,
-            "probes" => RoundTripSamples::Probes,
-            other => {
-                let message = format!("samples = \"{other}\": there are segments, windows, probes");
-                return Err(PyValueError::new_err(message));
-            }
-        };
         let at_start = count(&law.getattr("at_start")?)?;
-        Ok(Self { object: Object::new(law)?, interval: interval(law)?, at_start, samples })
+        Ok(Self { object: Object::new(law)?, interval: interval(law)?, at_start, needs: needs(law)? })
     }
 }
 
@@ -66,8 +56,8 @@ impl ConnectionLaw for PythonConnections {
         self.at_start
     }
 
-    fn samples(&self) -> RoundTripSamples {
-        self.samples
+    fn needs(&self) -> Vec<Signal> {
+        self.needs.clone()
     }
 
     fn on_interval(&mut self, flow: &flow::FlowView) -> u32 {

@@ -1,11 +1,14 @@
 //! A law's object, and how it is asked.
 
 use crate::session;
+use evenair_laws::flow::Signal;
 use evenair_scenario::Time;
 use evenair_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use serde::Deserialize;
+use serde::de::value::StrDeserializer;
 use std::fmt;
 use std::sync::Arc;
 
@@ -105,6 +108,16 @@ pub(super) fn interval(law: &Bound<'_, PyAny>) -> PyResult<Duration> {
         return Err(PyValueError::new_err("interval: give more than no time"));
     }
     Ok(interval)
+}
+
+/// What a law of a flow needs to be told.
+pub(super) fn needs(law: &Bound<'_, PyAny>) -> PyResult<Vec<Signal>> {
+    let words: Vec<String> = law.getattr("needs")?.extract()?;
+    let signal = |word: &String| {
+        Signal::deserialize(StrDeserializer::<serde::de::value::Error>::new(word))
+            .map_err(|error| PyValueError::new_err(format!("needs: {error}")))
+    };
+    words.iter().map(signal).collect()
 }
 
 /// Whether the law's class has a method of its own in the place of the one that it would inherit.

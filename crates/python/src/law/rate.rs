@@ -1,9 +1,9 @@
 //! Rate laws.
 
-use super::own::{Object, interval};
+use super::own::{Object, interval, needs};
 use super::views::{FlowRole, FlowView};
 use evenair_laws::OwnLaw;
-use evenair_laws::flow;
+use evenair_laws::flow::{self, Signal};
 use evenair_laws::rate::RateLaw;
 use evenair_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -18,13 +18,12 @@ pub(super) const BPS_MAX: f64 = 1e15;
 pub(super) struct PythonRate {
     object: Object,
     interval: Duration,
-    sees_path: bool,
+    needs: Vec<Signal>,
 }
 
 impl PythonRate {
     pub(super) fn new(law: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let sees_path = law.getattr("sees_path")?.extract()?;
-        Ok(Self { object: Object::new(law)?, interval: interval(law)?, sees_path })
+        Ok(Self { object: Object::new(law)?, interval: interval(law)?, needs: needs(law)? })
     }
 }
 
@@ -44,8 +43,8 @@ impl RateLaw for PythonRate {
         self.interval
     }
 
-    fn sees_path(&self) -> bool {
-        self.sees_path
+    fn needs(&self) -> Vec<Signal> {
+        self.needs.clone()
     }
 
     fn on_interval(&mut self, flow: &flow::FlowView) -> Rate {

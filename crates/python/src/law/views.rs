@@ -101,16 +101,18 @@ view! {
         now_s: f64 = |flow| at(flow.now);
         /// The time since the law ran last [s].
         interval_s: f64 = |flow| flow.interval.as_secs_f64();
-        /// Mean round-trip time of all segments acknowledged in the interval [s], if any were.
+        /// Mean round-trip time of all segments acknowledged in the interval [s]; None without any, or if unknown.
         round_trip_s: Option<f64> = |flow| long(flow.round_trip);
         /// The mean of what the retransmission timers sampled [s].
         round_trip_of_windows_s: Option<f64> = |flow| long(flow.round_trip_of_windows);
-        /// The mean of what probes measured [s], where the law wants them sent.
+        /// The mean of what probes measured [s], where the law needs them sent.
         round_trip_of_probes_s: Option<f64> = |flow| long(flow.round_trip_of_probes);
+        /// The mean of the connections' smoothed round-trip times at the interval's end [s], as Linux knows them.
+        smoothed_round_trip_s: Option<f64> = |flow| long(flow.smoothed_round_trip);
         /// The least round-trip time so far [s].
         least_round_trip_s: Option<f64> = |flow| long(flow.least_round_trip);
-        /// The path has changed in the interval, as far as the host can tell.
-        route_changed: bool = |flow| flow.route_changed;
+        /// Whether the path has changed in the interval; None where the host cannot tell.
+        route_changed: Option<bool> = |flow| flow.route_changed;
         /// Payload delivered in the interval [segments].
         delivered_packets: u64 = |flow| flow.delivered.packets;
         /// The same [bytes].
@@ -121,13 +123,13 @@ view! {
         sent: u64 = |flow| flow.sent;
         /// Repetitions among them.
         retransmitted: u64 = |flow| flow.retransmitted;
-        /// The flow's packets dropped on their way in the interval.
-        lost: u64 = |flow| flow.lost;
+        /// The flow's packets dropped on their way in the interval; None where the host cannot tell.
+        lost: Option<u64> = |flow| flow.lost;
         /// What waits at the flow's first link [packets], where the host knows.
         first_backlog_packets: Option<u64> = |flow| flow.first_backlog.map(|v| v.packets);
         /// The same [bytes].
         first_backlog_bytes: Option<u64> = |flow| flow.first_backlog.map(|v| v.bytes);
-        /// What waits at all links on the flow's way [packets], for laws that ask for it.
+        /// What waits at all links on the flow's way [packets], for laws that need it.
         path_backlog_packets: Option<u64> = |flow| flow.path_backlog.map(|v| v.packets);
         /// The same [bytes].
         path_backlog_bytes: Option<u64> = |flow| flow.path_backlog.map(|v| v.bytes);

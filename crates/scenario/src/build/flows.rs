@@ -6,8 +6,9 @@ use crate::language::{Preset, ResolvedTcp};
 use crate::quantity::{Probability, RateQuantity};
 use crate::resolved::{ResolvedFlow, Sends, Settings};
 use evenair_laws::Parameters;
-use evenair_laws::connections::{ConnectionLaw, ConnectionParams, RoundTripSamples};
+use evenair_laws::connections::{ConnectionLaw, ConnectionParams};
 use evenair_laws::flow::FlowRole;
+use evenair_laws::flow::Signal;
 use evenair_laws::window::{AirPath, WindowStart};
 use evenair_netsim::{
     FlowSpec, LinkRate, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, TfrcSpec, Traffic, Wire,
@@ -173,7 +174,7 @@ impl Settings {
         let is_web = matches!(flow.sends, Sends::Web { .. });
         let connections = self.connections_of(flow).filter(|_| !is_web);
         let role = FlowRole { payload: tcp.payload.0 };
-        let samples = connections.as_ref().map(|law| law.begin(&role).samples()).unwrap_or_default();
+        let needs = connections.as_ref().map(|law| law.begin(&role).needs()).unwrap_or_default();
         TcpSpec {
             sender,
             window: window.law(),
@@ -188,9 +189,10 @@ impl Settings {
             connections,
             probes: self.probe_spec(),
             resequence: flow.resequence,
-            sampling: match samples {
-                RoundTripSamples::Segments | RoundTripSamples::Probes => Sampling::EverySegment,
-                RoundTripSamples::Windows => Sampling::OnePerWindow,
+            sampling: if needs.contains(&Signal::RoundTripOfWindows) {
+                Sampling::OnePerWindow
+            } else {
+                Sampling::EverySegment
             },
         }
     }
@@ -223,7 +225,7 @@ impl Settings {
     }
 }
 
-/// A full data packet, network-layer size: the largest that any flow sends.
+/// A full data packet, network-layer size: the largest that any flow sends; a segment of [tcp], where all packets come from outside.
 pub(crate) fn packet_size(tcp: &ResolvedTcp, flows: &[ResolvedFlow]) -> Bytes {
     let of = |flow: &ResolvedFlow| match flow.sends {
         Sends::Tcp { .. } | Sends::Web { .. } => tcp.segment(),
@@ -233,5 +235,5 @@ pub(crate) fn packet_size(tcp: &ResolvedTcp, flows: &[ResolvedFlow]) -> Bytes {
         | Sends::Rated { size, .. }
         | Sends::Tfrc { size, .. } => size.0,
     };
-    flows.iter().map(of).max().expect("there is a flow")
+    flows.iter().map(of).max().unwrap_or(tcp.segment())
 }

@@ -8,7 +8,9 @@ use crate::quantity::{Amount, PacketCount, Probability, RateQuantity, Size, Time
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Category;
 use evenair_laws::connections::ConnectionParams;
-use evenair_laws::rate::RateParams;
+use evenair_laws::flow::{FlowRole, check_needs};
+use evenair_laws::rate::{RateLaw, RateParams};
+use evenair_netsim::RatedSpec;
 use evenair_optimum::Points;
 use evenair_units::{Bytes, Duration, Instant, Rate};
 use serde::Serialize;
@@ -303,6 +305,9 @@ impl FlowTable {
                 if rate_max.0.as_bps() == 0 {
                     return Err(("rate_max", "must be above 0".into()));
                 }
+                let needs = rate_law.begin(&FlowRole { payload: size.0 }).needs();
+                let told = check_needs(&needs, RatedSpec::cannot_tell);
+                told.map_err(|untold| ("rate_law", untold.to_string()))?;
                 Sends::Rated { size, rate_law, rate_max }
             }
             TrafficKind::Web => Sends::Web { web: self.web.unwrap_or_default().resolve()? },

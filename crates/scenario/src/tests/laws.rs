@@ -6,7 +6,7 @@ use evenair_laws::backoff::{
     Access, BackoffLaw, Draw, Holding, LinkView, OnFailure, OwnBackoff, Scope, When,
 };
 use evenair_laws::connections::{ConnectionLaw, ConnectionParams, OwnConnections, RttProportionalParams};
-use evenair_laws::flow::FlowView;
+use evenair_laws::flow::{FlowView, Signal};
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
@@ -371,9 +371,9 @@ fn a_rated_flow_that_cannot_be_says_where_and_what_to_do() {
     assert!(refused(&["flows.1.traffic=rated", "rate_law=arc"]).contains("utility-based"));
 }
 
-/// Sends what it is told at the start.
+/// Sends what it is told at the start, and may say that it needs something.
 #[derive(Clone, Debug)]
-struct Constant(Rate);
+struct Constant(Rate, Option<Signal>);
 
 impl OwnLaw for Constant {
     fn identity(&self) -> String {
@@ -385,6 +385,9 @@ impl RateLaw for Constant {
     fn interval(&self) -> Duration {
         Duration::from_secs(1)
     }
+    fn needs(&self) -> Vec<Signal> {
+        self.1.into_iter().collect()
+    }
     fn on_interval(&mut self, _: &FlowView) -> Rate {
         self.0
     }
@@ -392,10 +395,16 @@ impl RateLaw for Constant {
 
 #[test]
 fn a_rate_law_of_ones_own_runs_and_survives() {
-    let mut scenario = set(&["duration=10 s", "warmup=1 s"]).unwrap().written_out();
-    scenario.flows[0].traffic = TrafficKind::Rated;
-    scenario.flows[0].rate_law = Some(OwnRate::new(Constant(Rate::from_kbps(80))).into());
-    let scenario = scenario.resolve().unwrap();
+    let with = |needs| {
+        let mut scenario = set(&["duration=10 s", "warmup=1 s"]).unwrap().written_out();
+        scenario.flows[0].traffic = TrafficKind::Rated;
+        scenario.flows[0].rate_law = Some(OwnRate::new(Constant(Rate::from_kbps(80), needs)).into());
+        scenario.resolve()
+    };
+    let why = "flows[0].rate_law: the law needs the smoothed round trip, which cannot be told here because nobody acknowledges";
+    let refused = with(Some(Signal::SmoothedRoundTrip)).unwrap_err().to_string();
+    assert!(refused.contains(why), "{refused}");
+    let scenario = with(Some(Signal::PathBacklog)).unwrap();
     let result = Network::run(scenario.network(), scenario.run_spec(1));
     assert!((result.flows[0].goodput_pps - 10.0).abs() < 0.11, "{}", result.flows[0].goodput_pps);
     assert!(serde_json::to_string(&scenario).unwrap().contains("constant 80 kbps"));

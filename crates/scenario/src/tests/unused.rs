@@ -25,7 +25,7 @@ fn pairs_and_places_without_packets_are_named() {
     assert_eq!(warnings(&far), Vec::<String>::new(), "a node may stand on a map for nothing");
     warns(
         &format!("{far}[[losses]]\nfrom = \"a\"\nto = \"z\"\nloss = 0.1\n"),
-        "losses[0] has no effect: no flow goes between \"a\" and \"z\"",
+        "losses[0] has no effect: nothing goes between \"a\" and \"z\"",
     );
     warns(
         &format!("{far}[[rates]]\nfrom = \"z\"\nto = \"a\"\nrate = \"1 Mbps\"\n"),
@@ -40,7 +40,7 @@ fn pairs_and_places_without_packets_are_named() {
         links = [{ id = \"1\", from = \"a\", to = \"b\" }, { id = \"2\", from = \"c\", to = \"d\" }]
         flows = [{ id = \"x\", from = \"a\", to = \"b\" }]
     ";
-    warns(links, "no flow crosses link 2");
+    warns(links, "nothing crosses link 2");
     // A broadcast goes to everybody in range.
     let broadcast = TWO.replace("to = \"b\"", "to = \"*\"\ntraffic = \"cbr\"\ninterval = \"1 s\"");
     assert_eq!(warnings(&broadcast), Vec::<String>::new());

@@ -147,6 +147,11 @@ impl TfrcSender {
         self.law.loss_event_rate()
     }
 
+    /// The round-trip time as the law smooths it (RFC 5348 section 4.3), once there is one.
+    pub fn smoothed_round_trip(&self) -> Option<Duration> {
+        self.law.round_trip()
+    }
+
     /// Packets of a round trip at the allowed rate, as TCP's congestion window counts them; packets of a second, before a
     /// round trip is known.
     pub fn window(&self) -> f64 {

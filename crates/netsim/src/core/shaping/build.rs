@@ -6,7 +6,9 @@ use crate::packet::Way;
 use crate::queue::{
     AnyDiscipline, Buffer, DisciplineRole, Line, NO_CLASS, Outlet, Shaper, TokenBucket, TransmitQueue,
 };
-use crate::spec::{GatewayControl, GatewaySpec, NetworkSpec, QueueSpec, Shaping, Shares, SourceLimit};
+use crate::spec::{
+    GatewayClass, GatewayControl, GatewaySpec, NetworkSpec, QueueSpec, Shaping, Shares, SourceLimit,
+};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::Direction;
 use evenair_units::{Bytes, Instant, Rate};
@@ -67,7 +69,7 @@ impl Within {
         };
         let limits = spec.source_limits.iter().map(limit).collect();
         if let Some(gateway) = &spec.gateway {
-            hosts[0].keep_a_record(gateway);
+            hosts[0].keep_a_record(gateway, place.queue.full_packet);
         }
         Self { hosts, gateway, limits }
     }
@@ -141,25 +143,30 @@ fn gateway_shaper(gateway: &GatewaySpec, ways: usize, place: &DisciplineRole) ->
     let shared = gateway.shaper == Shaping::Aggregate;
     let flows = if shared { place.flows.grouped(&class_of) } else { place.flows.clone() };
     let place = DisciplineRole { flows, ..place.clone() };
-    let full_packet = f64::from(place.queue.full_packet.count());
+    let full_packet = place.queue.full_packet;
     let bucket = || Some(TokenBucket::new(Rate::default(), gateway.burst));
-    let least = gateway.classes.iter().map(|class| class.role.weight).fold(f64::INFINITY, f64::min);
-    let line = |weight: f64, bucket: Option<TokenBucket>| {
-        // Each can send a full packet in each turn.
-        let quantum = Bytes::new((full_packet * weight / least).ceil() as u32);
+    let line = |quantum: Bytes, bucket: Option<TokenBucket>| {
         let QueueSpec { discipline, limit_packets, .. } = &gateway.queue;
         Line::new(discipline.begin_at(&place), *limit_packets, bucket, quantum)
     };
     let of_each = |with_bucket: bool| {
-        let lines = gateway.classes.iter();
-        lines.map(|class| line(class.role.weight, bucket().filter(|_| with_bucket))).collect()
+        let turns = turns(&gateway.classes, full_packet).into_iter();
+        turns.map(|quantum| line(quantum, bucket().filter(|_| with_bucket))).collect()
     };
     let (lines, of_all) = match gateway.shaper {
-        Shaping::Aggregate => (vec![line(least, None)], bucket()),
+        Shaping::Aggregate => (vec![line(full_packet, None)], bucket()),
         Shaping::AggregateFair => (of_each(false), bucket()),
         Shaping::PerClass => (of_each(true), None),
     };
     Shaper::new(class_of, gateway.classes.len(), lines, of_all)
+}
+
+/// What each class may send in a turn: in proportion to the weights, and a full packet at least.
+pub(super) fn turns(classes: &[GatewayClass], full_packet: Bytes) -> Vec<Bytes> {
+    let least = classes.iter().map(|class| class.role.weight).fold(f64::INFINITY, f64::min);
+    let full_packet = f64::from(full_packet.count());
+    let turn = |class: &GatewayClass| Bytes::new((full_packet * class.role.weight / least).ceil() as u32);
+    classes.iter().map(turn).collect()
 }
 
 /// One line, one bucket.

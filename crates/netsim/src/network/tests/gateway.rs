@@ -1,10 +1,13 @@
 //! Gateways and limited sources in whole networks.
 
 use super::*;
-use evenair_laws::gateway::{ClassRole, Direction, PfrcParams};
+use crate::core::ClassRefused;
+use evenair_laws::gateway::{
+    ClassCounters, ClassRole, Decision, Direction, FixedRateParams, PfrcParams, Reason, Step,
+};
 
 /// Four nodes in a row; two flows from the gateway, node 0, and one to it; each a class.
-fn shaped(shaper: Shaping, control: GatewayControl) -> NetworkSpec {
+pub(super) fn shaped(shaper: Shaping, control: GatewayControl) -> NetworkSpec {
     let mut spec = chain(Traffic::Tcp(tcp(None)));
     let flow = spec.flows[0].clone();
     let paths = [vec![0, 1, 2], vec![0, 1], vec![2, 1, 0]];
@@ -242,4 +245,106 @@ fn a_subscriber_is_the_far_end_as_seen_from_the_gateway() {
         assert_eq!(of(&spec, node, &[4, 1, 2]), 4, "through the gateway, to a peer");
     }
     assert_eq!(of(&spec, 3, &[2, 3, 4]), 2, "past it");
+}
+
+/// All that happens until then; nothing comes from outside.
+fn go_on(network: &mut Network, until_s: u64) -> Instant {
+    let until = Instant::ZERO + Duration::from_secs(until_s);
+    assert_eq!(network.advance(until), None);
+    until
+}
+
+/// What a gateway decided and allowed at an instant \[s; bit/s\], each and all together.
+fn at(result: &GatewayResult, at_s: f64) -> (Decision, Vec<f64>, f64) {
+    let series = &result.series;
+    let look = series.time_s.iter().rposition(|&s| s <= at_s).expect("it looked before");
+    let allowed = series.classes.iter().map(|class| class.allowed_bps[look]).collect();
+    (series.decisions[look], allowed, series.total_bps[look])
+}
+
+#[test]
+fn subscribers_change_weight_go_and_come_and_the_search_goes_on() {
+    let spec = shaped(Shaping::PerClass, pfrc());
+    let mut network = Network::new(&spec, RunSpec { timeline: None, ..seconds(1, 0, 120) });
+    let before = go_on(&mut network, 40);
+    let role = spec.gateway.as_ref().unwrap().classes[0].role;
+    network.set_gateway_class(before, 0, Some(ClassRole { weight: 3.0, ..role })).unwrap();
+    let gone = go_on(&mut network, 60);
+    network.set_gateway_class(gone, 1, None).unwrap();
+    let back = go_on(&mut network, 80);
+    network.set_gateway_class(back, 1, Some(role)).unwrap();
+    let end = go_on(&mut network, 120);
+    let result = network.finish_at(end);
+    let gateway = result.gateway.as_ref().unwrap();
+
+    // At once, each has its part of the capacity that was found, which is not the one that the search began with.
+    let ((_, _, start), (_, equal, found)) = (at(gateway, 0.0), at(gateway, 39.99));
+    let (decision, weighted, total) = at(gateway, 40.0);
+    assert_eq!((decision.step, decision.reason), (Step::Hold, Reason::Reconfigured));
+    assert!(
+        (found - start).abs() > 1_000.0 && (total - found).abs() < 0.01 * found,
+        "{start} {found} {total}"
+    );
+    let ratio = |rates: &[f64]| rates[0] / rates[2];
+    assert!((ratio(&equal) - 1.0).abs() < 0.01 && (ratio(&weighted) - 3.0).abs() < 0.03, "{weighted:?}");
+
+    // Who goes leaves a part to the others, and its own bucket as it was; the law knows two, and goes on.
+    let (_, three, _) = at(gateway, 59.99);
+    let (decision, two, total) = at(gateway, 60.0);
+    assert_eq!((decision.step, decision.reason), (Step::Hold, Reason::Reconfigured));
+    assert!((two[1] - three[1]).abs() < 1e-9 && (two[0] + two[2] - total).abs() < 2.0, "{two:?}");
+    assert!(two[0] > three[0] && two[2] > three[2], "{three:?} {two:?}");
+    let looks = gateway.series.time_s.iter().zip(&gateway.series.classes[1].counts);
+    let while_gone = looks.filter(|(s, _)| (60.5..79.9).contains(*s)).map(|(_, seen)| seen.served.packets);
+    assert_eq!(while_gone.sum::<u64>(), 0, "nobody looks at who has gone");
+
+    // Who comes back has a share again, and is counted from the second look on.
+    let (_, three, total) = at(gateway, 85.0);
+    assert!(three[1] > 0.1 * total && three[0] > 2.0 * three[2], "{three:?}");
+    assert!(gateway.series.classes[1].counts.last().unwrap().served.packets > 0);
+    assert_conserved(&result);
+}
+
+/// Lines without buckets of their own take turns by weight: 1 to 1, and 1 to 3 from the middle on.
+#[test]
+fn turns_follow_weights() {
+    let law = FixedRateParams { rate: Some(Rate::from_kbps(120)), ..FixedRateParams::default() };
+    let mut spec = shaped(Shaping::AggregateFair, GatewayControl::Law(law.into()));
+    let pattern = Pattern::Constant { interval: Duration::from_millis(40), jitter: 0.0 };
+    for flow in &mut spec.flows {
+        flow.traffic = Traffic::Datagrams { size: Bytes::new(1000), pattern };
+    }
+    spec.flows[2].active.clear();
+    let mut network = Network::new(&spec, RunSpec { timeline: None, ..seconds(1, 0, 200) });
+    let served = |network: &Network| {
+        let (_, counts) = network.core.gateway().unwrap();
+        [0, 1].map(|class: usize| {
+            counts[class].counters().since(&ClassCounters::default()).unwrap().served.bytes as f64
+        })
+    };
+    let middle = go_on(&mut network, 100);
+    let first = served(&network);
+    let role = spec.gateway.as_ref().unwrap().classes[1].role;
+    network.set_gateway_class(middle, 1, Some(ClassRole { weight: 3.0, ..role })).unwrap();
+    go_on(&mut network, 200);
+    let second = served(&network);
+    assert!((first[1] / first[0] - 1.0).abs() < 0.02, "{first:?}");
+    let after = (second[1] - first[1]) / (second[0] - first[0]);
+    assert!((after - 3.0).abs() < 0.1, "{after}");
+}
+
+#[test]
+fn what_cannot_be_changed_of_a_gateway_is_told() {
+    let run = RunSpec { timeline: None, ..seconds(1, 0, 1) };
+    let refused = |spec: &NetworkSpec, class, role| {
+        Network::new(spec, run).set_gateway_class(Instant::ZERO, class, role).unwrap_err()
+    };
+    let with_law = shaped(Shaping::PerClass, pfrc());
+    let none = NetworkSpec { gateway: None, ..with_law.clone() };
+    let free = Some(ClassRole { weight: 0.0, ..ClassRole::default() });
+    assert_eq!(refused(&none, 0, None), ClassRefused::NoGateway);
+    assert_eq!(refused(&shaped(Shaping::PerClass, plan([1, 1, 1])), 0, None), ClassRefused::Planned);
+    assert_eq!(refused(&with_law, 3, None), ClassRefused::NoClass(3));
+    assert_eq!(refused(&with_law, 0, free), ClassRefused::Weight(0.0));
+    assert_eq!(ClassRefused::Weight(0.0).to_string(), "a weight of 0: it must be above 0, and finite");
 }
