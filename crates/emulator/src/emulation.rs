@@ -199,16 +199,27 @@ fn real_flows(spec: &NetworkSpec) -> Vec<RealSpec> {
     real
 }
 
-/// Refuses a law of connections that must know what Linux does not tell.
+/// Refuses a window law that this kernel lacks, and a law of connections that must know what Linux does not tell.
 fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
+    let there = evenair_linux::tcp::available().map_err(Problem::Host)?;
     for flow in real {
-        let Traffic::Tcp(TcpSpec { connections: Some(law), payload, .. }) = &flow.traffic else { continue };
-        let needs = law.begin(&FlowRole { payload: *payload }).needs();
-        let untold = |untold| Problem::Flow {
+        let Traffic::Tcp(tcp) = &flow.traffic else { continue };
+        let refused = |why: String| Problem::Flow {
             name: flow.name.clone(),
-            error: io::Error::new(io::ErrorKind::Unsupported, format!("connections: {untold}")),
+            error: io::Error::new(io::ErrorKind::Unsupported, why),
         };
-        check_needs(&needs, traffic::why_not).map_err(untold)?;
+        let name = traffic::congestion_control(&tcp.window).unwrap_or_default();
+        if !there.iter().any(|control| control == name) {
+            let there = there.join(", ");
+            return Err(refused(format!(
+                "this kernel has no congestion control {name}; it has {there}. Load it (modprobe tcp_{name}), or set tcp.window"
+            )));
+        }
+        if let Some(law) = &tcp.connections {
+            let needs = law.begin(&FlowRole { payload: tcp.payload }).needs();
+            check_needs(&needs, traffic::why_not)
+                .map_err(|untold| refused(format!("connections: {untold}")))?;
+        }
     }
     Ok(())
 }

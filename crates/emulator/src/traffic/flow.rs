@@ -28,8 +28,10 @@ pub(crate) struct RealSpec {
 pub(crate) fn why_not(signal: Signal) -> Option<&'static str> {
     match signal {
         Signal::SmoothedRoundTrip | Signal::LeastRoundTrip => None,
-        Signal::RoundTrip | Signal::RoundTripOfWindows => Some("Linux tells a smoothed round trip alone"),
-        Signal::RoundTripOfProbes => Some("no probes are sent"),
+        Signal::RoundTrip | Signal::RoundTripOfWindows => {
+            Some("Linux tells a smoothed round trip alone: set samples = \"smoothed\"")
+        }
+        Signal::RoundTripOfProbes => Some("no probes are sent: set samples = \"smoothed\""),
         Signal::RouteChanged => Some("Linux does not tell of routes"),
         Signal::Lost => Some("a sender sees no losses, only what it repeats"),
         Signal::FirstBacklog | Signal::PathBacklog => Some("a sender does not see the air's queues"),
