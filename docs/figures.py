@@ -1,4 +1,4 @@
-"""Figures of the papers' pages, drawn while the site is built by the commands that stand below them.
+"""Figures of pages, drawn while the site is built by the commands that stand below them.
 
 A caption that names its command cannot lie if the figure is what that command makes, and a figure that is made each
 time shows what the program finds today. Pictures in git would do neither, and every change of a colour would be a
@@ -6,8 +6,9 @@ change of files. It costs half a minute of the test command: captions ask for qu
 
 A figure is `![what it is](figures/NAME.svg)`, in the folder of its page; the commands between backticks in its
 caption, the paragraph below that ends with `{ .caption }`, make NAME.svg, or, where it has none, those of the page's
-`sh` blocks above. They run beside the files that the page shows. MkDocs calls `on_files` while it builds the site;
-`EVENAIR` names the program.
+`sh` blocks above. They run beside the files that the page shows. The drawing goes into the page itself, where the
+site's colours reach it, light or dark. A drawing that lies in docs/ for the README must be what the commands make;
+`EVENAIR_BLESS=1` writes it anew. `docs/pages.py` asks for the figures of each page; `EVENAIR` names the program.
 """
 
 from __future__ import annotations
@@ -16,44 +17,46 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-
+DOCS = Path(__file__).parent
 PROGRAM = os.environ.get("EVENAIR", "evenair")
-FIGURE = re.compile(r"^!\[[^\]]*\]\(figures/([\w-]+\.svg)\)(?:\n\n((?:.+\n)+)\{ \.caption \})?", re.MULTILINE)
+FIGURE = re.compile(r"^!\[[^\]]*\]\(figures/([\w-]+\.svg)\)(?=(?:\n\n((?:.+\n)+)\{ \.caption \})?)", re.MULTILINE)
 COMMAND = re.compile(r"`evenair ([^`]+)`")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```', re.MULTILINE | re.DOTALL)
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the figures of all pages."""
-    for page in [file for file in files if file.is_documentation_page() and file.abs_src_path]:
-        text = Path(page.abs_src_path).read_text(encoding="utf-8")
-        for name, drawing in drawings(text):
-            uri = (Path(page.src_uri).parent / "figures" / name).as_posix()
-            files.append(File.generated(config, uri, content=drawing))
-    return files
-
-
-def drawings(text: str) -> Iterator[tuple[str, str]]:
-    """The figures of a page, by name."""
+def drawn(markdown: str) -> str:
+    """A page with its figures."""
     with TemporaryDirectory() as folder:
-        for name, contents in FILE.findall(text):
+        for name, contents in FILE.findall(markdown):
             (Path(folder) / name).write_text(contents, encoding="utf-8")
         run: set[str] = set()
-        for figure in FIGURE.finditer(text):
+
+        def drawing(figure: re.Match[str]) -> str:
             name, caption = figure.groups()
-            blocks = "\n".join(BLOCK.findall(text[: figure.start()]))
+            blocks = "\n".join(BLOCK.findall(markdown[: figure.start()]))
             for command in COMMAND.findall(caption or "") or re.findall(r"^evenair (.+)$", blocks, re.MULTILINE):
                 if command not in run:
                     make(command, folder)
                     run.add(command)
-            yield name, (Path(folder) / name).read_text(encoding="utf-8")
+            for kept in DOCS.glob("*.svg"):
+                check(kept, Path(folder) / kept.name)
+            svg = (Path(folder) / name).read_text(encoding="utf-8")
+            return f'<div class="drawing" data-search-exclude>\n{svg}</div>'
+
+        return FIGURE.sub(drawing, markdown)
+
+
+def check(kept: Path, made: Path) -> None:
+    """Compares a drawing in git with what was made."""
+    if not made.exists() or kept.read_bytes() == made.read_bytes():
+        return
+    if not os.environ.get("EVENAIR_BLESS"):
+        raise SystemExit(f"{kept} is not what the commands of its page draw: EVENAIR_BLESS=1 cargo xtask docs")
+    kept.write_bytes(made.read_bytes())
 
 
 def make(command: str, folder: str) -> None:

@@ -1,41 +1,34 @@
 """Pages that are made from the program: commands, languages, laws, metrics, glossary and the Python module.
 
-MkDocs calls `on_files` while it builds the site; `EVENAIR` names the program.
+`docs/pages.py` puts them beside those of docs/; `EVENAIR` names the program.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+import module
 
-ROOT = Path(__file__).parent.parent
 PROGRAM = os.environ.get("EVENAIR", "evenair")
 MADE = "Made from the program by `docs/reference.py`; "
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that no file has."""
-    pages = {
-        "commands": commands,
-        "scenario": scenario,
-        "study": study,
-        "laws": laws,
-        "metrics": metrics,
-        "results": results,
-        "glossary": glossary,
-        "python": python,
+def pages() -> dict[str, str]:
+    """The pages that no file has, by name."""
+    return {
+        "commands": commands(),
+        "scenario": scenario(),
+        "study": study(),
+        "laws": laws(),
+        "metrics": metrics(),
+        "results": results(),
+        "glossary": glossary(),
+        "python": module.page(),
     }
-    for name, page in pages.items():
-        files.append(File.generated(config, f"reference/{name}.md", content=page()))
-    return files
 
 
 def told(*arguments: str) -> str:
@@ -78,7 +71,7 @@ def kind(key: dict[str, Any], tables: dict[str, Any]) -> str:
         if name == "Metric":
             return "[a metric](metrics.md)"
         if is_table(table):
-            return f"[{name}](#{name.lower()})"
+            return f"[{table.get('heading', name)}](#{table.get('anchor', name.lower())})"
         if "anyOf" in table or "$ref" in table:
             return kind(table, tables)
         return f"`{json.dumps(table['examples'][0])}`" if "examples" in table else words(table)
@@ -145,20 +138,50 @@ def study() -> str:
 
 
 def sections(schema: dict[str, Any]) -> str:
-    """The keys at the top of a file, and a section for each of its tables."""
+    """The keys at the top of a file, and a section for each of its tables, under the head that it has in a file."""
     tables = schema.get("$defs", {})
+    found: dict[str, list[str]] = {}
+    place(schema, "", tables, found, frozenset())
+    anchors: set[str] = set()
+    for name, heads in found.items():
+        shortest = min(head.count(".") for head in heads)
+        first = [head for head in heads if head.count(".") == shortest]
+        anchor = first[0].strip("[]").replace(".", "-")
+        others = [f"`{head}`" for head in heads if head not in first]
+        tables[name]["heading"] = ", ".join(f"`{head}`" for head in first)
+        tables[name]["anchor"] = anchor if anchor not in anchors else f"{anchor}-{name.lower()}"
+        tables[name]["also"] = f" The same is written in {', '.join(others)}." if others else ""
+        anchors.add(anchor)
     text = "\n## The file\n" + keys(schema, tables)
-    for name, table in tables.items():
-        if not is_table(table):
-            continue
-        text += f"\n## {name}\n\n{table.get('description', '')}\n"
+    for table in [tables[name] for name in found]:
+        heading = table["heading"]
+        text += f"\n## {heading} {{ #{table['anchor']} }}\n\n{table.get('description', '')}{table['also']}\n"
         text += keys(table, tables) if "properties" in table else ""
         for form in table.get("oneOf", []):
             if "properties" in form:
                 properties = form["properties"].items()
                 fixed = ", ".join(f'`{key} = "{value["const"]}"`' for key, value in properties if "const" in value)
-                text += f"\n### {name}: {fixed}\n\n{form.get('description', '')}\n" + keys(form, tables)
+                text += f"\n### {heading}: {fixed}\n\n{form.get('description', '')}\n" + keys(form, tables)
     return text
+
+
+def place(
+    key: dict[str, Any], head: str, tables: dict[str, Any], found: dict[str, list[str]], above: frozenset[str]
+) -> None:
+    """Collects under which heads each table stands in a file: `[radio]`, `[[flows]]`, `[flows.web]`."""
+    if "$ref" in key:
+        name = key["$ref"].rsplit("/", 1)[1]
+        if is_table(tables[name]) and head not in found.setdefault(name, []):
+            found[name].append(head)
+        if name not in above:
+            place(tables[name], head, tables, found, above | {name})
+    for one in [*key.get("anyOf", []), *key.get("oneOf", [])]:
+        place(one, head, tables, found, above)
+    if isinstance(key.get("items"), dict):
+        place(key["items"], f"[{head}]", tables, found, above)
+    for name, of in key.get("properties", {}).items():
+        within = head.strip("[]")
+        place(of, f"[{within}.{name}]" if within else f"[{name}]", tables, found, above)
 
 
 def laws() -> str:
@@ -221,43 +244,3 @@ def glossary() -> str:
         others = [form for form in entry["forms"] if not form.startswith(entry["word"][:2])] + entry.get("heads", [])
         text += row(f"**{entry['word']}**" + (f" ({', '.join(others)})" if others else ""), entry["means"])
     return text
-
-
-def python() -> str:
-    """The public names of the Python module, with their docstrings."""
-    text = "# Python\n\nMade from the docstrings of `python/evenair`, whose examples the tests execute.\n"
-    for path in sorted((ROOT / "python/evenair").glob("*.py")):
-        tree = ast.parse(path.read_text())
-        module = "evenair" if path.stem.startswith("_") else f"evenair.{path.stem}"
-        for node in tree.body:
-            if not isinstance(node, ast.ClassDef | ast.FunctionDef) or not is_public(node):
-                continue
-            text += f"\n## {module}.{node.name}\n\n{signature(node)}{docstring(node)}"
-            for method in node.body if isinstance(node, ast.ClassDef) else []:
-                if isinstance(method, ast.FunctionDef) and is_public(method):
-                    text += f"\n### {node.name}.{method.name}\n\n{signature(method)}{docstring(method)}"
-    return text
-
-
-def is_public(node: ast.ClassDef | ast.FunctionDef) -> bool:
-    return not node.name.startswith("_") and ast.get_docstring(node) is not None
-
-
-def signature(node: ast.ClassDef | ast.FunctionDef) -> str:
-    if isinstance(node, ast.ClassDef):
-        return ""
-    result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"```text\n{node.name}({ast.unparse(node.args)}){result}\n```\n\n"
-
-
-def docstring(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Its text; examples become blocks of code."""
-    text, is_example = "", False
-    for line in (ast.get_docstring(node) or "").splitlines():
-        begins = line.lstrip().startswith(">>>")
-        if begins and not is_example:
-            text, is_example = text + "\n```pycon\n", True
-        elif is_example and not line.strip():
-            text, is_example = text + "```\n", False
-        text += line + "\n"
-    return text + ("```\n" if is_example else "")

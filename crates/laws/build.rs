@@ -24,7 +24,7 @@ fn main() {
     std::fs::write(out, code).expect("the build folder can be written");
 }
 
-/// What stands under `# Source` in a file's header, in one line.
+/// The text under `# Source` in a file's header, in one line.
 fn section(text: &str) -> Option<String> {
     let header = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     let lines: Vec<&str> =

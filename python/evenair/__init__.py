@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from . import _evenair, laws, testing
 from ._errors import ScenarioError, StudyError, TheoryError
@@ -22,17 +22,25 @@ from ._scenario import Builder, Scenario, ScenarioLike
 from ._sweep import Swept, sweep
 from ._table import Table
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from . import gym as gym
+
 _evenair.program_is(str(_evenair.__file__))
 
 __version__: str = _evenair.version()
+"""The version of evenair."""
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Load ``evenair.gym`` where it is used: it asks for gymnasium and NumPy."""
-    if name == "gym":
-        return import_module("evenair.gym")
-    message = f"module 'evenair' has no attribute {name!r}"
-    raise AttributeError(message)
+if not TYPE_CHECKING:  # where attributes are known, and no others
+
+    def __getattr__(name: str) -> ModuleType:
+        """Load ``evenair.gym`` where it is used: it asks for gymnasium and NumPy."""
+        if name == "gym":
+            return import_module("evenair.gym")
+        message = f"module 'evenair' has no attribute {name!r}"
+        raise AttributeError(message)
 
 
 __all__ = [

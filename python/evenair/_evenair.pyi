@@ -1,583 +1,906 @@
-"""What the package is made of, in Rust (`crates/python`)."""
+# Made from crates/python: `EVENAIR_BLESS=1 cargo xtask module` makes it anew.
 
-from collections.abc import Callable
-from typing import Any, final
+from _typeshed import Incomplete, SupportsGetItem
+from os import PathLike
+from types import CapsuleType
+from typing import Any, SupportsFloat, SupportsIndex, final
 
-def version() -> str: ...
-def program_is(file: str) -> None: ...
-def seconds(words: float | str) -> float: ...
-
-@final
-class Table:
-    @property
-    def column_names(self) -> list[str]: ...
-    def __len__(self) -> int: ...
-    def __getitem__(self, name: str) -> list[Any]: ...
-    def __reduce__(self) -> tuple[Any, tuple[list[tuple[str, str, list[Any]]]]]: ...
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
-    def __arrow_c_schema__(self) -> object: ...
-
-@final
-class Scenario:
-    def __init__(
-        self, file: str, text: str, has_lines: bool, changes: list[str], laws: list[tuple[str, Any]]
-    ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def calls_python(self) -> bool: ...
-    def settings(self) -> dict[str, Any]: ...
-    def to_toml(self) -> str: ...
-    def warnings(self) -> list[str]: ...
-    def nodes(self) -> list[tuple[str, tuple[float, float] | None]]: ...
-    def ranges_m(self) -> tuple[float, float] | None: ...
-    def links(self) -> list[tuple[str, str, str]]: ...
-    def conflicts(self) -> list[tuple[str, str]]: ...
-    def flows(self) -> list[tuple[str, list[str]]]: ...
-    def map_svg(self) -> str: ...
-
-def scenario_text(name: str) -> tuple[str, str]: ...
-def scenario_ids() -> list[str]:
-    """Give the ids of the built-in scenarios."""
-
-def study_ids() -> list[str]:
-    """Give the ids of the built-in studies."""
-
-def schema() -> dict[str, Any]:
-    """Give the JSON Schema of the scenario language."""
-
-@final
-class Records:
-    @staticmethod
-    def from_bytes(bytes: bytes) -> Records: ...
-    def to_bytes(self) -> bytes: ...
-    def to_dicts(self) -> list[dict[str, Any]]: ...
-    @property
-    def seeds(self) -> list[int]: ...
-    @property
-    def events(self) -> int: ...
-    def with_more(self, more: Records) -> Records: ...
-    def __len__(self) -> int: ...
-
-def run(
-    scenario: Scenario,
-    seed: int | None,
-    seeds: int,
-    precision: float | None,
-    series: bool,
-    every_s: float,
-    ledger: bool,
-    timeline_s: tuple[float, float] | None,
-    threads: int | None,
-    progress: Callable[[int, int], object] | None,
-) -> Records: ...
-def sweep(
-    points: list[tuple[str, Scenario]],
-    seeds: int,
-    precision: float | None,
-    series: bool,
-    every_s: float,
-    ledger: bool,
-    folder: str,
-    threads: int | None,
-    progress: Callable[[int, int], object] | None,
-) -> list[Records]: ...
-def tables(
-    groups: list[tuple[str, float | None, Records]], keys: list[tuple[str, dict[str, tuple[str, float | None]]]]
-) -> dict[str, Table]: ...
-def study(
-    name: str,
-    folder: str,
-    quick: bool,
-    changes: list[str],
-    seeds: int | None,
-    variants: list[str],
-    precision: float | None,
-    threads: int | None,
-    progress: Callable[[int, int], object] | None,
-) -> tuple[dict[str, Table], dict[str, Any]]: ...
-def solve(
-    scenario: Scenario,
-    asked: dict[str, Any],
-    utility: Callable[[str, float], float] | None,
-    marginal: Callable[[str, float], float] | None,
-) -> tuple[dict[str, Table], dict[str, Any]]: ...
-def fluid(scenario: Scenario) -> tuple[dict[str, Table], dict[str, Any]]: ...
-def compare(
-    scenario: Scenario, seeds: int, progress: Callable[[int, int], object] | None
-) -> tuple[dict[str, Table], dict[str, Any]]: ...
-def check_law(law: object, seeds: int) -> None: ...
-def gives_one_rate(law: object) -> bool: ...
+__all__ = ["Access", "Acked", "ClassRole", "ClassView", "ComparisonFacts", "Delivery", "Environment", "FlowRole", "FlowView", "FluidFacts", "GatewayRole", "GatewayView", "LinkRole", "LinkView", "Loss", "QueueRole", "QueueView", "Records", "Scenario", "SolutionFacts", "StudyFacts", "Table", "WindowStart", "check_law", "compare", "fluid", "gives_one_rate", "program_is", "run", "scenario_ids", "scenario_text", "schema", "seconds", "solve", "study", "study_ids", "sweep", "tables", "version"]
 
 @final
 class Access:
-    """A back-off law's answer, as data: what is drawn, when, what a failure does, how long the medium is held.
-
-    ``when`` is "before-frame", "after-transmission" or "after-transmission-and-before-frame". The medium is held
-    for a packet, for as many as fit into ``burst_s``, or for ``span_s`` in the mean.
     """
+    A back-off law's answer, as data: what is drawn, when, what a failure does, how long the medium is held.
 
-    @staticmethod
-    def slots(
-        window: int,
-        window_max: int | None = None,
-        *,
-        when: str = "before-frame",
-        burst_s: float | None = None,
-        span_s: float | None = None,
-    ) -> Access: ...
-    @staticmethod
-    def exponential(
-        mean: float,
-        of: str = "second",
-        *,
-        slotted: bool = False,
-        when: str = "before-frame",
-        burst_s: float | None = None,
-        span_s: float | None = None,
-    ) -> Access:
-        """Exponential with this mean, counted in what ``of`` says.
-
-        "second"; "frame", the airtime of the frame that waits; "packet", the bits of the packet that waits over its
-        rate.
+    `when` is "before-frame", "after-transmission" or "after-transmission-and-before-frame". The medium is held for a packet,
+    for as many as fit into `burst_s` \\[s\\], or for `span_s` \\[s\\] in the mean. What is out of range raises a `ValueError`.
+    """
+    def __deepcopy__(self, /, _memo: Any) -> Access:
         """
-
-    @staticmethod
-    def uniform(
-        mean_s: float, *, when: str = "before-frame", burst_s: float | None = None, span_s: float | None = None
-    ) -> Access: ...
-    @staticmethod
-    def fixed(
-        mean_s: float, *, when: str = "before-frame", burst_s: float | None = None, span_s: float | None = None
-    ) -> Access: ...
-
-@final
-class LinkRole:
-    """The queue that a back-off law is put at."""
-
-    @property
-    def slot_s(self) -> float:
-        """A slot [s]."""
-
-    @property
-    def is_ideal(self) -> bool:
-        """The MAC is ideal CSMA: no slots, no collisions."""
-
-    @property
-    def acknowledgements_only(self) -> bool:
-        """It carries nothing but acknowledgements."""
-
-    @property
-    def carries_tcp(self) -> bool:
-        """It carries TCP's packets."""
-
-    @property
-    def payload_bytes(self) -> int:
-        """Payload of its largest packet [bytes]."""
-
-    @property
-    def packet_bytes(self) -> int:
-        """Network-layer size of that [bytes]."""
-
-    @property
-    def frame_s(self) -> float:
-        """Airtime of its frame [s]."""
-
-    @property
-    def exchange_s(self) -> float:
-        """Time from one such packet to the next where nobody disturbs, back-off not counted [s]."""
-
-@final
-class LinkView:
-    """What a back-off law sees of its link."""
-
-    @property
-    def now_s(self) -> float:
-        """When [s]."""
-
-    @property
-    def interval_s(self) -> float:
-        """The time since the last update [s]."""
-
-    @property
-    def arrivals_packets(self) -> int:
-        """What came since then and was accepted [packets]."""
-
-    @property
-    def arrivals_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def service_packets(self) -> int:
-        """What left for its next hop since then [packets]."""
-
-    @property
-    def service_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def dummies_packets(self) -> int:
-        """Dummy packets sent since then [packets]."""
-
-    @property
-    def backlog_packets(self) -> int:
-        """What waits, the packet in service counted [packets]."""
-
-    @property
-    def backlog_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def head_of_line_delay_s(self) -> float | None:
-        """How long the first of it has waited [s], where that is known."""
-
-    @property
-    def data_rate_bps(self) -> int:
-        """The rate at which data are sent [bit/s]."""
-
-@final
-class FlowRole:
-    """The flow that a law of connections or of a rate is put at."""
-
-    @property
-    def payload_bytes(self) -> int:
-        """Payload of a segment [bytes]."""
-
-@final
-class FlowView:
-    """What a law sees of its flow after an interval."""
-
-    @property
-    def now_s(self) -> float:
-        """When [s]."""
-
-    @property
-    def interval_s(self) -> float:
-        """The time since the law ran last [s]."""
-
-    @property
-    def round_trip_s(self) -> float | None:
-        """Mean round-trip time of all segments acknowledged in the interval [s]; None without any, or if unknown."""
-
-    @property
-    def round_trip_of_windows_s(self) -> float | None:
-        """The mean of what the retransmission timers sampled [s]."""
-
-    @property
-    def round_trip_of_probes_s(self) -> float | None:
-        """The mean of what probes measured [s], where the law needs them sent."""
-
-    @property
-    def smoothed_round_trip_s(self) -> float | None:
-        """The mean of the connections' smoothed round-trip times at the interval's end [s], as Linux knows them."""
-
-    @property
-    def least_round_trip_s(self) -> float | None:
-        """The least round-trip time so far [s]."""
-
-    @property
-    def route_changed(self) -> bool | None:
-        """Whether the path has changed in the interval; None where the host cannot tell."""
-
-    @property
-    def delivered_packets(self) -> int:
-        """Payload delivered in the interval [segments]."""
-
-    @property
-    def delivered_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def goodput_bps(self) -> int:
-        """The same per time [bit/s]."""
-
-    @property
-    def sent(self) -> int:
-        """Segments sent in the interval, repetitions included."""
-
-    @property
-    def retransmitted(self) -> int:
-        """Repetitions among them."""
-
-    @property
-    def lost(self) -> int | None:
-        """The flow's packets dropped on their way in the interval; None where the host cannot tell."""
-
-    @property
-    def first_backlog_packets(self) -> int | None:
-        """What waits at the flow's first link [packets], where the host knows."""
-
-    @property
-    def first_backlog_bytes(self) -> int | None:
-        """The same [bytes]."""
-
-    @property
-    def path_backlog_packets(self) -> int | None:
-        """What waits at all links on the flow's way [packets], for laws that need it."""
-
-    @property
-    def path_backlog_bytes(self) -> int | None:
-        """The same [bytes]."""
-
-@final
-class ClassRole:
-    """A class of a gateway: what one subscriber sends (up) or receives (down)."""
-
-    @property
-    def weight(self) -> float:
-        """Its weight; above zero."""
-
-    @property
-    def direction(self) -> str:
-        """Which way its data goes: "up", to the gateway, or "down"."""
-
-    @property
-    def link_rate_bps(self) -> int | None:
-        """What the gateway's own link on the class's way carries [bit/s], where it is known.
-
-        The MAC's overhead is taken off.
+        It never changes: a copy is itself.
         """
-
-@final
-class GatewayRole:
-    """The gateway that a law is put at."""
-
-    @property
-    def classes(self) -> list[ClassRole]:
-        """Its classes, in the order in which the flows ask for them."""
-
-@final
-class ClassView:
-    """What the gateway's queue counted of one class in an epoch."""
-
-    @property
-    def arrived_packets(self) -> int:
-        """What came to the queue, dropped or not [packets]."""
-
-    @property
-    def arrived_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def served_packets(self) -> int:
-        """What left it [packets]."""
-
-    @property
-    def served_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def dropped_packets(self) -> int:
-        """What it gave up [packets]."""
-
-    @property
-    def dropped_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def backlog_packets(self) -> int:
-        """What waits now [packets]."""
-
-    @property
-    def backlog_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def held_packets(self) -> int | None:
-        """How many packets had to wait for tokens, where that is counted."""
-
-@final
-class GatewayView:
-    """What a gateway's law sees after an epoch."""
-
-    @property
-    def now_s(self) -> float:
-        """When [s]."""
-
-    @property
-    def interval_s(self) -> float:
-        """The time since the law ran last [s]."""
-
-    @property
-    def served_bps(self) -> list[float]:
-        """What was served of each class per time [bit/s]; nothing in no time."""
-
-    @property
-    def classes(self) -> list[ClassView | None]:
-        """The classes, in the order of their roles; none, of which nothing is known."""
-
-@final
-class QueueRole:
-    """The queue that a marking law is put at."""
-
-    @property
-    def full_packet_bytes(self) -> int:
-        """The largest packet [bytes]."""
-
-    @property
-    def rate_bps(self) -> int:
-        """The rate at which its packets are sent [bit/s]."""
-
-@final
-class QueueView:
-    """What a marking law sees of its queue."""
-
-    @property
-    def waiting_packets(self) -> int:
-        """What waits beside the packet that comes or leaves [packets]."""
-
-    @property
-    def waiting_bytes(self) -> int:
-        """The same [bytes]."""
-
-    @property
-    def flow(self) -> int:
-        """The flow of that packet: one number for each flow and direction."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Its network-layer size [bytes]."""
-
-@final
-class WindowStart:
-    """What a sender starts with."""
-
-    @property
-    def initial_window(self) -> float:
-        """Congestion window at the start [segments]."""
-
-    @property
-    def initial_threshold(self) -> float:
-        """Slow-start threshold at the start [segments]."""
-
-    @property
-    def byte_counting(self) -> bool:
-        """Grow by what an acknowledgement covers, not by one for each."""
-
-    @property
-    def hops(self) -> int | None:
-        """Hops of the path on the air; none, if nothing is known of it."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[str, float, bool, int | None, str, float | None, float | None]]:
+        """
+        Lets it cross to another process.
+        """
+    def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restored(draw: str, value: SupportsFloat | SupportsIndex, slotted: bool, window_max: SupportsIndex | None, when: str, burst_s: SupportsFloat | SupportsIndex | None, span_s: SupportsFloat | SupportsIndex | None) -> Access:
+        """
+        What `__reduce__` took apart.
+        """
+    @staticmethod
+    def exponential(mean: SupportsFloat | SupportsIndex, of: str = "second", *, slotted: bool = False, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
+        """
+        Exponential with this mean, counted in what `of` says: "second"; "frame", the airtime of the frame that waits; "packet",
+        the bits of the packet that waits over its rate. In whole slots, if it is `slotted`.
+        """
+    @staticmethod
+    def fixed(mean_s: SupportsFloat | SupportsIndex, *, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
+        """
+        Always the same, `mean_s` [s].
+        """
+    @staticmethod
+    def slots(window: SupportsIndex, window_max: SupportsIndex | None = None, *, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
+        """
+        A whole number of slots, uniform from 0 to `window` [slots], which doubles at each failure up to `window_max` [slots], if that is
+        given.
+        """
+    @staticmethod
+    def uniform(mean_s: SupportsFloat | SupportsIndex, *, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
+        """
+        Uniform between zero and twice the mean, `mean_s` [s].
+        """
 
 @final
 class Acked:
-    """An acknowledgement."""
-
+    """
+    An acknowledgement.
+    """
+    def __repr__(self, /) -> str: ...
     @property
-    def now_s(self) -> float:
-        """When it came [s]."""
-
+    def advances(self, /) -> bool:
+        """
+        It acknowledges new data cumulatively.
+        """
     @property
-    def segments(self) -> int:
-        """Segments that it reports to have arrived and none did before."""
-
+    def flight(self, /) -> int:
+        """
+        Segments under way before it came.
+        """
     @property
-    def advances(self) -> bool:
-        """It acknowledges new data cumulatively."""
-
+    def grows(self, /) -> bool:
+        """
+        Whether windows that know only growth and loss grow with it.
+        """
     @property
-    def in_recovery(self) -> bool:
-        """A loss is being repaired."""
-
+    def in_recovery(self, /) -> bool:
+        """
+        A loss is being repaired.
+        """
     @property
-    def window_limited(self) -> bool:
-        """The congestion window is what limits the sender."""
-
+    def least_s(self, /) -> float | None:
+        """
+        The least round-trip time so far [s], once there is one.
+        """
     @property
-    def grows(self) -> bool:
-        """Whether windows that know only growth and loss grow with it."""
-
+    def now_s(self, /) -> float:
+        """
+        When it came [s].
+        """
     @property
-    def flight(self) -> int:
-        """Segments under way before it came."""
-
+    def sample_s(self, /) -> float | None:
+        """
+        The round-trip time that it measures [s], if it does.
+        """
     @property
-    def sample_s(self) -> float | None:
-        """The round-trip time that it measures [s], if it does."""
-
+    def segments(self, /) -> int:
+        """
+        Segments that it reports to have arrived and none did before.
+        """
     @property
-    def smoothed_s(self) -> float | None:
-        """The smoothed round-trip time [s], once there is one."""
-
+    def smoothed_s(self, /) -> float | None:
+        """
+        The smoothed round-trip time [s], once there is one.
+        """
     @property
-    def least_s(self) -> float | None:
-        """The least round-trip time so far [s], once there is one."""
+    def window_limited(self, /) -> bool:
+        """
+        The congestion window is what limits the sender.
+        """
 
 @final
-class Loss:
-    """A loss, as duplicate acknowledgements or a time-out announce it."""
-
+class ClassRole:
+    """
+    A class of a gateway: what one subscriber sends (up) or receives (down).
+    """
+    def __repr__(self, /) -> str: ...
     @property
-    def now_s(self) -> float:
-        """When it was found [s]."""
-
+    def direction(self, /) -> str:
+        """
+        Which way its data goes: "up", to the gateway, or "down".
+        """
     @property
-    def flight(self) -> float:
-        """What was under way [segments]."""
-
+    def link_rate_bps(self, /) -> int | None:
+        """
+        What the gateway's own link on the class's way carries, the MAC's overhead taken off [bit/s], where it is known.
+        """
     @property
-    def repeated(self) -> bool:
-        """One more of a flight for which the window was cut already."""
+    def weight(self, /) -> float:
+        """
+        Its weight; above zero.
+        """
+
+@final
+class ClassView:
+    """
+    What the gateway's queue counted of one class in an epoch.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def arrived_bytes(self, /) -> int:
+        """
+        What came to the queue, dropped or not [bytes].
+        """
+    @property
+    def arrived_packets(self, /) -> int:
+        """
+        What came to the queue, dropped or not [packets].
+        """
+    @property
+    def backlog_bytes(self, /) -> int:
+        """
+        What waits now [bytes].
+        """
+    @property
+    def backlog_packets(self, /) -> int:
+        """
+        What waits now [packets].
+        """
+    @property
+    def dropped_bytes(self, /) -> int:
+        """
+        What the queue gave up [bytes].
+        """
+    @property
+    def dropped_packets(self, /) -> int:
+        """
+        What the queue gave up [packets].
+        """
+    @property
+    def held_packets(self, /) -> int | None:
+        """
+        How many packets had to wait for tokens, where that is counted.
+        """
+    @property
+    def served_bytes(self, /) -> int:
+        """
+        What left the queue [bytes].
+        """
+    @property
+    def served_packets(self, /) -> int:
+        """
+        What left the queue [packets].
+        """
+
+@final
+class ComparisonFacts:
+    """
+    What is known of a comparison.
+    """
+    @property
+    def notes(self, /) -> list[str]: ...
+    @property
+    def senders_time(self, /) -> list[tuple[str, float]]: ...
 
 @final
 class Delivery:
-    """What an acknowledgement delivered."""
-
+    """
+    What an acknowledgement delivered.
+    """
+    def __repr__(self, /) -> str: ...
     @property
-    def now_s(self) -> float:
-        """When it came [s]."""
-
+    def application_limited(self, /) -> bool:
+        """
+        The application may have been what limited the sender.
+        """
     @property
-    def segments(self) -> int:
-        """Segments that it reports to have arrived and none did before."""
-
+    def delivery_rate_pps(self, /) -> float | None:
+        """
+        Segments per second that the network delivered, if that can be told.
+        """
     @property
-    def total(self) -> int:
-        """Segments that have arrived in all."""
-
+    def flight(self, /) -> int:
+        """
+        Segments thought to be in the network now.
+        """
     @property
-    def lost(self) -> int:
-        """Segments found lost with it."""
-
+    def flight_before(self, /) -> int:
+        """
+        Segments thought to be in the network before it came.
+        """
     @property
-    def lost_total(self) -> int:
-        """Segments found lost in all."""
-
+    def lost(self, /) -> int:
+        """
+        Segments found lost with it.
+        """
     @property
-    def flight_before(self) -> int:
-        """Segments thought to be in the network before it came."""
-
+    def lost_total(self, /) -> int:
+        """
+        Segments found lost in all.
+        """
     @property
-    def flight(self) -> int:
-        """Segments thought to be in the network now."""
-
+    def now_s(self, /) -> float:
+        """
+        When it came [s].
+        """
     @property
-    def repair(self) -> str:
-        """What is being repaired: "none", "recovery" or "timeout"."""
-
+    def repair(self, /) -> str:
+        """
+        What is being repaired: "none", "recovery" or "timeout".
+        """
     @property
-    def round_trip_s(self) -> float | None:
-        """Round-trip time of the segment sent last of those [s], if it is not ambiguous."""
-
+    def round_trip_s(self, /) -> float | None:
+        """
+        Round-trip time of the segment sent last of those [s], if it is not ambiguous.
+        """
     @property
-    def smoothed_s(self) -> float | None:
-        """The smoothed round-trip time [s], once there is one."""
-
+    def segments(self, /) -> int:
+        """
+        Segments that it reports to have arrived and none did before.
+        """
     @property
-    def delivery_rate_pps(self) -> float | None:
-        """Segments per second that the network delivered, if that can be told."""
-
+    def smoothed_s(self, /) -> float | None:
+        """
+        The smoothed round-trip time [s], once there is one.
+        """
     @property
-    def application_limited(self) -> bool:
-        """The application may have been what limited the sender."""
+    def total(self, /) -> int:
+        """
+        Segments that have arrived in all.
+        """
 
+@final
 class Environment:
-    def __init__(self, scenario: Scenario, control: str, step_s: float, horizon_s: float, seed: int) -> None: ...
+    """
+    A network and its controls.
+    """
+    def __new__(cls, /, scenario: Scenario, control: str, step_s: SupportsFloat | SupportsIndex, horizon_s: SupportsFloat | SupportsIndex, seed: SupportsIndex) -> Environment:
+        """
+        A scenario at its beginning, all of whose flows are controlled, once per `step_s`. Goodput is averaged over `horizon_s`.
+        """
     @property
-    def names(self) -> list[str]: ...
+    def names(self, /) -> list[str]:
+        """
+        The flows.
+        """
     @property
-    def now_s(self) -> float: ...
-    def step(self, actions: list[float]) -> tuple[list[float], bool]: ...
+    def now_s(self, /) -> float:
+        """
+        How far it is [s].
+        """
+    @property
+    def scales(self, /) -> list[list[float]]:
+        """
+        By what the quantities that are seen of each flow are divided in observations.
+        """
+    def step(self, /, actions: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> tuple[bytearray, bool]:
+        """
+        Sets each flow's control, goes on for one step, and tells what is seen and whether the run is over: numbers of 32 bits as they lie,
+        the quantities of each flow, then all of them over their scales, 1 at most.
+        """
+
+@final
+class FlowRole:
+    """
+    The flow that a law of connections or of a rate is put at.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def payload_bytes(self, /) -> int:
+        """
+        Payload of a segment [bytes].
+        """
+
+@final
+class FlowView:
+    """
+    What a law sees of its flow after an interval.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def delivered_bytes(self, /) -> int:
+        """
+        Payload delivered in the interval [bytes].
+        """
+    @property
+    def delivered_packets(self, /) -> int:
+        """
+        Payload delivered in the interval [segments].
+        """
+    @property
+    def first_backlog_bytes(self, /) -> int | None:
+        """
+        What waits at the flow's first link [bytes], where the host knows.
+        """
+    @property
+    def first_backlog_packets(self, /) -> int | None:
+        """
+        What waits at the flow's first link [packets], where the host knows.
+        """
+    @property
+    def goodput_bps(self, /) -> int:
+        """
+        Payload delivered in the interval, per time [bit/s].
+        """
+    @property
+    def interval_s(self, /) -> float:
+        """
+        The time since the law ran last [s].
+        """
+    @property
+    def least_round_trip_s(self, /) -> float | None:
+        """
+        The least round-trip time so far [s].
+        """
+    @property
+    def lost(self, /) -> int:
+        """
+        The flow's packets dropped on their way in the interval.
+        """
+    @property
+    def now_s(self, /) -> float:
+        """
+        When [s].
+        """
+    @property
+    def path_backlog_bytes(self, /) -> int | None:
+        """
+        What waits at all links on the flow's way [bytes], for laws that ask for it.
+        """
+    @property
+    def path_backlog_packets(self, /) -> int | None:
+        """
+        What waits at all links on the flow's way [packets], for laws that ask for it.
+        """
+    @property
+    def retransmitted(self, /) -> int:
+        """
+        Repetitions among the segments sent in the interval.
+        """
+    @property
+    def round_trip_of_probes_s(self, /) -> float | None:
+        """
+        The mean of what probes measured [s], where the law wants them sent.
+        """
+    @property
+    def round_trip_of_windows_s(self, /) -> float | None:
+        """
+        The mean of what the retransmission timers sampled [s].
+        """
+    @property
+    def round_trip_s(self, /) -> float | None:
+        """
+        Mean round-trip time of all segments acknowledged in the interval [s], if any were.
+        """
+    @property
+    def route_changed(self, /) -> bool:
+        """
+        The path has changed in the interval, as far as the host can tell.
+        """
+    @property
+    def sent(self, /) -> int:
+        """
+        Segments sent in the interval, repetitions included.
+        """
+
+@final
+class FluidFacts:
+    """
+    What is known of a fluid model's run.
+    """
+    @property
+    def corners(self, /) -> int: ...
+    @property
+    def eigenvalues(self, /) -> list[tuple[float, float]] | None: ...
+    @property
+    def has_settled(self, /) -> bool: ...
+    @property
+    def is_stable(self, /) -> bool | None: ...
+    @property
+    def steps(self, /) -> int: ...
+    @property
+    def warning(self, /) -> str | None: ...
+
+@final
+class GatewayRole:
+    """
+    The gateway that a law is put at.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def classes(self, /) -> list[ClassRole]:
+        """
+        Its classes, in the order in which the flows ask for them.
+        """
+
+@final
+class GatewayView:
+    """
+    What a gateway's law sees after an epoch.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def classes(self, /) -> list[ClassView | None]:
+        """
+        The classes, in the order of their roles; none, of which nothing is known.
+        """
+    @property
+    def interval_s(self, /) -> float:
+        """
+        The time since the law ran last [s].
+        """
+    @property
+    def now_s(self, /) -> float:
+        """
+        When [s].
+        """
+    @property
+    def served_bps(self, /) -> list[float]:
+        """
+        What was served of each class per time [bit/s]; nothing in no time.
+        """
+
+@final
+class LinkRole:
+    """
+    The queue that a back-off law is put at.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def acknowledgements_only(self, /) -> bool:
+        """
+        It carries nothing but acknowledgements.
+        """
+    @property
+    def carries_tcp(self, /) -> bool:
+        """
+        It carries TCP's packets.
+        """
+    @property
+    def exchange_s(self, /) -> float:
+        """
+        Time from one largest packet to the next where nobody disturbs, back-off not counted [s].
+        """
+    @property
+    def frame_s(self, /) -> float:
+        """
+        Airtime of the frame of its largest packet [s].
+        """
+    @property
+    def is_ideal(self, /) -> bool:
+        """
+        The MAC is ideal CSMA: no slots, no collisions.
+        """
+    @property
+    def packet_bytes(self, /) -> int:
+        """
+        Network-layer size of its largest packet [bytes].
+        """
+    @property
+    def payload_bytes(self, /) -> int:
+        """
+        Payload of its largest packet [bytes].
+        """
+    @property
+    def slot_s(self, /) -> float:
+        """
+        A slot [s].
+        """
+
+@final
+class LinkView:
+    """
+    What a back-off law sees of its link.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def arrivals_bytes(self, /) -> int:
+        """
+        What came since the last update and was accepted [bytes].
+        """
+    @property
+    def arrivals_packets(self, /) -> int:
+        """
+        What came since the last update and was accepted [packets].
+        """
+    @property
+    def backlog_bytes(self, /) -> int:
+        """
+        What waits, the packet in service counted [bytes].
+        """
+    @property
+    def backlog_packets(self, /) -> int:
+        """
+        What waits, the packet in service counted [packets].
+        """
+    @property
+    def data_rate_bps(self, /) -> int:
+        """
+        The rate at which data are sent [bit/s].
+        """
+    @property
+    def dummies_packets(self, /) -> int:
+        """
+        Dummy packets sent since the last update [packets].
+        """
+    @property
+    def head_of_line_delay_s(self, /) -> float | None:
+        """
+        How long the first of what waits has waited [s], where that is known.
+        """
+    @property
+    def interval_s(self, /) -> float:
+        """
+        The time since the last update [s].
+        """
+    @property
+    def now_s(self, /) -> float:
+        """
+        When [s].
+        """
+    @property
+    def service_bytes(self, /) -> int:
+        """
+        What left for its next hop since the last update [bytes].
+        """
+    @property
+    def service_packets(self, /) -> int:
+        """
+        What left for its next hop since the last update [packets].
+        """
+
+@final
+class Loss:
+    """
+    A loss, as duplicate acknowledgements or a time-out announce it.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def flight(self, /) -> float:
+        """
+        What was under way [segments].
+        """
+    @property
+    def now_s(self, /) -> float:
+        """
+        When it was found [s].
+        """
+    @property
+    def repeated(self, /) -> bool:
+        """
+        One more of a flight for which the window was cut already.
+        """
+
+@final
+class QueueRole:
+    """
+    The queue that a marking law is put at.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def full_packet_bytes(self, /) -> int:
+        """
+        The largest packet [bytes].
+        """
+    @property
+    def rate_bps(self, /) -> int:
+        """
+        The rate at which its packets are sent [bit/s].
+        """
+
+@final
+class QueueView:
+    """
+    What a marking law sees of its queue.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def flow(self, /) -> int:
+        """
+        The flow of the packet that comes or leaves: one number for each flow and direction.
+        """
+    @property
+    def size_bytes(self, /) -> int:
+        """
+        Network-layer size of the packet that comes or leaves [bytes].
+        """
+    @property
+    def waiting_bytes(self, /) -> int:
+        """
+        What waits beside the packet that comes or leaves [bytes].
+        """
+    @property
+    def waiting_packets(self, /) -> int:
+        """
+        What waits beside the packet that comes or leaves [packets].
+        """
+
+@final
+class Records:
+    """
+    What is kept of some runs of one scenario.
+    """
+    def __len__(self, /) -> int: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[bytes]]: ...
+    @property
+    def events(self, /) -> int:
+        """
+        How many events were handled in all.
+        """
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Records:
+        """
+        What `to_bytes` gave.
+        """
+    @property
+    def seeds(self, /) -> list[int]:
+        """
+        The seeds, in order.
+        """
+    def to_bytes(self, /) -> bytes:
+        """
+        All of it, exactly: to be sent to another process, or kept.
+        """
+    def to_dicts(self, /) -> Any:
+        """
+        The same as dictionaries and lists, one of them per run.
+        """
+    def with_more(self, /, more: Records) -> Records:
+        """
+        These and others.
+        """
+
+@final
+class Scenario:
+    """
+    A scenario with nothing left open.
+    """
+    def __new__(cls, /, file: str, text: str, has_lines: bool, changes: SupportsGetItem[int, str], laws: SupportsGetItem[int, tuple[str, Any]]) -> Scenario:
+        """
+        A scenario of its text, with `changes` of the form key=value applied, then `laws` put in their places; `file` names it in
+        errors, and `has_lines` says whether its user knows its lines.
+        """
+    @property
+    def calls_python(self, /) -> bool:
+        """
+        Whether a law of it is called in Python.
+        """
+    def conflicts(self, /) -> list[tuple[str, str]]:
+        """
+        Pairs of links that may not transmit at once.
+        """
+    @property
+    def description(self, /) -> str:
+        """
+        What it shows.
+        """
+    def flows(self, /) -> list[tuple[str, list[str]]]:
+        """
+        The flows with the nodes on their ways.
+        """
+    def links(self, /) -> list[tuple[str, str, str]]:
+        """
+        The links of the air that carry data: name, sender, receiver.
+        """
+    def map_svg(self, /) -> str:
+        """
+        Its map for a notebook, or its conflict graph where nodes have no positions.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        What it is called.
+        """
+    def nodes(self, /) -> list[tuple[str, tuple[float, float] | None]]:
+        """
+        The nodes with their positions [m], where they have any.
+        """
+    def ranges_m(self, /) -> tuple[float, float] | None:
+        """
+        Transmission and carrier-sense range [m], where ranges say who hears whom.
+        """
+    @property
+    def seed(self, /) -> int:
+        """
+        The seed that it begins with.
+        """
+    def settings(self, /) -> Any:
+        """
+        Every setting, by key.
+        """
+    def to_toml(self, /) -> str:
+        """
+        Every setting, as TOML.
+        """
+    def warnings(self, /) -> list[str]:
+        """
+        What is allowed and hardly meant.
+        """
+
+@final
+class SolutionFacts:
+    """
+    What is known of a best allocation.
+    """
+    @property
+    def bound(self, /) -> float | None: ...
+    @property
+    def objective(self, /) -> float | None: ...
+    @property
+    def residual(self, /) -> float | None: ...
+    @property
+    def solver(self, /) -> str: ...
+
+@final
+class StudyFacts:
+    """
+    What a study is and what it found.
+    """
+    @property
+    def about(self, /) -> str: ...
+    @property
+    def id(self, /) -> str: ...
+    @property
+    def labels(self, /) -> list[tuple[str, str]]: ...
+    @property
+    def report(self, /) -> str: ...
+    @property
+    def result(self, /) -> Any: ...
+    @property
+    def source(self, /) -> str: ...
+    @property
+    def title(self, /) -> str: ...
+
+@final
+class Table:
+    """
+    A table.
+    """
+    def __arrow_c_schema__(self, /) -> CapsuleType:
+        """
+        The schema alone.
+        """
+    def __arrow_c_stream__(self, /, requested_schema: Any | None = None) -> CapsuleType:
+        """
+        Arrow's `PyCapsule` interface: one batch, handed over as it lies.
+        """
+    def __len__(self, /) -> int: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[list[tuple[str, str, Any]]]]:
+        """
+        Lets it cross to another process: its columns as lists.
+        """
+    @staticmethod
+    def _restored(columns: SupportsGetItem[int, tuple[str, str, Any]]) -> Table:
+        """
+        What `__reduce__` took apart.
+        """
+    def column(self, /, name: str) -> "list[str] | list[int] | list[float] | list[float | None]":
+        """
+        A column as a list; what is missing is None.
+        """
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        The names of its columns.
+        """
+
+@final
+class WindowStart:
+    """
+    What a sender starts with.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def byte_counting(self, /) -> bool:
+        """
+        Grow by what an acknowledgement covers, not by one for each.
+        """
+    @property
+    def hops(self, /) -> int | None:
+        """
+        Hops of the path on the air; none, if nothing is known of it.
+        """
+    @property
+    def initial_threshold(self, /) -> float:
+        """
+        Slow-start threshold at the start [segments].
+        """
+    @property
+    def initial_window(self, /) -> float:
+        """
+        Congestion window at the start [segments].
+        """
+
+def check_law(law: Any, seeds: SupportsIndex) -> None:
+    """
+    Drives a law through the suite of its family, which raises `AssertionError` where the law does not conform.
+    """
+
+def compare(scenario: Scenario, seeds: SupportsIndex, progress: Any | None) -> tuple[list[tuple[str, Table]], ComparisonFacts]:
+    """
+    What each flow gets in one world after the other.
+    """
+
+def fluid(scenario: Scenario) -> tuple[list[tuple[str, Table]], FluidFacts]:
+    """
+    The fluid model's trajectory and rest.
+    """
+
+def gives_one_rate(law: Any) -> bool:
+    """
+    Whether a law gives one rate for all, as far as one class tells, and not each class its own: what its shaper is, if nothing is
+    said, depends on that.
+    """
+
+def program_is(file: str | PathLike[str]) -> None:
+    """
+    Names the file that holds this module: it is part of what kept runs are known by.
+    """
+
+def run(scenario: Scenario, seed: SupportsIndex | None, seeds: SupportsIndex, precision: SupportsFloat | SupportsIndex | None, series: bool, every_s: SupportsFloat | SupportsIndex, ledger: bool, timeline_s: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex] | None, threads: SupportsIndex | None, progress: Any | None) -> Records:
+    """
+    Runs a scenario with seeds from the scenario's own on, or from `seed` on.
+    """
+
+def scenario_ids() -> list[str]:
+    """
+    The ids of the built-in scenarios, such as "chen10/a".
+    """
+
+def scenario_text(name: str) -> tuple[str, str]:
+    """
+    The text of a scenario and the name by which errors are to call it: a file's, or a built-in one's.
+    """
+
+def schema(of: str = "scenario") -> "dict[str, Any]":
+    """
+    The JSON Schema of a language, "scenario" or "study", or of what comes out, "result"; of anything else a `ValueError`.
+    """
+
+def seconds(words: Any) -> float:
+    """
+    A time in words, such as "10 ms", in seconds.
+    """
+
+def solve(scenario: Scenario, asked: Incomplete, utility: Any | None, marginal: Any | None) -> tuple[list[tuple[str, Table]], SolutionFacts]:
+    """
+    The best allocation: tables of flows, links and sets, and what is known of them. `utility` of a flow's name and a rate, and its
+    derivative, `marginal`, take the place of the objective.
+    """
+
+def study(name: str, folder: str | PathLike[str], quick: bool, changes: SupportsGetItem[int, str], seeds: SupportsIndex | None, variants: SupportsGetItem[int, str], precision: SupportsFloat | SupportsIndex | None, threads: SupportsIndex | None, progress: Any | None) -> tuple[list[tuple[str, Table]], StudyFacts]:
+    """
+    Conducts a study and keeps finished runs in a folder: tables, what it found, and its report.
+    """
+
+def study_ids() -> list[str]:
+    """
+    The ids of the built-in studies, such as "chen10/table-6-1".
+    """
+
+def sweep(points: SupportsGetItem[int, tuple[str, Scenario]], seeds: SupportsIndex, precision: SupportsFloat | SupportsIndex | None, series: bool, every_s: SupportsFloat | SupportsIndex, ledger: bool, timeline_s: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex] | None, folder: str | PathLike[str], threads: SupportsIndex | None, progress: Any | None) -> list[Records]:
+    """
+    Runs several scenarios, each with a name, with several seeds, and keeps finished runs in a folder.
+    """
+
+def tables(groups: SupportsGetItem[int, tuple[str, SupportsFloat | SupportsIndex | None, Records]], keys: SupportsGetItem[int, tuple[str, SupportsGetItem[int, tuple[str, tuple[str, SupportsFloat | SupportsIndex | None]]]]]) -> list[tuple[str, Table]]:
+    """
+    The tables of groups of runs: id of the variant, its value of a parameter, its runs; `keys` become columns after the variant.
+    """
+
+def version() -> str:
+    """
+    The version of evenair.
+    """

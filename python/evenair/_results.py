@@ -6,7 +6,7 @@ import os
 from html import escape
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from . import _evenair
 from ._table import Table, html_table
@@ -17,6 +17,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ._scenario import Scenario
+    from ._typed import (
+        Claims,
+        ComparedStages,
+        FluidFlows,
+        FluidLinks,
+        GatewayClasses,
+        GatewayLooks,
+        Run,
+        RunFlows,
+        RunFrames,
+        RunLinks,
+        RunSeeds,
+        RunSeries,
+        SolvedConflicts,
+        SolvedFlows,
+        SolvedLinks,
+        SolvedSetLinks,
+        SolvedSets,
+        StudyDocument,
+        StudyTable,
+    )
 
 _KEYS = ["variant", "x", "seed", "stage", "flow", "link", "links", "queue", "object", "time_s", "metric", "claim"]
 """What tells rows apart, from the whole to its parts; all else is measured."""
@@ -27,13 +48,14 @@ _SAID = {"from", "to", "gap"}
 class Result:
     """Some tables, by their names; each is an attribute, too."""
 
-    main = "flows"
+    main: ClassVar[str] = "flows"
+    """The table that is meant where none is named."""
 
-    def __init__(self, tables: dict[str, _evenair.Table], facts: dict[str, Any]) -> None:
+    def __init__(self, tables: list[tuple[str, _evenair.Table]]) -> None:
         """Wrap what the library gives."""
-        self.tables = {name: Table(core) for name, core in tables.items()}
+        self.tables: dict[str, Table] = {name: Table(core) for name, core in tables}
         """All tables by name."""
-        self._facts = facts
+        vars(self).update(self.tables)
 
     def _table(self, name: str) -> Table:
         if name in self.tables:
@@ -41,15 +63,13 @@ class Result:
         message = f"there is no table {name!r} here; there are {', '.join(self.tables)}"
         raise AttributeError(message)
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 -- a table, or a number
-        """Give a table, or a fact, by its name."""
-        if name.startswith("_") or name == "tables":
-            raise AttributeError(name)
-        return self._facts[name] if name in self._facts else self._table(name)
+    if not TYPE_CHECKING:  # where attributes are known, and no others
 
-    def __dir__(self) -> list[str]:
-        """List tables and facts beside all else, for completion."""
-        return [*super().__dir__(), *self.tables, *self._facts]
+        def __getattr__(self, name: str) -> Table:
+            """Say which tables there are."""
+            if name.startswith("_") or name == "tables":
+                raise AttributeError(name)
+            return self._table(name)
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
         """Give a table as a pandas DataFrame; that of the flows, or of what matters most, if none is named."""
@@ -101,22 +121,34 @@ class Result:
 class Runs(Result):
     """Runs of a scenario, one for each seed; of several variants, if a sweep made them.
 
-    ``flows`` has a row per run and flow, ``links`` one per transmit queue, ``series`` (with ``series=True``) one per
-    instant, object and metric.
+    Columns say their units last in their names: ``goodput_pps`` [packets/s], ``delay_s`` [s].
     """
+
+    flows: RunFlows
+    """A row per run and flow."""
+    links: RunLinks
+    """A row per run and transmit queue."""
+    series: RunSeries
+    """A row per instant, object and metric, with ``series=True``."""
+    classes: GatewayClasses
+    """A row per class of the gateway, where there is one."""
+    gateway: GatewayLooks
+    """A row per look of the gateway and class, with ``series=True``."""
+    frames: RunFrames
+    """A row per frame of the window that was asked for as ``timeline``."""
 
     def __init__(
         self,
         groups: list[tuple[str, float | None, _evenair.Records]],
         name: str,
-        keys: list[tuple[str, dict[str, tuple[str, float | None]]]] | None = None,
+        keys: list[tuple[str, list[tuple[str, tuple[str, float | None]]]]] | None = None,
     ) -> None:
         """Make the tables of some groups of runs; ``keys`` become columns that say something of each variant."""
-        super().__init__(_evenair.tables(groups, keys or []), {})
+        super().__init__(_evenair.tables(groups, keys or []))
         self._groups, self._name = groups, name
 
     @property
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Run]:
         """All that is kept of each run, as `evenair run --json` prints it."""
         return [record for _, _, records in self._groups for record in records.to_dicts()]
 
@@ -151,49 +183,124 @@ class Runs(Result):
 
 
 class Solution(Result):
-    """The best allocation: ``flows``, ``links`` with their prices, ``sets`` of links that transmit together.
+    """The best allocation: what each flow gets, what links cost, and which of them transmit together."""
 
-    ``objective`` and ``bound`` are what it reaches and what none exceeds, ``residual`` how well its conditions hold.
-    """
+    flows: SolvedFlows
+    """A row per flow: its rate, and what it would get alone."""
+    links: SolvedLinks
+    """A row per link: its price, its load, the share of time that it needs."""
+    conflicts: SolvedConflicts
+    """A row per pair of links that may not transmit at once."""
+    sets: SolvedSets
+    """A row per set of links that transmit together, with its share of time, where sets are known."""
+    set_links: SolvedSetLinks
+    """A row per set and link of it."""
+
+    def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.SolutionFacts) -> None:
+        """Wrap what the library gives."""
+        super().__init__(tables)
+        self.objective: float | None = facts.objective
+        """What it reaches, in the unit of the utilities' sum; None of max-min fairness and of a fixed point."""
+        self.bound: float | None = facts.bound
+        """What none exceeds, in the same unit."""
+        self.solver: str = facts.solver
+        """Which solver found it: "own" or "clarabel"."""
+        self.residual: float | None = facts.residual
+        """How far the conditions of an optimum are from being met at worst, relative; None, where it has none."""
 
     def _headline(self) -> str:
-        return f"solved by {self._facts['solver']}, residual {self._facts['residual'] or 0.0:.0e}"
+        return f"solved by {self.solver}, residual {self.residual or 0.0:.0e}"
 
 
 class FluidRun(Result):
-    """A fluid model's ``trajectory``, and where ``flows`` and ``links`` are at its end and at rest.
+    """A fluid model's way, its end, and where it rests."""
 
-    ``is_stable`` and ``eigenvalues`` [1/s] are of its rest, if it has one.
-    """
+    flows: FluidFlows
+    """A row per flow, at the end and at rest."""
+    links: FluidLinks
+    """A row per link, at the end."""
+    trajectory: Table
+    """A row per instant: ``time_s``, each component of the state, and each flow's rate as ``rate_pps[flow]``."""
+
+    def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.FluidFacts) -> None:
+        """Wrap what the library gives."""
+        super().__init__(tables)
+        self.has_settled: bool = facts.has_settled
+        """Whether its end is its rest, within a thousandth, and no link is overloaded there."""
+        self.warning: str | None = facts.warning
+        """What keeps its rates from being carried, if anything does."""
+        self.steps: int = facts.steps
+        """How many steps the integrator took."""
+        self.corners: int = facts.corners
+        """At how many corners of the drift it stopped."""
+        self.is_stable: bool | None = facts.is_stable
+        """Whether it returns to its rest from near by; None, if it rests nowhere close to its end."""
+        self.eigenvalues: list[tuple[float, float]] | None = facts.eigenvalues
+        """Real and imaginary parts of its eigenvalues there [1/s], the greatest real part first."""
 
     def _headline(self) -> str:
-        settled = "has settled" if self._facts["has_settled"] else "has not settled"
-        return f"{settled}, {self._facts['steps']} steps"
+        settled = "has settled" if self.has_settled else "has not settled"
+        return f"{settled}, {self.steps} steps"
 
 
 class Comparison(Result):
-    """What each flow gets in one world after the other: ``stages``; ``notes`` say which are missing and why."""
+    """What each flow gets in one world after the other."""
 
     main = "stages"
+    stages: ComparedStages
+    """A row per world and flow."""
+
+    def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.ComparisonFacts) -> None:
+        """Wrap what the library gives."""
+        super().__init__(tables)
+        self.notes: list[str] = facts.notes
+        """Which worlds are missing, and why."""
+        self.senders_time: list[tuple[str, float]] = facts.senders_time
+        """Where the senders' time goes in the last world: what it goes to, and its share."""
 
     def _headline(self) -> str:
         return " → ".join(dict.fromkeys(self.stages["stage"]))
 
 
 class Study(Result):
-    """What a study found: ``table``, ``claims``, and the runs' ``flows`` and ``links``.
-
-    ``title`` and ``source`` say what it is; ``labels`` what its variants are called in figures.
-    """
+    """What a study found."""
 
     main = "claims"
+    claims: Claims
+    """A row per claim: what was measured, what is required, and the verdict."""
+    table: StudyTable
+    """A row per variant, flow and metric: means over seeds beside the paper's numbers."""
+    flows: RunFlows
+    """A row per run and flow."""
+    links: RunLinks
+    """A row per run and transmit queue."""
+    seeds: RunSeeds
+    """A row per run."""
+    series: RunSeries
+    """A row per instant, object and metric, where the study takes series."""
+    classes: GatewayClasses
+    """A row per class of a gateway, where there is one."""
+    gateway: GatewayLooks
+    """A row per look of a gateway and class, where series are taken."""
+    frames: RunFrames
+    """A row per frame of the study's window of the air, where it has one."""
 
-    def __init__(self, tables: dict[str, _evenair.Table], facts: dict[str, Any]) -> None:
+    def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.StudyFacts) -> None:
         """Wrap what the library gives."""
-        facts = dict(facts)
-        self._report: str = facts.pop("report")
-        facts["labels"] = dict(facts["labels"])
-        super().__init__(tables, facts)
+        super().__init__(tables)
+        self.id: str = facts.id
+        """Its id, such as "chen10/table-6-1"."""
+        self.title: str = facts.title
+        """What it is called."""
+        self.source: str = facts.source
+        """Where in which paper it comes from."""
+        self.about: str = facts.about
+        """What it is about."""
+        self.labels: dict[str, str] = dict(facts.labels)
+        """What its variants are called in figures, by id."""
+        self.result: StudyDocument = facts.result
+        """All that it found, as ``evenair study --json`` prints it."""
+        self._report = facts.report
 
     @property
     def holds(self) -> bool:
@@ -207,7 +314,7 @@ class Study(Result):
 
     def _headline(self) -> str:
         verdicts = self.claims["verdict"]
-        return f"{self._facts['title']} ({verdicts.count('holds')} of {len(verdicts)} claims hold)"
+        return f"{self.title} ({verdicts.count('holds')} of {len(verdicts)} claims hold)"
 
 
 def of_one(scenario: Scenario, records: _evenair.Records) -> Runs:

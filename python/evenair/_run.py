@@ -2,32 +2,74 @@
 
 from __future__ import annotations
 
+import inspect
+import operator
 import os
 import tempfile
+from collections.abc import Iterable
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _evenair
 from ._results import Comparison, FluidRun, Runs, Solution, Study, of_one
-from ._scenario import Scenario, ScenarioLike, toml
+from ._scenario import Scenario, ScenarioLike, entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 Progress: TypeAlias = "Callable[[int, int], object] | None"
 """Called with how many runs are done, and of how many."""
 
 
-def _seconds(time: float | str) -> float:
-    """Read a time: seconds, or words such as "10 ms"."""
-    return _evenair.seconds(time) if isinstance(time, str) else float(time)
+COUNT_MAX, SEED_MAX = 2**32 - 1, 2**63 - 1
+"""The most of anything; the greatest seed that a scenario can hold."""
 
 
-def at_least(least: int, **numbers: int | None) -> None:
-    """Refuse numbers that are too small."""
+def seconds(**times: object) -> float:
+    """Read a time by its name: seconds, or words such as "10 ms"."""
+    ((name, time),) = times.items()
+    try:
+        return _evenair.seconds(time)
+    except (TypeError, ValueError) as error:
+        message = f'{name} = {time!r}: give seconds, 0 or more, or words such as "10 ms"'
+        raise type(error)(message) from None
+
+
+def whole(least: int, most: int = COUNT_MAX, **numbers: object) -> None:
+    """Refuse what is no whole number, and numbers that are too small or too great; None is what was left out."""
     for name, value in numbers.items():
-        if value is not None and value < least:
-            message = f"{name} = {value}: give {least} at least"
+        if value is None:
+            continue
+        try:
+            number = operator.index(value)  # type: ignore[arg-type] # that is what is asked
+        except TypeError:
+            number = None
+        if number is None or isinstance(value, bool):
+            message = f"{name} = {value!r}: give a whole number, {least} at least"
+            raise TypeError(message)
+        if not least <= number <= most:
+            message = f"{name} = {value}: give {least} at least" + (f", {most} at most" if number > most else "")
             raise ValueError(message)
+
+
+def listed(seeds: int | Iterable[int]) -> list[int] | None:
+    """Give the seeds that are named one by one; none, if their number is given."""
+    if isinstance(seeds, (str, bytes)) or not (isinstance(seeds, Iterable) or hasattr(seeds, "__index__")):
+        message = f"seeds = {seeds!r}: give how many, such as 5, or which, such as [1, 2, 7]"
+        raise TypeError(message)
+    if not isinstance(seeds, Iterable):
+        whole(1, seeds=seeds)
+        return None
+    named = list(seeds)
+    for seed in named:
+        whole(0, SEED_MAX, seed=seed)
+    if not named:
+        message = "seeds = []: give one at least"
+        raise ValueError(message)
+    if len(set(named)) < len(named):
+        message = f"seeds = {named}: the same seed is the same run, give each once"
+        raise ValueError(message)
+    return named
 
 
 def scenario(source: ScenarioLike, changes: Mapping[str, Any]) -> Scenario:
@@ -39,7 +81,7 @@ def scenario(source: ScenarioLike, changes: Mapping[str, Any]) -> Scenario:
 def run(
     source: ScenarioLike,
     *,
-    seeds: int = 1,
+    seeds: int | Iterable[int] = 1,
     first_seed: int | None = None,
     precision: float | None = None,
     series: bool = False,
@@ -56,16 +98,22 @@ def run(
 
     Args:
         source: A scenario, a file, a built-in id, TOML, or a dictionary.
-        seeds: How many seeds; the fewest, if a precision is asked for.
+        seeds: How many seeds, the fewest, if a precision is asked for; or which, such as ``[1, 2, 7]``.
         first_seed: The first of them; the scenario's own, if it is not given.
         precision: Go on until each flow's goodput is known this well: half of its 95 % interval over the largest.
         series: Keep time series, in ``.series``.
         every: How often queues and windows are sampled, in seconds or words.
         ledger: Keep where each transmitter's time went, in ``.links``.
-        timeline: Record every frame between two instants, in ``.records``.
+        timeline: Record every frame between two instants, in ``.frames``.
         threads: How many; as many as there are cores, if it is not given.
         progress: Called with how many runs are done, and of how many.
         **changes: Changes of the scenario, as `Scenario.with_` takes them.
+
+    Raises:
+        ScenarioError: The scenario, or a change of it, is not right.
+        TypeError, ValueError: An argument is not right.
+        KeyboardInterrupt: It was ended by Ctrl-C.
+        Exception: Whatever a law in Python raises.
 
     >>> runs = evenair.run("chen10/a", seeds=2, duration="2 s", warmup="1 s")
     >>> runs.seeds
@@ -74,19 +122,34 @@ def run(
     '2'
     """
     made = scenario(source, changes)
-    at_least(1, seeds=seeds, threads=threads)
-    at_least(0, first_seed=first_seed)
+    which = listed(seeds)
+    whole(1, threads=threads)
+    whole(0, SEED_MAX, first_seed=first_seed)
     window = None if timeline is None else _stretch(timeline)
-    records = _evenair.run(
-        made._core, first_seed, seeds, precision, series, _seconds(every), ledger, window, threads, progress
-    )
-    return of_one(made, records)
+    every_s = seconds(every=every)
+    if not isinstance(seeds, Iterable):
+        records = _evenair.run(
+            made._core, first_seed, seeds, precision, series, every_s, ledger, window, threads, progress
+        )
+        return of_one(made, records)
+    if first_seed is not None or precision is not None:
+        message = f"seeds = {which}: first_seed and precision are for seeds that are counted, leave them out"
+        raise ValueError(message)
+    points = [(f"seed={seed}", made.with_(seed=seed)._core) for seed in which or ()]
+    with tempfile.TemporaryDirectory() as folder:
+        found = _evenair.sweep(points, 1, None, series, every_s, ledger, window, folder, threads, progress)
+    return of_one(made, joined(found))
+
+
+def joined(records: Iterable[_evenair.Records]) -> _evenair.Records:
+    """Put what is kept of some runs together."""
+    return reduce(_evenair.Records.with_more, records)
 
 
 def _stretch(timeline: tuple[float | str, float | str]) -> tuple[float, float]:
     """Read two instants, the one before the other."""
-    if len(timeline) == 2:
-        begin, end = _seconds(timeline[0]), _seconds(timeline[1])
+    if isinstance(timeline, (tuple, list)) and len(timeline) == 2:
+        begin, end = seconds(timeline=timeline[0]), seconds(timeline=timeline[1])
         if 0 <= begin < end:
             return begin, end
     message = f'timeline = {timeline!r}: give two instants, such as ("1 s", "1.1 s")'
@@ -122,6 +185,11 @@ def solve(
         marginal: Its derivative; taken from five values of the utility, if it is not given.
         **changes: Changes of the scenario.
 
+    Raises:
+        ScenarioError: The scenario, or a change of it, is not right.
+        TheoryError: The theory has no answer for it, or the utility is none.
+        TypeError, ValueError: An argument is not right.
+
     >>> solution = evenair.solve("chen10/a")
     >>> [round(rate) for rate in solution.flows["rate_pps"]]
     [354, 158, 177, 177]
@@ -135,12 +203,38 @@ def solve(
     if utility is None and marginal is not None:
         message = "marginal is the derivative of utility: give that, too"
         raise ValueError(message)
+    for name, function in (("utility", utility), ("marginal", marginal)):
+        _takes_a_flow_and_a_rate(name, function)
     asked = {"objective": objective, "alpha": alpha, "region": region, "solver": solver, "beta": beta}
     return Solution(*_evenair.solve(scenario(source, changes)._core, asked, utility, marginal))
 
 
+def _takes_a_flow_and_a_rate(name: str, function: object) -> None:
+    """Refuse what cannot be called so."""
+    if function is None:
+        return
+    why = f"{name} = {function!r}: give a function of a flow's name and a rate, such as lambda flow, rate: -1 / rate"
+    if not callable(function):
+        raise TypeError(why)
+    try:
+        inspect.signature(function).bind("1", 1.0)
+    except TypeError as error:
+        message = f"{why} ({error})"
+        raise TypeError(message) from None
+    except ValueError:
+        pass  # it does not tell what it takes
+
+
 def fluid(source: ScenarioLike, **changes: object) -> FluidRun:
     """Follow the fluid model of a scenario's laws until it should have settled, and look for its rest.
+
+    Args:
+        source: A scenario, a file, a built-in id, TOML, or a dictionary.
+        **changes: Changes of the scenario.
+
+    Raises:
+        ScenarioError: The scenario, or a change of it, is not right.
+        TheoryError: Its laws have no fluid model.
 
     >>> run = evenair.fluid("chen10/a", backoff__law="adaptive", connections__k=10)
     >>> run.is_stable
@@ -152,11 +246,21 @@ def fluid(source: ScenarioLike, **changes: object) -> FluidRun:
 def compare(source: ScenarioLike, *, seeds: int = 5, progress: Progress = None, **changes: object) -> Comparison:
     """Take one idealisation after the other away, from the optimum to 802.11, and see what each flow gets.
 
+    Args:
+        source: A scenario, a file, a built-in id, TOML, or a dictionary.
+        seeds: How many seeds of what is simulated.
+        progress: Called with how many runs are done, and of how many.
+        **changes: Changes of the scenario.
+
+    Raises:
+        ScenarioError: The scenario, or a change of it, is not right.
+        TheoryError: The theory has no answer for it.
+
     >>> stages = evenair.compare("chen10/a", seeds=1, duration="2 s", warmup="0 s").stages
     >>> list(dict.fromkeys(stages["stage"]))
     ['fair optimum', 'ideal CSMA', '802.11']
     """
-    at_least(1, seeds=seeds)
+    whole(1, seeds=seeds)
     return Comparison(*_evenair.compare(scenario(source, changes)._core, seeds, progress))
 
 
@@ -185,12 +289,22 @@ def study(
         progress: Called with how many runs are done, and of how many.
         **changes: Changes of every variant's scenario.
 
+    Raises:
+        StudyError: The study is not right, or there is none of that name.
+        TypeError, ValueError: An argument is not right.
+
     >>> found = evenair.study("chen10/table-6-1", quick=True, duration="5 s")
     >>> "verdict" in found.claims
     True
     """
-    at_least(1, seeds=seeds, threads=threads)
-    overrides = [f"{key.replace('__', '.')}={toml(value)}" for key, value in changes.items()]
+    whole(1, seeds=seeds, threads=threads)
+    if not isinstance(name, (str, os.PathLike)):
+        message = f"{name!r} is no study: give a built-in id, such as 'chen10/table-6-1', or a file"
+        raise TypeError(message)
+    if isinstance(variants, str):
+        message = f"variants = {variants!r}: give a list of ids, such as [{variants!r}]"
+        raise TypeError(message)
+    overrides = [entry(key.replace("__", "."), value, "=") for key, value in changes.items()]
     with tempfile.TemporaryDirectory() as folder:
         return Study(
             *_evenair.study(

@@ -46,6 +46,15 @@ def toml_key(key: str) -> str:
     return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else json.dumps(key)
 
 
+def entry(key: str, value: object, sign: str = " = ") -> str:
+    """Write an entry of a table; what has no place there is told by its key."""
+    try:
+        return f"{key}{sign}{toml(value)}"
+    except TypeError as error:
+        message = f"{key}: {error}"
+        raise TypeError(message) from None
+
+
 _STAND_INS = {
     "backoff": ("backoff", "dcf"),
     "window": ("window", "reno"),
@@ -109,7 +118,12 @@ class Scenario:
     _core: _evenair.Scenario
 
     def __init__(self, source: ScenarioLike) -> None:
-        """Read a scenario and check all of it."""
+        """Read a scenario and check all of it.
+
+        Raises:
+            ScenarioError: What is wrong, with file, line and key.
+            TypeError: There is something in it that a scenario does not have.
+        """
         if isinstance(source, Scenario):
             self._file, self._text = source._file, source._text
             self._changes, self._laws = list(source._changes), dict(source._laws)
@@ -121,15 +135,15 @@ class Scenario:
         if isinstance(source, Mapping):
             self._file = str(source.get("name", "scenario"))
             entries = {key: _without_laws(value, key, self._laws) for key, value in source.items()}
-            lines = (f"{toml_key(key)} = {toml(value)}\n" for key, value in entries.items() if value is not None)
-            self._text = "".join(lines)
+            lines = (entry(toml_key(key), value) for key, value in entries.items() if value is not None)
+            self._text = "".join(f"{line}\n" for line in lines)
         elif isinstance(source, str) and ("\n" in source or "=" in source):
             self._file, self._text = "scenario", source
-        elif isinstance(source, (str, os.PathLike)):
+        elif isinstance(source, (str, os.PathLike)) and os.fspath(source) and "\0" not in os.fspath(source):
             self._file, self._text = _evenair.scenario_text(os.fspath(source))
         else:
             message = f"{source!r} is no scenario: give one, a file, a built-in id, TOML, or a dictionary"
-            raise TypeError(message)
+            raise (ValueError if isinstance(source, str) else TypeError)(message)
         self._core = self._resolve()
 
     def _resolve(self) -> _evenair.Scenario:
@@ -142,6 +156,10 @@ class Scenario:
         Keys with dots stand in a mapping; as keywords, two underscores stand for a dot. A value is what TOML has, a
         dictionary for a whole table, or a law of one's own.
 
+        Raises:
+            ScenarioError: There is no such key, or the value is not allowed there.
+            TypeError: The value is nothing that a scenario has.
+
         >>> a = evenair.Scenario("chen10/a")
         >>> a.with_({"mac.rts_threshold": "500 bytes"}).with_(duration="5 s", seed=7).seed
         7
@@ -153,17 +171,21 @@ class Scenario:
         other._changes, other._laws = list(self._changes), dict(self._laws)
         entries = dict(changes or {}) | {key.replace("__", "."): value for key, value in more.items()}
         for key, given in entries.items():
+            if given is None:
+                message = f"{key} = None: give a value, or leave {key} out, which keeps it as it is"
+                raise TypeError(message)
             place = self._place(str(key))
             parts, whole = (f"{place}.", f"{place}["), place.rpartition(".")[0]
             for known in [law for law in other._laws if law in (place, whole) or law.startswith(parts)]:
                 del other._laws[known]
             value = _without_laws(given, place, other._laws)
             if value is not None:
-                other._changes.append(f"{key}={toml(value)}")
+                other._changes.append(entry(str(key), value, "="))
         other._core = other._resolve()
         return other
 
     set = with_
+    """The same as `with_`."""
 
     def _place(self, key: str) -> str:
         """Give a key with its entry of a list by number, as laws are kept: flows are called by their ids or numbers."""

@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from . import _evenair
+from ._engines import Job, engine, gather
 from ._results import Runs
-from ._run import Progress, _seconds, at_least, scenario
+from ._run import Progress, joined, scenario, seconds, whole
 from .laws import Law
 
 if TYPE_CHECKING:
     from ._scenario import Scenario, ScenarioLike
 
-Executor: TypeAlias = Any
-"""An executor of `concurrent.futures`, a client of dask.distributed, or the module ``ray``."""
-
 
 class Swept(Runs):
     """Runs at every point of a sweep; each table has a column per varied key.
 
-    ``points`` are the scenarios by name, ``keys`` what was varied, ``axis`` the one of them along which figures are
-    drawn.
+    Columns of varied keys have the keys' names, such as ``connections.k``.
     """
 
     points: dict[str, Scenario]
+    """The scenarios by name."""
     keys: list[str]
+    """What was varied."""
     axis: str | None
+    """The key along which figures are drawn: that with the most values, all of them numbers."""
 
-    def __init__(self, points: dict[str, Scenario], values: list[dict[str, object]], records: list[Any]) -> None:
+    def __init__(
+        self, points: dict[str, Scenario], values: list[dict[str, object]], records: list[_evenair.Records]
+    ) -> None:
         """Put the runs of all points together; ``values`` are the keys and values of each."""
         axis = _axis(values)
         groups = []
@@ -40,7 +42,7 @@ class Swept(Runs):
             groups.append((name, float(x) if isinstance(x, (int, float)) else None, kept))
         keys = {key: None for chosen in values for key in chosen}
         columns = [
-            (key, {name: _cell(chosen[key]) for name, chosen in zip(points, values, strict=True)})
+            (key, [(name, _cell(chosen[key])) for name, chosen in zip(points, values, strict=True)])
             for key in keys
             if key != "seed"  # the tables have it
         ]
@@ -84,7 +86,7 @@ def sweep(
     series: bool = False,
     every: float | str = 1.0,
     ledger: bool = False,
-    executor: Executor = None,
+    executor: object = None,
     keep: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress = None,
@@ -103,12 +105,18 @@ def sweep(
         series: Keep time series.
         every: How often queues and windows are sampled.
         ledger: Keep where each transmitter's time went.
-        executor: Where the runs are done, if not on this process's threads: an executor of `concurrent.futures`, a
-            client of dask.distributed, or the module ``ray``. Results are the same, wherever they come from.
+        executor: Where the runs are done, if not on this process's threads: "dask" or "ray", which is the cluster that
+            these are set up for, or else this machine; a client of dask.distributed, the module ``ray``, or an
+            executor of `concurrent.futures`. Results are the same, wherever they come from.
         keep: A folder for finished runs: a sweep that was ended early goes on where it was.
         threads: How many, without an executor.
         progress: Called with how many runs are done, and of how many.
         **changes: Changes at every point.
+
+    Raises:
+        ScenarioError: The scenario, or a change of it, is not right.
+        ImportError: The executor that is named is not installed.
+        TypeError, ValueError: An argument is not right.
 
     >>> found = evenair.sweep("chen10/a", {"connections.k": [5, 20]}, seeds=2, duration="2 s", warmup="0 s")
     >>> found.flows.columns[:4]
@@ -116,7 +124,8 @@ def sweep(
     >>> list(found.points)
     ['connections.k=5', 'connections.k=20']
     """
-    at_least(1, seeds=seeds, threads=threads)
+    whole(1, seeds=seeds, threads=threads)
+    every_s = seconds(every=every)
     base = scenario(source, changes)
     values = _points(vary, paired)
     points = {", ".join(f"{key}={_words(value)}" for key, value in p.items()): base.with_(p) for p in values}
@@ -126,20 +135,17 @@ def sweep(
     if executor is None:
         with tempfile.TemporaryDirectory() as folder:
             cores = [(name, point._core) for name, point in points.items()]
-            options = (seeds, precision, series, _seconds(every), ledger, str(keep or folder), threads, progress)
+            options = (seeds, precision, series, every_s, ledger, None, str(keep or folder), threads, progress)
             return Swept(points, values, _evenair.sweep(cores, *options))
     if precision is not None or keep is not None or threads is not None:
         message = "precision, keep and threads are of sweeps without an executor: leave them out, or the executor"
         raise ValueError(message)
-    jobs = [(point, point.seed + i, series, _seconds(every), ledger) for point in points.values() for i in range(seeds)]
-    done = [_evenair.Records.from_bytes(result) for result in gather(executor, one_run, jobs, progress)]
-    records = []
-    for first in range(0, len(done), seeds):
-        whole = done[first]
-        for more in done[first + 1 : first + seeds]:
-            whole = whole.with_more(more)
-        records.append(whole)
-    return Swept(points, values, records)
+    jobs: list[Job] = [
+        (point, point.seed + i, series, every_s, ledger) for point in points.values() for i in range(seeds)
+    ]
+    with engine(executor) as ready:
+        done = [_evenair.Records.from_bytes(result) for result in gather(ready, one_run, jobs, progress)]
+    return Swept(points, values, [joined(done[first : first + seeds]) for first in range(0, len(done), seeds)])
 
 
 def _points(vary: Mapping[str, Iterable[object]], paired: bool) -> list[dict[str, object]]:
@@ -152,9 +158,13 @@ def _points(vary: Mapping[str, Iterable[object]], paired: bool) -> list[dict[str
             message = f"{key} has one value, {values!r}: {example}"
             raise TypeError(message)
     lists: dict[str, Sequence[object]] = {key: list(values) for key, values in vary.items()}
-    if not lists or not all(lists.values()):
+    if not lists:
         message = f"nothing is varied: {example}"
         raise ValueError(message)
+    for key, values in lists.items():
+        if not values:
+            message = f"{key} has no values, so that nothing is varied: {example}"
+            raise ValueError(message)
     if not paired:
         return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
     if len({len(values) for values in lists.values()}) > 1:
@@ -167,31 +177,3 @@ def _points(vary: Mapping[str, Iterable[object]], paired: bool) -> list[dict[str
 def one_run(point: Scenario, seed: int, series: bool, every_s: float, ledger: bool) -> bytes:
     """Do one run, wherever this is called, and give what is kept of it."""
     return _evenair.run(point._core, seed, 1, None, series, every_s, ledger, None, 1, None).to_bytes()
-
-
-def gather(
-    executor: Executor, function: Callable[..., bytes], jobs: Sequence[tuple[Any, ...]], progress: Progress
-) -> list[bytes]:
-    """Do all jobs with an executor, in order; what is not done is given up where one fails, and at Ctrl-C."""
-    if hasattr(executor, "remote") and hasattr(executor, "get"):  # the module ray
-        task = executor.remote(function)
-        futures = [task.remote(*job) for job in jobs]
-        take, give_up = executor.get, executor.cancel
-    elif hasattr(executor, "submit"):
-        # To dask, two calls with the same arguments are one; so they are to us.
-        futures = [executor.submit(function, *job) for job in jobs]
-        take, give_up = (lambda future: future.result()), (lambda future: future.cancel())
-    else:
-        message = f"{executor!r} is no executor: give one of concurrent.futures, a client of dask, or the module ray"
-        raise TypeError(message)
-    done: list[bytes] = []
-    try:
-        for future in futures:
-            done.append(take(future))
-            if progress is not None:
-                progress(len(done), len(jobs))
-    except BaseException:
-        for future in futures[len(done) :]:
-            give_up(future)
-        raise
-    return done

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from . import _evenair
+
+Cell: TypeAlias = str | int | float | None
+"""What stands in a row: words, a count, a number, or nothing."""
+Column: TypeAlias = list[str] | list[int] | list[float] | list[float | None]
+"""A column whose name is not known beforehand; of known names type checkers know the kind, too."""
 
 ROWS_SHOWN = 12
 
@@ -42,15 +47,19 @@ class Table:
         """How many rows there are."""
         return len(self._core)
 
-    def __getitem__(self, column: str) -> list[Any]:
-        """Give a column as a list; what is missing is None."""
-        return self._core[column]
+    def __getitem__(self, column: str) -> Column:
+        """Give a column as a list; what is missing is None.
+
+        Raises:
+            KeyError: There is no such column; the message names those that there are.
+        """
+        return self._core.column(column)
 
     def __contains__(self, column: object) -> bool:
         """Tell whether there is such a column."""
         return column in self.columns
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, Cell]]:
         """Give row after row, each by the names of the columns.
 
         >>> next(evenair.solve("chen10/a").flows.rows())["flow"]

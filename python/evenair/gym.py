@@ -8,37 +8,73 @@
 >>> round(info["time_s"], 3)
 0.001
 
-An observation has a row per flow, and in it: mean goodput over the horizon and packets delivered in the step
-[packets/s; packets], backlog at the source [packets], mean round-trip time of the step [s], open connections, their
-congestion windows [segments]. The reward is `alpha_fairness` of the mean goodputs, or what ``reward`` makes of the
-observation.
+Once this module is imported, Gymnasium knows the environment by name:
+
+>>> env = gymnasium.make("evenair/Network-v0", scenario="chen10/a", duration="1 s", warmup="0 s")
+
+An observation has a row per flow, and in it six numbers between 0 and 1, each a quantity over its scale, and 1 where
+that is exceeded. ``env.measured`` has the quantities themselves and ``env.scales`` the scales, with the same columns:
+
+=============== ================================================== =====================================================
+column          quantity                                           scale
+=============== ================================================== =====================================================
+``GOODPUT``     mean goodput over the horizon [packets/s]          what the network's fastest link carries [packets/s]
+``DELIVERED``   packets delivered in the step [packets]            as many as that is in a step, one at least [packets]
+``BACKLOG``     what waits in the flow's first queue [packets]     what that queue holds, and one in service [packets]
+``ROUND_TRIP``  mean round-trip time in the step, or 0 [s]         the horizon [s]
+``CONNECTIONS`` open connections                                   32
+``WINDOW``      their congestion windows together [segments]       64 [segments]
+=============== ================================================== =====================================================
+
+The reward is `alpha_fairness` of the mean goodputs, summed up, or what ``reward`` makes of the quantities.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import EzPickle
+from numpy.typing import NDArray
 
 from . import _evenair
-from ._run import _seconds, scenario
+from ._run import scenario as read_scenario
+from ._run import seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from ._agents import Agents
     from ._scenario import ScenarioLike
+
+__all__ = [
+    "BACKLOG",
+    "CONNECTIONS",
+    "DELIVERED",
+    "GOODPUT",
+    "ROUND_TRIP",
+    "SEEN",
+    "WINDOW",
+    "NetworkEnv",
+    "alpha_fairness",
+    "parallel_env",
+]
 
 GOODPUT, DELIVERED, BACKLOG, ROUND_TRIP, CONNECTIONS, WINDOW = range(6)
 """The columns of an observation."""
 SEEN = 6
+"""How many there are."""
+
+Seen: TypeAlias = NDArray[np.float32]
+Act: TypeAlias = "NDArray[np.int64] | NDArray[np.float64] | Sequence[float]"
 
 
 def alpha_fairness(goodput_pps: NDArray[Any], alpha: float = 1.0, least_pps: float = 1.0) -> NDArray[Any]:
-    """Give each flow's utility: log x for alpha = 1, x^(1 − alpha)/(1 − alpha) else.
+    """Give each flow's utility: log x for alpha = 1, x^(1 − alpha)/(1 − alpha) else, x in packets/s.
 
     A flow that gets less counts as having got ``least_pps``, for a reward has to be finite.
 
@@ -49,108 +85,193 @@ def alpha_fairness(goodput_pps: NDArray[Any], alpha: float = 1.0, least_pps: flo
     return np.log(x) if alpha == 1.0 else x ** (1.0 - alpha) / (1.0 - alpha)
 
 
-class _Network:
-    """What both kinds of environment are made of."""
+class Stepped:
+    """What both kinds of environment are made of: a network, its controls and what is seen of it."""
+
+    LEVELS = {"contention-window": 11, "congestion-window": 64, "connections": 32}  # noqa: RUF012 -- it stays as it is
+    """How many levels a control has: windows of 0 to 1023 slots, 1 to 64 segments, 1 to 32 connections."""
 
     def __init__(
         self,
-        source: ScenarioLike,
+        scenario: ScenarioLike,
         control: str,
         step: float | str,
         horizon: float | str,
         alpha: float,
         rate_max_bps: float,
+        render_mode: str | None,
         changes: dict[str, object],
     ) -> None:
-        self.scenario = scenario(source, changes)
+        """Read the scenario and look whether it can be controlled so."""
+        in_range("alpha", alpha, 0.0, 100.0)
+        in_range("rate_max_bps", rate_max_bps, 1.0, 1e15)
+        if render_mode not in (None, "ansi"):
+            message = f'render_mode = {render_mode!r}: there is "ansi", a table in words, or None'
+            raise ValueError(message)
+        self.scenario = read_scenario(scenario, changes)
         self.control = control
-        self.step_s, self.horizon_s = _seconds(step), _seconds(horizon)
-        self.alpha, self.rate_max_bps = alpha, rate_max_bps
-        self.begin(self.scenario.seed)
-        self.names: list[str] = self.core.names
+        self.step_s, self.horizon_s = seconds(step=step), seconds(horizon=horizon)
+        self.rate_max_bps = rate_max_bps
+        self.most = self.LEVELS.get(control, 2) - 1
+        """The greatest action: a level, or a share of the greatest rate."""
+        core = self._core(self.scenario.seed)
+        self.names: list[str] = core.names
+        self.scales: Seen = np.array(core.scales, np.float32)
+        self.core: _evenair.Environment | None = None
+        """The network; none before it is begun, and once it is over."""
+        self.measured: Seen = np.zeros((len(self.names), SEEN), np.float32)
+        """What was seen last, in its units."""
+        self.now_s = 0.0
 
-    def begin(self, seed: int) -> NDArray[np.float32]:
-        core = self.scenario._core
-        self.core = _evenair.Environment(core, self.control, self.step_s, self.horizon_s, seed)
-        return np.zeros((len(self.core.names), SEEN), np.float32)
+    def _core(self, seed: int) -> _evenair.Environment:
+        return _evenair.Environment(self.scenario._core, self.control, self.step_s, self.horizon_s, seed)
 
-    def go_on(self, actions: list[float]) -> tuple[NDArray[np.float32], bool]:
+    def begin(self, seed: int) -> Seen:
+        """Begin a run and give the first observation: nothing has happened yet."""
+        self.core = self._core(seed)
+        self.now_s = 0.0
+        self.measured = np.zeros_like(self.measured)
+        return np.zeros_like(self.measured)
+
+    def go_on(self, actions: Sequence[float]) -> tuple[Seen, bool]:
         """Take a step; levels become contention windows, congestion windows and numbers of connections."""
-        most = self.rate_max_bps if self.control == "rate" else self.levels() - 1
-        if not all(0 <= action <= most for action in actions):
-            message = f"the action {actions}: give each flow something from 0 to {most:g}"
+        core = self.core
+        if core is None:
+            message = "the environment has not begun, or its episode is over: call reset() before step()"
+            raise ResetNeeded(message)
+        if not all(0 <= action <= self.most for action in actions):
+            message = f"the action {list(actions)}: give each flow something from 0 to {self.most}"
             raise ValueError(message)
         if self.control == "contention-window":
             actions = [2.0**level - 1.0 for level in actions]
-        elif self.control in ("connections", "congestion-window"):
+        elif self.control == "rate":
+            actions = [share * self.rate_max_bps for share in actions]
+        else:
             actions = [level + 1.0 for level in actions]
-        seen, over = self.core.step(actions)
-        return np.array(seen, np.float32).reshape(-1, SEEN), over
+        seen, over = core.step(actions)
+        self.now_s = core.now_s
+        if over:
+            self.core = None
+        self.measured, observed = np.frombuffer(seen, np.float32).reshape(2, -1, SEEN)
+        return observed, over
 
-    def levels(self) -> int:
-        """Give how many levels there are: windows of 0 to 1023 slots, 1 to 64 segments, or 1 to 32 connections."""
-        return {"contention-window": 11, "congestion-window": 64}.get(self.control, 32)
+    def render(self) -> str:
+        """Tell in words what was seen last, a line per flow."""
+        lines = [
+            f"t = {self.now_s:.6g} s",
+            "flow      goodput [packets/s]  delivered  backlog  round trip [ms]  connections  window [segments]",
+        ]
+        for name, row in zip(self.names, self.measured.tolist(), strict=True):
+            goodput, delivered, backlog, trip_s, count, window = row
+            traffic = f"{goodput:19.1f} {delivered:10.0f} {backlog:8.0f}"
+            lines.append(f"{name:<9} {traffic} {1e3 * trip_s:16.2f} {count:12.0f} {window:18.1f}")
+        return "".join(f"{line}\n" for line in lines)
 
 
-class NetworkEnv(gymnasium.Env):  # type: ignore[type-arg]
+def in_range(name: str, value: float, least: float, most: float) -> None:
+    """Refuse what is no number, or none between two bounds."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        message = f"{name} = {value!r}: give a number from {least:g} to {most:g}"
+        raise TypeError(message)
+    if not (math.isfinite(value) and least <= value <= most):
+        message = f"{name} = {value}: give a number from {least:g} to {most:g}"
+        raise ValueError(message)
+
+
+class NetworkEnv(gymnasium.Env[Seen, Act], EzPickle):
     """One agent controls all flows of a scenario.
 
+    A copy, and what comes back from pickle, is made of the same arguments and begins anew: call ``reset``. An episode
+    ends with the run, ``duration`` and ``warmup`` together: the last step is truncated, none terminates.
+
     Args:
-        source: A scenario, a file, a built-in id, TOML, or a dictionary.
+        scenario: A scenario, a file, a built-in id, TOML, or a dictionary.
         control: What is set. "contention-window": of the queue at each flow's source, 2^level − 1 slots, without
             doubling; "connections": level + 1 of each flow; "congestion-window": of each of a flow's connections,
-            level + 1 segments, whatever is lost; "rate": the rate of each source [bit/s], of flows with
-            ``traffic = "rated"``.
-        step: The control interval.
-        horizon: Over how long goodputs are averaged.
-        alpha: Of the reward.
-        reward: Instead: a function of the observation.
-        rate_max_bps: The greatest rate.
-        **changes: Changes of the scenario; ``duration`` and ``warmup`` together are an episode.
+            level + 1 segments, whatever is lost; "rate": the rate of each source, as a share of ``rate_max_bps``, of
+            flows with ``traffic = "rated"``.
+        step: The control interval, in seconds or words.
+        horizon: Over how long goodputs are averaged, in seconds or words.
+        alpha: Of the reward: from 0, the sum of goodputs, over 1, proportional fairness, to 100.
+        reward: Instead: a function of the quantities, a row per flow and in it the columns of an observation.
+        rate_max_bps: The greatest rate that is set [bit/s].
+        render_mode: "ansi", for a table in words, or None.
+        **changes: Changes of the scenario.
+
+    Raises:
+        ScenarioError: The scenario, or a change of it, is not right.
+        TypeError, ValueError: An argument is not right, or the scenario cannot be controlled so.
+        gymnasium.error.ResetNeeded: ``step`` is called before ``reset``, or after the last step.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 -- as Gymnasium declares it
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 -- as Gymnasium declares it
+    """What Gymnasium asks of an environment: how it can be shown."""
 
     def __init__(
         self,
-        source: ScenarioLike,
+        scenario: ScenarioLike = "chen10/a",
         control: str = "contention-window",
         *,
         step: float | str = "1 ms",
         horizon: float | str = "1 s",
         alpha: float = 1.0,
-        reward: Callable[[NDArray[Any]], float] | None = None,
+        reward: Callable[[Seen], float] | None = None,
         rate_max_bps: float = 11e6,
+        render_mode: str | None = None,
         **changes: object,
     ) -> None:
         """Read the scenario."""
-        self._network = _Network(source, control, step, horizon, alpha, rate_max_bps, changes)
-        self._reward = reward or (lambda seen: float(alpha_fairness(seen[:, GOODPUT], alpha).sum()))
-        flows = len(self._network.names)
-        self.flows = self._network.names
-        self.observation_space = spaces.Box(0.0, np.inf, (flows, SEEN), np.float32)
-        if control == "rate":
-            self.action_space = spaces.Box(0.0, rate_max_bps, (flows,), np.float64)
-        else:
-            self.action_space = spaces.MultiDiscrete([self._network.levels()] * flows)
+        arguments = {"step": step, "horizon": horizon, "alpha": alpha, "reward": reward, "rate_max_bps": rate_max_bps}
+        EzPickle.__init__(self, scenario, control, **arguments, render_mode=render_mode, **changes)
+        if reward is not None and not callable(reward):
+            message = f"reward = {reward!r}: give a function of the quantities, a row per flow"
+            raise TypeError(message)
+        self._stepped = Stepped(scenario, control, step, horizon, alpha, rate_max_bps, render_mode, changes)
+        self._reward = reward or (lambda measured: float(alpha_fairness(measured[:, GOODPUT], alpha).sum()))
+        self.render_mode = render_mode
+        self.flows: list[str] = self._stepped.names
+        """The flows, in the order of rows and actions."""
+        self.scales: Seen = self._stepped.scales
+        """By what the quantities are divided in observations."""
+        self.observation_space = spaces.Box(0.0, 1.0, self.scales.shape, np.float32)
+        self.action_space = (
+            spaces.Box(0.0, 1.0, (len(self.flows),), np.float64)
+            if control == "rate"
+            else spaces.MultiDiscrete([self._stepped.most + 1] * len(self.flows))
+        )
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Seen, dict[str, Any]]:
         """Begin again, with this seed or with a new one."""
         super().reset(seed=seed)
         drawn = seed if seed is not None else int(self.np_random.integers(2**32))
-        return self._network.begin(drawn), {"time_s": 0.0}
+        return self._stepped.begin(drawn), {"time_s": 0.0}
 
-    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:  # noqa: ANN401
-        """Set the controls and go on for one interval."""
-        levels = action.tolist() if hasattr(action, "tolist") else [float(level) for level in action]
-        seen, over = self._network.go_on(levels)
-        return seen, self._reward(seen), False, over, {"time_s": self._network.core.now_s}
+    def step(self, action: Act) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
+        """Set the controls and go on for one interval.
+
+        Returns:
+            Observation, reward, False, whether the run is over, and ``time_s``, how far it is [s].
+        """
+        levels = action.tolist() if isinstance(action, np.ndarray) else [float(level) for level in action]
+        seen, over = self._stepped.go_on(levels)
+        reward = self._reward(self._stepped.measured)
+        if not isinstance(reward, (float, int, np.floating, np.integer)):
+            message = f"reward gave {reward!r}: it has to give a number"
+            raise TypeError(message)
+        return seen, float(reward), False, over, {"time_s": self._stepped.now_s}
+
+    @property
+    def measured(self) -> Seen:
+        """What was seen last of each flow, in its units."""
+        return self._stepped.measured
+
+    def render(self) -> str | None:  # type: ignore[override] # Gymnasium leaves open what a frame is
+        """Tell what was seen last, a line per flow, with ``render_mode="ansi"``."""
+        return self._stepped.render() if self.render_mode == "ansi" else None
 
 
 def parallel_env(
-    source: ScenarioLike,
+    scenario: ScenarioLike = "chen10/a",
     control: str = "contention-window",
     *,
     step: float | str = "1 ms",
@@ -158,65 +279,34 @@ def parallel_env(
     alpha: float = 1.0,
     shared_reward: bool = True,
     rate_max_bps: float = 11e6,
+    render_mode: str | None = None,
     **changes: object,
-) -> Any:  # noqa: ANN401 -- PettingZoo is asked for where it is used
+) -> Agents:
     """Give a PettingZoo environment in which each flow is an agent, which sees and sets what is its own.
 
-    Its reward is everybody's, the mean of all utilities, or with ``shared_reward=False`` its own utility.
+    Agents are called ``flow_ID``.
+
+    Arguments, observations and errors are those of `NetworkEnv`. The reward of an agent is everybody's, the mean of all
+    utilities, or with ``shared_reward=False`` its own utility.
 
     >>> env = evenair.gym.parallel_env("chen10/a", duration="10 ms", warmup="0 s")
     >>> env.possible_agents
-    ['1', '2', '3', '4']
+    ['flow_1', 'flow_2', 'flow_3', 'flow_4']
     """
-    from pettingzoo import ParallelEnv
+    from ._agents import Agents
 
-    network = _Network(source, control, step, horizon, alpha, rate_max_bps, changes)
+    return Agents(
+        scenario,
+        control,
+        step=step,
+        horizon=horizon,
+        alpha=alpha,
+        shared_reward=shared_reward,
+        rate_max_bps=rate_max_bps,
+        render_mode=render_mode,
+        **changes,
+    )
 
-    class Agents(ParallelEnv):  # type: ignore[type-arg, misc]
-        metadata: ClassVar[dict[str, Any]] = {"name": "evenair", "render_modes": []}
 
-        def __init__(self) -> None:
-            self.possible_agents = list(network.names)
-            self.agents: list[str] = []
-            self._random = np.random.default_rng()
-            self._seen = spaces.Box(0.0, np.inf, (SEEN,), np.float32)
-            self._acts: spaces.Space[Any] = (
-                spaces.Box(0.0, rate_max_bps, (1,), np.float64)
-                if control == "rate"
-                else spaces.Discrete(network.levels())
-            )
-            self.observation_spaces = dict.fromkeys(self.possible_agents, self._seen)
-            self.action_spaces = dict.fromkeys(self.possible_agents, self._acts)
-
-        def observation_space(self, agent: str) -> spaces.Space[Any]:
-            return self.observation_spaces[agent]
-
-        def action_space(self, agent: str) -> spaces.Space[Any]:
-            return self.action_spaces[agent]
-
-        def reset(
-            self, seed: int | None = None, options: dict[str, Any] | None = None
-        ) -> tuple[dict[str, NDArray[np.float32]], dict[str, dict[str, Any]]]:
-            if seed is not None:
-                self._random = np.random.default_rng(seed)
-            self.agents = list(self.possible_agents)
-            seen = network.begin(seed if seed is not None else int(self._random.integers(2**32)))
-            return dict(zip(self.agents, seen, strict=True)), {agent: {} for agent in self.agents}
-
-        def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-            if not self.agents:
-                return {}, {}, {}, {}, {}
-            agents = self.agents
-            seen, over = network.go_on([float(np.asarray(actions[agent]).item()) for agent in agents])
-            utilities = alpha_fairness(seen[:, GOODPUT], alpha)
-            rewards = np.full(len(agents), utilities.mean()) if shared_reward else utilities
-            self.agents = [] if over else agents
-            return (
-                dict(zip(agents, seen, strict=True)),
-                dict(zip(agents, rewards.tolist(), strict=True)),
-                dict.fromkeys(agents, False),
-                dict.fromkeys(agents, over),
-                {agent: {} for agent in agents},
-            )
-
-    return Agents()
+if "evenair/Network-v0" not in gymnasium.registry:
+    gymnasium.register("evenair/Network-v0", entry_point="evenair.gym:NetworkEnv")

@@ -79,6 +79,7 @@ class Law:
     """What laws of all families have."""
 
     family: ClassVar[str] = ""
+    """Which family it is of: each family's class says."""
     _base: ClassVar[type[Law]]
 
     def __init_subclass__(cls, **more: object) -> None:

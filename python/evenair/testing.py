@@ -9,6 +9,8 @@ from . import _evenair
 if TYPE_CHECKING:
     from .laws import Law
 
+__all__ = ["check_law"]
+
 
 def check_law(law: Law, seeds: int = 10) -> None:
     """Drive a law through the suite that every built-in law of its family passes.

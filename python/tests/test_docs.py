@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
+import sys
+from pathlib import Path
+from types import ModuleType
 
 import evenair
 import pytest
@@ -23,3 +27,34 @@ def test_examples(name: str) -> None:
 
 def test_all_modules_are_seen() -> None:
     assert {"evenair.laws", "evenair.testing", "evenair._scenario"} <= set(MODULES)
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    """Load what makes the site's page of the module."""
+    file = Path(__file__).parent.parent.parent / "docs/module.py"
+    spec = importlib.util.spec_from_file_location("reference", file)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["reference"] = module  # where dataclasses look
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_all_that_is_exported_is_documented(reference: ModuleType) -> None:
+    assert reference.undocumented() == []
+    documented = {module: {entry.name for entry in entries} for module, entries in reference.exported().items()}
+    for name, names in documented.items():
+        module = importlib.import_module(name)
+        own = {f"evenair.{other}" for other in module.__all__} & set(documented)
+        assert names == set(module.__all__) - {other.removeprefix("evenair.") for other in own}
+        for other in names:
+            assert hasattr(module, other)
+
+
+def test_the_reference_begins_with_run_and_names_nothing_that_is_not_there(reference: ModuleType) -> None:
+    headings = [line.removeprefix("## ") for line in reference.page().splitlines() if line.startswith("## ")]
+    assert headings[0] == "evenair.run"
+    for heading in headings:
+        assert heading in reference.MODULES or hasattr(evenair, heading.removeprefix("evenair."))

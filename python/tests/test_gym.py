@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
 import evenair
 import numpy as np
 import pytest
@@ -21,13 +26,28 @@ def rated() -> evenair.Scenario:
     return build.flow("up", "a", "b", traffic="rated", rate_law="utility-based").scenario()
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("control", ["contention-window", "congestion-window", "connections"])
 def test_gymnasiums_contract_is_kept(control: str) -> None:
-    check_env(gym.NetworkEnv("chen10/a", control, **EPISODE), skip_render_check=True)
+    check_env(gymnasium.make("evenair/Network-v0", scenario="chen10/a", control=control, **EPISODE).unwrapped)
 
 
+@pytest.mark.filterwarnings("error")
 def test_gymnasiums_contract_is_kept_with_rates() -> None:
-    check_env(gym.NetworkEnv(rated(), "rate"), skip_render_check=True)
+    check_env(gymnasium.make("evenair/Network-v0", scenario=rated(), control="rate").unwrapped)
+
+
+@pytest.mark.filterwarnings("error")
+def test_gymnasium_knows_it_by_name() -> None:
+    env = gymnasium.make(
+        "evenair/Network-v0", scenario="chen10/b", control="connections", render_mode="ansi", **EPISODE
+    )
+    env.reset(seed=1)
+    env.step(env.action_space.sample())
+    assert env.render().startswith("t = 0.001 s\nflow ")
+    assert len(env.render().splitlines()) == 2 + len(env.unwrapped.flows)
+    with pytest.raises(ValueError, match="render_mode = 'human'"):
+        gym.NetworkEnv(render_mode="human")
 
 
 def goodputs(levels: list[int], control: str = "contention-window", steps: int = 2000) -> list[float]:
@@ -36,8 +56,8 @@ def goodputs(levels: list[int], control: str = "contention-window", steps: int =
     env.reset(seed=1)
     delivered = np.zeros(4)
     for _ in range(steps):
-        seen, _, _, over, _ = env.step(np.array(levels))
-        delivered += seen[:, gym.DELIVERED]
+        _, _, _, over, _ = env.step(np.array(levels))
+        delivered += env.measured[:, gym.DELIVERED]
         if over:
             break
     return delivered.tolist()
@@ -73,7 +93,8 @@ def test_connections_are_opened_as_told() -> None:
     env.reset(seed=1)
     for _ in range(15):
         seen, *_ = env.step([0, 0, 3, 0])
-    assert seen[:, gym.CONNECTIONS].tolist()[2:] == [4.0, 1.0]
+    assert env.measured[:, gym.CONNECTIONS].tolist()[2:] == [4.0, 1.0]
+    assert seen[:, gym.CONNECTIONS].tolist()[2:] == [4 / 32, 1 / 32]
 
 
 def test_a_congestion_window_is_what_it_was_told() -> None:
@@ -85,9 +106,9 @@ def test_a_congestion_window_is_what_it_was_told() -> None:
     for level in (0, 4):
         env.reset(seed=1)
         for _ in range(20):
-            observation, *_ = env.step([level])
-        assert observation[0, gym.WINDOW] == level + 1
-        seen[level] = float(observation[0, gym.DELIVERED])
+            env.step([level])
+        assert env.measured[0, gym.WINDOW] == level + 1
+        seen[level] = float(env.measured[0, gym.DELIVERED])
     assert seen[4] == pytest.approx(5 * seen[0], rel=0.05)
     assert seen[0] == pytest.approx(0.1 / 0.04, abs=1)
     with pytest.raises(ValueError, match="window: is for TCP"):
@@ -95,11 +116,27 @@ def test_a_congestion_window_is_what_it_was_told() -> None:
 
 
 def test_a_rate_is_sent_as_told() -> None:
-    env = gym.NetworkEnv(rated(), "rate", step="10 ms")
+    env = gym.NetworkEnv(rated(), "rate", step="10 ms", rate_max_bps=1e6)
     env.reset(seed=1)
     for _ in range(150):
-        seen, *_ = env.step(np.array([400_000.0]))
-    assert seen[0, gym.GOODPUT] == pytest.approx(50.0 * (1 - np.exp(-1.5)), rel=0.1)
+        seen, *_ = env.step(np.array([0.4]))
+    assert env.measured[0, gym.GOODPUT] == pytest.approx(50.0 * (1 - np.exp(-1.5)), rel=0.1)
+    assert env.scales[0, gym.GOODPUT] == pytest.approx(11e6 / 8000)
+    assert (seen * env.scales)[0, gym.GOODPUT] == pytest.approx(env.measured[0, gym.GOODPUT])
+
+
+def test_observations_lie_between_0_and_1_and_their_scales_are_said() -> None:
+    env = gym.NetworkEnv("chen10/a", step="10 ms", **EPISODE)
+    seen, _ = env.reset(seed=1)
+    clipped = 0
+    for _ in range(100):
+        assert env.observation_space.contains(seen)
+        exact = env.measured / env.scales
+        assert seen == pytest.approx(np.minimum(exact, 1.0), rel=1e-6)
+        clipped += int((exact > 1.0).sum())
+        seen, *_ = env.step([4, 4, 4, 4])
+    assert clipped < 100 * seen.size / 20, "scales are seldom exceeded"
+    assert seen.max() > 0.2
 
 
 def test_what_cannot_be_controlled_is_said() -> None:
@@ -110,13 +147,71 @@ def test_what_cannot_be_controlled_is_said() -> None:
     with pytest.raises(ValueError, match="no longer than the horizon"):
         gym.NetworkEnv("chen10/a", step=2.0, horizon=1.0)
     env = gym.NetworkEnv("chen10/a", **EPISODE)
+    env.reset(seed=1)
     with pytest.raises(ValueError, match="1 actions for 4 flows"):
         env.step([4])
     for action in ([11, 0, 0, 0], [-1, 0, 0, 0]):
         with pytest.raises(ValueError, match="from 0 to 10"):
             env.step(action)
-    with pytest.raises(ValueError, match=r"from 0 to 1.1e\+07"):
-        gym.NetworkEnv(rated(), "rate").step([2e7])
+    env = gym.NetworkEnv(rated(), "rate")
+    env.reset()
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        env.step([1.5])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"alpha": -1}, ValueError, "alpha = -1: give a number from 0 to 100"),
+        ({"alpha": float("nan")}, ValueError, "alpha = nan"),
+        ({"alpha": "1"}, TypeError, "alpha = '1'"),
+        ({"rate_max_bps": 0}, ValueError, "rate_max_bps = 0: give a number from 1 to 1e[+]15"),
+        ({"step": "0 s"}, ValueError, "step = 0 s, horizon = 1 s"),
+        ({"step": "soon"}, ValueError, "step = 'soon': give seconds"),
+        ({"horizon": None}, TypeError, "horizon = None: give seconds"),
+        ({"reward": 3}, TypeError, "reward = 3: give a function"),
+    ],
+)
+def test_arguments_without_sense_are_refused(wrong: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        gym.NetworkEnv("chen10/a", **wrong)
+
+
+def test_a_reward_is_a_number() -> None:
+    env = gym.NetworkEnv("chen10/a", reward=lambda measured: "much", **EPISODE)
+    env.reset(seed=1)
+    with pytest.raises(TypeError, match="reward gave 'much'"):
+        env.step([1] * 4)
+
+
+def test_no_step_is_taken_before_a_reset_or_after_the_end() -> None:
+    env = gym.NetworkEnv("chen10/a", step="10 ms", duration="20 ms", warmup="0 s")
+    for _ in range(2):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=r"call reset\(\) before step\(\)"):
+            env.step([4] * 4)
+        env.reset(seed=1)
+        assert [env.step([4] * 4)[3] for _ in range(2)] == [False, True]
+    agents = pytest.importorskip("pettingzoo") and gym.parallel_env("chen10/a", **EPISODE)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        agents.step({})
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_is_made_of_the_same_arguments_and_begins_anew(again: Callable[[Any], Any]) -> None:
+    def episode(env: gym.NetworkEnv) -> list[float]:
+        env.reset(seed=3)
+        return [env.step([4] * 4)[1] for _ in range(10)]
+
+    env = gym.NetworkEnv("chen10/a", step="10 ms", alpha=2.0, **EPISODE)
+    before = episode(env)
+    other = again(env)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        other.step([4] * 4)
+    assert episode(other) == before == episode(env)
+    pytest.importorskip("pettingzoo")
+    agents = again(gym.parallel_env("chen10/a", shared_reward=False, **EPISODE))
+    seen, _ = agents.reset(seed=1)
+    assert list(seen) == agents.possible_agents == ["flow_1", "flow_2", "flow_3", "flow_4"]
 
 
 @pytest.mark.parametrize("kind", [gymnasium.vector.SyncVectorEnv, gymnasium.vector.AsyncVectorEnv])
@@ -131,6 +226,8 @@ def test_many_environments_are_stepped_together(kind: type[gymnasium.vector.Vect
     envs.close()
 
 
+# When a run begins nothing has happened yet.
+@pytest.mark.filterwarnings("error", "ignore:Observation numpy array is all zeros")
 def test_pettingzoos_contract_is_kept() -> None:
     test = pytest.importorskip("pettingzoo.test")
     env = gym.parallel_env("chen10/a", duration="200 ms", warmup="0 s")
@@ -150,4 +247,4 @@ def test_rewards_are_shared_or_ones_own() -> None:
         (_, common, *_), (_, each, *_) = shared.step(actions), own.step(actions)
     assert len(set(common.values())) == 1
     assert len(set(each.values())) > 1
-    assert common["1"] == pytest.approx(np.mean(list(each.values())))
+    assert common["flow_1"] == pytest.approx(np.mean(list(each.values())))

@@ -18,8 +18,14 @@ PAGES = {
 PROGRAMS = [(page, name) for page, files in PAGES.items() for name in files if name.endswith(".py")]
 
 
+ENGINES = {"on_dask.py": ["distributed", "pandas"], "on_ray.py": ["ray", "pandas"]}
+"""What programs need that may not be there."""
+
+
 @pytest.mark.parametrize(("page", "program"), PROGRAMS)
 def test_program(page: str, program: str, tmp_path: Path) -> None:
+    for needed in ENGINES.get(program, []):
+        pytest.importorskip(needed)
     for name, text in PAGES[page].items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -72,7 +72,7 @@ def test_what_is_not_allowed_is_said() -> None:
         evenair.run("chen10/a", seeds=0)
     with pytest.raises(ValueError, match="precision = 2"):
         evenair.run("chen10/a", precision=2)
-    with pytest.raises(ValueError, match="at most once a microsecond"):
+    with pytest.raises(ValueError, match=r"every = -1\.0: give seconds, 0 or more"):
         evenair.run("chen10/a", every=-1.0)
     with pytest.raises(ValueError, match="there are fair"):
         evenair.solve("chen10/a", "best")
@@ -194,20 +194,90 @@ def test_results_cross_to_another_process(make: Callable[[], object]) -> None:
     assert repr(copy.deepcopy(result)) == repr(result)
 
 
+def test_seeds_are_counted_or_named(runs: evenair.Runs) -> None:
+    def prints(found: evenair.Runs) -> list[str]:
+        return [record["fingerprint"] for record in found.records]
+
+    named = evenair.run("chen10/a", seeds=[3, 1], **SHORT)
+    assert named.seeds == [3, 1]
+    assert prints(named) == [prints(runs)[2], prints(runs)[0]]
+    assert prints(evenair.run("chen10/a", seeds=range(1, 4), threads=2, **SHORT)) == prints(runs)
+    assert len(evenair.run("chen10/a", seeds=[7], timeline=("1 s", "1.1 s"), series=True, **SHORT).frames) > 0
+    for seeds, error, message in [
+        ("12", TypeError, "seeds = '12': give how many, such as 5, or which"),
+        (1.5, TypeError, "seeds = 1.5: give how many"),
+        (True, TypeError, "seeds = True: give a whole number"),
+        ([1, 2.5], TypeError, "seed = 2.5: give a whole number"),
+        ([1, -2], ValueError, "seed = -2: give 0 at least"),
+        ([], ValueError, "give one at least"),
+        ([1, 1], ValueError, "the same seed is the same run"),
+        (10**30, ValueError, "4294967295 at most"),
+    ]:
+        with pytest.raises(error, match=message):
+            evenair.run("chen10/a", seeds=seeds, **SHORT)
+    for more in ({"first_seed": 3}, {"precision": 0.1}):
+        with pytest.raises(ValueError, match="for seeds that are counted"):
+            evenair.run("chen10/a", seeds=[1, 2], **more)
+    for elsewhere in (
+        lambda: evenair.compare("chen10/a", seeds=[1, 2]),
+        lambda: evenair.study("chen10/table-6-1", seeds=[1, 2]),
+        lambda: evenair.sweep("chen10/a", {"seed": [1]}, seeds=[1, 2]),
+    ):
+        with pytest.raises(TypeError, match=r"seeds = \[1, 2\]: give a whole number"):
+            elsewhere()
+
+
+def test_what_is_printed_is_the_same_each_time(runs: evenair.Runs) -> None:
+    assert (
+        repr(runs) == "<evenair.Runs Four links, topology a: 3 runs: flows (12), links (24), seeds (3), series (3286)>"
+    )
+    assert list(evenair.solve("chen10/a").tables) == ["flows", "links", "conflicts", "sets", "set_links"]
+    assert list(evenair.study("chen10/table-6-1", quick=True, **SHORT).tables)[-2:] == ["claims", "table"]
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"seeds": -1}, "seeds = -1: give 1 at least"),
         ({"threads": 0}, "threads = 0: give 1 at least"),
+        ({"threads": 10**30}, "at most"),
+        ({"every": "soon"}, 'every = .soon.: give seconds, 0 or more, or words such as "10 ms"'),
         ({"first_seed": -1}, "first_seed = -1: give 0 at least"),
         ({"timeline": (1,)}, "give two instants"),
         ({"timeline": ("2 s", "1 s")}, "give two instants"),
+        ({"timeline": 3}, "give two instants"),
         ({"every": 0, "series": True}, "sample at most once a microsecond"),
     ],
 )
 def test_numbers_without_sense_are_refused(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         evenair.run("chen10/a", **SHORT, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: evenair.run("chen10/a", threads=1.5), "threads = 1.5: give a whole number"),
+        (lambda: evenair.run("chen10/a", every=None), "every = None: give seconds"),
+        (lambda: evenair.run("chen10/a", duration=None), "duration = None: give a value, or leave duration out"),
+        (lambda: evenair.run({"nodes": object()}), "nodes: <object .* has no place in a scenario"),
+        (lambda: evenair.run("chen10/a", backoff=evenair.laws.BackoffLaw), "backoff: BackoffLaw is a class"),
+        (lambda: evenair.study(3), "3 is no study: give a built-in id"),
+        (lambda: evenair.study("chen10/table-6-1", variants="l-csma-a"), "variants = 'l-csma-a': give a list"),
+        (lambda: evenair.solve("chen10/a", utility=3), "utility = 3: give a function of a flow's name and a rate"),
+        (lambda: evenair.solve("chen10/a", utility=lambda rate: rate), "give a function of a flow's name and a rate"),
+        (lambda: evenair.solve("chen10/a", utility=lambda f, x: "much"), "gave 'much': give a number"),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_what_is_no_name_is_no_scenario(name: str) -> None:
+    with pytest.raises(ValueError, match="is no scenario: give one, a file"):
+        evenair.run(name)
 
 
 def test_no_seed_is_no_study() -> None:

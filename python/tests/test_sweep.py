@@ -85,8 +85,14 @@ def test_what_is_no_sweep_is_said() -> None:
         evenair.sweep("chen10/a", ["tcp.window"])
     with pytest.raises(ValueError, match="two points are the same"):
         evenair.sweep("chen10/a", {"seed": [1, 1]})
-    with pytest.raises(TypeError, match="is no executor"):
+    with pytest.raises(ValueError, match=r"connections\.k has no values"):
+        evenair.sweep("chen10/a", {"connections.k": []})
+    with pytest.raises(TypeError, match='is no executor: give "dask", "ray"'):
         evenair.sweep("chen10/a", {"seed": [1]}, executor=3)
+    with pytest.raises(TypeError, match=r"ThreadPoolExecutor.*: give"):
+        evenair.sweep("chen10/a", {"seed": [1]}, executor=ThreadPoolExecutor)
+    with pytest.raises(ValueError, match=r'executor = .spark.: give "dask", "ray"'):
+        evenair.sweep("chen10/a", {"seed": [1]}, executor="spark")
     with pytest.raises(ValueError, match="leave them out"):
         evenair.sweep("chen10/a", {"seed": [1]}, executor=ThreadPoolExecutor(), precision=0.1)
 
@@ -133,6 +139,13 @@ def test_an_exception_crosses_from_a_process() -> None:
         evenair.sweep("chen10/a", {"connections": [Constant(0)]}, seeds=1, executor=executor, **SHORT)
 
 
+@pytest.mark.parametrize(("name", "package"), [("dask", "distributed"), ("ray", "ray")])
+def test_an_engine_that_is_not_there_is_named(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"executor = '{name}': .*pip install 'evenair\[{name}\]'"):
+        evenair.sweep("chen10/a", {"seed": [1]}, executor=name, **SHORT)
+
+
 @pytest.fixture
 def dask_client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
@@ -141,17 +154,21 @@ def dask_client() -> Iterator[Any]:
         yield client
 
 
-@pytest.mark.cluster
 def test_dask_does_the_same_runs(swept: evenair.Swept, dask_client: object) -> None:
     assert prints(evenair.sweep("chen10/a", VARY, seeds=2, executor=dask_client, **SHORT)) == prints(swept)
 
 
-@pytest.mark.cluster
+def test_the_client_of_dask_that_is_current_is_taken(swept: evenair.Swept, dask_client: object) -> None:
+    assert prints(evenair.sweep("chen10/a", VARY, seeds=2, executor="dask", **SHORT)) == prints(swept)
+
+
 def test_ray_does_the_same_runs(swept: evenair.Swept) -> None:
     ray = pytest.importorskip("ray")
     # Workers find evenair and this module where this process has them from.
     ray.init(num_cpus=2, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": ":".join(sys.path)}})
     try:
         assert prints(evenair.sweep("chen10/a", VARY, seeds=2, executor=ray, **SHORT)) == prints(swept)
+        assert prints(evenair.sweep("chen10/a", VARY, seeds=2, executor="ray", **SHORT)) == prints(swept)
+        assert ray.is_initialized(), "what was running goes on"
     finally:
         ray.shutdown()

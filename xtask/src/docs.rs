@@ -9,7 +9,7 @@ use crate::citations::tags;
 use crate::python::{at_root, environment};
 use crate::run::{cargo_command, root, succeed, target};
 use crate::tests;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use std::io::BufReader;
@@ -20,7 +20,7 @@ use std::process::Stdio;
 const UNITS: [&str; 8] = ["bytes", "m", "ms", "nats", "packets", "s", "segments", "slots"];
 
 /// One version, so that a new warning of its does not break an old commit.
-const MKDOCS: &str = "mkdocs-material==9.8.1";
+const BUILDER: &str = "zensical==0.0.73";
 
 const LINKS: &str = "rustdoc::broken_intra_doc_links";
 
@@ -29,18 +29,30 @@ pub(crate) fn run() -> Result<Outcome> {
     site()
 }
 
-/// Builds the site into target/site; its reference pages and figures are what the program says (docs/reference.py, docs/figures.py).
+/// Builds the site into target/site; its reference pages and figures are what the program says (docs/pages.py).
 fn site() -> Result<Outcome> {
-    let Some(python) = environment("docs", Path::new("python3"), &[MKDOCS.into()])? else {
+    let Some(python) = environment("docs", Path::new("python3"), &[BUILDER.into()])? else {
         return Ok(Outcome::Skipped(format!(
-            "no python3 with venv, or {MKDOCS} cannot be had: the site is not built"
+            "no python3 with venv, or {BUILDER} cannot be had: the site is not built"
         )));
     };
     tests::build()?; // nothing is left to do after the tests
-    let build = ["-m", "mkdocs", "build", "--quiet", "--strict"];
     let program = target().join("release/evenair");
-    succeed(at_root(&python).args(build).env("EVENAIR", program).env("NO_MKDOCS_2_WARNING", "1"))?;
+    succeed(at_root(&python).args(["-B", "docs/pages.py", "target/pages"]).env("EVENAIR", program))?;
+    succeed(at_root(&python).args(["-m", "zensical", "build", "--clean", "--strict"]).stdout(Stdio::null()))?;
+    opens_from_disk(&target().join("site/index.html"))?;
     Ok(Outcome::Passed)
+}
+
+/// A page opened from the disk fetches nothing, and its search has what stands in for a worker.
+fn opens_from_disk(page: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(page)?;
+    ensure!(!text.contains("src=\"http"), "{}: something is fetched from elsewhere", page.display());
+    for needed in ["iframe-worker.js", "search.js"] {
+        ensure!(page.with_file_name(needed).exists(), "no {needed} beside {}", page.display());
+    }
+    ensure!(text.contains("iframe-worker.js"), "{}: search is dead from the disk", page.display());
+    Ok(())
 }
 
 fn rustdoc() -> Result<()> {

@@ -34,6 +34,13 @@ pub(crate) fn debug() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// The end-to-end tests with the command as `cargo install --profile dist` builds it.
+pub(crate) fn installed() -> Result<Outcome> {
+    let tests = "test --no-fail-fast --locked --profile dist --package evenair-cli --test all";
+    succeed(with_threads().args(tests.split(' ')))?;
+    Ok(Outcome::Passed)
+}
+
 /// A thread more than processors: some tests wait for a kernel's clock.
 fn with_threads() -> std::process::Command {
     let processors = available_parallelism().map_or(1, usize::from);

@@ -1,22 +1,39 @@
-//! The wheel, built as `pip install .` builds it, and its tests on the oldest and the newest Python, clusters' engines among them.
+//! The wheel that is given away, in target/wheels: built by the backend that `pip install .` asks, for every Linux since glibc 2.17
+//! (zig links against that, whatever this machine has). It runs where there is nothing else, and passes its tests on the oldest and
+//! the newest Python, clusters' engines among them.
 
 use crate::Outcome;
 use crate::python::{OLDEST, at_root, environment, interpreters};
 use crate::run::{root, succeed};
 use anyhow::{Context, Result};
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One version of each, so that an old commit is built as it was.
+const TOOLS: [&str; 2] = ["maturin==1.16.0", "ziglang==0.17.1"];
+/// What the backend is told: on Linux the tag of the oldest glibc that Rust's own libraries run on.
+const ARGUMENTS: &str =
+    if cfg!(target_os = "linux") { "--locked --zig --compatibility manylinux_2_17" } else { "--locked" };
+/// What an empty environment does with it.
+const ALONE: &str = "import evenair, shutil; assert not shutil.which('cargo'); \
+    print(evenair.run('chen10/a', duration='2 s', warmup='1 s'), evenair.solve('chen10/a'))";
 
 pub(crate) fn run() -> Result<Outcome> {
     let found = interpreters();
     let Some((newest, last)) = found.last_key_value() else {
         return Ok(Outcome::Skipped(format!("there is no python3 of version 3.{OLDEST} or later")));
     };
-    let Some(python) = environment(&format!("wheel-python3.{newest}"), last, &["pip".into()])? else {
-        return Ok(Outcome::Skipped("no python3 with venv and pip".into()));
+    let Some(tools) = environment("wheel-tools", last, &TOOLS.map(String::from))? else {
+        return Ok(Outcome::Skipped(format!(
+            "no python3 with venv, or {} cannot be had",
+            TOOLS.join(" or ")
+        )));
     };
-    let wheel = build(&python)?;
+    let wheel = build(&tools)?;
     let (oldest, first) = found.first_key_value().context("there is one")?;
+    alone(first, &wheel)?;
     for (minor, program) in [(oldest, first), (newest, last)].into_iter().skip(usize::from(oldest == newest))
     {
         let python = environment(&format!("wheel-python3.{minor}"), program, &["pip".into()])?;
@@ -30,10 +47,30 @@ fn build(python: &Path) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
     }
-    let arguments = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"];
-    succeed(at_root(python).args(arguments).arg(&folder).arg("."))?;
+    let tools = python.parent().context("a program lies in a folder")?.to_path_buf();
+    let others = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([tools].into_iter().chain(env::split_paths(&others)))?;
+    let arguments = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"];
+    let mut pip = at_root(python);
+    pip.args(arguments).arg(&folder).arg(".").env("PATH", path).env("MATURIN_PEP517_ARGS", ARGUMENTS);
+    succeed(&mut pip)?;
     let mut wheels = folder.read_dir().with_context(|| folder.display().to_string())?;
-    wheels.find_map(|entry| Some(entry.ok()?.path())).context("pip built no wheel")
+    let wheel = wheels.find_map(|entry| Some(entry.ok()?.path())).context("pip built no wheel")?;
+    println!("{} ({:.1} MB)", wheel.display(), fs::metadata(&wheel)?.len() as f64 / 1e6);
+    Ok(wheel)
+}
+
+/// Installs the wheel where there is no Rust, no other package, no index and no variable, and runs a scenario.
+fn alone(python: &Path, wheel: &Path) -> Result<()> {
+    let folder = root().join("target/wheel-alone");
+    succeed(at_root(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let bare = |arguments: &[&str]| {
+        let mut command = Command::new(folder.join("bin/python"));
+        command.args(arguments).current_dir(&folder).env_clear().env("PATH", "/usr/bin:/bin");
+        command
+    };
+    succeed(bare(&["-m", "pip", "install", "--quiet", "--no-index"]).arg(wheel))?;
+    succeed(&mut bare(&["-c", ALONE]))
 }
 
 /// Installs the wheel and runs all tests, examples in docstrings and notebooks among them.

@@ -3,7 +3,7 @@
 use crate::text::{columns, number};
 use evenair_netsim::{GatewayControl, GatewaySpec, Shaping, Shares};
 use evenair_results::{GatewayRecord, RunRecord, class_name};
-use evenair_scenario::{Resolved, ResolvedGateway, ResolvedSourceLimit};
+use evenair_scenario::{GatewayTable, PacketCount, Resolved};
 use evenair_units::Rate;
 
 /// A scenario's gateway and the limits of its sources; nothing without either.
@@ -20,20 +20,21 @@ pub(crate) fn described(scenario: &Resolved) -> String {
             text += &format!("  not shaped: {}\n", past.join(", "));
         }
     }
-    if let Some(ResolvedSourceLimit { rate, queue, burst }) = &settings.source_limit {
-        text += &format!("\nsources: {rate} for each flow, a line of {}, a bucket of {burst}\n", queue.limit);
+    if let (Some(given), [spec, ..]) = (&settings.source_limit, &network.source_limits[..]) {
+        let (rate, line, bucket) = (given.rate, PacketCount(spec.queue.limit_packets), spec.burst);
+        text += &format!("\nsources: {rate} for each flow, a line of {line}, a bucket of {bucket}\n");
     }
     text
 }
 
 /// Its lines and buckets, and what sets its rates.
-fn head(spec: &GatewaySpec, given: &ResolvedGateway) -> String {
+fn head(spec: &GatewaySpec, given: &GatewayTable) -> String {
     let lines = match spec.shaper {
         Shaping::Aggregate => "one token bucket, one line",
         Shaping::AggregateFair => "one token bucket, a line for each class, in turns",
         Shaping::PerClass => "a token bucket and a line for each class",
     };
-    let (node, limit, burst) = (&given.node, given.queue.limit, given.burst);
+    let (node, limit, burst) = (&given.node, PacketCount(spec.queue.limit_packets), spec.burst);
     let rates = match &spec.control {
         GatewayControl::Plan(plan) => {
             let rate = given.rate.map(|rate| rate.to_string()).unwrap_or_default();

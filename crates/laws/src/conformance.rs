@@ -1,4 +1,4 @@
-//! What every law of a family must pass, built in or of a user's own (feature `conformance`).
+//! The suites that every law of a family must pass, built in or of a user's own (feature `conformance`).
 //!
 //! One function a family drives a law through an arbitrary sequence of measurements, those of a bad day included: no time
 //! between two updates, nothing served, a rate of zero, counters beyond all that a run has. It panics where
@@ -166,7 +166,7 @@ pub fn window(params: &WindowParams, keep: impl Fn(&AnyWindow) -> AnyWindow, see
     same(&again, &params.begin(&start), "a connection that starts again starts as the first time");
 }
 
-/// What arrived with an acknowledgement, after what had arrived before.
+/// The segments that arrived with an acknowledgement, after those that had arrived before.
 fn delivery(draws: &mut Draws, acked: &Acked, before: &Delivery) -> Delivery {
     let (lost, total) = (draws.up_to(3), before.total + u64::from(acked.segments));
     let lost_total = before.lost_total + u64::from(lost + draws.up_to(1));

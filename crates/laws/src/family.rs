@@ -1,4 +1,4 @@
-//! What the laws of a family have in common: parameters by name, states by value, users' own behind a box.
+//! The common form of a family's laws: parameters by name, states by value, users' own behind a box.
 //!
 //! [`family!`] makes both enums of a family from one line per law. Built-in laws are enums, so that a call is a match and
 //! a state is cloned, compared and kept; a law of a user's own costs a call through a table.
@@ -10,9 +10,9 @@ use core::fmt::Debug;
 
 /// Parameters of a law: what is written of it in a scenario.
 pub trait Parameters: Sized {
-    /// What the scenario says beside them that they may depend on.
+    /// The scenario's settings beside them that they may depend on.
     type Surroundings;
-    /// What the law is told of the place that it is put in.
+    /// The facts of the place that the law is put in.
     type Place;
     /// The law's state.
     type Law: Clone + Debug;
@@ -29,7 +29,7 @@ pub trait Parameters: Sized {
     /// The law's state at its start.
     fn begin(&self, place: &Self::Place) -> Self::Law;
 
-    /// What tells a law of a user's own from others: its name and parameters, in words; none of a built-in law, which its
+    /// The words that tell a law of a user's own from others: its name and parameters; none of a built-in law, which its
     /// parameters tell apart.
     fn identity(&self) -> Option<String> {
         None
@@ -46,7 +46,7 @@ pub trait Family: Parameters + Clone + Debug {
     fn laws() -> Vec<Self>;
 }
 
-/// What the file that defines a type has under `# Source`.
+/// The text under `# Source` in the file that defines a type.
 pub(crate) fn source_of<P>() -> &'static str {
     // "evenair_laws::backoff::dcf::DcfParams" is defined in the module backoff::dcf.
     let path = core::any::type_name::<P>().split_once("::").map_or("", |(_, path)| path);
@@ -175,6 +175,7 @@ macro_rules! family {
             serde(tag = "law", rename_all = "kebab-case", remote = "Self")
         )]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        #[non_exhaustive]
         pub enum $Params {
             $($(#[$doc])* $Name($P),)+
             /// A law of a user's own, which no file can name.
@@ -185,6 +186,7 @@ macro_rules! family {
         $($state_doc)*
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[non_exhaustive]
         pub enum $State {
             $($(#[$doc])* $Name($S),)+
             /// A law of a user's own.
@@ -267,6 +269,7 @@ macro_rules! family {
             derive(serde::Serialize, serde::Deserialize),
             serde(rename_all = "snake_case")
         )]
+        #[non_exhaustive]
         pub enum $Told {
             /// It is put in its place.
             Begin($Place),
@@ -285,6 +288,7 @@ macro_rules! family {
         #[doc = concat!("What a law gives for what it is told, and all answers of [`", stringify!($Law), "`] after it.")]
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[non_exhaustive]
         pub struct $Answer {
             $($(
                 #[doc = concat!("What [`", stringify!($Law), "::", stringify!($told), "`] gave; none after another verb.")]

@@ -1,10 +1,10 @@
 //! What laws see of a flow: those of its connections ([`connections`](crate::connections)) and of its rate
 //! ([`rate`](crate::rate)) are called in one form, once per interval.
 //!
-//! A host fills what it knows. The sender's own counts everybody knows; each other field may be none, for two reasons: the
+//! A host fills in what it knows. Every host knows what its senders count; each other field may be none, for two reasons: the
 //! interval brought nothing of the kind, or this host can never tell it. Linux' `TCP_INFO` tells the smoothed and the least round
-//! trip and counts repetitions, and knows nothing of single segments' round trips, of losses on the way, of queues, of routes; the
-//! simulator knows all of it. So a law says what it cannot do without ([`Signal`]), and a host that cannot tell that refuses the law
+//! trip and counts repetitions; it knows nothing of single segments' round trips, of losses on the way, of queues, of routes. The
+//! simulator knows all of that. So a law says what it cannot do without ([`Signal`]), and a host that cannot tell that refuses the law
 //! before it runs ([`check_needs`]); in an interval without it the law holds.
 
 use core::fmt;
@@ -52,7 +52,8 @@ pub struct FlowView {
     /// Whether the path was another one at the end of the interval than at its beginning; none where the host cannot tell, as on
     /// any that does not trace routes.
     pub route_changed: Option<bool>,
-    /// Payload that was delivered in the interval, as the flow's sender knows by acknowledgements \[segments; bytes\].
+    /// Payload that was handed to the receiving application in the interval \[segments; bytes\]. A host that sees the sender alone
+    /// counts what was acknowledged: the same, half a round trip later.
     pub delivered: Volume,
     /// Segments that were sent in the interval, repetitions included.
     pub sent: u64,
@@ -99,21 +100,6 @@ pub enum Signal {
     FirstBacklog,
     /// [`FlowView::path_backlog`]; a host adds it up only where it is needed.
     PathBacklog,
-}
-
-impl Signal {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::RoundTrip,
-        Self::RoundTripOfWindows,
-        Self::RoundTripOfProbes,
-        Self::SmoothedRoundTrip,
-        Self::LeastRoundTrip,
-        Self::RouteChanged,
-        Self::Lost,
-        Self::FirstBacklog,
-        Self::PathBacklog,
-    ];
 }
 
 impl fmt::Display for Signal {

@@ -41,7 +41,7 @@ pub struct BadParameter {
     pub name: &'static str,
     /// The value given.
     pub value: f64,
-    /// What would be accepted.
+    /// The values that would be accepted.
     pub allowed: &'static str,
 }
 

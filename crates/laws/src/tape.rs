@@ -42,9 +42,9 @@ use core::fmt::Debug;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Record<T, A> {
-    /// What the law was told.
+    /// The law's observation.
     pub told: T,
-    /// What it gave for that, and would have answered to every question afterwards.
+    /// The law's answer, and its answers to every question afterwards.
     pub answer: A,
 }
 
@@ -53,9 +53,9 @@ pub type RecordOf<P> = Record<<P as Taped>::Told, <P as Taped>::Answer>;
 
 /// A family whose laws can be recorded, and replayed.
 pub trait Taped: Family {
-    /// What a law is told: a verb of the family's trait, and its arguments.
+    /// An observation: a verb of the family's trait, and its arguments.
     type Told: Clone + Debug;
-    /// What it gave, if it was a verb that gives, and what it answers to the trait's questions.
+    /// The value of a verb that gives one, and the answers to the trait's questions.
     type Answer: Clone + Debug;
 
     /// The law is put in its place.
@@ -118,7 +118,7 @@ impl<P: Taped> Player<P> {
     }
 }
 
-/// What a law answers to what is on a tape.
+/// A law's answers to a tape.
 ///
 /// # Errors
 /// If the tape does not begin with its place.

@@ -18,10 +18,10 @@ use evenair_wifi::{MacTiming, Preamble, Rules};
 use std::collections::BTreeMap;
 use std::io;
 
-/// What a host keeps of a packet while the network has its size alone.
+/// A host's packets while the network has their sizes alone.
 type Kept = BTreeMap<u64, Vec<u8>>;
 
-/// What has become of the packets so far.
+/// The fates of the packets so far.
 #[derive(Debug, Default)]
 struct Tally {
     arrived: u64,

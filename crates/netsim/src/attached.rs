@@ -22,7 +22,7 @@ use crate::spec::{NetworkSpec, Pattern, RunSpec, Traffic};
 use crate::times::Histogram;
 use evenair_units::Instant;
 
-/// What the core calls back for.
+/// The reasons for which the core calls back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// A connection's retransmission timer may have expired.

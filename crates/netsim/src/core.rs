@@ -38,7 +38,7 @@ use trace::Trace;
 /// The hop of a packet that is at the end of its way.
 pub(crate) const END: u32 = u32::MAX;
 
-/// What can be due.
+/// The kinds of events.
 #[derive(Clone, Copy, Debug)]
 enum Event<T> {
     Air(Wake),
@@ -52,7 +52,7 @@ enum Event<T> {
     Backoff(u32),
     /// The rates of a shaper change.
     Shaping(u32),
-    /// What was asked for by whoever is attached.
+    /// A call that whoever is attached asked for.
     Attached(T),
 }
 
@@ -63,7 +63,7 @@ enum Direction {
     Up,
 }
 
-/// What whoever is attached learns.
+/// News for whoever is attached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum News<T> {
     /// A packet has reached the end of its way, and has left the network.
@@ -86,7 +86,7 @@ pub(crate) enum News<T> {
     Frames,
 }
 
-/// What has become of the packets of one way.
+/// The fates of the packets of one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passage {
     pub(crate) originated: Volume,
@@ -257,7 +257,7 @@ impl<T: Copy> Core<T> {
         &self.passages
     }
 
-    /// What waits, or is in service, in the queue of a hop.
+    /// The packets that wait, or are in service, in the queue of a hop.
     pub(crate) fn backlog_at(&self, hop: u32) -> Volume {
         self.queues[self.hops.get(hop).queue as usize].backlog()
     }

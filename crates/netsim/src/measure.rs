@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! The result of a run.
 
 use crate::core::Passed;
 use crate::queue::{ClassCounts, Delays, Dropped};
@@ -25,7 +25,7 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Per transmit queue.
     pub links: Vec<LinkResult>,
-    /// What the gateway did, if there is one.
+    /// The gateway's record, if there is one.
     pub gateway: Option<GatewayResult>,
     /// Time series, if they were asked for.
     pub series: Option<Series>,
@@ -43,7 +43,7 @@ pub struct RunResult {
     pub events: u64,
 }
 
-/// What one flow got, in the measured time.
+/// The result of one flow, in the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct FlowResult {
@@ -109,13 +109,13 @@ pub struct FlowResult {
     /// Loss events that its TFRC receivers measured, over packets sent; none of what is not TFRC.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub loss_event_rate: Option<f64>,
-    /// What its probes found, where its path is probed.
+    /// The result of its probes, where its path is probed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub probes: Option<ProbeResult>,
-    /// What putting its connections' data into one order took, where that is done.
+    /// The cost of putting its connections' data into one order, where that is done.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub resequencing: Option<ResequencingResult>,
-    /// What became of a web client's requests, or of the one transfer that a flow is.
+    /// The outcome of a web client's requests, or of the one transfer that a flow is.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub transfers: Option<TransferResult>,
 }
@@ -155,21 +155,21 @@ pub struct OutsideResult {
     pub delay: Option<Times>,
 }
 
-/// What became of the requests that a web client made in the measured time; or of a flow's one transfer, whenever it was: a warm-up is
+/// The outcome of the requests that a web client made in the measured time; or of a flow's one transfer, whenever it was: a warm-up is
 /// for what goes on for ever.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct TransferResult {
     /// Requests made; of a transfer, whether it began: 1, or 0.
     pub requests: u64,
-    /// Those of them that were whole when the run ended.
+    /// The number of them that were whole when the run ended.
     pub completed: u64,
     /// Times from a request, or from the transfer's beginning, to the handing over of the last byte, of those that are complete.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub took: Option<Times>,
 }
 
-/// What the probes of one flow's path found, in the measured time.
+/// The result of the probes of one flow's path, in the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ProbeResult {
@@ -181,7 +181,7 @@ pub struct ProbeResult {
     pub round_trip_s: Option<f64>,
 }
 
-/// What putting the data of one flow's connections into the order of the stream took, in the measured time.
+/// The cost of putting the data of one flow's connections into the order of the stream, in the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ResequencingResult {
@@ -200,7 +200,7 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What one transmit queue did, in the measured time.
+/// The result of one transmit queue, in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct LinkResult {
@@ -390,7 +390,7 @@ pub(crate) struct Counts {
     pub(crate) queues: Vec<QueueCounts>,
 }
 
-/// What is counted of a flow.
+/// The counts of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FlowCounts {
     pub(crate) delivered: u64,
@@ -407,7 +407,7 @@ pub(crate) struct FlowCounts {
     pub(crate) loss_events: u64,
 }
 
-/// What is counted of a queue.
+/// The counts of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueCounts {
     pub(crate) dropped: Dropped,
@@ -420,7 +420,7 @@ impl Counts {
         Self { flows: vec![FlowCounts::default(); flows], queues: vec![QueueCounts::default(); queues] }
     }
 
-    /// What was added since an earlier instant.
+    /// The increase since an earlier instant.
     pub(crate) fn since(&self, then: &Self) -> Self {
         let flows = self.flows.iter().zip(&then.flows).map(|(now, then)| now.since(*then));
         let queues = self.queues.iter().zip(&then.queues).map(|(now, then)| now.since(*then));
@@ -507,13 +507,13 @@ impl Means {
 /// The measurement of a run in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
-    /// What had been counted when the warm-up ended.
+    /// The counts when the warm-up ended.
     pub(crate) at_warmup: Counts,
     /// The same of each hop.
     pub(crate) passed_at_warmup: Vec<Passed>,
     /// The same of the gateway's classes.
     pub(crate) classes_at_warmup: Vec<ClassCounts>,
-    /// What had been counted at the last point of the time series.
+    /// The counts at the last point of the time series.
     pub(crate) at_sample: Vec<FlowCounts>,
     pub(crate) waiting_at_sample: Vec<Delays>,
     pub(crate) means: Means,

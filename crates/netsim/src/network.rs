@@ -27,18 +27,18 @@ const STRIDE: Duration = Duration::from_millis(100);
 /// Points of time series that whoever sees them is given at once.
 const PORTION: usize = 256;
 
-/// What has become of a packet from outside.
+/// The fate of a packet from outside, and when it was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emerged {
     /// When.
     pub at: Instant,
     /// The packet.
     pub packet: Foreign,
-    /// What.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// What may become of a packet from outside. Each gets one of these; a broadcast any number of `Heard` before.
+/// The fates of a packet from outside. Each gets one of these; a broadcast any number of `Heard` before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It came out at its destination.
@@ -279,7 +279,7 @@ impl Network {
         None
     }
 
-    /// What has become of a packet, if it came from outside.
+    /// The fate of a packet, if it came from outside.
     fn emerged(&self, packet: &Packet, fate: Fate) -> Option<Emerged> {
         let Body::Foreign(entered) = &packet.body else { return None };
         Some(Emerged { at: self.core.now(), packet: entered.foreign(packet.size), fate })
@@ -302,7 +302,7 @@ impl Network {
         }
     }
 
-    /// What a sink sees of a packet.
+    /// A packet as a sink sees it.
     fn sent(&self, traced: Traced) -> Option<Sent> {
         let (packet, rate) = traced?;
         let (flow, ends, payload, agreed) = if let Body::Foreign(entered) = packet.body {

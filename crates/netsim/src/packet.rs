@@ -3,7 +3,7 @@
 use evenair_tcp::{Segment, SegmentKind, TfrcData, TfrcReport};
 use evenair_units::{Bytes, Instant};
 
-/// What a packet carries.
+/// A packet's content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Body {
     /// A segment of a connection.
@@ -38,7 +38,7 @@ pub enum Body {
         /// When the probe was sent.
         sent: Instant,
     },
-    /// What was injected from outside ([`Network::inject`](crate::Network::inject)).
+    /// A packet that was injected from outside ([`Network::inject`](crate::Network::inject)).
     Foreign(Entered),
 }
 
@@ -103,11 +103,11 @@ pub struct Foreign {
     pub whose: Whose,
     /// Whether queues may mark it, or have.
     pub ecn: Codepoint,
-    /// What it is, for whoever injected it.
+    /// Its meaning for whoever injected it.
     pub content: u64,
 }
 
-/// What the header of a packet from outside says of congestion (RFC 3168 section 5).
+/// The congestion field in the header of a packet from outside (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codepoint {
     /// Whoever sent it does not react to marks: it is dropped where it would be marked.
@@ -119,7 +119,7 @@ pub enum Codepoint {
     Marked,
 }
 
-/// Whose a packet from outside is.
+/// The owner of a packet from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// A flow's of the network that has its packets from outside ([`Traffic::Outside`](crate::Traffic::Outside)): it takes the
@@ -147,7 +147,7 @@ pub struct Entered {
     at: Instant,
 }
 
-/// What [`Whose`] says, without its number.
+/// [`Whose`] without its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Belongs {
     There,

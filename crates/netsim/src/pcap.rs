@@ -4,7 +4,8 @@
 //! addressee did not decode carries radiotap's "bad checksum" flag. A capture of one node is that of a monitor there: what it
 //! sent, and what it decoded, whoever that was meant for. Frames have the time at which they *began*. Addresses are made from node
 //! numbers: 02:00:00:00:00:05 and 10.0.0.5 are node 5. Payload beyond the TCP or UDP header is left out, as a capture
-//! with a snap length does; the original length is kept. Lengths are the standard's, also where a preset counts others.
+//! with a snap length does; the original length is kept. Payload is zeros: the checksums of IP, TCP and UDP are right for these over
+//! the whole length. Lengths are the standard's, also where a preset counts others.
 //!
 //! # TCP
 //! Sequence numbers count bytes. A connection that opens with a SYN (all but ns-2's) agrees there on what it uses: the largest
@@ -28,6 +29,9 @@ const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const SNAP_LENGTH: u32 = 262_144;
 /// Bytes of LLC and SNAP in front of IP.
 const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
+/// What IP carries, by its numbers.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 /// The frame check sequence, which is counted and not written.
 const CHECKSUM_BYTES: u32 = 4;
 const RADIOTAP_LENGTH: u16 = 15;
@@ -63,7 +67,7 @@ pub struct PcapWriter<W: Write> {
 #[derive(Debug, Default)]
 struct Waiting {
     record: Vec<u8>,
-    /// Who decoded it.
+    /// The node that decoded it.
     by: Vec<u32>,
 }
 
@@ -218,8 +222,8 @@ impl Encoder {
 fn network_layer(packet: &Sent, frame: &FrameRecord, bytes: &mut Vec<u8>) -> u16 {
     let carried = carried(packet, frame);
     let (protocol, length) = match &carried {
-        Some((header, payload)) => (6, 20 + header.len() as u16 + payload),
-        None => (17, packet.size.max(28)),
+        Some((header, payload)) => (TCP, 20 + header.len() as u16 + payload),
+        None => (UDP, packet.size.max(28)),
     };
     let start = bytes.len();
     bytes.extend([0x45, 0]);
@@ -227,18 +231,23 @@ fn network_layer(packet: &Sent, frame: &FrameRecord, bytes: &mut Vec<u8>) -> u16
     bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
     bytes.extend(ip_address(packet.ends.0));
     bytes.extend(ip_address(packet.ends.1));
-    let checksum = internet_checksum(&bytes[start..]);
+    let checksum = internet_checksum(&[&bytes[start..]]);
     bytes[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
+    let body = start + 20;
     if let Some((header, _)) = carried {
         bytes.extend(header);
     } else {
         // What a packet from outside is, is not known here; it is shown as a datagram.
         let [client, server] = ports(packet);
-        bytes.extend(client);
-        bytes.extend(server);
-        bytes.extend((length - 20).to_be_bytes());
-        bytes.extend([0, 0]);
+        bytes.extend([client, server, (length - 20).to_be_bytes(), [0, 0]].concat());
     }
+    // RFC 9293 section 3.1 and RFC 768: over addresses, protocol and length, too; the payload's zeros add nothing.
+    let [high, low] = (length - 20).to_be_bytes();
+    let checksum = internet_checksum(&[&bytes[start + 12..body], &[0, protocol, high, low], &bytes[body..]]);
+    let at = body + if protocol == TCP { 16 } else { 6 };
+    // A datagram without a checksum has a zero there, so that a sum of zero is written as its other form.
+    let checksum = if protocol == UDP && checksum == 0 { 0xffff } else { checksum };
+    bytes[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
     length
 }
 
@@ -357,9 +366,10 @@ fn ip_address(node: u32) -> [u8; 4] {
     [10, b, c, d]
 }
 
-/// RFC 1071.
-fn internet_checksum(header: &[u8]) -> u16 {
-    let words = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+/// RFC 1071, over parts of even lengths.
+fn internet_checksum(parts: &[&[u8]]) -> u16 {
+    let words =
+        parts.iter().flat_map(|part| part.as_chunks().0).map(|&pair| u32::from(u16::from_be_bytes(pair)));
     let mut sum: u32 = words.sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -409,6 +419,6 @@ mod tests {
         // RFC 1071's method on a header whose checksum is b861.
         let header =
             [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 0x01, 0xc0, 0xa8, 0, 0xc7];
-        assert_eq!(internet_checksum(&header), 0xb861);
+        assert_eq!(internet_checksum(&[&header]), 0xb861);
     }
 }

@@ -32,7 +32,7 @@ use evenair_units::{Bytes, Duration, Instant, Probability, Rate, Volume};
 use evenair_wifi::{LossProcess, PacketId};
 use std::collections::VecDeque;
 
-/// What the outlet has of a queue.
+/// The outlet's state for a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     Nothing,
@@ -89,7 +89,7 @@ pub(crate) struct TransmitQueue {
     /// are sent.
     pub(crate) law_drops: Option<Probability>,
     pub(crate) dummy: Option<Bytes>,
-    /// What came and was accepted, and what of that was given up.
+    /// The packets that came and were accepted, and those of them that were given up.
     pub(crate) arrived: Volume,
     pub(crate) given_up: Volume,
     pub(crate) dropped: Dropped,
@@ -133,7 +133,7 @@ impl BackoffHost {
 }
 
 impl TransmitQueue {
-    /// What waits or is in service.
+    /// The packets that wait or are in service.
     pub(crate) fn backlog(&self) -> Volume {
         let mut backlog = self.waiting();
         if let Service::Packet(head, _) = self.service {
@@ -230,7 +230,7 @@ impl TransmitQueue {
         }
     }
 
-    /// What a marking law sees when this packet comes or has left.
+    /// A marking law's view when this packet comes or has left.
     fn view(&self, packet: &Queued) -> QueueView {
         QueueView {
             waiting: self.waiting(),

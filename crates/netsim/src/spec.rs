@@ -1,4 +1,4 @@
-//! What a network is built from.
+//! The description that a network is built from.
 
 use crate::queue::DisciplineParams;
 use evenair_laws::backoff::{BackoffParams, Category, DcfParams, FullPacket, Surroundings};
@@ -24,7 +24,7 @@ pub use web::{Arrivals, WebConnection, WebSpec};
 pub struct NetworkSpec {
     /// Names of the nodes; random streams are named after them.
     pub nodes: Vec<String>,
-    /// Who hears whom.
+    /// The nodes' hearing of each other.
     pub medium: Medium,
     /// Which MAC.
     pub mac: MacSpec,
@@ -38,7 +38,7 @@ pub struct NetworkSpec {
     pub wires: Vec<Wire>,
     /// How long transmitters back off.
     pub backoff: BackoffParams,
-    /// What that depends on beside its parameters.
+    /// The surroundings that it depends on beside its parameters.
     pub surroundings: Surroundings,
     /// The transmit queues of the air; those of one node share their buffer.
     pub queue: QueueSpec,
@@ -156,7 +156,7 @@ pub struct QueueSpec {
     pub per: Per,
 }
 
-/// Who has a turn, a share or a count of its own in a queue.
+/// The owners of a turn, a share or a count in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Per {
     /// Each flow in each direction.
@@ -212,7 +212,7 @@ pub struct FlowSpec {
     pub active: Vec<(Instant, Instant)>,
     /// The first of these begins later, by a time that each run draws evenly between zero and this.
     pub start_jitter: Duration,
-    /// What it sends.
+    /// Its traffic.
     pub traffic: Traffic,
     /// Its access category, where the MAC knows any.
     pub category: Category,
@@ -231,7 +231,7 @@ impl FlowSpec {
     }
 }
 
-/// What a flow sends.
+/// A flow's traffic.
 #[allow(clippy::large_enum_variant, reason = "there is one a flow, and most are TCP's")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
@@ -269,7 +269,7 @@ impl Traffic {
         }
     }
 
-    /// What of it is the application's: of a datagram all.
+    /// The application's part of it: of a datagram all.
     pub fn payload(&self) -> Bytes {
         self.tcp().map_or_else(|| self.size(), |tcp| tcp.payload)
     }
@@ -322,7 +322,7 @@ impl Traffic {
 /// A flow over TFRC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TfrcSpec {
-    /// What its endpoints decide by.
+    /// The parameters that its endpoints decide by.
     pub params: TfrcParams,
     /// Network-layer size of a data packet: all of it counts as data.
     pub size: Bytes,
@@ -389,7 +389,7 @@ pub enum Pattern {
 pub enum Source {
     /// Without end.
     Endless,
-    /// So many segments in all, shared by the flow's connections; then they close.
+    /// A number of segments in all, shared by the flow's connections; then they close.
     Segments(u32),
     /// One segment per interval: an application that produces no faster.
     Paced(Duration),
@@ -445,7 +445,7 @@ pub enum Sampling {
     /// to end it.
     #[default]
     EverySegment,
-    /// What the retransmission timer samples: one segment a window (RFC 6298 section 3), none that was repeated.
+    /// The retransmission timer's samples: one segment a window (RFC 6298 section 3), none that was repeated.
     OnePerWindow,
 }
 
@@ -454,7 +454,7 @@ pub enum Sampling {
 pub struct RunSpec {
     /// Seed of all random streams.
     pub seed: u64,
-    /// What happens before this counts for nothing.
+    /// The warm-up, which counts for nothing.
     pub warmup: Duration,
     /// How long is measured.
     pub duration: Duration,

@@ -150,10 +150,10 @@ pub struct Times {
     /// The median \[s\], where each time was kept; as all percentiles within 1 %.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p50_s: Option<f64>,
-    /// What 95 % did not exceed \[s\].
+    /// The time that 95 % did not exceed \[s\].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p95_s: Option<f64>,
-    /// What 99 % did not exceed \[s\].
+    /// The time that 99 % did not exceed \[s\].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p99_s: Option<f64>,
     /// All of them, where each was kept.
@@ -163,7 +163,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// What so many took; nothing, if there are none.
+    /// The times of so many; nothing, if there are none.
     pub(crate) fn of(delays: Delays, each: Option<&Histogram>) -> Option<Self> {
         let mean_s = delays.mean_s()?;
         let [p50_s, p95_s, p99_s] = each.map_or([None; 3], |each| each.quantiles_s([0.5, 0.95, 0.99]));

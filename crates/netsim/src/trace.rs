@@ -7,7 +7,7 @@ use evenair_wifi::{FrameRecord, Overheard};
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// Those who watch a run ([`Network::run_watched`](crate::Network::run_watched)); nobody, by default.
+/// The watchers of a run ([`Network::run_watched`](crate::Network::run_watched)); nobody, by default.
 #[derive(Default)]
 pub struct Watchers<'a> {
     /// Is told now and then, every 100 ms of simulated time, how far the run has come, its end at last. On
@@ -41,15 +41,15 @@ pub struct Sent {
     pub size: u16,
     /// Payload of a full data segment of its flow \[bytes\]: what one sequence number stands for.
     pub payload: u32,
-    /// What the ends of its connection have agreed on, if it is TCP's.
+    /// The agreement of its connection's ends, if it is TCP's.
     pub agreed: Option<Agreed>,
     /// The rate of its DATA frame.
     pub rate: Rate,
-    /// What it carries.
+    /// Its content.
     pub body: Body,
 }
 
-/// What the two ends of a TCP connection know of each other.
+/// The agreement of a TCP connection's two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
     /// IP and TCP headers of its segments, as its flow counts them \[bytes\].

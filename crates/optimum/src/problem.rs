@@ -62,6 +62,7 @@ pub struct Problem {
 
 /// How far a solution is from its optimality conditions; all relative to one, the capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Residuals {
     /// The excess of a link's load over its airtime, or of a wire's over its capacity.
     pub primal: f64,
@@ -84,6 +85,7 @@ impl Residuals {
 
 /// The best allocation, or the best that was found.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Solution {
     /// Each flow's rate.
     pub rates: Vec<f64>,
@@ -123,6 +125,7 @@ impl Solution {
 
 /// Why there is no solution.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Failure {
     /// The problem has this fault.
     Malformed(String),

@@ -28,6 +28,7 @@ pub struct ProductForm {
 
 /// The shares of time at given exponents.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Shares {
     /// Share of time in which each link transmits.
     pub links: Vec<f64>,

@@ -19,6 +19,7 @@ pub trait Concave: fmt::Debug + Send + Sync {
 
 /// A strictly concave utility.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Utility {
     /// `weight·x^(1−α)/(1−α)`; at α = 1 `weight·log x`. α = 1 is proportional fairness, α = 2 the utility of TCP
     /// Reno, and max-min fairness the limit of large α.

@@ -7,11 +7,12 @@ use evenair_laws::connections::{ConnectionLaw, OwnConnections};
 use evenair_laws::flow::FlowView;
 use evenair_laws::rate::{OwnRate, RateLaw};
 use evenair_laws::window::{Acked, Loss, OwnWindow, WINDOW_MAX, WindowLaw, WindowStart};
-use evenair_netsim::{FlowState, MacSpec, Network};
+use evenair_netsim::{FlowSpec, FlowState, MacSpec, Network, NetworkSpec};
 use evenair_scenario::Window;
 use evenair_units::{Duration, Instant, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -95,6 +96,7 @@ const SEEN: usize = 6;
 pub(crate) struct Environment {
     network: Network,
     names: Vec<String>,
+    scales: Vec<[f64; SEEN]>,
     told: Vec<Arc<AtomicU64>>,
     /// The queue at each flow's source, where contention is set.
     queues: Vec<u32>,
@@ -130,9 +132,12 @@ impl Environment {
                 return Err(PyValueError::new_err(format!("control = \"{other}\": there are {known}")));
             }
         };
-        if !(step_s >= 1e-6 && step_s.is_finite() && horizon_s >= step_s) {
-            let message = "a step takes a microsecond at least, and no longer than the horizon";
-            return Err(PyValueError::new_err(format!("{step_s} s, {horizon_s} s: {message}")));
+        if !(step_s >= 1e-6 && horizon_s >= step_s && horizon_s <= 1e9) {
+            let message = format!(
+                "step = {step_s} s, horizon = {horizon_s} s: a step takes a microsecond at least, and no longer than the horizon, \
+                 a horizon 1e9 s at most"
+            );
+            return Err(PyValueError::new_err(message));
         }
         let step = Duration::from_secs_f64(step_s);
         let mut written = scenario.resolved.written_out();
@@ -151,11 +156,13 @@ impl Environment {
             return Err(PyValueError::new_err("ideal CSMA has no slots, hence no contention windows"));
         }
         let network = Network::new(resolved.network(), resolved.run_spec(seed));
+        let names: Vec<String> = resolved.network().flows.iter().map(|flow| flow.name.clone()).collect();
         let queues =
-            if control == Control::ContentionWindow { queues(&network, told.len())? } else { Vec::new() };
+            if control == Control::ContentionWindow { queues(&network, &names)? } else { Vec::new() };
         let flows = told.len();
         Ok(Self {
-            names: resolved.network().flows.iter().map(|flow| flow.name.clone()).collect(),
+            names,
+            scales: scales(resolved.network(), step_s, horizon_s),
             end: network.end(),
             network,
             told,
@@ -175,14 +182,21 @@ impl Environment {
         self.names.clone()
     }
 
+    /// By what the quantities that are seen of each flow are divided in observations.
+    #[getter]
+    fn scales(&self) -> Vec<[f64; SEEN]> {
+        self.scales.clone()
+    }
+
     /// How far it is [s].
     #[getter]
     fn now_s(&self) -> f64 {
         self.now.as_secs_f64()
     }
 
-    /// Sets each flow's control, goes on for one step, and tells what is seen of each flow and whether the run is over.
-    fn step(&mut self, py: Python<'_>, actions: Vec<f64>) -> PyResult<(Vec<f64>, bool)> {
+    /// Sets each flow's control, goes on for one step, and tells what is seen and whether the run is over: numbers of 32 bits as they lie,
+    /// the quantities of each flow, then all of them over their scales, 1 at most.
+    fn step<'py>(&mut self, py: Python<'py>, actions: Vec<f64>) -> PyResult<(Bound<'py, PyByteArray>, bool)> {
         if actions.len() != self.names.len() {
             let (given, wanted) = (actions.len(), self.names.len());
             return Err(PyValueError::new_err(format!("{given} actions for {wanted} flows")));
@@ -198,7 +212,7 @@ impl Environment {
         py.detach(|| while network.advance(until).is_some() {});
         let seconds = until.since(self.now).as_secs_f64();
         self.now = until;
-        Ok((self.see(seconds), until == self.end))
+        Ok((PyByteArray::new(py, &self.see(seconds)), until == self.end))
     }
 }
 
@@ -222,8 +236,9 @@ impl Environment {
 
     /// Of each flow: mean goodput [packets/s], packets delivered in the step, backlog [packets], mean round-trip time in the step
     /// (0, if there was none) [s], connections, congestion window [segments].
-    fn see(&mut self, seconds: f64) -> Vec<f64> {
-        let mut seen = Vec::with_capacity(SEEN * self.names.len());
+    fn see(&mut self, seconds: f64) -> Vec<u8> {
+        let mut measured = Vec::with_capacity(2 * SEEN * self.names.len() * size_of::<f32>());
+        let mut observed = Vec::with_capacity(SEEN * self.names.len() * size_of::<f32>());
         for flow in 0..self.names.len() {
             let state = self.network.flow_state(flow as u32);
             let before = std::mem::replace(&mut self.before[flow], state);
@@ -232,29 +247,57 @@ impl Environment {
             *goodput = *goodput * self.keep + (1.0 - self.keep) * delivered / seconds.max(1e-9);
             let samples = f64::from(state.round_trips - before.round_trips);
             let round_trip = (state.round_trips_s - before.round_trips_s) / samples.max(1.0);
-            seen.extend([
+            let seen = [
                 *goodput,
                 delivered,
                 state.backlog.packets as f64,
                 round_trip,
                 f64::from(state.connections),
                 state.congestion_window,
-            ]);
+            ];
+            measured.extend(seen.iter().flat_map(|&x| (x as f32).to_ne_bytes()));
+            let shares = seen.iter().zip(&self.scales[flow]).map(|(x, scale)| (x / scale).min(1.0) as f32);
+            observed.extend(shares.flat_map(f32::to_ne_bytes));
         }
-        seen
+        measured.extend(observed);
+        measured
     }
 }
 
+/// How many connections, and how many segments of a congestion window, are all of the scale.
+const CONNECTIONS: f64 = 32.0;
+const SEGMENTS: f64 = 64.0;
+
+/// The scales of what is seen of each flow: what the network's fastest link would carry of it \[packets/s\], and in a step
+/// \[packets\]; what its first queue holds \[packets\]; the horizon \[s\]; connections; segments.
+fn scales(network: &NetworkSpec, step_s: f64, horizon_s: f64) -> Vec<[f64; SEEN]> {
+    let own = network.rates.iter().map(|link| link.rate).chain(network.wires.iter().map(|wire| wire.rate));
+    let fastest = own.fold(network.data_rate, Rate::max).as_bps() as f64;
+    let of = |flow: &FlowSpec| {
+        let (from, to) = (flow.path[0], flow.path[1]);
+        let wire =
+            network.wires.iter().find(|wire| (wire.from, wire.to) == (from, to)).map(|wire| &wire.queue);
+        let own = || network.node_queues.iter().find(|(node, _)| *node == from).map(|(_, queue)| queue);
+        let queue = wire.or_else(own).unwrap_or(&network.queue);
+        let most_pps = fastest / flow.traffic.payload().bits() as f64;
+        let holds = f64::from(queue.limit_packets) + 1.0; // and one is in service
+        [most_pps, (most_pps * step_s).max(1.0), holds, horizon_s, CONNECTIONS, SEGMENTS]
+    };
+    network.flows.iter().map(of).collect()
+}
+
 /// The queue at each flow's source.
-fn queues(network: &Network, flows: usize) -> PyResult<Vec<u32>> {
+fn queues(network: &Network, names: &[String]) -> PyResult<Vec<u32>> {
     let mut queues: Vec<u32> = Vec::new();
-    for flow in 0..flows as u32 {
+    for flow in 0..names.len() as u32 {
         let Some((queue, name)) = network.source_queue(flow) else {
-            return Err(PyValueError::new_err("a flow begins on a wire, where nobody contends"));
+            let message = "begins on a wire, where nobody contends: no contention window can be set";
+            return Err(PyValueError::new_err(format!("flow {} {message}", names[flow as usize])));
         };
         if queues.contains(&queue) {
-            let message = format!("two flows begin in the queue {name}, and it has one contention window");
-            return Err(PyValueError::new_err(message));
+            let message =
+                format!("begins in the queue {name}, as another flow does, and it has one contention window");
+            return Err(PyValueError::new_err(format!("flow {} {message}", names[flow as usize])));
         }
         queues.push(queue);
     }

@@ -27,13 +27,13 @@ mod _evenair {
     #[pymodule_export]
     use crate::law::{Access, check_law, gives_one_rate};
     #[pymodule_export]
-    use crate::run::{Records, run, study, sweep, tables};
+    use crate::run::{Records, StudyFacts, run, study, sweep, tables};
     #[pymodule_export]
     use crate::scenario::{Scenario, scenario_ids, scenario_text, schema, study_ids};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]
-    use crate::theory::{compare, fluid, solve};
+    use crate::theory::{ComparisonFacts, FluidFacts, SolutionFacts, compare, fluid, solve};
 
     use super::{Bound, PyAny, PyResult, pyfunction};
     use crate::law::own;

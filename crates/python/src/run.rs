@@ -3,7 +3,7 @@
 use crate::scenario::Scenario;
 use crate::session::conduct;
 use crate::table::Table;
-use crate::theory::dictionary;
+use crate::theory::{Tables, dictionary};
 use evenair_results::tables::{Column, Group};
 use evenair_results::{RecordOptions, RunRecord};
 use evenair_study::chart::Figures;
@@ -11,7 +11,7 @@ use evenair_study::{Aside, Outcome, SEEDS_MAX, Study, StudyError, Sweep, SweepEr
 use evenair_units::{Duration, Instant};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -141,13 +141,14 @@ pub(crate) fn sweep<'py>(
     series: bool,
     every_s: f64,
     ledger: bool,
+    timeline_s: Option<(f64, f64)>,
     folder: PathBuf,
     threads: Option<usize>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Records>> {
     let threads = threads.or(points.iter().any(|(_, point)| point.calls_python).then_some(1));
     let scenarios = points.iter().map(|(name, point)| (name.clone(), point.resolved.clone()));
-    let sweep = Sweep::of_scenarios(scenarios, seeds, options(series, every_s, ledger, None)?);
+    let sweep = Sweep::of_scenarios(scenarios, seeds, options(series, every_s, ledger, timeline_s)?);
     let sweep = prepared(sweep, precision)?;
     conduct(py, threads, progress.as_ref(), move |session| {
         let runs = sweep.run(&folder, &session.stop, session).map_err(failed)?;
@@ -156,14 +157,14 @@ pub(crate) fn sweep<'py>(
 }
 
 /// A column that says something of each variant: its name, and what it says by variant, in words and as a number.
-type Key = (String, HashMap<String, (String, Option<f64>)>);
+type Key = (String, Vec<(String, (String, Option<f64>))>);
 
 /// The tables of groups of runs: id of the variant, its value of a parameter, its runs; `keys` become columns after the variant.
 #[pyfunction]
 pub(crate) fn tables(
     groups: Vec<(String, Option<f64>, PyRef<'_, Records>)>,
     keys: Vec<Key>,
-) -> PyResult<HashMap<&'static str, Table>> {
+) -> PyResult<Tables> {
     let groups: Vec<Group<'_>> =
         groups.iter().map(|(variant, x, records)| Group { variant, x: *x, runs: &records.0 }).collect();
     let tables = evenair_results::tables::all(&groups).into_iter();
@@ -177,7 +178,9 @@ fn with_keys(table: evenair_results::tables::Table, keys: &[Key]) -> Vec<(String
         _ => Vec::new(),
     };
     let column = |(name, values): &Key| {
-        let of = |variant: &String| values.get(variant).cloned().unwrap_or_default();
+        let values: HashMap<&String, &(String, Option<f64>)> =
+            values.iter().map(|(of, value)| (of, value)).collect();
+        let of = |variant: &String| values.get(variant).copied().cloned().unwrap_or_default();
         let column = if values.values().all(|(_, number)| number.is_some()) {
             Column::Optional(variants.iter().map(|variant| of(variant).1).collect())
         } else {
@@ -191,6 +194,18 @@ fn with_keys(table: evenair_results::tables::Table, keys: &[Key]) -> Vec<(String
         columns.splice(1..1, keys.iter().map(column));
     }
     columns
+}
+
+/// What a study is and what it found.
+#[pyclass(frozen, get_all, module = "evenair._evenair")]
+pub(crate) struct StudyFacts {
+    id: String,
+    title: String,
+    source: String,
+    about: String,
+    labels: Vec<(String, String)>,
+    result: Py<PyAny>,
+    report: String,
 }
 
 /// Conducts a study and keeps finished runs in a folder: tables, what it found, and its report.
@@ -207,7 +222,7 @@ pub(crate) fn study<'py>(
     precision: Option<f64>,
     threads: Option<usize>,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<(HashMap<&'static str, Table>, Bound<'py, PyDict>)> {
+) -> PyResult<(Tables, StudyFacts)> {
     let path = PathBuf::from(&name);
     let study = if path.is_file() { Study::load(&path) } else { Study::builtin(&name) };
     let mut study = study.map_err(|e| misread(py, &e))?;
@@ -230,23 +245,16 @@ pub(crate) fn study<'py>(
     tables.push(("claims", evenair_study::tables::claims(&outcome.claims)));
     tables.push(("table", evenair_study::tables::summary(&outcome)));
     let tables = tables.into_iter().map(|(name, table)| Ok((name, Table::new(table)?)));
-    let facts = PyDict::new(py);
-    facts.set_item("id", &outcome.study.id)?;
-    facts.set_item("title", &outcome.study.title)?;
-    facts.set_item("source", &outcome.study.source)?;
-    facts.set_item("about", &outcome.study.about)?;
-    facts.set_item("labels", labels(&outcome))?;
-    facts.set_item("result", dictionary(py, &evenair_study::document::StudyDocument::of(&outcome))?)?;
-    facts.set_item(
-        "report",
-        html::report(&outcome, &Figures::of(&outcome), &format!("evenair.study({name:?})")),
-    )?;
+    let facts = StudyFacts {
+        id: outcome.study.id.clone(),
+        title: outcome.study.title.clone(),
+        source: outcome.study.source.clone(),
+        about: outcome.study.about.clone(),
+        labels: outcome.shape().map(|(v, _)| (v.to_string(), outcome.label(v))).collect(),
+        result: dictionary(py, &evenair_study::document::StudyDocument::of(&outcome))?.unbind(),
+        report: html::report(&outcome, &Figures::of(&outcome), &format!("evenair.study({name:?})")),
+    };
     Ok((tables.collect::<PyResult<_>>()?, facts))
-}
-
-/// The variants with their labels.
-fn labels(outcome: &Outcome) -> Vec<(String, String)> {
-    outcome.shape().map(|(variant, _)| (variant.to_string(), outcome.label(variant))).collect()
 }
 
 fn misread(py: Python<'_>, error: &StudyError) -> PyErr {

@@ -143,22 +143,32 @@ pub(crate) fn scenario_text(py: Python<'_>, name: &str) -> PyResult<(String, Str
     }
 }
 
-/// Ids of the built-in scenarios.
+/// The ids of the built-in scenarios, such as "chen10/a".
 #[pyfunction]
 pub(crate) fn scenario_ids() -> Vec<&'static str> {
     evenair_study::scenario_ids().collect()
 }
 
-/// Ids of the built-in studies.
+/// The ids of the built-in studies, such as "chen10/table-6-1".
 #[pyfunction]
 pub(crate) fn study_ids() -> Vec<&'static str> {
     evenair_study::study_ids().collect()
 }
 
-/// The JSON Schema of the scenario language.
+/// The JSON Schema of a language, "scenario" or "study", or of what comes out, "result"; of anything else a `ValueError`.
 #[pyfunction]
-pub(crate) fn schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    dictionary(py, &evenair_scenario::schema())
+#[pyo3(signature = (of = "scenario") -> "dict[str, Any]")]
+pub(crate) fn schema<'py>(py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyAny>> {
+    let schema = match of {
+        "scenario" => evenair_scenario::schema(),
+        "study" => evenair_study::schema(),
+        "result" => evenair_study::document::schema(),
+        other => {
+            let message = format!("of = \"{other}\": there are scenario, study, result");
+            return Err(pyo3::exceptions::PyValueError::new_err(message));
+        }
+    };
+    dictionary(py, &schema)
 }
 
 /// The exception of a scenario's mistake.

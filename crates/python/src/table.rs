@@ -12,7 +12,7 @@ use pyo3::types::{PyCapsule, PyList};
 use std::sync::Arc;
 
 /// A column's name, what it holds, and its values.
-type Part<'py> = (String, &'static str, Bound<'py, PyList>);
+type Part<'py> = (String, &'static str, Bound<'py, PyAny>);
 
 /// A table.
 #[pyclass(frozen, module = "evenair._evenair")]
@@ -64,7 +64,8 @@ impl Table {
     }
 
     /// A column as a list; what is missing is None.
-    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+    #[pyo3(signature = (name) -> "list[str] | list[int] | list[float] | list[float | None]")]
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.0.column_by_name(name).ok_or_else(|| {
             PyKeyError::new_err(format!(
                 "there is no column \"{name}\"; there are {}",
@@ -109,7 +110,7 @@ impl Table {
                 _ if field.is_nullable() => "optional",
                 _ => "number",
             };
-            Ok((field.name().clone(), kind, table.__getitem__(py, field.name())?))
+            Ok((field.name().clone(), kind, table.column(py, field.name())?.into_any()))
         };
         let parts = schema.fields().iter().map(part).collect::<PyResult<_>>()?;
         Ok((slf.get_type().getattr("_restored")?, (parts,)))

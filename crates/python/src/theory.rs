@@ -7,12 +7,37 @@ use crate::utility::OwnUtility;
 use evenair_scenario::{Objective, Question, Region, Resolved, Solver};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use serde::Serialize;
-use std::collections::HashMap;
 
-/// Tables by name.
-pub(crate) type Tables = HashMap<&'static str, Table>;
+/// Tables with their names, in the order in which they are shown.
+pub(crate) type Tables = Vec<(&'static str, Table)>;
+
+/// What is known of a best allocation.
+#[pyclass(frozen, get_all, module = "evenair._evenair")]
+pub(crate) struct SolutionFacts {
+    objective: Option<f64>,
+    bound: Option<f64>,
+    solver: &'static str,
+    residual: Option<f64>,
+}
+
+/// What is known of a fluid model's run.
+#[pyclass(frozen, get_all, module = "evenair._evenair")]
+pub(crate) struct FluidFacts {
+    has_settled: bool,
+    warning: Option<String>,
+    steps: u64,
+    corners: usize,
+    is_stable: Option<bool>,
+    eigenvalues: Option<Vec<(f64, f64)>>,
+}
+
+/// What is known of a comparison.
+#[pyclass(frozen, get_all, module = "evenair._evenair")]
+pub(crate) struct ComparisonFacts {
+    notes: Vec<String>,
+    senders_time: Vec<(&'static str, f64)>,
+}
 
 /// A serialisable value as Python's dictionaries and lists.
 pub(crate) fn dictionary<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
@@ -99,13 +124,13 @@ impl Asked {
 /// The best allocation: tables of flows, links and sets, and what is known of them. `utility` of a flow's name and a rate, and its
 /// derivative, `marginal`, take the place of the objective.
 #[pyfunction]
-pub(crate) fn solve<'py>(
-    py: Python<'py>,
+pub(crate) fn solve(
+    py: Python<'_>,
     scenario: &Scenario,
     asked: Asked,
     utility: Option<Py<PyAny>>,
     marginal: Option<Py<PyAny>>,
-) -> PyResult<(Tables, Bound<'py, PyDict>)> {
+) -> PyResult<(Tables, SolutionFacts)> {
     let question = asked.question(&scenario.resolved)?;
     let resolved = scenario.resolved.clone();
     let own = utility.map(|utility| OwnUtility::of(py, utility, marginal));
@@ -116,11 +141,12 @@ pub(crate) fn solve<'py>(
         }
         .map_err(failure)
     })?;
-    let facts = PyDict::new(py);
-    facts.set_item("objective", optimum.value.map(|(value, _)| value))?;
-    facts.set_item("bound", optimum.value.map(|(_, bound)| bound))?;
-    facts.set_item("solver", if optimum.by_clarabel { "clarabel" } else { "own" })?;
-    facts.set_item("residual", optimum.residuals.map(|r| r.worst()))?;
+    let facts = SolutionFacts {
+        objective: optimum.value.map(|(value, _)| value),
+        bound: optimum.value.map(|(_, bound)| bound),
+        solver: if optimum.by_clarabel { "clarabel" } else { "own" },
+        residual: optimum.residuals.map(|r| r.worst()),
+    };
     Ok((tables(evenair_results::tables::optimum(&optimum))?, facts))
 }
 
@@ -131,17 +157,18 @@ fn tables(all: Vec<(&'static str, evenair_results::tables::Table<impl Into<Strin
 
 /// The fluid model's trajectory and rest.
 #[pyfunction]
-pub(crate) fn fluid<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<(Tables, Bound<'py, PyDict>)> {
+pub(crate) fn fluid(py: Python<'_>, scenario: &Scenario) -> PyResult<(Tables, FluidFacts)> {
     let resolved = scenario.resolved.clone();
     let run = conduct(py, None, None, move |session| resolved.fluid_unless(&session.stop).map_err(failure))?;
-    let facts = PyDict::new(py);
-    facts.set_item("has_settled", run.has_settled)?;
-    facts.set_item("warning", run.warning())?;
-    facts.set_item("steps", run.steps)?;
-    facts.set_item("corners", run.corners.len())?;
     let carried = run.overloaded.is_empty();
-    facts.set_item("is_stable", run.rest.as_ref().map(|(rest, _)| carried && rest.is_stable()))?;
-    facts.set_item("eigenvalues", run.rest.as_ref().map(|(rest, _)| rest.eigenvalues.clone()))?;
+    let facts = FluidFacts {
+        has_settled: run.has_settled,
+        warning: run.warning(),
+        steps: run.steps,
+        corners: run.corners.len(),
+        is_stable: run.rest.as_ref().map(|(rest, _)| carried && rest.is_stable()),
+        eigenvalues: run.rest.as_ref().map(|(rest, _)| rest.eigenvalues.clone()),
+    };
     Ok((tables(evenair_results::tables::fluid(&run))?, facts))
 }
 
@@ -152,14 +179,12 @@ pub(crate) fn compare<'py>(
     scenario: &Scenario,
     seeds: u32,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<(Tables, Bound<'py, PyDict>)> {
+) -> PyResult<(Tables, ComparisonFacts)> {
     let resolved = scenario.resolved.clone();
     let threads = scenario.calls_python.then_some(1);
     let comparison = conduct(py, threads, progress.as_ref(), move |session| {
         evenair_study::compare(&resolved, seeds, &session.stop, session).map_err(failure)
     })?;
-    let facts = PyDict::new(py);
-    facts.set_item("notes", &comparison.notes)?;
-    facts.set_item("senders_time", comparison.senders_time.clone())?;
-    Ok((tables(evenair_results::tables::comparison(&comparison))?, facts))
+    let tables = tables(evenair_results::tables::comparison(&comparison))?;
+    Ok((tables, ComparisonFacts { notes: comparison.notes, senders_time: comparison.senders_time }))
 }

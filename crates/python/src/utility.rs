@@ -2,6 +2,7 @@
 
 use crate::session;
 use evenair_scenario::Concave;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -40,7 +41,15 @@ impl OwnUtility {
             return otherwise;
         }
         Python::attach(|py| {
-            let answer = function.bind(py).call1((&self.flow, rate)).and_then(|answer| answer.extract());
+            let answer = function.bind(py).call1((&self.flow, rate)).and_then(|answer| {
+                answer.extract().map_err(|_| {
+                    let message = format!(
+                        "of flow {} and a rate of {rate:e} it gave {answer:?}: give a number",
+                        self.flow
+                    );
+                    PyTypeError::new_err(format!("{function}: {message}"))
+                })
+            });
             answer.unwrap_or_else(|error| {
                 session::fail(py, error);
                 otherwise

@@ -35,6 +35,61 @@ pub enum Column {
     Count(Vec<i64>),
 }
 
+impl Column {
+    pub(crate) fn of<C: Cell>(cells: impl Iterator<Item = C>) -> Self {
+        C::column(cells)
+    }
+}
+
+/// What a column has in a row.
+pub(crate) trait Cell: Sized {
+    fn column(cells: impl Iterator<Item = Self>) -> Column;
+}
+
+impl Cell for String {
+    fn column(cells: impl Iterator<Item = Self>) -> Column {
+        Column::Text(cells.collect())
+    }
+}
+
+impl Cell for f64 {
+    fn column(cells: impl Iterator<Item = Self>) -> Column {
+        Column::Number(cells.collect())
+    }
+}
+
+impl Cell for Option<f64> {
+    fn column(cells: impl Iterator<Item = Self>) -> Column {
+        Column::Optional(cells.collect())
+    }
+}
+
+/// A part of a document that is a row of a table, too: its keys are the columns, but for those after a semicolon.
+macro_rules! row {
+    (
+        $(#[$doc:meta])*
+        $row:ident {
+            $($(#[$column_doc:meta])* $column:ident: $cell:ty,)*
+            $(; $($(#[$nested_doc:meta])* $nested:ident: $many:ty,)*)?
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Serialize, JsonSchema)]
+        pub struct $row {
+            $($(#[$column_doc])* pub $column: $cell,)*
+            $($($(#[$nested_doc])* pub $nested: $many,)*)?
+        }
+
+        impl $row {
+            pub(crate) fn table(rows: impl IntoIterator<Item = Self>) -> $crate::tables::Table {
+                let rows: Vec<Self> = rows.into_iter().collect();
+                vec![$((stringify!($column), $crate::tables::Column::of(rows.iter().map(|row| row.$column.clone()))),)*]
+            }
+        }
+    };
+}
+pub(crate) use row;
+
 /// A table: columns of one length, by name.
 pub type Table<Name = &'static str> = Vec<(Name, Column)>;
 

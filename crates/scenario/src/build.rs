@@ -4,15 +4,15 @@ mod flows;
 mod gateway;
 mod mac;
 
-pub(crate) use flows::packet_size;
-pub(crate) use mac::{COVERAGE_CLASS_MAX, airtime};
+pub(crate) use mac::airtime;
 
+use self::flows::Ground;
 use crate::error::Mistake;
-use crate::language::LossTable;
-use crate::resolved::{Resolved, ResolvedQueue, ResolvedRadio, Settings};
+use crate::language::{LossTable, QueueTable, RadioTable, Scenario, WireQueue};
+use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
-use evenair_topology::{ConflictGraph, Link, Medium, Position, Router, ThresholdRadio};
+use evenair_topology::{ConflictGraph, Link, Medium, Position, Router};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,16 +31,28 @@ pub struct Layout {
     pub conflicts: ConflictGraph,
 }
 
-impl Settings {
-    /// Builds all that the settings describe.
-    pub(crate) fn build(mut self) -> Result<Resolved, Mistake> {
+impl Scenario {
+    /// Builds all that the scenario describes.
+    pub(crate) fn build(mut self, parts: Parts) -> Result<Resolved, Mistake> {
+        let Parts { radio, mac, queue, tcp } = parts;
         let nodes = self.node_names();
-        let ranges_m = self.radio.map(|radio| radio.ranges_m()).transpose()?;
-        let medium = self.medium(&nodes, ranges_m)?;
+        let medium = self.medium(&nodes, radio.as_ref())?;
         let wires = self.wire_specs(&nodes)?;
-        let rates = self.link_rates(&nodes)?;
-        let flows = self.flow_specs(&nodes, &medium, &wires, &rates)?;
-        let routes = self.routes(&nodes, &medium, &wires)?;
+        let rates = self.link_rates(&nodes, &mac)?;
+        let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
+        let router = Router::with_wires(&medium, &ends);
+        let (data_rate, is_ideal) = (mac.data_rate, mac.is_ideal());
+        let ground = Ground {
+            nodes: &nodes,
+            router: &router,
+            wires: &wires,
+            rates: &rates,
+            data_rate,
+            tcp: &tcp,
+            is_ideal,
+        };
+        let flows = self.flow_specs(&ground)?;
+        let routes = self.routes(&nodes, &router)?;
         let node_queues = self.node_queues(&nodes)?;
         let of_flows = links_in_use(&nodes, &medium, flows.iter().map(FlowSpec::data_path));
         let reversed = |route: &Vec<u32>| route.iter().rev().copied().collect();
@@ -52,26 +64,25 @@ impl Settings {
         let links = if flows.is_empty() { from_outside } else { of_flows };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
-        let mac = self.mac_spec(longest)?;
-        let surroundings = self.surroundings(&mac);
-        let queue = self.queue.unwrap_or_default().spec(self.mac.queue, self.drop.clone());
-        let queue = queue.map_err(|(key, why)| Mistake::at(&format!("queue.{key}"), why))?;
+        let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
+        let largest = flows.iter().map(|flow| flow.traffic.size()).max().unwrap_or(tcp.payload + tcp.headers);
+        let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let network = NetworkSpec {
             rates,
-            losses: self.link_losses(&nodes)?,
+            losses: self.link_losses(&nodes, is_ideal)?,
             wires,
             nodes,
             medium,
-            mac,
-            data_rate: self.mac.data_rate.0,
+            mac: spec,
+            data_rate,
             backoff: self.backoff.clone(),
             surroundings,
             queue,
             node_queues,
             node_backoffs,
-            link_layer_delay: self.mac.link_layer_delay.0,
+            link_layer_delay: mac.link_layer_delay,
             flows,
             routes,
             gateway: None,
@@ -79,7 +90,8 @@ impl Settings {
         };
         let places = self.places();
         let positions = places.iter().any(Option::is_some).then_some(places);
-        let ranges_m = ranges_m.filter(|_| self.signals.is_empty());
+        let reach = radio.map(|radio| (radio.reach.transmission_range_m, radio.reach.carrier_sense_range_m));
+        let ranges_m = reach.filter(|_| self.signals.is_empty());
         let layout = Layout { positions, ranges_m, links, conflicts };
         let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
@@ -87,21 +99,19 @@ impl Settings {
     }
 
     /// The ways between nodes that are attached to the outside.
-    fn routes(&self, nodes: &[String], medium: &Medium, wires: &[Wire]) -> Result<Vec<Vec<u32>>, Mistake> {
+    fn routes(&self, nodes: &[String], router: &Router<'_>) -> Result<Vec<Vec<u32>>, Mistake> {
         let wrong = |why: String| Mistake::at("outside", why);
         let mut attached = Vec::new();
         for id in &self.outside {
-            let node = nodes.iter().position(|node| node == id).ok_or_else(|| wrong(no_node(id, nodes)))?;
-            if attached.contains(&(node as u32)) {
+            let node = node_number(id, nodes).map_err(wrong)?;
+            if attached.contains(&node) {
                 return Err(wrong(format!("\"{id}\" is there already")));
             }
-            attached.push(node as u32);
+            attached.push(node);
         }
         if attached.len() == 1 {
             return Err(wrong("packets go from one node to another: name two at least".into()));
         }
-        let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
-        let router = Router::with_wires(medium, &ends);
         let mut routes = Vec::new();
         for (place, &from) in attached.iter().enumerate() {
             for &to in &attached[place + 1..] {
@@ -121,7 +131,7 @@ impl Settings {
         }
         let mut names: Vec<String> = Vec::new();
         let of_wires = self.wires.iter().flat_map(|w| [&w.from, &w.to]);
-        for end in self.links.iter().flat_map(|l| [&l.from, &l.to]).chain(of_wires) {
+        for end in self.links.here().iter().flat_map(|l| [&l.from, &l.to]).chain(of_wires) {
             if !names.contains(end) {
                 names.push(end.clone());
             }
@@ -133,46 +143,35 @@ impl Settings {
         self.nodes.iter().map(|n| n.at.map(|[x_m, y_m]| Position::new(x_m, y_m))).collect()
     }
 
-    fn medium(&self, names: &[String], ranges_m: Option<(f64, f64)>) -> Result<Medium, Mistake> {
+    fn medium(&self, names: &[String], radio: Option<&Radio>) -> Result<Medium, Mistake> {
         if !self.links.is_empty() {
             return Ok(self.medium_of_links(names));
         }
-        let (Some(radio), Some((transmission_range_m, carrier_sense_range_m))) = (&self.radio, ranges_m)
-        else {
-            return Ok(Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0))); // wires alone
-        };
-        if !self.signals.is_empty() {
-            return self.medium_of_signals(names, radio);
+        match (&self.radio, radio) {
+            (Some(table), _) if !self.signals.is_empty() => self.medium_of_signals(names, table),
+            (_, Some(radio)) => Ok(Medium::from_places(&self.places(), &radio.reach)),
+            _ => Ok(Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0))), // wires alone
         }
-        let propagation = radio.propagation();
-        let interference_range_m =
-            radio.interference_threshold.map_or(0.0, |threshold| propagation.range_m(threshold.0));
-        let radio = ThresholdRadio {
-            transmission_range_m,
-            carrier_sense_range_m,
-            interference_range_m: interference_range_m.max(carrier_sense_range_m),
-            propagation,
-        };
-        Ok(Medium::from_places(&self.places(), &radio))
     }
 
     fn medium_of_links(&self, names: &[String]) -> Medium {
         let index: BTreeMap<&String, u32> = names.iter().zip(0..).collect();
-        let links: Vec<Link> =
-            self.links.iter().map(|l| Link { from: index[&l.from], to: index[&l.to] }).collect();
-        let place: BTreeMap<&String, usize> = self.links.iter().map(|l| &l.id).zip(0..).collect();
-        let edges: Vec<(usize, usize)> = self.conflicts.iter().map(|[a, b]| (place[a], place[b])).collect();
+        let here = self.links.here();
+        let links: Vec<Link> = here.iter().map(|l| Link { from: index[&l.from], to: index[&l.to] }).collect();
+        let place: BTreeMap<&String, usize> = here.iter().map(|l| &l.id).zip(0..).collect();
+        let edges: Vec<(usize, usize)> =
+            self.conflicts.here().iter().map(|[a, b]| (place[a], place[b])).collect();
         Medium::from_conflicts(names.len(), &links, &ConflictGraph::from_edges(links.len(), &edges))
     }
 
-    fn medium_of_signals(&self, names: &[String], radio: &ResolvedRadio) -> Result<Medium, Mistake> {
+    fn medium_of_signals(&self, names: &[String], radio: &RadioTable) -> Result<Medium, Mistake> {
         let (Some(receive), Some(sense)) = (radio.receive_threshold, radio.carrier_sense_threshold) else {
             let why = "signals are powers: give receive_threshold and carrier_sense_threshold";
             return Err(Mistake::at("radio", why));
         };
         let mut signals = Vec::new();
         for (index, signal) in self.signals.iter().enumerate() {
-            let (from, to) = Self::ends("signals", index, &signal.from, &signal.to, names)?;
+            let (from, to) = ends("signals", index, &signal.from, &signal.to, names)?;
             signals.push(evenair_topology::Signal { from, to, power: signal.power.0 });
             if !signal.one_way {
                 signals.push(evenair_topology::Signal { from: to, to: from, power: signal.power.0 });
@@ -181,38 +180,15 @@ impl Settings {
         Ok(Medium::from_signals(names.len(), &signals, receive.0, sense.0))
     }
 
-    /// The numbers of two nodes that an entry of a table names.
-    fn ends(
-        table: &str,
-        index: usize,
-        from: &String,
-        to: &String,
-        names: &[String],
-    ) -> Result<(u32, u32), Mistake> {
-        let node = |key: &str, id: &String| {
-            let place = names.iter().position(|n| n == id).map(|i| i as u32);
-            place.ok_or_else(|| Mistake::entry(table, index, key, no_node(id, names)))
-        };
-        let (from, to) = (node("from", from)?, node("to", to)?);
-        if from == to {
-            let what = if table == "flows" {
-                "a flow ends at another node than it begins"
-            } else {
-                "both ends are one node"
-            };
-            return Err(Mistake::entry(table, index, "to", what));
-        }
-        Ok((from, to))
-    }
-
-    fn wire_specs(&self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
+    fn wire_specs(&mut self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
         let mut wires = Vec::new();
-        for (index, wire) in self.wires.iter().enumerate() {
-            let (a, b) = Self::ends("wires", index, &wire.from, &wire.to, names)?;
-            let wrong = |(key, why): (&'static str, String)| Mistake::entry("wires", index, key, why);
-            let queue = wire.queue.resolve().map_err(wrong)?;
-            let drop = wire.drop.clone().or_else(|| self.drop.clone());
-            let queue = queue.discipline.spec(queue.limit, drop).map_err(wrong)?;
+        for (index, wire) in self.wires.iter_mut().enumerate() {
+            let (a, b) = ends("wires", index, &wire.from, &wire.to, names)?;
+            let queue = wire.queue.complete(&mut wire.drop, self.drop.as_ref());
+            let queue = queue.map_err(|mistake| mistake.within("wires", index))?;
+            if !wire.delay_changes.iter().map(|[at, _]| at.0).is_sorted() {
+                return Err(Mistake::entry("wires", index, "delay_changes", "must be in the order of time"));
+            }
             for (from, to) in [(a, b), (b, a)] {
                 let queue = queue.clone();
                 let (rate, delay) = (wire.rate.0, wire.delay.0);
@@ -224,21 +200,19 @@ impl Settings {
         Ok(wires)
     }
 
-    fn node_queues(&self, names: &[String]) -> Result<Vec<(u32, QueueSpec)>, Mistake> {
+    fn node_queues(&mut self, names: &[String]) -> Result<Vec<(u32, QueueSpec)>, Mistake> {
+        let of_all = QueueTable { limit: self.mac.queue, ..self.queue.unwrap_or_default() };
         let mut queues: Vec<(u32, QueueSpec)> = Vec::new();
-        for (index, table) in self.queues.iter().enumerate() {
-            let wrong = |key: &str, why: String| Mistake::entry("queues", index, key, why);
-            let queue = match table.queue {
-                Some(queue) => queue.resolve().map_err(|(key, why)| wrong(key, why))?,
-                None => ResolvedQueue { discipline: self.queue.unwrap_or_default(), limit: self.mac.queue },
-            };
-            let drop = table.drop.clone().or_else(|| self.drop.clone());
-            let queue = queue.discipline.spec(queue.limit, drop).map_err(|(key, why)| wrong(key, why))?;
+        for (index, table) in self.queues.iter_mut().enumerate() {
+            let wrong = |why: String| Mistake::entry("queues", index, "nodes", why);
+            let mut own = table.queue.unwrap_or(WireQueue::Table(of_all));
+            let queue = own.complete(&mut table.drop, self.drop.as_ref());
+            let queue = queue.map_err(|mistake| mistake.within("queues", index))?;
+            table.queue = table.queue.map(|_| own);
             for id in &table.nodes {
-                let node = names.iter().position(|name| name == id);
-                let node = node.ok_or_else(|| wrong("nodes", no_node(id, names)))? as u32;
+                let node = node_number(id, names).map_err(wrong)?;
                 if queues.iter().any(|&(other, _)| other == node) {
-                    return Err(wrong("nodes", format!("node \"{id}\" has its queues from another entry")));
+                    return Err(wrong(format!("node \"{id}\" has its queues from another entry")));
                 }
                 queues.push((node, queue.clone()));
             }
@@ -254,11 +228,11 @@ impl Settings {
         nodes.map(|(id, law)| (number(id), law.clone())).collect()
     }
 
-    fn link_rates(&self, names: &[String]) -> Result<Vec<LinkRate>, Mistake> {
+    fn link_rates(&self, names: &[String], mac: &Mac) -> Result<Vec<LinkRate>, Mistake> {
         let mut rates = Vec::new();
         for (index, entry) in self.rates.iter().enumerate() {
-            let (from, to) = Self::ends("rates", index, &entry.from, &entry.to, names)?;
-            if let Some(phy) = self.mac.phy() {
+            let (from, to) = ends("rates", index, &entry.from, &entry.to, names)?;
+            if let Some(phy) = mac.phy() {
                 phy.checked(entry.rate.0)
                     .map_err(|e| Mistake::entry("rates", index, "rate", e.to_string()))?;
             }
@@ -270,10 +244,10 @@ impl Settings {
         Ok(rates)
     }
 
-    fn link_losses(&self, names: &[String]) -> Result<Vec<LinkLoss>, Mistake> {
+    fn link_losses(&self, names: &[String], is_ideal: bool) -> Result<Vec<LinkLoss>, Mistake> {
         let mut losses: BTreeMap<(u32, u32), LinkLoss> = BTreeMap::new();
         for (index, entry) in self.losses.iter().enumerate() {
-            let (a, b) = Self::ends("losses", index, &entry.from, &entry.to, names)?;
+            let (a, b) = ends("losses", index, &entry.from, &entry.to, names)?;
             for (from, to) in [(a, b), (b, a)].into_iter().take(if entry.one_way { 1 } else { 2 }) {
                 let link = losses.entry((from, to)).or_insert(LinkLoss { from, to, schedule: Vec::new() });
                 let model = entry.model().map_err(|(key, why)| Mistake::entry("losses", index, key, why))?;
@@ -286,19 +260,45 @@ impl Settings {
                 ends.contains(&&names[loss.from as usize]) && ends.contains(&&names[loss.to as usize])
             })
         };
-        if self.mac.is_ideal() && losses.values().any(on_air) {
+        if is_ideal && losses.values().any(on_air) {
             return Err(Mistake::at("losses", "links of the ideal MAC lose nothing"));
         }
         Ok(losses.into_values().collect())
     }
 }
 
-fn no_node(id: &str, names: &[String]) -> String {
+/// The numbers of two nodes that an entry of a table names.
+fn ends(
+    table: &str,
+    index: usize,
+    from: &String,
+    to: &String,
+    names: &[String],
+) -> Result<(u32, u32), Mistake> {
+    let node =
+        |key: &str, id: &String| node_number(id, names).map_err(|why| Mistake::entry(table, index, key, why));
+    let (from, to) = (node("from", from)?, node("to", to)?);
+    if from == to {
+        let what = if table == "flows" {
+            "a flow ends at another node than it begins"
+        } else {
+            "both ends are one node"
+        };
+        return Err(Mistake::entry(table, index, "to", what));
+    }
+    Ok((from, to))
+}
+
+/// A node's number.
+fn node_number(id: &str, names: &[String]) -> Result<u32, String> {
+    if let Some(place) = names.iter().position(|name| name == id) {
+        return Ok(place as u32);
+    }
     let known = match names.len() {
         0..=40 => names.join(", "),
         n => format!("{}, … {} ({n} of them)", names[..5].join(", "), names[n - 1]),
     };
-    format!("there is no node \"{id}\"; nodes are {known}")
+    Err(format!("there is no node \"{id}\"; nodes are {known}"))
 }
 
 /// The links of the air that flows take, in the order in which they take them, and their names.

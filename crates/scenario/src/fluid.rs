@@ -3,7 +3,7 @@
 use crate::language::{
     DualDescentKeys, FluidModel, LossyPathKeys, OptimalCsmaKeys, QueueKind, RenoCsmaKeys, RoundTripKind,
 };
-use crate::resolved::{Resolved, ResolvedFluid};
+use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
 use evenair_fluid::models::{
     Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue, RenoOverCsma,
@@ -110,10 +110,15 @@ impl Resolved {
     /// As [`Self::fluid`], and [`Failure::Stopped`].
     pub fn fluid_unless(&self, stop: &AtomicBool) -> Result<FluidRun, Failure> {
         let theory = self.theory()?;
-        let settings =
-            self.settings.fluid.clone().unwrap_or_else(|| ResolvedFluid::of_laws(self.is_adaptive()));
+        let mut settings = self.settings.fluid.clone().unwrap_or_default();
+        let known = settings.complete(matches!(self.settings.backoff, BackoffParams::Adaptive(_)));
+        let (known, tolerance) = known.map_err(|mistake| Failure::Malformed(mistake.message))?;
+        let known = known.ok_or_else(|| {
+            let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or say which in [fluid] model";
+            Failure::Malformed(what.into())
+        })?;
         let all: Vec<usize> = (0..theory.flows.len()).collect();
-        let model = self.fluid_model(&theory, &all, &settings)?;
+        let model = self.fluid_model(&theory, &all, &known)?;
         let until = settings.duration.map_or_else(|| model.horizon_s(), |d| d.0.as_secs_f64());
         let start = if settings.start.is_empty() { model.start() } else { settings.start.clone() };
         if start.len() != model.dimension() || start.iter().any(|x| !x.is_finite()) {
@@ -144,7 +149,8 @@ impl Resolved {
             );
             return Err(Failure::Malformed(what));
         }
-        let course = Course { scenario: self, settings: &settings, until, stop };
+        let method = if settings.implicit { Method::Implicit } else { Method::Explicit };
+        let course = Course { scenario: self, known: &known, method, tolerance, until, stop };
         for (i, (from, to, active)) in stretches.iter().enumerate() {
             let is_last = i + 1 == stretches.len();
             course.follow(&mut run, &mut whole, (*from, *to), active, is_last)?;
@@ -163,12 +169,10 @@ impl Resolved {
             if s < TOGETHER_S { 0.0 } else { s.min(until) }
         };
         let active: Vec<Vec<(f64, f64)>> = self
-            .settings
+            .network
             .flows
             .iter()
-            .map(|flow| {
-                flow.activity.stretches().into_iter().map(|(a, b)| (seconds(a), seconds(b))).collect()
-            })
+            .map(|flow| flow.active.iter().map(|&(a, b)| (seconds(a), seconds(b))).collect())
             .collect();
         let mut changes: Vec<f64> =
             active.iter().flatten().flat_map(|&(a, b)| [a, b]).chain([0.0, until]).collect();
@@ -186,14 +190,10 @@ impl Resolved {
         &self,
         theory: &Theory,
         active: &[usize],
-        settings: &ResolvedFluid,
+        known: &FluidModel,
     ) -> Result<Box<dyn Model>, Failure> {
-        let Some(model) = &settings.model else {
-            let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or say which in [fluid] model";
-            return Err(Failure::Malformed(what.into()));
-        };
         let flows: Vec<&TheoryFlow> = active.iter().map(|&s| &theory.flows[s]).collect();
-        match model {
+        match known {
             FluidModel::RenoCsma(keys) => self.reno_csma(theory, &flows, *keys),
             FluidModel::EMultcp(keys) => Ok(Box::new(lossy_path(theory, &flows, *keys)?)),
             FluidModel::EMultcpReduced(keys) => Ok(Box::new(lossy_path(theory, &flows, *keys)?.reduced())),
@@ -201,11 +201,6 @@ impl Resolved {
             FluidModel::DualDescent(keys) => dual_descent(theory, &flows, *keys),
             FluidModel::OptimalCsma(keys) => optimal_csma(theory, &flows, *keys),
         }
-    }
-
-    /// Whether the model reno-csma is that of the scenario's laws.
-    fn is_adaptive(&self) -> bool {
-        matches!(self.settings.backoff, BackoffParams::Adaptive(_))
     }
 
     fn reno_csma(
@@ -246,7 +241,7 @@ impl Resolved {
         // The backlog is counted in time at the data rate ([Chen10] Alg. 1 line 3), the load in airtime: the step follows.
         let cost =
             flows.iter().flat_map(|f| &f.loads).find(|(l, _)| *l < theory.air()).map_or(1.0, |(_, a)| *a);
-        let rate = self.settings.mac.data_rate.0.as_bps() as f64;
+        let rate = self.network.data_rate.as_bps() as f64;
         let data_s = flows[0].payload_bits / rate;
         Ok(Box::new(RenoOverCsma {
             form: ProductForm::new(&theory.conflicts)?,
@@ -266,7 +261,9 @@ impl Resolved {
 /// How a scenario's model is followed.
 struct Course<'a> {
     scenario: &'a Resolved,
-    settings: &'a ResolvedFluid,
+    known: &'a FluidModel,
+    method: Method,
+    tolerance: f64,
     until: f64,
     stop: &'a AtomicBool,
 }
@@ -281,8 +278,7 @@ impl Course<'_> {
         active: &[usize],
         is_last: bool,
     ) -> Result<(), Failure> {
-        let settings = self.settings;
-        let model = self.scenario.fluid_model(&run.theory, active, settings)?;
+        let model = self.scenario.fluid_model(&run.theory, active, self.known)?;
         // A flow that comes begins where its model begins; links and flows that stay go on.
         let place = |i: usize| {
             let component = match model.component(i) {
@@ -306,8 +302,8 @@ impl Course<'_> {
             })
             .collect();
         let options = Options {
-            method: if settings.implicit { Method::Implicit } else { Method::Explicit },
-            tolerance: settings.tolerance,
+            method: self.method,
+            tolerance: self.tolerance,
             samples: ((SAMPLES as f64 * (to - from) / self.until) as usize).max(5),
             crowding: CROWDING,
             fixed_step: None,

@@ -2,7 +2,7 @@
 
 use crate::error::Mistake;
 use crate::language::{FlowPattern, FlowTable, Generate, GeneratedFlows, NodeTable, Scenario};
-use crate::resolved::ResolvedRadio;
+use crate::resolved::Radio;
 use evenair_des::Stream;
 use evenair_topology::{Medium, Position, Router, ThresholdRadio, generate};
 
@@ -13,7 +13,7 @@ const DRAWS: u32 = 1_000;
 
 impl Scenario {
     /// Writes out what `generate` asks for.
-    pub(crate) fn generate(&mut self, radio: Option<&ResolvedRadio>) -> Result<(), Mistake> {
+    pub(crate) fn generate(&mut self, radio: Option<&Radio>) -> Result<(), Mistake> {
         let Some(rule) = self.generate.take() else { return Ok(()) };
         if !self.nodes.is_empty() || !self.links.is_empty() {
             return Err(Mistake::at(
@@ -39,7 +39,7 @@ impl Scenario {
 
 fn place(
     rule: &Generate,
-    radio: Option<&ResolvedRadio>,
+    radio: Option<&Radio>,
 ) -> Result<(Vec<Position>, Option<GeneratedFlows>, u64), Mistake> {
     let counted = |key: &str, count: u32| {
         if (1..=MOST).contains(&count) {
@@ -69,20 +69,15 @@ fn place(
 
 /// Draws placements until one is connected.
 fn connected(
-    radio: Option<&ResolvedRadio>,
+    radio: Option<&Radio>,
     nodes: usize,
     width_m: f64,
     height_m: f64,
     seed: u64,
 ) -> Result<Vec<Position>, Mistake> {
     let radio = radio.ok_or_else(|| Mistake::at("radio", "random nodes need a [radio]"))?;
-    let (transmission_range_m, _) = radio.ranges_m()?;
-    let radio = ThresholdRadio {
-        transmission_range_m,
-        carrier_sense_range_m: transmission_range_m,
-        interference_range_m: transmission_range_m,
-        propagation: radio.propagation(),
-    };
+    let reach = radio.reach.transmission_range_m;
+    let radio = ThresholdRadio { carrier_sense_range_m: reach, interference_range_m: reach, ..radio.reach };
     let mut stream = Stream::named(seed, "nodes", "placement");
     for _ in 0..DRAWS {
         let positions = generate::random(nodes, width_m, height_m, || stream.unit());
@@ -169,29 +164,9 @@ impl FlowTable {
             from: from.into(),
             to: to.into(),
             traffic: rule.traffic,
-            start: None,
-            start_jitter: None,
-            stop: None,
-            active: Vec::new(),
-            via: None,
             size: rule.size,
             rate: rule.rate,
-            interval: None,
-            jitter: None,
-            rate_law: None,
-            rate_max: None,
-            on: None,
-            off: None,
-            transfer: None,
-            application_rate: None,
-            web: None,
-            connections: None,
-            window: None,
-            resequence: false,
-            category: None,
-            weight: None,
-            points: None,
-            alpha: None,
+            ..Self::default()
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The words of the language. Every optional key has its default in `resolved/`, or in its law.
+//! The words of the language. Every optional key has its default in `resolved/`, which writes it into the table, or in its law.
 
 mod flow;
 mod fluid;
@@ -63,7 +63,7 @@ pub struct Scenario {
     #[serde(default)]
     pub mac: MacTable,
     /// How long transmitters back off.
-    #[serde(default)]
+    #[serde(default, serialize_with = "law::write")]
     #[schemars(schema_with = "law::schema::<BackoffParams>")]
     pub backoff: BackoffParams,
     /// The transmit queues of the air; those of one node share the room. First in, first out, if there is no such table.
@@ -73,14 +73,14 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<NodeQueuesTable>,
     /// What queues drop beside what does not fit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,
     /// TCP endpoints.
     #[serde(default)]
     pub tcp: TcpTable,
     /// How many connections each flow keeps; one, if there is no such table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema_of_connections")]
     pub connections: Option<ConnectionParams>,
     /// How paths are probed, where the law of connections looks at probes (`samples = "probes"`).

@@ -46,6 +46,15 @@ pub(crate) fn complete<P: Parameters>(
     params.validated().map_err(|error| mistake(table, error))
 }
 
+/// The same, where there may be none.
+pub(crate) fn complete_any<P: Parameters<Surroundings = ()>>(
+    table: &str,
+    law: &mut Option<P>,
+) -> Result<(), Mistake> {
+    *law = law.take().map(|law| complete(table, law, &())).transpose()?;
+    Ok(())
+}
+
 /// What a law has against a parameter.
 pub(crate) fn mistake(table: &str, error: BadParameter) -> Mistake {
     let why = format!("{} is not allowed: {}", error.value, error.allowed);

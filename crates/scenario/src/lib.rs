@@ -36,20 +36,16 @@ pub use language::{
     FlowTable, FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName,
     InterferenceRule, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable,
     NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable, PropagationName,
-    QueueKind, QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, ResolvedTcp, RoundTripKind,
-    Scenario, ShaperName, SignalTable, SourceLimitTable, TcpTable, TrafficKind, UtilityTable, WeakSignals,
-    WebTable, Window, WireQueue, WireTable,
+    QueueKind, QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario,
+    ShaperName, SignalTable, SourceLimitTable, TcpTable, TrafficKind, UtilityTable, WeakSignals, WebTable,
+    Window, WireQueue, WireTable,
 };
 pub use optimum::{Objective, Optimum, Question, Region, Solver};
 pub use quantity::{
     Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,
 };
 pub use read::{line_and_column, place_of};
-pub use resolved::{
-    Activity, Distance, Ieee80211, Interference, MacRules, Pace, PropagationLaw, Resolved,
-    ResolvedDiscipline, ResolvedFlow, ResolvedFluid, ResolvedGateway, ResolvedMac, ResolvedQueue,
-    ResolvedRadio, ResolvedSourceLimit, ResolvedUtility, ResolvedWeb, Sends, Settings,
-};
+pub use resolved::Resolved;
 pub use theory::{Theory, TheoryFlow};
 
 /// The JSON Schema of the scenario language, for editors.

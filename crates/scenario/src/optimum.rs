@@ -2,7 +2,7 @@
 
 mod wants;
 
-use crate::resolved::{Resolved, ResolvedFlow};
+use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
 use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
 use evenair_laws::connections::ConnectionParams;
@@ -135,7 +135,7 @@ const CLIQUES_MAX: usize = 200_000;
 impl Resolved {
     /// What is maximised where nothing else is asked: the flows' own utilities, if the scenario has any, else [`Objective::Fair`].
     pub fn objective(&self) -> Objective {
-        let of_flow = |flow: &ResolvedFlow| flow.alpha.is_some() || flow.points.is_some();
+        let of_flow = |flow: &crate::FlowTable| flow.alpha.is_some() || flow.points.is_some();
         let own = self.settings.utility.is_some() || self.settings.flows.iter().any(of_flow);
         if own { Objective::Utility } else { Objective::Fair }
     }
@@ -185,7 +185,8 @@ impl Resolved {
                 maximum(theory, question, capacity_pps, Utilities::alike(alpha), stop)
             }
             Objective::Utility => {
-                let unit = self.settings.utility.as_ref().map(|utility| utility.unit).unwrap_or_default();
+                let unit =
+                    self.settings.utility.as_ref().and_then(|utility| utility.unit).unwrap_or_default();
                 let utilities = Utilities { alpha: None, unit, given: &[] };
                 maximum(theory, question, capacity_pps, utilities, stop)
             }

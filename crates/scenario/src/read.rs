@@ -1,10 +1,8 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
-use crate::language::{LimitRate, MacKind, MacTable, Scenario, TcpTable, Window};
-use crate::resolved::{Resolved, Sends, Settings};
-use evenair_laws::backoff::BackoffParams;
-use evenair_laws::rate::UtilityBasedParams;
+use crate::language::{MacKind, MacTable, Scenario};
+use crate::resolved::Resolved;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, Value};
 
@@ -56,47 +54,7 @@ impl Resolved {
 
     /// The scenario as if every default had been written: to be changed and resolved again.
     pub fn written_out(&self) -> Scenario {
-        let Settings { backoff, drop, connections, tcp, .. } = &self.settings;
-        // Laws of a user's own have no words: laws are taken as they are.
-        let mut plain = Settings { backoff: BackoffParams::default(), drop: None, ..self.settings.clone() };
-        plain.connections = None;
-        let law = plain.gateway.as_mut().and_then(|gateway| gateway.law.take());
-        // A gateway has one or the other.
-        plain
-            .gateway
-            .iter_mut()
-            .filter(|_| law.is_some())
-            .for_each(|gateway| gateway.rate = Some(LimitRate::MaxMin));
-        plain.wires.iter_mut().for_each(|wire| wire.drop = None);
-        plain.queues.iter_mut().for_each(|queues| (queues.drop, queues.backoff) = (None, None));
-        for flow in &mut plain.flows {
-            (flow.connections, flow.window) = (None, None);
-            if let Sends::Rated { rate_law, .. } = &mut flow.sends {
-                *rate_law = UtilityBasedParams::default().into();
-            }
-        }
-        plain.tcp.window = Window::Newreno;
-        let written = toml::Value::try_from(&plain).expect("every scenario can be written");
-        let mut read: Scenario = written.try_into().expect("what is written out can be read");
-        for (flow, meant) in read.flows.iter_mut().zip(&self.settings.flows) {
-            flow.connections.clone_from(&meant.connections);
-            flow.window.clone_from(&meant.window);
-            if let Sends::Rated { rate_law, .. } = &meant.sends {
-                flow.rate_law = Some(rate_law.clone());
-            }
-        }
-        if let (Some(gateway), Some(law)) = (&mut read.gateway, law) {
-            (gateway.rate, gateway.law) = (None, Some(law));
-        }
-        Scenario {
-            backoff: backoff.clone(),
-            drop: drop.clone(),
-            connections: connections.clone(),
-            wires: self.settings.wires.clone(),
-            queues: self.settings.queues.clone(),
-            tcp: TcpTable { window: Some(tcp.window.clone()), ..read.tcp },
-            ..read
-        }
+        self.settings.clone()
     }
 
     /// The same scenario over ideal CSMA: what only 802.11 knows is left out.
@@ -106,8 +64,8 @@ impl Resolved {
     pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
         let mac = MacTable {
             kind: MacKind::Ideal,
-            data_rate: Some(self.settings.mac.data_rate),
-            queue: Some(self.settings.mac.queue),
+            data_rate: self.settings.mac.data_rate,
+            queue: self.settings.mac.queue,
             ..MacTable::default()
         };
         Scenario { mac, ..self.written_out() }.resolve()

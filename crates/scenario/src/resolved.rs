@@ -1,4 +1,5 @@
-//! A scenario with nothing left open.
+//! A scenario with nothing left open. Each file has what a table means: the defaults, which are written into it, the checks, and
+//! what the packet world knows of it.
 
 mod flow;
 mod fluid;
@@ -9,30 +10,21 @@ mod radio;
 mod tcp;
 mod web;
 
-pub(crate) use flow::ALPHA;
-pub use flow::{Activity, Pace, ResolvedFlow, ResolvedUtility, Sends};
-pub use fluid::ResolvedFluid;
-pub use gateway::{ResolvedGateway, ResolvedSourceLimit};
-pub use mac::{Distance, Ieee80211, MacRules, ResolvedMac};
-pub use queue::{ResolvedDiscipline, ResolvedQueue};
-pub use radio::{Interference, PropagationLaw, ResolvedRadio};
-pub use web::ResolvedWeb;
+pub(crate) use flow::{ALPHA, Wrong};
+pub(crate) use mac::{COVERAGE_CLASS_MAX, Mac};
+pub(crate) use radio::Radio;
 
-use crate::build::{Layout, packet_size};
+use crate::build::Layout;
 use crate::error::Mistake;
-use crate::language::{
-    LinkTable, LossTable, MacTable, NodeQueuesTable, NodeTable, Preset, ProbesTable, RateTable, ResolvedTcp,
-    Scenario, SignalTable, TrafficKind, UtilityTable, WireQueue, WireTable,
-};
+use crate::language::{Scenario, TrafficKind, UtilityTable};
 use crate::law;
-use crate::quantity::{Size, Time};
+use crate::quantity::Size;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::BackoffParams;
-use evenair_laws::connections::{ConnectionLaw, ConnectionParams};
+use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, Signal};
-use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::tfrc::TfrcParams;
-use evenair_netsim::{NetworkSpec, ProbeSpec, RunSpec};
+use evenair_netsim::{NetworkSpec, ProbeSpec, QueueSpec, RunSpec, TcpSpec};
 use evenair_units::Bytes;
 use serde::{Serialize, Serializer};
 use std::path::Path;
@@ -40,99 +32,24 @@ use std::path::Path;
 /// A scenario that says all that it depends on, and is consistent: every default is written out, every name is that of
 /// something, the packet world is built.
 ///
-/// It is written with the keys of [`Scenario`], and reads back as the same. It is not changed: change
-/// [`Resolved::written_out`] and resolve that.
+/// It is not changed: change [`Resolved::written_out`] and resolve that.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    pub(crate) settings: Settings,
+    pub(crate) settings: Scenario,
     pub(crate) layout: Layout,
     pub(crate) network: NetworkSpec,
     /// What was written that no flow looks at.
     pub(crate) unused: Vec<String>,
 }
 
-/// Every setting of a scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Settings {
-    /// What it is called.
-    pub name: String,
-    /// What it shows.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub description: String,
-    /// Where defaults came from.
-    pub preset: Preset,
-    /// How long is measured.
-    pub duration: Time,
-    /// What happens before this counts for nothing.
-    pub warmup: Time,
-    /// Seed of the random streams.
-    pub seed: u64,
-    /// The radio, where nodes stand somewhere or receive each other with powers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub radio: Option<ResolvedRadio>,
-    /// Medium access.
-    pub mac: ResolvedMac,
-    /// How long transmitters back off.
-    #[serde(serialize_with = "law::write")]
-    pub backoff: BackoffParams,
-    /// The transmit queues of the air; they have room for `mac.queue`. First in, first out, if it is not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<ResolvedDiscipline>,
-    /// The queues of the air of some nodes, where they are not those of all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub queues: Vec<NodeQueuesTable>,
-    /// What queues drop beside what does not fit.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
-    pub drop: Option<MarkingParams>,
-    /// TCP endpoints.
-    pub tcp: ResolvedTcp,
-    /// How many connections each flow keeps; one, if it is not said.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
-    pub connections: Option<ConnectionParams>,
-    /// TFRC's endpoints, where a flow has them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tfrc: Option<TfrcParams>,
-    /// How paths are probed, where the law of connections looks at probes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub probes: Option<ProbesTable>,
-    /// The gateway's shaper.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gateway: Option<ResolvedGateway>,
-    /// Sources that hold their data back.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source_limit: Option<ResolvedSourceLimit>,
-    /// The fluid model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fluid: Option<ResolvedFluid>,
-    /// Nodes, those placed by rule too.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<NodeTable>,
-    /// How strongly nodes without positions receive each other.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub signals: Vec<SignalTable>,
-    /// Links, where they are given outright.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<LinkTable>,
-    /// Pairs of links that may not transmit at once, where they are given outright.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub conflicts: Vec<[String; 2]>,
-    /// Wired links.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub wires: Vec<WireTable>,
-    /// Nodes at which packets come in from outside the simulation and go out to it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub outside: Vec<String>,
-    /// Links of the air with a rate of their own.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rates: Vec<RateTable>,
-    /// Links that lose what nothing else spoils.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub losses: Vec<LossTable>,
-    /// The flows' own utilities.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub utility: Option<ResolvedUtility>,
-    /// Flows, those made by rule too.
-    pub flows: Vec<ResolvedFlow>,
+/// What the packet world is built of, beside the scenario with all its defaults.
+pub(crate) struct Parts {
+    pub(crate) radio: Option<Radio>,
+    pub(crate) mac: Mac,
+    /// The queues of the air of nodes that say nothing of their own.
+    pub(crate) queue: QueueSpec,
+    /// The endpoints of flows that say nothing of their own.
+    pub(crate) tcp: TcpSpec,
 }
 
 impl Scenario {
@@ -141,84 +58,39 @@ impl Scenario {
     pub(crate) fn complete(mut self, folder: &Path) -> Result<Resolved, Mistake> {
         let preset = self.preset;
         self.read_lists(folder)?;
-        let radio = self.radio.map(|radio| radio.resolve(preset)).transpose()?;
+        let radio = self.radio.as_mut().map(|radio| radio.complete(preset)).transpose()?;
         self.generate(radio.as_ref())?;
         self.check()?;
         let unused = self.unused();
-        let queue = self.queue()?;
-        let mac = MacTable { queue: self.mac.queue.or(queue.map(|queue| queue.limit)), ..self.mac };
-        let mac = mac.resolve(preset)?;
-        self.complete_wires()?;
-        self.complete_queues()?;
+        law::complete_any("drop", &mut self.drop)?;
+        law::complete_any("connections", &mut self.connections)?;
+        let queue = self.air_queue()?;
+        let mac = self.mac.complete(preset)?;
         let probes = self.probes()?;
-        let tfrc = self.tfrc()?;
+        self.tfrc = self.tfrc()?;
         let come_and_go = self.connections.is_some() || self.flows.iter().any(|f| f.connections.is_some());
-        let tcp = self.tcp.resolve(preset, come_and_go)?;
+        let tcp = self.tcp.complete(preset, come_and_go, probes)?;
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
-        let mut flows = Vec::new();
-        let rate_law = self.rate_law.map(|law| law::complete("rate_law", law, &())).transpose()?;
-        for (index, mut flow) in self.flows.into_iter().enumerate() {
-            flow.start_jitter = flow.start_jitter.or(self.start_jitter);
-            flow.complete_laws(rate_law.as_ref()).map_err(|mistake| mistake.within("flows", index))?;
-            let several = self.connections.is_some() || flow.connections.is_some();
-            if flow.application_rate.is_some() && several {
-                let why = "paces one connection; several share their data in no way that is defined here";
-                return Err(Mistake::entry("flows", index, "application_rate", why));
-            }
-            if flow.transfer.is_some_and(|amount| amount.packets_of(tcp.payload.0) > u64::from(u32::MAX)) {
-                let why = format!(
-                    "is more than {} segments of tcp.payload; leave it out for a flow without end",
-                    u32::MAX
-                );
-                return Err(Mistake::entry("flows", index, "transfer", why));
-            }
-            let flow = flow.resolve(index, mac.is_ideal());
-            flows.push(flow.map_err(|(key, why)| Mistake::entry("flows", index, key, why))?);
-        }
-        let packet = packet_size(&tcp, &flows);
-        let settings = Settings {
-            name: self.name,
-            description: self.description,
-            preset,
-            duration: self.duration,
-            warmup: self.warmup,
-            seed: self.seed,
-            radio,
-            backoff: self.backoff,
-            mac,
-            queue: queue.map(|queue| queue.discipline),
-            queues: self.queues,
-            drop: self.drop.map(|law| law::complete("drop", law, &())).transpose()?,
-            tcp,
-            connections: self.connections.map(|law| law::complete("connections", law, &())).transpose()?,
-            probes,
-            tfrc,
-            gateway: self.gateway.map(|gateway| gateway.resolve(packet)).transpose()?,
-            source_limit: self.source_limit.map(|limit| limit.resolve(packet)).transpose()?,
-            fluid: self.fluid.map(|fluid| fluid.resolve(adaptive)).transpose()?,
-            nodes: self.nodes,
-            signals: self.signals,
-            links: self.links.into_here(),
-            conflicts: self.conflicts.into_here(),
-            wires: self.wires,
-            outside: self.outside,
-            rates: self.rates,
-            losses: self.losses,
-            utility: self.utility.map(UtilityTable::resolve).transpose()?,
-            flows,
-        };
-        Ok(Resolved { unused, ..settings.build()? })
+        self.fluid.as_mut().map(|fluid| fluid.complete(adaptive)).transpose()?;
+        self.utility.as_mut().map(UtilityTable::complete).transpose()?;
+        Ok(Resolved { unused, ..self.build(Parts { radio, mac, queue, tcp })? })
     }
-}
 
-impl Scenario {
-    fn queue(&self) -> Result<Option<ResolvedQueue>, Mistake> {
-        let Some(table) = self.queue else { return Ok(None) };
+    /// The queues of the air, which have room for `mac.queue`.
+    fn air_queue(&mut self) -> Result<QueueSpec, Mistake> {
+        let mut table = self.queue.unwrap_or_default();
         if table.limit.is_some() && self.mac.queue.is_some() {
             return Err(Mistake::at("queue.limit", "mac.queue says it already; keep one of them"));
         }
-        let wrong = |(key, why): (&str, String)| Mistake::at(&format!("queue.{key}"), why);
-        table.resolve().map(Some).map_err(wrong)
+        let room = self.mac.queue.is_some();
+        table.limit = table.limit.or(self.mac.queue);
+        let queue = table.complete(self.drop.clone()).map_err(|(key, why)| match key {
+            "limit" if room => Mistake::at("mac.queue", why),
+            key => Mistake::at(&format!("queue.{key}"), why),
+        })?;
+        self.mac.queue = table.limit.take();
+        self.queue = self.queue.map(|_| table);
+        Ok(queue)
     }
 
     /// TFRC's endpoints, written out where any flow has them.
@@ -234,66 +106,30 @@ impl Scenario {
     }
 
     /// How paths are probed, written out where any is.
-    fn probes(&self) -> Result<Option<ProbesTable>, Mistake> {
+    fn probes(&mut self) -> Result<ProbeSpec, Mistake> {
         let role = FlowRole { payload: Bytes::new(1) };
         let laws = self.connections.iter().chain(self.flows.iter().filter_map(|f| f.connections.as_ref()));
         let probed = laws.flat_map(|law| law.begin(&role).needs()).any(|s| s == Signal::RoundTripOfProbes);
-        let table = self.probes.unwrap_or_default();
         if self.probes.is_some() && !probed {
             let why = "no law of connections looks at probes: set its samples = \"probes\"";
             return Err(Mistake::at("probes", why));
         }
-        let size = table.size.unwrap_or(Size(ProbeSpec::default().size));
-        if size.0.count() == 0 {
+        let mut table = self.probes.unwrap_or_default();
+        let size = table.size.get_or_insert(Size(ProbeSpec::default().size)).0;
+        if size.count() == 0 {
             return Err(Mistake::at("probes.size", "must be at least 1 byte"));
         }
         if table.most_per_second.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
             return Err(Mistake::at("probes.most_per_second", "must be above 0"));
         }
-        Ok(probed.then_some(ProbesTable { size: Some(size), ..table }))
+        self.probes = probed.then_some(table);
+        Ok(ProbeSpec { size, most_per_second: table.most_per_second })
     }
-
-    fn complete_wires(&mut self) -> Result<(), Mistake> {
-        for (index, wire) in self.wires.iter_mut().enumerate() {
-            let instants: Vec<_> = wire.delay_changes.iter().map(|[at, _]| at.0).collect();
-            if !instants.is_sorted() {
-                return Err(Mistake::entry("wires", index, "delay_changes", "must be in the order of time"));
-            }
-            complete_queue("wires", index, &mut wire.queue, &mut wire.drop)?;
-        }
-        Ok(())
-    }
-
-    fn complete_queues(&mut self) -> Result<(), Mistake> {
-        for (index, table) in self.queues.iter_mut().enumerate() {
-            let mut queue = table.queue.unwrap_or_default();
-            complete_queue("queues", index, &mut queue, &mut table.drop)?;
-            table.queue = table.queue.map(|_| queue);
-        }
-        Ok(())
-    }
-}
-
-/// Writes out a queue and what it drops; the entry of a list of tables says where they stand.
-fn complete_queue(
-    list: &str,
-    index: usize,
-    queue: &mut WireQueue,
-    drop: &mut Option<MarkingParams>,
-) -> Result<(), Mistake> {
-    if let WireQueue::Table(table) = queue {
-        let queue = table.resolve();
-        *table = queue.map_err(|(key, why)| Mistake::entry(list, index, key, why))?.into();
-    }
-    if let Some(law) = drop.take() {
-        *drop = Some(law::complete("drop", law, &()).map_err(|mistake| mistake.within(list, index))?);
-    }
-    Ok(())
 }
 
 impl Resolved {
-    /// Every setting.
-    pub fn settings(&self) -> &Settings {
+    /// Every setting: the scenario as if every default had been written.
+    pub fn settings(&self) -> &Scenario {
         &self.settings
     }
 

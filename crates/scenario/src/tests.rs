@@ -157,10 +157,7 @@ fn overrides_reach_inline_entries_too() {
     let changes = ["nodes.b.at=[0, 50]", "flows.0.start=3 s", "backoff.law=dcf"].map(String::from);
     let scenario = Resolved::parse("x.toml", text, &changes).unwrap();
     assert!((scenario.settings.nodes[1].at.unwrap()[1] - 50.0).abs() < 1e-12);
-    assert_eq!(
-        scenario.settings.flows[0].activity,
-        Activity::Since { start: "3 s".parse().unwrap(), stop: None }
-    );
+    assert_eq!(scenario.settings.flows[0].start, Some("3 s".parse().unwrap()));
     assert!(matches!(scenario.settings.backoff, BackoffParams::Dcf(_)));
 }
 
@@ -313,10 +310,10 @@ fn a_table_of_signals_stands_in_for_places() {
 #[test]
 fn todays_endpoints_are_the_default_and_those_of_the_papers_come_by_name() {
     let today = set(&[]).unwrap().settings.tcp;
-    assert_eq!((&today.window, today.sack), (&Window::Law(CubicParams::default().into()), true));
-    assert_eq!(today.delayed_ack.to_string(), "40 ms");
+    assert_eq!((today.window, today.sack), (Some(Window::Law(CubicParams::default().into())), Some(true)));
+    assert_eq!(today.delayed_ack, Some("40 ms".parse().unwrap()));
     let paper = set(&["tcp.window=newreno"]).unwrap().settings.tcp;
-    assert_eq!((paper.sack, paper.delayed_ack.to_string().as_str()), (false, "0 ns"));
+    assert_eq!((paper.sack, paper.delayed_ack), (Some(false), Some("0 ns".parse().unwrap())));
 }
 
 #[test]
@@ -340,11 +337,12 @@ fn a_resolved_scenario_says_all_and_reads_back_the_same() {
 #[test]
 fn the_ns2_preset_changes_defaults_and_nothing_that_is_written() {
     let scenario = set(&["preset=ns2", "tcp.receiver_window=\"40 packets\""]).unwrap();
-    assert_eq!(scenario.settings.tcp.receiver_window, PacketCount(40));
-    assert_eq!(scenario.settings.tcp.initial_ssthresh, PacketCount(20), "whatever the window");
-    assert_eq!(scenario.settings.tcp.min_rto.to_string(), "200 ms");
-    let MacRules::B { common, .. } = scenario.settings.mac.rules else { panic!("ns-2 has 802.11b") };
-    assert_eq!((common.sensing_delay.to_string().as_str(), common.distance), ("0 ns", None));
+    let Scenario { tcp, mac, .. } = &scenario.settings;
+    assert_eq!(tcp.receiver_window, Some(PacketCount(40)));
+    assert_eq!(tcp.initial_ssthresh, Some(PacketCount(20)), "whatever the window");
+    assert_eq!(tcp.min_rto, Some("200 ms".parse().unwrap()));
+    assert_eq!((mac.kind, mac.sensing_delay), (MacKind::Ieee80211b, Some("0 ns".parse().unwrap())));
+    assert_eq!((mac.coverage_class, mac.ack_timeout), (None, None));
 }
 
 #[test]
@@ -508,8 +506,9 @@ mod theory {
             flows = [{ id = "1", from = "a", to = "b" }]
         "#;
         let ideal = Resolved::parse("one.toml", text, &[]).unwrap().over_ideal_csma().unwrap();
-        assert_eq!(ideal.settings.mac.rules, MacRules::Ideal { holding: HoldingLaw::Packet });
-        assert_eq!(ideal.settings.mac.data_rate.to_string(), "11 Mbps");
+        let mac = ideal.settings.mac;
+        assert_eq!((mac.kind, mac.holding), (MacKind::Ideal, Some(HoldingLaw::Packet)));
+        assert_eq!(mac.data_rate, Some("11 Mbps".parse().unwrap()));
         let edca = Resolved::parse("one.toml", text, &["backoff.law=edca".to_string()]).unwrap();
         assert!(edca.over_ideal_csma().is_err());
     }

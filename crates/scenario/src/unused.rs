@@ -93,18 +93,18 @@ impl Resolved {
                 settings.duration
             ));
         }
-        for flow in &settings.flows {
-            let stretches = flow.activity.stretches();
+        for flow in &self.network.flows {
+            let stretches = &flow.active;
             let (first, last) = (stretches.first().map(|s| s.0), stretches.last().map(|s| s.1));
             if first.is_some_and(|start| start >= Instant::ZERO + end) {
                 found.push(format!(
                     "flow \"{}\" never sends: it starts when the run is over, which ends at {end}; start it earlier, or make duration longer",
-                    flow.id
+                    flow.name
                 ));
             } else if last.is_some_and(|stop| stop <= Instant::ZERO + warmup) {
                 found.push(format!(
                     "nothing is measured of flow \"{}\": it stops before the warm-up of {warmup} is over; stop it later, or make warmup shorter",
-                    flow.id
+                    flow.name
                 ));
             }
         }
@@ -139,7 +139,7 @@ impl Resolved {
         let settings = &self.settings;
         let number = |id: &String| names.iter().position(|name| name == id).map_or(0, |i| i as u32);
         let crossed = |from: &String, to: &String| carried.contains(&(number(from), number(to)));
-        let unused = settings.links.iter().filter(|link| !crossed(&link.from, &link.to));
+        let unused = settings.links.here().iter().filter(|link| !crossed(&link.from, &link.to));
         let unused: Vec<&str> = unused.map(|link| link.id.as_str()).collect();
         let mut found = Vec::new();
         if !unused.is_empty() {

@@ -54,7 +54,7 @@ impl Resolved {
 
     /// IEEE 802.11 carries no packet that large; ns-2 does.
     fn too_large(&self, is_standard: bool) -> Option<String> {
-        let size = crate::build::packet_size(&self.settings.tcp, &self.settings.flows);
+        let size = self.network.surroundings.packet.size;
         let most = Bytes::new(MSDU_BYTES_MAX - LLC_BYTES);
         (is_standard && !self.layout().links.is_empty() && size > most).then(|| {
             format!(
@@ -88,7 +88,7 @@ impl Resolved {
         }
         // A class is 3 µs there and back.
         let class = round_trip.as_nanos().div_ceil(3_000);
-        let remedy = if class <= u64::from(crate::build::COVERAGE_CLASS_MAX) {
+        let remedy = if class <= u64::from(crate::resolved::COVERAGE_CLASS_MAX) {
             format!("set mac.ack_timeout = \"distance\", or mac.coverage_class = {class}")
         } else {
             "set mac.ack_timeout = \"distance\"".into()

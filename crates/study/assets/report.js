@@ -205,7 +205,6 @@ document.querySelectorAll(".filter").forEach(place => {
     button.setAttribute("aria-pressed", verdict === "all");
     button.onclick = () => {
       rows.forEach(row => { row.hidden = verdict !== "all" && row.className !== verdict; });
-      table.classList.toggle("filtered", verdict !== "all"); // what was asked for is not folded
       place.querySelectorAll("button").forEach(other => other.setAttribute("aria-pressed", other === button));
     };
     place.append(button, " ");

@@ -6,6 +6,7 @@
 mod document;
 mod draw;
 mod font;
+mod legible;
 mod lines;
 mod palette;
 mod scale;
@@ -17,6 +18,7 @@ pub use lines::{At, Observation, Titles};
 pub(crate) use lines::{distinct, printed};
 pub(crate) use palette::{STROKES, dashes, fills, strokes};
 pub(crate) use scale::{Span, wrapped};
+pub use scene::Ground;
 
 use serde::{Deserialize, Serialize};
 

@@ -4,6 +4,7 @@ use crate::run::Aside;
 use crate::sweep::{Sweep, SweepError};
 use crate::watch::Progress;
 use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
+use evenair_netsim::MacSpec;
 use evenair_results::{Comparison, RecordOptions, RunRecord, Stage};
 use evenair_scenario::{Failure, Objective, Optimum, Question, Resolved};
 use std::sync::atomic::AtomicBool;
@@ -111,7 +112,7 @@ fn simulated_worlds(base: &Resolved) -> Result<Vec<Simulated>, SweepError> {
             worlds.push(("ideal CSMA", "TCP: windows and queues", ideal));
         }
     }
-    if !base.settings().mac.is_ideal() {
+    if base.network().mac != MacSpec::Ideal {
         worlds.push((
             "802.11",
             "collisions, spaces, back-offs that are short beside an exchange",

@@ -71,14 +71,14 @@ fn chart(outcome: &Outcome, figure: &Figure) -> Chart {
         |v: &&VariantOutcome| figure.variants.is_empty() || figure.variants.iter().any(|id| named(id, v));
     let chosen: Vec<&VariantOutcome> = outcome.variants.iter().filter(chosen).collect();
     match figure.kind {
-        FigureKind::Bars => bars::bars(outcome, &chosen, figure.quantity(), figure.total),
-        FigureKind::Series => course::series(&chosen, figure.quantity()),
+        FigureKind::Bars => bars::bars(outcome, &chosen, figure.quantity(), figure.total).legible(),
+        FigureKind::Series => course::series(&chosen, figure.quantity()).legible(),
         FigureKind::Spread => spread::spread(outcome, &chosen, figure.quantity()),
         FigureKind::Phase => course::phase(&chosen, figure.quantity(), figure.against.map(Into::into)),
         FigureKind::ConflictGraph => graph::conflict_graphs(&chosen),
         FigureKind::Map => chosen.first().map(|v| map::map(v.scenario())).unwrap_or_default(),
         FigureKind::Ledger => ledger::ledger(&chosen),
-        FigureKind::Gateway => gateway::gateways(&chosen),
+        FigureKind::Gateway => gateway::gateways(&chosen).legible(),
         FigureKind::Timeline => timeline::timeline(&chosen),
         FigureKind::Lines => lines(outcome, &chosen, figure.quantity(), figure.total),
     }

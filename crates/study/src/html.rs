@@ -7,6 +7,7 @@ mod claims;
 mod figures;
 mod gateway;
 mod head;
+mod parameters;
 mod run;
 mod tables;
 mod words;
@@ -20,12 +21,15 @@ use words::escape;
 const STYLE: &str = include_str!("../assets/report.css");
 const BEHAVIOUR: &str = include_str!("../assets/report.js");
 
-/// Draws what a study found, and its figures, into one self-contained page; `command` is the line that made it.
+/// Draws what a study found, and its figures, into one self-contained page: its first figure answers, and stands before all text.
+/// `command` is the line that made it.
 pub fn report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     let mut page = Page::default();
     head::head(&mut page, outcome, command);
+    figures::answer(&mut page, figures, command);
+    head::about(&mut page, outcome);
     claims::claims(&mut page, outcome);
-    figures::figures(&mut page, figures, command);
+    figures::others(&mut page, figures, command);
     tables::tables(&mut page, outcome);
     departures(&mut page, outcome);
     words::glossary(&mut page);
@@ -71,9 +75,13 @@ impl Page {
         let mut text = String::with_capacity(self.body.len() + (1 << 16));
         text.push_str("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
         text.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-        let _ = write!(text, "<title>{title}</title>\n<style>{STYLE}</style>\n<div class=\"page\">\n");
-        text.push_str(&self.navigation());
-        let _ = write!(text, "<main>\n{}</main>\n</div>\n", self.body);
+        let program = program();
+        let _ = write!(text, "<title>{title}</title>\n<style>{STYLE}");
+        // On paper the foot is on every page.
+        let foot = "@bottom-right { content: counter(page) \" of \" counter(pages); }";
+        let _ = write!(text, "@page {{ @bottom-left {{ content: \"{program}\"; }} {foot} }}\n</style>\n");
+        let _ = write!(text, "<div class=\"page\">\n{}<main>\n{}", self.navigation(), self.body);
+        let _ = write!(text, "<footer>{program}</footer>\n</main>\n</div>\n");
         let figures = for_script(&serde_json::Value::from(self.figures.clone()));
         let _ = write!(text, "<script>\nconst FIGURES = {figures};\n{BEHAVIOUR}</script>\n</html>\n");
         text
@@ -109,8 +117,8 @@ fn provenance(page: &mut Page, outcome: &Outcome, command: &str) {
     page.section("made", "How this was made");
     page.put(format_args!("<p class=\"command\"><code>{}</code></p>\n<ul>", escape(command)));
     page.put(format_args!(
-        "<li>evenair {}, {} per variant. The same version, scenario and seed give the same numbers on any machine.</li>",
-        env!("CARGO_PKG_VERSION"),
+        "<li>{}, {} per variant. The same version, scenario and seed give the same numbers on any machine.</li>",
+        program(),
         head::seeds(outcome)
     ));
     page.put(format_args!(
@@ -123,12 +131,13 @@ fn provenance(page: &mut Page, outcome: &Outcome, command: &str) {
     }
     page.body.push_str("<li>The fair optimum maximises Σ −1/x over what the air can carry in turns; a link's capacity counts frames, acknowledgements and inter-frame spaces, and no back-off.</li>\n</ul>\n");
     page.body.push_str("<details><summary>Every parameter of every variant</summary>\n<pre>");
-    let scenarios = outcome.scenarios().map(|(name, scenario)| {
-        let text = scenario.to_toml().unwrap_or_else(|e| e.to_string());
-        format!("# {name}\n{text}\n")
-    });
-    page.body.push_str(&escape(&scenarios.collect::<String>()));
+    page.body.push_str(&escape(&parameters::parameters(outcome)));
     page.body.push_str("</pre></details>\n");
+}
+
+/// Which program made the page.
+fn program() -> String {
+    format!("evenair {}", env!("CARGO_PKG_VERSION"))
 }
 
 /// JSON that may stand inside a script element.

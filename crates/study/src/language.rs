@@ -57,7 +57,7 @@ pub struct Study {
     /// The paper's own numbers, and others with their origin.
     #[serde(default)]
     pub published: Vec<Published>,
-    /// The figures to draw.
+    /// The figures to draw. The first answers the study's question: in a report it stands before all text.
     #[serde(default)]
     pub figures: Vec<Figure>,
     /// Tables with a row per variant and a column per metric.

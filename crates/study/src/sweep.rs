@@ -358,8 +358,8 @@ impl Sweep {
                         return None;
                     }
                     let scenario = self.cases[0].scenario(seed);
-                    let timeline = self.options.timeline.or(self.options_for(0, seed).timeline);
-                    let options = RecordOptions { timeline, ..self.options };
+                    let options =
+                        RecordOptions { timeline: self.options_for(0, seed).timeline, ..self.options };
                     let mut watched = Watched::new(stop, progress, self.work_of((0, seed)));
                     let record = run(scenario, self.seed(0, seed), options, aside, &mut watched)?;
                     finished.fetch_add(1, Ordering::Relaxed);
@@ -417,7 +417,8 @@ impl Sweep {
             Some(Window::First) => Some(WINDOW),
             None => None,
         };
-        let timeline = length.filter(|_| seed == 1).map(|length| (warm, warm + length));
+        let first = length.filter(|_| seed == 1).map(|length| (warm, warm + length));
+        let timeline = self.options.timeline.or(first);
         let series = self.cases[case].every_series || (self.options.series && seed == 1);
         RecordOptions { series, timeline, ..self.options }
     }

@@ -93,10 +93,10 @@ fn a_sweep_checks_its_claims_honestly_and_draws_a_page() {
     );
     assert!(outcome.row("one", None, Metric::Goodput).unwrap().mean > 300.0);
     let page = html::report(&outcome, &Figures::of(&outcome), "a test");
-    assert!(
-        page.contains("with and without &lt;angle brackets&gt;")
-            && page.contains("1 hold, 1 do not, 0 undecided")
-    );
+    assert!(page.contains("with and without &lt;angle brackets&gt;"));
+    let verdicts =
+        ">1 holds</a> <a class=\"chip fails\" href=\"#claims\">1 fails</a> <small>of the 2 claims behind";
+    assert!(page.contains(verdicts), "{page}");
     let csv = table_csv(&outcome);
     assert!(
         csv.starts_with("study,variant,x,flow,metric,mean") && csv.contains("small,one,,total,goodput,"),
@@ -163,6 +163,21 @@ fn a_sweep_makes_a_variant_per_value_and_pairs_it_with_the_baseline() {
     assert!(outcome.row("slow@50", Some("1"), Metric::GoodputKbps).unwrap().difference.is_none());
     let page = html::report(&outcome, &Figures::of(&outcome), "test");
     assert!(page.contains("minus 1 Mb/s, paired seed by seed"));
+    // The headline and the verdict on it, the figure that answers, then the rest; the program's version is in the foot, of each
+    // printed page, too.
+    let version = concat!("evenair ", env!("CARGO_PKG_VERSION"));
+    let paper = format!("@bottom-left {{ content: \"{version}\"; }}");
+    let parts = [
+        &paper,
+        "<h1>",
+        "class=\"chip holds\"",
+        "data-figure=\"0\"",
+        "class=\"about\"",
+        "id=\"claims\"",
+        "<footer>evenair ",
+    ];
+    let places = parts.map(|part| page.find(part).unwrap_or_else(|| panic!("{part}")));
+    assert!(places.is_sorted(), "{places:?}");
     assert_eq!(
         outcome.manifest("test")["runs"].as_array().unwrap().len(),
         outcome.groups().iter().map(|g| g.runs.len()).sum::<usize>()

@@ -9,7 +9,7 @@
 //! silence where it is halved. Linux spreads this cut over the round trip, as it does after a loss (proportional rate reduction, RFC
 //! 6937), which the sender here does after losses only. Behind a queue of a few packets a link idles more with marks here than there.
 
-/// What one segment, and the packet that carries it, say of congestion.
+/// The congestion bits of one segment, and of the packet that carries it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ecn(u8);
 

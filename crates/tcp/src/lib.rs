@@ -58,7 +58,7 @@ pub struct Segment {
     pub stamp: u32,
     /// Segments that arrived beyond the number, in an acknowledgement.
     pub sack: SackBlocks,
-    /// What it says of congestion.
+    /// Its congestion bits.
     pub ecn: Ecn,
 }
 

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 /// When acknowledgements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AckPolicy {
     /// For each segment.
     EachSegment,

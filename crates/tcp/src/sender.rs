@@ -20,6 +20,7 @@ use reduction::ProportionalRateReduction;
 
 /// How a sender repairs losses that duplicate acknowledgements report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Recovery {
     /// Any new acknowledgement ends recovery (RFC 5681 section 3.2): Reno.
     Reno,
@@ -31,6 +32,7 @@ pub enum Recovery {
 
 /// The quantity that is halved after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LossMeasure {
     /// Segments under way within the window; those that limited transmit or selective acknowledgements let out beyond it
     /// do not count (RFC 5681 section 3.2 step 2, RFC 6675 section 5 step 4.2).

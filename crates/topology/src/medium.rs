@@ -1,4 +1,4 @@
-//! Who hears whom, how strongly and how late.
+//! The nodes' hearing of each other: how strongly and how late.
 
 use crate::{ConflictGraph, Position, Propagation};
 use evenair_units::{Dbm, Duration};
@@ -96,7 +96,7 @@ pub struct Signal {
     pub power: Dbm,
 }
 
-/// Who hears whom: for each transmitter, the nodes that its signal reaches, in the order of their numbers.
+/// The nodes' hearing of each other: for each transmitter, the nodes that its signal reaches, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Medium {
     hearers: Vec<Vec<Hearing>>,

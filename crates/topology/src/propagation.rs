@@ -6,6 +6,7 @@ use evenair_units::Dbm;
 
 /// How power falls with distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum PathLoss {
     /// Free space up to the cross-over distance, then the fourth power ([Jam10] section 2.2).
     TwoRayGround {

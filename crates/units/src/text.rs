@@ -191,9 +191,9 @@ text!(
 /// An amount of data: a number of packets, or of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many packets.
+    /// A number of packets.
     Packets(PacketCount),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
 }
 

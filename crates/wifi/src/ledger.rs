@@ -4,6 +4,7 @@ use evenair_units::{Duration, Instant};
 
 /// Where one contender's time went. The parts add up to the time that the ledger was open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Airtime {
     /// Exchanges of its own that succeeded: DATA, SIFS, ACK.
     pub own: Duration,

@@ -8,6 +8,7 @@ use evenair_units::{Bytes, Duration, Instant, Probability};
 
 /// How frames are lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum LossModel {
     /// Each frame with this probability, independently (Bernoulli).
     Frames(Probability),

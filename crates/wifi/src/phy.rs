@@ -67,6 +67,7 @@ pub struct Phy {
 
 /// A rate that the physical layer does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnsupportedRate {
     /// The rate that was asked for.
     pub rate: Rate,

@@ -29,6 +29,7 @@ impl FrameKind {
 
 /// One frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FrameRecord {
     /// When it began to be sent.
     pub start: Instant,
@@ -52,6 +53,7 @@ pub struct FrameRecord {
 
 /// A node has decoded a frame, whether it was the addressee or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Overheard {
     /// The node that sent it.
     pub from: u32,

@@ -4,15 +4,30 @@ use crate::output::print;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use evenair_results::OutputFile;
-use evenair_study::chart::{self, Chart, Figures};
+use evenair_study::chart::{self, Chart, Figures, Ground};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
 
 /// How wide a figure is, if nothing is said \[px\].
-pub(crate) const WIDTH: f64 = 720.0;
-/// How many pixels a PNG has for each of these: two are sharp in print and on good screens.
-pub(crate) const SCALE: f64 = 2.0;
+const WIDTH: f64 = 720.0;
+
+/// How a figure becomes a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// How wide it is \[px\].
+    width: f64,
+    /// How many pixels a PNG has for each of these.
+    scale: f64,
+    ground: Ground,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        // Two pixels are sharp in print and on good screens.
+        Self { width: WIDTH, scale: 2.0, ground: Ground::Light }
+    }
+}
 
 #[derive(Debug, Args)]
 #[command(
@@ -37,7 +52,7 @@ pub(crate) struct PlotOptions {
     #[arg(value_name = "FIGURE")]
     pub(crate) figures: Vec<String>,
     /// Name the figures, and draw none
-    #[arg(long, conflicts_with_all = ["out", "width", "scale"])]
+    #[arg(long, conflicts_with_all = ["out", "width", "scale", "dark"])]
     pub(crate) list: bool,
     /// Where they go: FILE.svg or FILE.png of one figure, or a folder for both of each
     #[arg(long, value_name = "FILE|DIR", default_value = ".")]
@@ -48,6 +63,9 @@ pub(crate) struct PlotOptions {
     /// How many pixels a PNG has for each of these; 2, if it is not said
     #[arg(long, value_name = "N", value_parser = between(0.25, 20.0))]
     pub(crate) scale: Option<f64>,
+    /// Light on dark, for slides and dark pages
+    #[arg(long)]
+    pub(crate) dark: bool,
 }
 
 /// Reads a number of a range.
@@ -65,13 +83,18 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
         let line = |chart: &&Chart| format!("{}: {}\n", chart.name, chart.title);
         return print(&chosen.iter().map(line).collect::<String>());
     }
-    let (out, scale) = (&options.out, options.scale.unwrap_or(SCALE));
+    let out = &options.out;
+    let look = Look {
+        width: options.width,
+        scale: options.scale.unwrap_or(Look::default().scale),
+        ground: if options.dark { Ground::Dark } else { Ground::Light },
+    };
     if let Some(format) = format_of(out) {
         ensure!(format == "png" || options.scale.is_none(), "--scale has no effect: an SVG has no pixels");
         let [chart] = chosen[..] else {
             bail!("{} takes one figure; name one of {}", out.display(), names(&chosen))
         };
-        return save(chart, out, options.width, scale);
+        return save(chart, out, look);
     }
     if let Some(ending) = out.extension().filter(|_| !out.is_dir()) {
         bail!("{}: figures are drawn as .svg or .png, not as .{}", out.display(), ending.to_string_lossy());
@@ -80,7 +103,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
     for chart in chosen {
         for ending in ["svg", "png"] {
             let file = out.join(format!("{}.{ending}", all.file_name(chart)));
-            save(chart, &file, options.width, scale)?;
+            save(chart, &file, look)?;
         }
     }
     Ok(())
@@ -121,10 +144,12 @@ fn format_of(file: &Path) -> Option<&'static str> {
 }
 
 /// Draws a figure into a file, as the file's ending says.
-pub(crate) fn save(chart: &Chart, file: &Path, width: f64, scale: f64) -> Result<()> {
+pub(crate) fn save(chart: &Chart, file: &Path, Look { width, scale, ground }: Look) -> Result<()> {
     let bytes = match format_of(file) {
-        Some("svg") => chart.svg(width).into_bytes(),
-        Some(_) => chart.png(width, scale).with_context(|| format!("cannot draw {}", file.display()))?,
+        Some("svg") => chart.svg(width, ground).into_bytes(),
+        Some(_) => {
+            chart.png(width, scale, ground).with_context(|| format!("cannot draw {}", file.display()))?
+        }
         None => bail!("{}: figures are drawn as .svg or .png; give the file such an ending", file.display()),
     };
     let mut output = OutputFile::create(file)?;

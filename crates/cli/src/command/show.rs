@@ -8,7 +8,7 @@ use crate::text;
 use anyhow::Result;
 use clap::Args;
 use evenair_netsim::MacSpec;
-use evenair_scenario::Objective;
+use evenair_scenario::{Objective, Size};
 use evenair_study::figure;
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     }
     warn(&scenario);
     if let Some(file) = &options.map {
-        return plot::save(&figure::map(&scenario), file, plot::WIDTH, plot::SCALE);
+        return plot::save(&figure::map(&scenario), file, plot::Look::default());
     }
     let (settings, layout, network) = (scenario.settings(), scenario.layout(), scenario.network());
     let names = &network.nodes;
@@ -60,10 +60,10 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
             layout.conflicts.neighbours(l).iter().map(|&m| layout.links[m as usize].0.as_str()).collect();
         out += &format!("  {name}: {}\n", if others.is_empty() { "none".into() } else { others.join(", ") });
     }
-    if let MacSpec::Dcf { timing, .. } = network.mac {
+    let segment = settings.tcp.payload.zip(settings.tcp.headers);
+    if let (MacSpec::Dcf { timing, .. }, Some((Size(payload), Size(headers)))) = (network.mac, segment) {
         let rate = network.data_rate;
         let mut rows = vec![vec!["airtime".to_string(), "DATA".into(), "exchange".into()]];
-        let (payload, headers) = (settings.tcp.payload.0, settings.tcp.headers.0);
         for (what, size) in [("data packet", payload + headers), ("TCP acknowledgement", headers)] {
             let (data, exchange) = (timing.data(size, rate), timing.exchange(size, rate));
             rows.push(vec![

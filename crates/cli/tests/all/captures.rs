@@ -9,19 +9,62 @@ use std::process::Command;
 /// A DATA frame of a capture: when it began, and who sent it.
 type Data = ((u32, u32), u8);
 
-/// The DATA frames of a capture.
-fn data_frames(path: &Path) -> BTreeSet<Data> {
+/// The records of a capture: when each frame began, its bytes behind radiotap, and its whole length.
+fn records(path: &Path) -> Vec<((u32, u32), Vec<u8>, usize)> {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let (mut at, mut frames) = (24, BTreeSet::new());
+    let (mut at, mut records) = (24, Vec::new());
     while at < bytes.len() {
-        let frame = at + 16 + 15; // behind radiotap
-        if bytes[frame] == 0x08 {
-            frames.insert(((word(at), word(at + 4)), bytes[frame + 15]));
-        }
-        at += 16 + word(at + 8) as usize;
+        let end = at + 16 + word(at + 8) as usize;
+        let frame = bytes[at + 16 + 15..end].to_vec();
+        records.push(((word(at), word(at + 4)), frame, word(at + 12) as usize - 15));
+        at = end;
     }
-    frames
+    records
+}
+
+/// The DATA frames of a capture.
+fn data_frames(path: &Path) -> BTreeSet<Data> {
+    let data =
+        |(start, frame, _): ((u32, u32), Vec<u8>, usize)| (frame[0] == 0x08).then(|| (start, frame[15]));
+    records(path).into_iter().filter_map(data).collect()
+}
+
+/// RFC 1071: what adds up to all ones has the right checksum.
+fn adds_up(parts: &[&[u8]]) -> bool {
+    let bytes: Vec<u8> = parts.concat();
+    let sum: u64 =
+        bytes.chunks(2).map(|pair| u64::from(pair[0]) * 256 + u64::from(*pair.get(1).unwrap_or(&0))).sum();
+    sum > 0 && sum.is_multiple_of(0xffff)
+}
+
+#[test]
+fn checksums_are_right_over_the_whole_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("air.pcap");
+    // TCP with all that its header can have, and datagrams.
+    let all = ["tcp.sack=true", "tcp.timestamps=true"];
+    for (id, settings, protocol) in [("chen10/a", &all[..], 6), ("jam10/chain-udp", &[], 17)] {
+        let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+        let settings: Vec<&str> =
+            ["--set", "duration=1 s", "--set", "warmup=1 s"].into_iter().chain(settings).collect();
+        let output = evenair(&[&["run", id, "--pcap", path.to_str().unwrap()], &settings[..]].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let mut seen = 0;
+        for (start, frame, length) in records(&path).into_iter().filter(|(_, frame, _)| frame[0] == 0x08) {
+            let (ip, body) = frame[32..].split_at(20); // behind the headers of 802.11 and LLC
+            assert!(adds_up(&[ip]), "{start:?}: IP");
+            let payload = vec![0; length - 4 - frame.len()];
+            let carried = (body.len() + payload.len()) as u16;
+            assert_eq!(usize::from(u16::from_be_bytes([ip[2], ip[3]])), 20 + usize::from(carried));
+            assert!(
+                adds_up(&[&ip[12..], &[0, ip[9]], &carried.to_be_bytes(), body, &payload]),
+                "{start:?}: {body:?}"
+            );
+            seen += usize::from(ip[9] == protocol);
+        }
+        assert!(seen > 100, "{id}: {seen}");
+    }
 }
 
 const CHAIN: [&str; 6] = ["run", "jam10/chain", "--set", "duration=2 s", "--set", "warmup=1 s"];
@@ -54,14 +97,53 @@ fn a_node_has_in_its_capture_what_it_sent_and_what_it_could_decode() {
     assert!(lost > 0, "what collides at node 1 is not in its capture");
 }
 
+/// Whether tshark is there; what it reads in captures is not tested without it.
+fn has_tshark() -> bool {
+    let is_there = Command::new("tshark").arg("--version").output().is_ok();
+    if !is_there {
+        let why = "skipped: what tshark reads in captures, because tshark is not installed";
+        writeln!(std::io::stderr(), "{why}").expect("standard error is there");
+    }
+    is_there
+}
+
+/// How many frames of a capture pass a filter of Wireshark's, which validates checksums.
+fn passing(path: &Path, filter: &str) -> usize {
+    let mut tshark = Command::new("tshark");
+    ["ip", "tcp", "udp"].iter().for_each(|of| _ = tshark.args(["-o", &format!("{of}.check_checksum:TRUE")]));
+    let output = tshark.arg("-r").arg(path).args(["-Y", filter]).output().unwrap();
+    assert!(output.status.success(), "{filter}: {}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap().lines().count()
+}
+
+#[test]
+fn the_how_tos_filters_count_what_they_say() {
+    if !has_tshark() {
+        return;
+    }
+    let page = include_str!("../../../../docs/how-to/wireshark.md");
+    let filter = page.split('`').find(|code| code.starts_with("tcp.analysis.retransmission")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("air.pcap");
+    let wait = ["--set", "duration=10 s", "--set", "warmup=0 s"];
+    // A flow over three hops, and one of one hop that sends more again.
+    for (id, flow, node) in [("jam10/chain", 2, 3), ("chen10/a", 0, 0)] {
+        let output = evenair(&[&["run", id, "--json", "--pcap", path.to_str().unwrap()], &wait[..]].concat());
+        let run = super::json(&output);
+        let expected = run["flows"][flow]["retransmitted"].as_u64().unwrap();
+        let filter =
+            filter.replace("10.0.0.3", &format!("10.0.0.{node}")).replace(":03", &format!(":0{node}"));
+        assert_eq!((passing(&path, &filter) as u64, expected > 0), (expected, true), "{id}");
+        let all = passing(&path, "tcp.analysis.retransmission");
+        assert!(all as u64 > expected, "{id}: the plain filter counts {all}");
+        let bad = passing(&path, "ip.checksum.status == 0 || tcp.checksum.status == 0");
+        assert_eq!((bad, passing(&path, "tcp.checksum.status == 1") > 100), (0, true), "{id}");
+    }
+}
+
 #[test]
 fn tshark_reads_windows_blocks_and_sequence_numbers() {
-    if Command::new("tshark").arg("--version").output().is_err() {
-        writeln!(
-            std::io::stderr(),
-            "skipped: what tshark reads in captures, because tshark is not installed"
-        )
-        .expect("standard error is there");
+    if !has_tshark() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -6,9 +6,9 @@ use evenair_units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Access {
-    /// What a back-off is drawn from.
+    /// The distribution that a back-off is drawn from.
     pub draw: Draw,
-    /// What a failed transmission does to the next draw.
+    /// The effect of a failed transmission on the next draw.
     pub on_failure: OnFailure,
     /// When a back-off is drawn.
     pub when: When,
@@ -66,7 +66,7 @@ pub enum Draw {
     },
 }
 
-/// What a failed transmission does to the next draw.
+/// The effect of a failed transmission on the next draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum OnFailure {

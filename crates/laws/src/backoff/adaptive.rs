@@ -47,7 +47,7 @@ use super::{
 use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::{Bytes, Duration, Probability};
 
-/// What a backlog is counted in.
+/// The unit of a backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -117,7 +117,7 @@ pub struct AdaptiveParams {
     pub r_max: Option<f64>,
     /// How often the aggressiveness follows the backlog.
     pub interval: Duration,
-    /// What the backlog is counted in.
+    /// The unit of the backlog.
     pub measure: QueueMeasure,
     /// The unit of back-offs: each packet's own airtime, or a full data packet's for all.
     pub unit: BackoffUnit,

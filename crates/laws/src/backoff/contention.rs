@@ -16,7 +16,7 @@ use evenair_units::Duration;
 /// Where `exp(−ρ)` is the least number that there is.
 pub const AGGRESSIVENESS_MAX: f64 = 700.0;
 
-/// What a link's capacity `b` counts.
+/// The unit of a link's capacity `b`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -28,7 +28,7 @@ pub enum CapacityUnit {
     Bits,
 }
 
-/// What an aggressiveness is rendered as.
+/// The rendering of an aggressiveness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -62,7 +62,7 @@ pub struct Contention {
 }
 
 impl Contention {
-    /// What is not given is the MAC's own.
+    /// Values that are not given are the MAC's own.
     pub(super) fn new(
         role: &LinkRole,
         capacity: CapacityUnit,

@@ -126,7 +126,7 @@ impl Dcf {
         }
     }
 
-    /// What ns-2 2.35 does with these windows.
+    /// ns-2 2.35's use of these windows.
     #[must_use]
     pub const fn ns2(self) -> Self {
         Self { before_every_frame: true, end_excluded: true, ..self }

@@ -38,7 +38,7 @@ pub enum Adapts {
     Holding,
 }
 
-/// What executes the intensity.
+/// The means that execute the intensity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -64,7 +64,7 @@ pub struct Intensity {
     pub fixed: Option<Duration>,
     /// The longest mean holding time.
     pub holding_max: Duration,
-    /// What executes it.
+    /// The means that execute it.
     pub execution: Execution,
     /// The least window that hardware is given, 2^k − 1 [slots]; by default the physical layer's.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -191,7 +191,7 @@ impl Intensity {
         Duration::from_secs_f64(holding_s.min(longest)).max(packet)
     }
 
-    /// What is not given is the physical layer's.
+    /// Values that are not given are the physical layer's.
     fn least_window(&self, surroundings: &Surroundings) -> u32 {
         let standard = Dcf::of(surroundings.physical_layer).window_min;
         self.window_min.unwrap_or(standard.min(self.window_max))

@@ -41,7 +41,7 @@ use evenair_units::{Bytes, Duration, Probability};
 pub trait BackoffLaw {
     /// The law of a user's own is put in its place; built-in laws are made for theirs.
     fn begin(&mut self, _role: &LinkRole) {}
-    /// What has a queue, and a state of the law, of its own.
+    /// The owner of a queue, and of a state of the law.
     fn scope(&self) -> Scope;
     /// How often the law wants to see its link; never, if it does not look.
     fn update_interval(&self) -> Option<Duration> {
@@ -59,7 +59,7 @@ pub trait BackoffLaw {
     fn drop_probability(&self) -> Option<Probability> {
         None
     }
-    /// What an empty queue sends nevertheless, if it does.
+    /// The dummies that an empty queue sends, if it does.
     fn dummy_packet(&self) -> Option<Bytes> {
         None
     }

@@ -55,7 +55,7 @@ pub struct OptimalParams {
     /// A frame of the letter: how often the queue is looked at.
     #[cfg_attr(feature = "serde", serde(rename = "interval"))]
     pub frame: Duration,
-    /// What a queue is counted in.
+    /// The unit of a queue.
     pub measure: QueueMeasure,
     /// Send dummy packets when the queue is empty.
     pub dummies: bool,

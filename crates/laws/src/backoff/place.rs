@@ -1,9 +1,9 @@
-//! What a back-off law is told: of its scenario, of its queue, and of its link as time goes by.
+//! A back-off law's knowledge: of its scenario, of its queue, and of its link as time goes by.
 
 use super::{Category, Holding};
 use evenair_units::{Bytes, Duration, Instant, Rate, Volume};
 
-/// What has a queue, and a state of the law, of its own.
+/// The owner of a queue, and of a state of the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Scope {
@@ -26,7 +26,7 @@ pub enum PhysicalLayer {
     Ofdm,
 }
 
-/// Whose contention is rendered.
+/// The MAC whose contention is rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rendering {
@@ -59,13 +59,13 @@ pub struct FullPacket {
     pub exchange: Duration,
 }
 
-/// What parameters may depend on beside what is written of them.
+/// The surroundings that parameters may depend on beside what is written of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Surroundings {
     /// The physical layer.
     pub physical_layer: PhysicalLayer,
-    /// Whose contention is rendered.
+    /// The MAC whose contention is rendered.
     pub rendering: Rendering,
     /// The MAC is ideal CSMA: continuous time, no slots, no collisions.
     pub is_ideal: bool,
@@ -105,7 +105,7 @@ impl Default for Surroundings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkRole {
-    /// What surrounds it.
+    /// Its surroundings.
     pub surroundings: Surroundings,
     /// The access category that it serves, where there are any.
     pub category: Category,
@@ -131,7 +131,7 @@ impl LinkRole {
     }
 }
 
-/// What a back-off law sees of its own link when it is updated.
+/// A back-off law's view of its own link when it is updated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkView {
@@ -140,13 +140,13 @@ pub struct LinkView {
     /// The time since the last update, or since the start.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
-    /// What came to the queue since then, and was accepted.
+    /// The packets that came to the queue since then, and were accepted.
     pub arrivals: Volume,
-    /// What left it for its next hop since then.
+    /// The packets that left it for their next hop since then.
     pub service: Volume,
     /// Dummy packets that were sent since then.
     pub dummies: Volume,
-    /// What waits, the packet in service counted.
+    /// The packets that wait, the one in service counted.
     pub backlog: Volume,
     /// How long the first of it has waited, where the host knows.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]

@@ -47,7 +47,7 @@ use evenair_units::{Bytes, Duration};
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct QueueLengthParams {
-    /// What the aggressiveness is multiplied by; 1 is the paper's.
+    /// The factor of the aggressiveness; 1 is the paper's.
     pub scale: f64,
     /// ε of the classic scheme: the price of a queue, per packet that waits [s]. The aggressiveness is then ε times the link's
     /// capacity times its queue; without it, the queue's packets alone.
@@ -55,7 +55,7 @@ pub struct QueueLengthParams {
     pub epsilon: Option<f64>,
     /// How often the queue is looked at.
     pub interval: Duration,
-    /// What the link's capacity counts.
+    /// The unit of the link's capacity.
     pub capacity: CapacityUnit,
     /// Exponential back-offs, or contention windows; by default the former on ideal CSMA, the latter on 802.11.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]

@@ -56,13 +56,13 @@ use evenair_units::{Bytes, Duration};
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct QueueingDelayParams {
-    /// What the aggressiveness is multiplied by; 1 is the paper's.
+    /// The factor of the aggressiveness; 1 is the paper's.
     pub scale: f64,
     /// How much of the average rate each interval keeps, from 0 to 1.
     pub memory: f64,
     /// How often the queue is looked at.
     pub interval: Duration,
-    /// What the link's capacity counts.
+    /// The unit of the link's capacity.
     pub capacity: CapacityUnit,
     /// Exponential back-offs, or contention windows; by default the former on ideal CSMA, the latter on 802.11.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]

@@ -101,7 +101,7 @@ impl Default for UtilityQueue {
     }
 }
 
-/// What a virtual queue does while the real one is empty.
+/// A virtual queue's behaviour while the real one is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -118,7 +118,7 @@ pub enum WhileEmpty {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Links {
-    /// Those that TCP takes, its acknowledgements counted; the real queue drives the others.
+    /// The queues that TCP takes, its acknowledgements counted; the real queue drives the others.
     #[default]
     Tcp,
     /// All.
@@ -143,14 +143,14 @@ pub struct VirtualQueueParams {
     /// Where it stops growing; nowhere, if it is not given.
     #[cfg_attr(feature = "serde", serde(rename = "vq_max", skip_serializing_if = "Option::is_none"))]
     pub most: Option<f64>,
-    /// What it does while the real queue is empty.
+    /// Its behaviour while the real queue is empty.
     pub while_empty: WhileEmpty,
     /// Which links have one.
     pub links: Links,
     /// A frame of the letter: how often the queue is updated.
     #[cfg_attr(feature = "serde", serde(rename = "interval"))]
     pub frame: Duration,
-    /// What service is counted in.
+    /// The unit of service.
     pub measure: QueueMeasure,
     /// Send dummy packets when the real queue is empty, once the virtual one has started; they count as service.
     pub dummies: bool,

@@ -46,7 +46,7 @@ use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    NewClasses, OnChange, Reason, SearchMethod, Step, Tuning, rate, tuning,
+    NewClasses, OnChange, Reason, SearchMethod, Step, Tuning, rate, searching,
 };
 use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
@@ -64,47 +64,16 @@ pub enum RateHistory {
     Overwritten,
 }
 
-/// Parameters of the law.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct ArcParams {
-    /// Whose text it follows.
-    pub form: Form,
-    /// How the capacity is sought.
-    pub search: SearchMethod,
-    /// Where the search begins (thesis's form).
-    pub first: FirstEstimate,
-    /// Below this share of the best class's rate a class may be starved.
-    pub gamma: f64,
-    /// Below this share of what it was seen to get such a class is starved.
-    pub theta: Option<f64>,
-    /// What an exponential search increases by.
-    pub alpha: f64,
-    /// What an exponential search decreases by.
-    pub beta: f64,
-    /// How often the law runs.
-    pub epoch: Duration,
-    /// The least capacity, instead of that of section 7.5.2.
-    pub capacity_low: Option<Rate>,
-    /// The greatest capacity, instead of that of section 7.5.2.
-    pub capacity_high: Option<Rate>,
-    /// Where the least capacity follows from section 7.5.2, this share of it (corrected form).
-    pub floor: f64,
-    /// A class is not active after so many epochs without a packet; one, if not given, and three in the corrected form.
-    pub patience: Option<u32>,
-    /// After a change so many epochs are not judged (corrected form).
-    pub settle: u32,
-    /// How long bounds that have met stay closed (corrected form).
-    pub reopen: Duration,
-    /// What a change of the active classes does (thesis's form).
-    pub on_change: OnChange,
-    /// What a class's rate is compared with (thesis's form).
-    pub history: RateHistory,
+searching! {
+    /// Parameters of the law.
+    ArcParams {
+        /// Below this share of the best class's rate a class may be starved.
+        gamma: f64 = 0.9,
+        /// Below this share of what it was seen to get such a class is starved.
+        theta,
+        /// What a class's rate is compared with (thesis's form).
+        history: RateHistory = RateHistory::Maximum,
+    }
 }
 
 impl ArcParams {
@@ -113,36 +82,8 @@ impl ArcParams {
         Self { form: Form::Thesis, ..Self::corrected() }
     }
 
-    /// The default.
-    pub const fn corrected() -> Self {
-        Self {
-            form: Form::Corrected,
-            search: SearchMethod::Binary,
-            first: FirstEstimate::Low,
-            gamma: 0.9,
-            theta: None,
-            alpha: 1.1,
-            beta: 0.9,
-            epoch: Duration::from_secs(10),
-            capacity_low: None,
-            capacity_high: None,
-            floor: 0.5,
-            patience: None,
-            settle: 1,
-            reopen: Duration::from_secs(300),
-            on_change: OnChange::Step,
-            history: RateHistory::Maximum,
-        }
-    }
-
     fn tuning(&self) -> Tuning {
-        tuning!(self, self.gamma)
-    }
-}
-
-impl Default for ArcParams {
-    fn default() -> Self {
-        Self::corrected()
+        self.tuned(self.gamma)
     }
 }
 

@@ -357,30 +357,98 @@ struct Tuning {
     reopen: Duration,
 }
 
-/// The tuning that a law's parameters have, with its γ. The laws name the keys each for itself, so that schemas and errors
-/// list them in one table; what the keys mean to the searches is said here once.
-macro_rules! tuning {
-    ($params:expr, $gamma:expr) => {{
-        let params = $params;
-        Tuning {
-            form: params.form,
-            search: params.search,
-            first: params.first,
-            gamma: $gamma,
-            theta: Tuning::theta(params.form, params.theta),
-            alpha: params.alpha,
-            beta: params.beta,
-            epoch: params.epoch,
-            capacity_low: params.capacity_low,
-            capacity_high: params.capacity_high,
-            floor: params.floor,
-            patience: Tuning::patience(params.form, params.patience),
-            settle: params.settle,
-            reopen: params.reopen,
+/// The parameters of a law that searches: those that all such laws have, which are said here once, and its own. Schemas and errors
+/// list them in one table.
+macro_rules! searching {
+    (
+        $(#[$doc:meta])*
+        $params:ident {
+            $(#[$gamma_doc:meta])* gamma: $gamma_type:ty = $gamma:expr,
+            $(#[$theta_doc:meta])* theta,
+            $($(#[$own_doc:meta])* $own:ident: $type:ty = $default:expr,)*
         }
-    }};
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        pub struct $params {
+            /// Whose text it follows.
+            pub form: Form,
+            /// How the capacity is sought.
+            pub search: SearchMethod,
+            /// Where the search begins (thesis's form).
+            pub first: FirstEstimate,
+            $(#[$gamma_doc])*
+            pub gamma: $gamma_type,
+            $(#[$theta_doc])*
+            pub theta: Option<f64>,
+            /// What an exponential search increases by.
+            pub alpha: f64,
+            /// What an exponential search decreases by.
+            pub beta: f64,
+            /// How often the law runs.
+            pub epoch: Duration,
+            /// The least capacity, instead of that of section 7.5.2.
+            pub capacity_low: Option<Rate>,
+            /// The greatest capacity, instead of that of section 7.5.2.
+            pub capacity_high: Option<Rate>,
+            /// Where the least capacity follows from section 7.5.2, this share of it (corrected form).
+            pub floor: f64,
+            /// A class is not active after so many epochs without a packet; one, if not given, and three in the corrected form.
+            pub patience: Option<u32>,
+            /// After a change so many epochs are not judged (corrected form).
+            pub settle: u32,
+            /// How long bounds that have met stay closed (corrected form).
+            pub reopen: Duration,
+            /// What a change of the active classes does (thesis's form).
+            pub on_change: OnChange,
+            $($(#[$own_doc])* pub $own: $type,)*
+        }
+
+        impl $params {
+            /// The default.
+            pub const fn corrected() -> Self {
+                Self {
+                    form: Form::Corrected,
+                    search: SearchMethod::Binary,
+                    first: FirstEstimate::Low,
+                    gamma: $gamma,
+                    theta: None,
+                    alpha: 1.1,
+                    beta: 0.9,
+                    epoch: Duration::from_secs(10),
+                    capacity_low: None,
+                    capacity_high: None,
+                    floor: 0.5,
+                    patience: None,
+                    settle: 1,
+                    reopen: Duration::from_secs(300),
+                    on_change: OnChange::Step,
+                    $($own: $default,)*
+                }
+            }
+
+            /// What the search depends on, with this γ.
+            fn tuned(&self, gamma: f64) -> Tuning {
+                let Self { form, search, first, alpha, beta, epoch, floor, settle, reopen, .. } = *self;
+                let Self { capacity_low, capacity_high, .. } = *self;
+                let (theta, patience) = (Tuning::theta(form, self.theta), form.usual(self.patience, 1, 3));
+                Tuning {
+                    form, search, first, gamma, theta, alpha, beta, epoch, capacity_low, capacity_high, floor,
+                    patience, settle, reopen,
+                }
+            }
+        }
+
+        impl Default for $params {
+            fn default() -> Self {
+                Self::corrected()
+            }
+        }
+    };
 }
-use tuning;
+use searching;
 
 impl Tuning {
     fn check(&self) -> Result<(), BadParameter> {
@@ -407,11 +475,6 @@ impl Tuning {
     /// θ, if none is given.
     fn theta(form: Form, given: Option<f64>) -> f64 {
         form.usual(given, 0.95, 0.9)
-    }
-
-    /// Epochs without a packet, if no number is given.
-    fn patience(form: Form, given: Option<u32>) -> u32 {
-        form.usual(given, 1, 3)
     }
 
     /// Epochs after which a closed interval opens.

@@ -64,51 +64,20 @@ use super::members::{Change, Members};
 use super::search::Search;
 use super::{
     Allocation, CapacityBounds, ClassView, FirstEstimate, Form, GatewayLaw, GatewayRole, GatewayView,
-    NewClasses, OnChange, Reason, SearchMethod, Step, Tuning, tuning,
+    NewClasses, OnChange, Reason, SearchMethod, Step, Tuning, searching,
 };
 use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
 use evenair_units::{Duration, Rate};
 
-/// Parameters of the law.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct PfrcParams {
-    /// Whose text it follows.
-    pub form: Form,
-    /// How the capacity is sought.
-    pub search: SearchMethod,
-    /// Where the search begins (thesis's form).
-    pub first: FirstEstimate,
-    /// Below this share of what it was given a class may be starved; 0.85, if not given, and 0.7 in the thesis's form.
-    pub gamma: Option<f64>,
-    /// Below this share of what it was seen to get a class may be starved (corrected form).
-    pub theta: Option<f64>,
-    /// What an exponential search increases by.
-    pub alpha: f64,
-    /// What an exponential search decreases by.
-    pub beta: f64,
-    /// How often the law runs.
-    pub epoch: Duration,
-    /// The least capacity, instead of that of section 7.5.2.
-    pub capacity_low: Option<Rate>,
-    /// The greatest capacity, instead of that of section 7.5.2.
-    pub capacity_high: Option<Rate>,
-    /// Where the least capacity follows from section 7.5.2, this share of it (corrected form).
-    pub floor: f64,
-    /// A class is not active after so many epochs without a packet; one, if not given, and three in the corrected form.
-    pub patience: Option<u32>,
-    /// After a change so many epochs are not judged (corrected form).
-    pub settle: u32,
-    /// How long bounds that have met stay closed (corrected form).
-    pub reopen: Duration,
-    /// What a change of the active classes does (thesis's form).
-    pub on_change: OnChange,
+searching! {
+    /// Parameters of the law.
+    PfrcParams {
+        /// Below this share of what it was given a class may be starved; 0.85, if not given, and 0.7 in the thesis's form.
+        gamma: Option<f64> = None,
+        /// Below this share of what it was seen to get a class may be starved (corrected form).
+        theta,
+    }
 }
 
 impl PfrcParams {
@@ -117,40 +86,13 @@ impl PfrcParams {
         Self { form: Form::Thesis, ..Self::corrected() }
     }
 
-    /// The default.
-    pub const fn corrected() -> Self {
-        Self {
-            form: Form::Corrected,
-            search: SearchMethod::Binary,
-            first: FirstEstimate::Low,
-            gamma: None,
-            theta: None,
-            alpha: 1.1,
-            beta: 0.9,
-            epoch: Duration::from_secs(10),
-            capacity_low: None,
-            capacity_high: None,
-            floor: 0.5,
-            patience: None,
-            settle: 1,
-            reopen: Duration::from_secs(300),
-            on_change: OnChange::Step,
-        }
-    }
-
     /// γ; [Jam10] section 8.2 has 0.7 in simulations, section 8.3 has 0.85 on a testbed.
     pub fn gamma(&self) -> f64 {
         self.form.usual(self.gamma, 0.7, 0.85)
     }
 
     fn tuning(&self) -> Tuning {
-        tuning!(self, self.gamma())
-    }
-}
-
-impl Default for PfrcParams {
-    fn default() -> Self {
-        Self::corrected()
+        self.tuned(self.gamma())
     }
 }
 

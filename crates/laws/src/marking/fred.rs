@@ -17,7 +17,7 @@
 //! [`FredParams::flow_max`] \[packets\]; `strike_i` → the overruns.
 //!
 //! # Signals
-//! What waits when a packet comes or leaves, whose packet it is, and whether it was accepted.
+//! The backlog when a packet comes or leaves, whose packet it is, and whether it was accepted.
 //!
 //! # Deviations
 //! The thesis accepts all arrivals while `avg < min_th`; Lin and Morris, and we, cap each flow at `max_q` there too, which is
@@ -49,7 +49,7 @@ use crate::{BadParameter, Parameters, check};
 use alloc::collections::BTreeMap;
 use evenair_units::{Duration, Instant, Probability};
 
-/// What a flow may have in the queue where many flows share it and it is long (Lin and Morris, section 5) \[packets\].
+/// The packets that a flow may have in the queue where many flows share it and it is long (Lin and Morris, section 5).
 const TWO_PACKETS: f64 = 2.0;
 
 /// Parameters of the law.

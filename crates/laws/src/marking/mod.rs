@@ -29,11 +29,11 @@ pub struct QueueRole {
     pub rate: Rate,
 }
 
-/// What a marking law sees of its queue.
+/// A marking law's view of its queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueView {
-    /// What waits beside the packet that comes or leaves; what is in service does not wait.
+    /// The packets that wait beside the one that comes or leaves; the one in service does not wait.
     pub waiting: Volume,
     /// The flow of that packet: one number for each flow and direction.
     pub flow: u32,
@@ -49,7 +49,7 @@ impl QueueView {
     }
 }
 
-/// What becomes of a packet that is about to leave.
+/// The fate of a packet that is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Verdict {
@@ -101,7 +101,7 @@ family! {
         DropTail(DropTail => DropTail),
         /// Arrivals are refused with a probability in proportion to the queue.
         Proportional(Proportional => Proportional),
-        /// What has waited too long is dropped when it leaves (RFC 8289).
+        /// A packet that has waited too long is dropped when it leaves (RFC 8289).
         Codel(CodelParams => Codel),
         /// Arrivals are refused with a probability that grows with the average queue (Floyd and Jacobson).
         Red(RedParams => Red),

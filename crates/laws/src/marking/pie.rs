@@ -41,7 +41,7 @@ use evenair_units::{Bytes, Duration, Instant, Probability};
 /// Where arrivals that add up to this many expected refusals begin to be refused, and where one is refused for certain (RFC 8033
 /// section 5.4).
 const SPREAD: (f64, f64) = (0.85, 8.5);
-/// What is left of the probability after an update without congestion: RFC 8033 appendix A has 0.98 and says that this will do.
+/// The rest of the probability after an update without congestion: RFC 8033 appendix A has 0.98 and says that this will do.
 const DECAY: f64 = 1.0 - 1.0 / 64.0;
 /// The most that is added at once from this probability on (RFC 8033 section 5.5).
 const CAP: (f64, f64) = (0.1, 0.02);
@@ -93,7 +93,7 @@ impl PieParams {
     }
 }
 
-/// What the gains are multiplied by (RFC 8033 section 5.2's table).
+/// The factor of the gains (RFC 8033 section 5.2's table).
 fn scale(probability: f64) -> f64 {
     let steps = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
     let below = steps.iter().find(|(bound, _)| probability < *bound);

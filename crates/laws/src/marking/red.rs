@@ -17,7 +17,7 @@
 //! full packet, at the queue's rate.
 //!
 //! # Signals
-//! What waits when a packet comes, whether that was accepted, and when the queue became empty.
+//! The backlog when a packet comes, whether that was accepted, and when the queue became empty.
 //!
 //! # Deviations
 //! None of the two papers. ns-2 2.35 differs: it refuses nothing where no more than one packet waits; its refusals are two
@@ -202,7 +202,7 @@ pub(super) fn spread(p_b: f64, count: i64, wait: bool) -> f64 {
 pub(super) struct Average {
     pub(super) packets: f64,
     weight: f64,
-    /// What a packet takes to be sent.
+    /// The time that a packet takes to be sent.
     packet_time: Duration,
     /// Since when nothing waits, while that is so.
     idle_since: Instant,

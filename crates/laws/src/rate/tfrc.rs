@@ -179,7 +179,7 @@ impl Parameters for TfrcParams {
     }
 }
 
-/// What a report of the receiver tells the sender.
+/// The receiver's report to the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
     /// When it came.

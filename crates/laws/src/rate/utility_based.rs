@@ -51,7 +51,7 @@ pub enum SeenQueue {
     /// That of its first link.
     #[default]
     FirstLink,
-    /// Those of all links on its way, added up.
+    /// The prices of all links on its way, added up.
     PathSum,
 }
 

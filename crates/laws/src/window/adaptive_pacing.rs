@@ -59,9 +59,9 @@ use evenair_units::{Bytes, Duration};
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct AdaptivePacingParams {
-    /// So many hops further on a transmission does not disturb this one.
+    /// A transmission this many hops further on does not disturb this one.
     pub hops: u32,
-    /// What follows how soon over fewer hops.
+    /// The rule over fewer hops.
     pub short_paths: ShortPaths,
     /// How much of the spacing's average each sample leaves: 0 to below 1.
     pub memory: f64,
@@ -75,7 +75,7 @@ pub struct AdaptivePacingParams {
     pub delay_max: Duration,
     /// The gap before the first sample.
     pub first_gap: Duration,
-    /// What frames add to a packet on the air, in both directions \[bytes\].
+    /// The bytes that frames add to a packet on the air, in both directions.
     pub overhead: u32,
 }
 
@@ -152,7 +152,7 @@ pub struct AdaptivePacing {
     /// The window, and what losses do to it.
     reno: Reno,
     path: Option<Hops>,
-    /// What a hop's waiting was on average, of samples that were believed \[s\].
+    /// A hop's mean waiting, of samples that were believed \[s\].
     waiting_s: f64,
     /// `D`.
     spacing_s: Option<f64>,
@@ -162,7 +162,7 @@ pub struct AdaptivePacing {
     gap: Option<Duration>,
 }
 
-/// What the law knows of its path: hops, what one takes for a segment and for an acknowledgement, and what wires take.
+/// The law's knowledge of its path: hops, the time of one for a segment and for an acknowledgement, and the time of wires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Hops {

@@ -138,7 +138,7 @@ const GAP_MAX_S: f64 = 60.0;
 const PAIRS_FROM_PPS: f64 = 1_200_000.0 / 8.0 / 1460.0;
 const BURST_MAX: f64 = 44.0;
 
-/// What the law is doing.
+/// The phases of the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Mode {
@@ -183,7 +183,7 @@ pub struct Bbr {
     gap: Option<Duration>,
     /// The window before a recovery or a round-trip probe.
     prior_window: f64,
-    /// As many are let out as arrive.
+    /// As many segments are let out as arrive.
     conserves: bool,
     repair: Repair,
     after_idle: bool,
@@ -191,7 +191,7 @@ pub struct Bbr {
     held_back: Option<(u64, u64)>,
 }
 
-/// What is known of the path's deliveries; apart, so that the law is no larger than others by much.
+/// The account of the path's deliveries; apart, so that the law is no larger than others by much.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Path {
@@ -202,7 +202,7 @@ struct Path {
     last: Delivered,
 }
 
-/// What had been delivered and lost in all at the last acknowledgement.
+/// The segments delivered and lost in all at the last acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Delivered {
@@ -264,7 +264,7 @@ impl Bbr {
         libm::floor(pace / 1024.0).clamp(least, BURST_MAX)
     }
 
-    /// What the path holds, times a gain \[segments\].
+    /// The path's capacity, times a gain \[segments\].
     fn product(&self, rate_pps: f64, gain: f64) -> f64 {
         match self.least {
             None => INITIAL_WINDOW,

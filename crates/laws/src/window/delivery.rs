@@ -3,16 +3,16 @@
 
 use evenair_units::{Duration, Instant};
 
-/// What the endpoint is repairing.
+/// The repair under way at the endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Repair {
     /// Nothing.
     #[default]
     None,
-    /// What acknowledgements told to be lost (fast recovery).
+    /// Segments that acknowledgements told to be lost (fast recovery).
     Recovery,
-    /// What a time-out gave up.
+    /// Segments that a time-out gave up.
     Timeout,
 }
 
@@ -34,7 +34,7 @@ pub struct Delivery {
     pub flight_before: u32,
     /// Segments thought to be in the network now.
     pub flight: u32,
-    /// What the endpoint is repairing now.
+    /// The repair under way at the endpoint now.
     pub repair: Repair,
     /// Round-trip time of the segment sent last of those that it reports; none, if a repetition makes it ambiguous.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
@@ -42,7 +42,7 @@ pub struct Delivery {
     /// The smoothed round-trip time, once there is one.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub smoothed: Option<Duration>,
-    /// What it reports was sent after all before had been acknowledged.
+    /// The segment that it reports was sent after all before had been acknowledged.
     pub after_idle: bool,
     /// When the next segment may leave, of a law that paces; past, if it may leave now.
     pub paced_until: Instant,
@@ -58,7 +58,7 @@ pub struct RateSample {
     pub before: u64,
     /// Segments that have arrived since.
     pub segments: u64,
-    /// What they took: the longer one of the times in which they were sent, and acknowledged.
+    /// Their time: the longer one of the times in which they were sent, and acknowledged.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
     /// The application, not the network, may have been what limited the sender.

@@ -53,7 +53,7 @@ pub struct FastParams {
 }
 
 impl FastParams {
-    /// What the source's authors used: α = 200 packets, γ = ½, a step in every other round trip.
+    /// The parameters of the source's authors: α = 200 packets, γ = ½, a step in every other round trip.
     pub const fn published() -> Self {
         Self { alpha: 200.0, gamma: 0.5, rounds: 2 }
     }

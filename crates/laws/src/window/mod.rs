@@ -28,7 +28,7 @@ use evenair_units::{Bytes, Duration, Instant, Rate};
 /// segment has one at least \[segments\].
 pub const WINDOW_MAX: f64 = (1u32 << 30) as f64;
 
-/// What a sender starts with.
+/// A sender's start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WindowStart {
@@ -41,7 +41,7 @@ pub struct WindowStart {
     /// Grow by what an acknowledgement covers (RFC 3465, at most two segments in slow start), not by one per
     /// acknowledgement: ns-2 counts acknowledgements.
     pub byte_counting: bool,
-    /// What is known of the path, where any of it is on the air.
+    /// The known part of the path, where any of it is on the air.
     pub path: Option<AirPath>,
 }
 
@@ -52,7 +52,7 @@ impl Default for WindowStart {
     }
 }
 
-/// What a sender can know of its path's part on the air: acknowledgements come back over the same hops.
+/// A sender's knowledge of its path's part on the air: acknowledgements come back over the same hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AirPath {
@@ -67,7 +67,7 @@ pub struct AirPath {
     /// The rate of its links: their harmonic mean.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub rate: Rate,
-    /// What the path's wires take there and back, unloaded.
+    /// The path's wires there and back, unloaded.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub wired: Duration,
 }
@@ -108,13 +108,13 @@ impl Acked {
     }
 }
 
-/// What the window law is told when duplicate acknowledgements or a time-out announce a loss.
+/// A loss as the window law is told of it, when duplicate acknowledgements or a time-out announce it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Loss {
     /// When it was found.
     pub now: Instant,
-    /// What was under way: the window that was in use, after every other limit \[segments\].
+    /// The segments under way: the window that was in use, after every other limit.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub flight: f64,
     /// The loss is one more of a flight for which the window was cut already: the threshold is held (RFC 5681 section 3.1).
@@ -129,7 +129,7 @@ pub trait WindowLaw {
     fn sees_deliveries(&self) -> bool {
         false
     }
-    /// What an acknowledgement delivered, told before [`on_ack`](Self::on_ack) to a law that asks for it.
+    /// An acknowledgement's delivery, told before [`on_ack`](Self::on_ack) to a law that asks for it.
     fn on_delivery(&mut self, _delivery: &Delivery) {}
     /// An acknowledgement came, of whatever kind.
     fn on_ack(&mut self, acked: &Acked);

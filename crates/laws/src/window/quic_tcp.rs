@@ -52,7 +52,7 @@ use super::{Acked, Loss, Reno, WINDOW_MAX, WindowLaw, WindowStart};
 use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::{Duration, Instant};
 
-/// What the average round-trip time keeps at each sample.
+/// The share that the average round-trip time keeps at each sample.
 const MEMORY: f64 = 31.0 / 32.0;
 
 /// Parameters of the law.
@@ -147,7 +147,7 @@ pub struct QuicTcp {
 enum Refresh {
     /// It is not.
     Not,
-    /// What was sent with a full window, to which it returns, is still under way.
+    /// Segments that were sent with a full window, to which it returns, are still under way.
     Draining(f64),
     /// Nothing of its own waits: round trips are measured.
     Measuring(f64),

@@ -35,7 +35,7 @@ use super::{Acked, Delivery, Loss, Reno, Repair, WINDOW_MAX, WindowLaw, WindowSt
 use crate::{BadParameter, Parameters, check};
 use evenair_units::Duration;
 
-/// What is compared with the thresholds.
+/// The quantity that is compared with the thresholds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -62,7 +62,7 @@ pub struct VegasParams {
     pub beta: f64,
     /// γ: slow start ends when more wait [packets].
     pub gamma: f64,
-    /// What is compared with them.
+    /// The quantity that is compared with them.
     pub measure: VegasMeasure,
 }
 
@@ -77,7 +77,7 @@ impl VegasParams {
         Self { alpha: 200.0, beta: 203.0, ..Self::linux() }
     }
 
-    /// What is compared with the thresholds; `share` is `d/D`, the part of the round trip that is not queueing.
+    /// The quantity that is compared with the thresholds; `share` is `d/D`, the part of the round trip that is not queueing.
     fn excess(&self, window: f64, share: f64) -> f64 {
         match self.measure {
             VegasMeasure::Waiting => window - window * share,

@@ -17,13 +17,13 @@ use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What is kept of something, read back.
+/// A value that was kept, read back.
 pub(crate) fn kept<L: Serialize + DeserializeOwned>(law: &L) -> L {
     let text = serde_json::to_string(law).expect("built-in laws can be kept");
     serde_json::from_str(&text).expect("and read back")
 }
 
-/// What is written of a law reads back to it.
+/// A law's text reads back to it.
 fn assert_written<P: Ranges + Serialize + DeserializeOwned + PartialEq>(params: &P) {
     assert_eq!(&kept(params), params);
     assert!(params.clone().validated().is_ok(), "{params:?}");

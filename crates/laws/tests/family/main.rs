@@ -1,4 +1,4 @@
-//! What is so of all laws of a family: they pass its suite, files hold their parameters, tapes what passes.
+//! The truths of all laws of a family: they pass its suite, files hold their parameters, tapes what passes.
 
 mod conformance;
 mod files;

@@ -59,8 +59,18 @@ fn is_same_law<P>(one: &P, other: &P) -> bool {
     std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 
-fn without_range<P: Family>(law: &P) -> ! {
-    panic!("{law:?} has no range of parameters: give it one in tests/family/ranges.rs")
+/// The laws of a family, each with its range.
+macro_rules! ranges {
+    ($family:ident $($law:ident => $range:expr,)+) => {
+        impl Ranges for $family {
+            fn range(&self) -> BoxedStrategy<Self> {
+                match self {
+                    $(Self::$law(_) => into($range),)+
+                    law => panic!("{law:?} has no range of parameters: give it one in tests/family/ranges.rs"),
+                }
+            }
+        }
+    };
 }
 
 fn time() -> impl Strategy<Value = Duration> {
@@ -78,19 +88,14 @@ fn category() -> impl Strategy<Value = CategoryParams> {
     )
 }
 
-impl Ranges for BackoffParams {
-    fn range(&self) -> BoxedStrategy<Self> {
-        match self {
-            Self::Dcf(_) => into(dcf()),
-            Self::Edca(_) => into(edca()),
-            Self::Adaptive(_) => into(adaptive()),
-            Self::QueueingDelay(_) => into(queueing_delay()),
-            Self::QueueLength(_) => into(queue_length()),
-            Self::Optimal(_) => into(optimal()),
-            Self::VirtualQueue(_) => into(virtual_queue()),
-            _ => without_range(self),
-        }
-    }
+ranges! { BackoffParams
+    Dcf => dcf(),
+    Edca => edca(),
+    Adaptive => adaptive(),
+    QueueingDelay => queueing_delay(),
+    QueueLength => queue_length(),
+    Optimal => optimal(),
+    VirtualQueue => virtual_queue(),
 }
 
 fn dcf() -> impl Strategy<Value = DcfParams> {
@@ -200,19 +205,14 @@ fn queue_length() -> impl Strategy<Value = QueueLengthParams> {
     )
 }
 
-impl Ranges for WindowParams {
-    fn range(&self) -> BoxedStrategy<Self> {
-        match self {
-            Self::Reno(_) => into(Just(RenoParams {})),
-            Self::Cubic(_) => into(cubic()),
-            Self::QuicTcp(_) => into(quic_tcp()),
-            Self::Vegas(_) => into(vegas()),
-            Self::Fast(_) => into(fast()),
-            Self::Bbr(_) => into(bbr()),
-            Self::AdaptivePacing(_) => into(adaptive_pacing()),
-            _ => without_range(self),
-        }
-    }
+ranges! { WindowParams
+    Reno => Just(RenoParams {}),
+    Cubic => cubic(),
+    QuicTcp => quic_tcp(),
+    Vegas => vegas(),
+    Fast => fast(),
+    Bbr => bbr(),
+    AdaptivePacing => adaptive_pacing(),
 }
 
 fn cubic() -> impl Strategy<Value = CubicParams> {
@@ -292,19 +292,14 @@ fn iimd() -> impl Strategy<Value = IimdParams> {
     })
 }
 
-impl Ranges for ConnectionParams {
-    fn range(&self) -> BoxedStrategy<Self> {
-        match self {
-            Self::RttProportional(_) => into(rtt_proportional()),
-            Self::Iimd(_) => into(iimd()),
-            Self::Utility(_) => into(utility()),
-            Self::DelayPrice(_) => into(delay_price()),
-            Self::Fixed(_) => into(fixed()),
-            Self::Iiad(_) => into(iiad()),
-            Self::Guarded(_) => into(guarded()),
-            _ => without_range(self),
-        }
-    }
+ranges! { ConnectionParams
+    RttProportional => rtt_proportional(),
+    Iimd => iimd(),
+    Utility => utility(),
+    DelayPrice => delay_price(),
+    Fixed => fixed(),
+    Iiad => iiad(),
+    Guarded => guarded(),
 }
 
 fn rtt_proportional() -> impl Strategy<Value = RttProportionalParams> {
@@ -395,13 +390,8 @@ fn delay_price() -> impl Strategy<Value = DelayPriceParams> {
     )
 }
 
-impl Ranges for RateParams {
-    fn range(&self) -> BoxedStrategy<Self> {
-        match self {
-            Self::UtilityBased(_) => into(utility_based()),
-            _ => without_range(self),
-        }
-    }
+ranges! { RateParams
+    UtilityBased => utility_based(),
 }
 
 fn utility_based() -> impl Strategy<Value = UtilityBasedParams> {
@@ -411,15 +401,10 @@ fn utility_based() -> impl Strategy<Value = UtilityBasedParams> {
     })
 }
 
-impl Ranges for GatewayParams {
-    fn range(&self) -> BoxedStrategy<Self> {
-        match self {
-            Self::Fixed(_) => into(fixed_rate()),
-            Self::Arc(_) => into(arc()),
-            Self::Pfrc(_) => into(pfrc()),
-            _ => without_range(self),
-        }
-    }
+ranges! { GatewayParams
+    Fixed => fixed_rate(),
+    Arc => arc(),
+    Pfrc => pfrc(),
 }
 
 fn fixed_rate() -> impl Strategy<Value = FixedRateParams> {
@@ -484,18 +469,13 @@ fn pfrc() -> impl Strategy<Value = PfrcParams> {
     })
 }
 
-impl Ranges for MarkingParams {
-    fn range(&self) -> BoxedStrategy<Self> {
-        match self {
-            Self::DropTail(_) => into(drop_tail()),
-            Self::Proportional(_) => into(proportional()),
-            Self::Codel(_) => into(codel()),
-            Self::Red(_) => into(red()),
-            Self::Fred(_) => into(fred()),
-            Self::Pie(_) => into(pie()),
-            _ => without_range(self),
-        }
-    }
+ranges! { MarkingParams
+    DropTail => drop_tail(),
+    Proportional => proportional(),
+    Codel => codel(),
+    Red => red(),
+    Fred => fred(),
+    Pie => pie(),
 }
 
 fn drop_tail() -> impl Strategy<Value = DropTail> {

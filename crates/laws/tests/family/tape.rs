@@ -98,7 +98,7 @@ proptest! {
     }
 }
 
-/// What a law in another language reads and writes: one line a record.
+/// The lines that a law in another language reads and writes: one a record.
 #[test]
 fn a_record_is_plain_text() {
     use evenair_laws::window::{Acked, RenoParams, WindowLaw, WindowStart};

@@ -26,7 +26,7 @@ fn classes(role: &GatewayRole, was: &[Option<u32>]) -> NewClasses {
     NewClasses { role: role.clone(), was: was.to_vec() }
 }
 
-/// What three classes were served in some epochs \[bit/s\].
+/// The service of three classes in some epochs \[bit/s\].
 fn epochs() -> impl Strategy<Value = Vec<[u64; 3]>> {
     prop::collection::vec([0u64..600_000, 0u64..600_000, 0u64..600_000], 1..40)
 }
@@ -206,7 +206,7 @@ fn other_links_are_other_bounds() {
     }
 }
 
-/// Who raised an alarm has gone while all were held at the floor for its sake: they return to where they were.
+/// A class that raised an alarm has gone while all were held at the floor for its sake: they return to where they were.
 #[test]
 fn an_alarm_ends_with_who_raised_it() {
     let mut law: Pfrc = PfrcParams::corrected().begin(&role(3));

@@ -10,7 +10,7 @@ use evenair_laws::gateway::{
 };
 use evenair_units::{Duration, Instant, Rate, Volume};
 
-/// What each link carries \[bit/s\].
+/// Each link's capacity \[bit/s\].
 pub(crate) const LINK: f64 = 900e3;
 pub(crate) const EPOCH: Duration = Duration::from_secs(10);
 const PACKET: f64 = 1500.0;
@@ -19,7 +19,7 @@ const AGILITY: f64 = 0.7;
 /// Of the packets of a flow whose bottleneck is in the mesh, so many wait for tokens all the same: TCP comes in bursts.
 const BURSTS: f64 = 0.2;
 
-/// What a flow wants.
+/// A flow's demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wants {
     /// As much as it can have.
@@ -50,11 +50,11 @@ impl Flow {
 /// The mesh and its gateway.
 pub(crate) struct Mesh {
     pub(crate) flows: Vec<Flow>,
-    /// What is left of the airtime, one where nobody else takes any.
+    /// The rest of the airtime, one where nobody else takes any.
     pub(crate) airtime: f64,
     pub(crate) law: AnyGateway,
     pub(crate) allocation: Allocation,
-    /// Who starves first: the farthest, or (`false`) the nearest.
+    /// The order of starvation: the farthest first, or (`false`) the nearest.
     pub(crate) far_starves: bool,
     pub(crate) views: Vec<ClassView>,
     now: Instant,
@@ -79,7 +79,7 @@ impl Mesh {
         }
     }
 
-    /// What everyone would have, if all were as near each other as they are far from it: the level of max-min fairness per weight.
+    /// Everyone's rate, if all were as near each other as they are far from it: the level of max-min fairness per weight.
     pub(crate) fn fair(&self) -> f64 {
         let level = |level: f64| -> f64 {
             self.flows.iter().map(|flow| flow.wanted().min(flow.weight * level) * flow.hops / LINK).sum()
@@ -136,7 +136,7 @@ impl Mesh {
         self.allocation = self.law.on_epoch(&view);
     }
 
-    /// What the gateway lets each have \[bit/s\]: its bucket's rate, or its fair share of the one bucket.
+    /// The rate that the gateway lets each have \[bit/s\]: its bucket's, or its fair share of the one bucket.
     fn admitted(&self) -> Vec<f64> {
         if let Some(total) = self.allocation.total {
             let mut level = 0.0;
@@ -155,7 +155,7 @@ impl Mesh {
             .collect()
     }
 
-    /// What the mesh has for each of what is admitted \[bit/s\].
+    /// The mesh's rate for each of those that are admitted \[bit/s\].
     fn granted(&self, admitted: &[f64]) -> Vec<f64> {
         let offered: Vec<f64> =
             self.flows.iter().zip(admitted).map(|(flow, &most)| flow.wanted().min(most)).collect();
@@ -196,7 +196,7 @@ impl Flow {
         }
     }
 
-    /// What the gateway's queue counts of it in an epoch.
+    /// The gateway queue's counts of it in an epoch.
     fn view(&self, admitted: f64) -> ClassView {
         let volume = |bps: f64| {
             let packets = (bps * EPOCH.as_secs_f64() / 8.0 / PACKET).round();

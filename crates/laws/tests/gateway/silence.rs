@@ -1,4 +1,4 @@
-//! Who starves may have nothing to show for whole epochs: it waits for a time-out. Silence is no relief, and a trickle is no proof.
+//! A starved class may have nothing to show for whole epochs: it waits for a time-out. Silence is no relief, and a trickle is no proof.
 
 use crate::bounds::{role, served, step};
 use evenair_laws::Parameters;

@@ -46,7 +46,7 @@ impl OneWay {
         }
     }
 
-    /// What came before counts for nothing.
+    /// Everything before counts for nothing.
     pub(crate) fn start_measuring(&mut self) {
         self.at_warmup = self.all;
         self.jitters_s = 0.0;

@@ -9,7 +9,7 @@ use crate::times::Histogram;
 use evenair_units::{Instant, Volume};
 use std::collections::BTreeMap;
 
-/// What is counted of packets that belong to no flow.
+/// The counts of packets that belong to no flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outside {
     /// By where they entered and where they leave.
@@ -82,7 +82,7 @@ impl Outside {
         }
     }
 
-    /// What the measured time brought, of pairs of nodes that had any packets.
+    /// The counts of the measured time, of pairs of nodes that had any packets.
     pub(crate) fn results(&self, nodes: &[String]) -> Vec<OutsideResult> {
         let had_any = |pair: &&Pair| pair.entered.packets + pair.arrived.packets + pair.lost.packets > 0;
         let result = |(&(from, to), pair): (&(u32, u32), &Pair)| OutsideResult {

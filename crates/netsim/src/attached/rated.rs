@@ -19,9 +19,9 @@ pub(crate) struct Paced {
     law: AnyRate,
     rate_max: Rate,
     rate: Rate,
-    /// What a datagram costs \[bit/s·ns\].
+    /// The price of a datagram \[bit/s·ns\].
     price: u128,
-    /// What was earned until `since`, and not spent \[bit/s·ns\].
+    /// The credit earned until `since`, and not spent \[bit/s·ns\].
     earned: u128,
     since: Instant,
 }

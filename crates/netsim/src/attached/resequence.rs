@@ -63,20 +63,20 @@ impl Resequencer {
         released
     }
 
-    /// So many have waited since the last change.
+    /// The number that have waited since the last change.
     fn count(&mut self, now: Instant) {
         self.waited_s += self.waiting as f64 * now.since(self.since).as_secs_f64();
         self.since = now;
     }
 
-    /// What came before counts for nothing.
+    /// Everything before counts for nothing.
     pub(crate) const fn start_measuring(&mut self, now: Instant) {
         (self.delays_s, self.delay_max, self.handed_over) = (0.0, Duration::ZERO, 0);
         (self.waited_s, self.waiting_max) = (0.0, self.waiting);
         (self.since, self.began) = (now, now);
     }
 
-    /// What was measured until now.
+    /// The measurement until now.
     pub(crate) fn result(&self, now: Instant) -> ResequencingResult {
         let waited_s = self.waited_s + self.waiting as f64 * now.since(self.since).as_secs_f64();
         ResequencingResult {

@@ -27,7 +27,7 @@ impl Attached {
         }
     }
 
-    /// What a flow's connections counted, those that are over too.
+    /// The counts of a flow's connections, those that are over too.
     pub(crate) fn stats(&self, flow: u32) -> SenderStats {
         let flow = &self.flows[flow as usize];
         let mut stats = flow.finished;

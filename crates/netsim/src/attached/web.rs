@@ -11,7 +11,7 @@ use evenair_des::Stream;
 use evenair_units::Instant;
 use std::collections::VecDeque;
 
-/// What a web flow counts.
+/// The counts of a web flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Web {
     /// When requests are made, and how large they and their replies are.
@@ -51,7 +51,7 @@ pub(crate) struct Half {
     pub(crate) replies: bool,
     /// The half that carries the replies to what this one carries, of a connection that persists; none once all are answered.
     partner: Option<u32>,
-    /// What it carries, from the oldest on that is not acknowledged.
+    /// Its requests or replies, from the oldest on that is not acknowledged.
     messages: VecDeque<Message>,
     /// How many of those have been delivered.
     delivered: usize,
@@ -114,7 +114,7 @@ impl Half {
         self.messages.push_back(Message { exchange, bytes, end: self.end, handed });
     }
 
-    /// What is acknowledged is not sent again.
+    /// A request or reply that is acknowledged is not sent again.
     fn forget(&mut self, acknowledged: u32) {
         while self.delivered > 0 && self.messages.front().is_some_and(|message| message.end <= acknowledged) {
             self.messages.pop_front();

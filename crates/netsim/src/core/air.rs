@@ -69,7 +69,7 @@ impl<T: Copy> Core<T> {
         self.make_room(by, watched.then_some(served));
     }
 
-    /// What was in service has left; gives it and the hop that it made, if it was a packet.
+    /// The packet in service has left; gives it and the hop that it made, if it was no dummy.
     #[inline]
     pub(super) fn end_service(&mut self, by: u32) -> Option<(Queued, u32)> {
         let queue = &mut self.queues[by as usize];

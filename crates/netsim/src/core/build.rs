@@ -15,7 +15,7 @@ use evenair_units::{Bytes, Instant, Rate, Volume};
 use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, DcfAir, Effects, IdealAir, LossProcess};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What queues of one node are told apart by.
+/// The key by which queues of one node are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Scope {
     /// One for all.
@@ -29,7 +29,7 @@ enum Scope {
 /// A queue's key.
 type Key = (u32, Scope);
 
-/// What tells queues of one node apart, by MAC and law.
+/// The key of queues of one node, by MAC and law.
 fn scope(spec: &NetworkSpec, node: u32, category: Category, next_hop: u32) -> Scope {
     let law = spec.backoff_of(node).begin(&LinkRole::data(spec.surroundings));
     match (spec.mac, law.scope()) {
@@ -146,7 +146,7 @@ impl<T: Copy> Core<T> {
     }
 }
 
-/// What a queue carries: its next hop (the first, if there are several), and whether any of it is data, and TCP's.
+/// A queue's load: its next hop (the first, if there are several), and whether any of it is data, and TCP's.
 #[derive(Clone, Copy, Debug)]
 struct Carries {
     next_hop: u32,

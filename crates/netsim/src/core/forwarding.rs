@@ -20,7 +20,7 @@ pub(crate) struct Hop {
     pub(crate) passed: Passed,
 }
 
-/// What has passed a hop since the run began.
+/// The packets that have passed a hop since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
     /// From entering the queue until service began: queueing delays.

@@ -22,7 +22,7 @@ use std::fmt;
 /// How often what a shaper counted is noted that no law looks at: [Jam10]'s epoch.
 const EPOCH: Duration = Duration::from_secs(10);
 
-/// What sets a shaper's rates.
+/// The source of a shaper's rates.
 #[derive(Clone, Debug)]
 enum Control {
     /// From when on it has which.
@@ -43,7 +43,7 @@ pub(crate) struct ShaperHost {
     record: Option<Box<Record>>,
 }
 
-/// What is noted of a gateway.
+/// The notes on a gateway.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     /// The node, and what it tells apart.
@@ -252,7 +252,7 @@ impl<T: Copy> Core<T> {
         Ok(())
     }
 
-    /// What may leave the queue of a shaper is at the network layer at once.
+    /// A packet that may leave the queue of a shaper is at the network layer at once.
     pub(super) fn let_through(&mut self, by: u32) {
         let mut any = false;
         while let Some(next) = self.dequeue(by) {
@@ -282,7 +282,7 @@ impl<T: Copy> Core<T> {
         self.arrive(id);
     }
 
-    /// What is noted of the gateway, and what its shaper has counted, if there is one.
+    /// The notes on the gateway, and its shaper's counts, if there is one.
     pub(crate) fn gateway(&self) -> Option<(&Record, &[ClassCounts])> {
         let host = self.shapers.first()?;
         let record = host.record.as_ref()?;

@@ -8,7 +8,7 @@ use evenair_wifi::{FrameRecord, Overheard, Timeline};
 /// A packet in a frame, and the rate of its DATA frame.
 pub(crate) type Traced = Option<(Packet, Rate)>;
 
-/// What is kept of the air while it is watched.
+/// The record of the air while it is watched.
 #[derive(Clone, Debug)]
 pub(super) struct Trace {
     /// Of each queue, the packet in service: it may have reached its next hop, and left the network, before its acknowledgement ends.
@@ -34,7 +34,7 @@ impl<T: Copy> Core<T> {
         self.trace.as_mut().map(|trace| std::mem::take(&mut trace.frames)).unwrap_or_default()
     }
 
-    /// Who has decoded which frames since this was last asked.
+    /// The nodes that have decoded frames since this was last asked.
     pub(crate) fn take_overheard(&mut self) -> Vec<Overheard> {
         self.trace.as_mut().map(|trace| std::mem::take(&mut trace.overheard)).unwrap_or_default()
     }

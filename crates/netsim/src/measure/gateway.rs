@@ -1,11 +1,11 @@
-//! What a gateway saw and did.
+//! A gateway's record.
 
 use crate::spec::Shares;
 use evenair_laws::gateway::{ClassView, Decision};
 use evenair_units::Instant;
 use serde::{Deserialize, Serialize};
 
-/// What a gateway did.
+/// A gateway's result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatewayResult {
     /// Its node's name.
@@ -16,7 +16,7 @@ pub struct GatewayResult {
     pub series: GatewaySeries,
 }
 
-/// What one class got, in the measured time.
+/// The result of one class, in the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ClassResult {
@@ -26,9 +26,9 @@ pub struct ClassResult {
     pub direction: String,
     /// Its weight.
     pub weight: f64,
-    /// What it was allowed, the mean over time \[bit/s\]: of its own bucket, or its part by weight of the bucket of all.
+    /// Its allowance, the mean over time \[bit/s\]: of its own bucket, or its part by weight of the bucket of all.
     pub allowed_bps: f64,
-    /// What was let through \[bit/s\], network-layer sizes.
+    /// Its throughput \[bit/s\], network-layer sizes.
     pub served_bps: f64,
     /// Packets that came, refused ones too.
     pub arrived_packets: u64,
@@ -40,15 +40,15 @@ pub struct ClassResult {
     pub held_packets: u64,
 }
 
-/// What a gateway saw and decided, each time that it looked: the start, then every epoch, warm-up included; and each time that its
+/// A gateway's observations and decisions, each time that it looked: the start, then every epoch, warm-up included; and each time that its
 /// classes changed, when nothing is counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GatewaySeries {
     /// When \[s\].
     pub time_s: Vec<f64>,
-    /// What it decided then.
+    /// Its decision then.
     pub decisions: Vec<Decision>,
-    /// What all together are allowed from then on \[bit/s\].
+    /// The allowance of all together from then on \[bit/s\].
     pub total_bps: Vec<f64>,
     /// The classes.
     pub classes: Vec<ClassSeries>,
@@ -57,9 +57,9 @@ pub struct GatewaySeries {
 /// One class, each time that the gateway looked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassSeries {
-    /// What it is allowed from then on \[bit/s\].
+    /// Its allowance from then on \[bit/s\].
     pub allowed_bps: Vec<f64>,
-    /// What was counted since the time before, and what waits.
+    /// The counts since the time before, and the packets that wait.
     pub counts: Vec<ClassView>,
 }
 
@@ -89,7 +89,7 @@ impl GatewaySeries {
         }
     }
 
-    /// What a class was allowed on average from one instant to another \[bit/s\].
+    /// A class's mean allowance from one instant to another \[bit/s\].
     pub(crate) fn mean_allowed(&self, class: usize, from_s: f64, until_s: f64) -> f64 {
         let ends = self.time_s.iter().skip(1).copied().chain([f64::INFINITY]);
         let spans = self.time_s.iter().zip(ends).map(|(&begin, end)| end.min(until_s) - begin.max(from_s));

@@ -1,4 +1,4 @@
-//! What whoever steps a network from outside sees of its flows, and may change.
+//! The state of flows for whoever steps a network from outside, and the settings that may be changed there.
 
 use super::Network;
 use crate::core::ClassRefused;
@@ -17,7 +17,7 @@ pub struct FlowState {
     pub sent: u64,
     /// Packets of the flow's own that were dropped on their way.
     pub lost: u64,
-    /// What waits, or is in service, in the queue at its source.
+    /// The packets that wait, or are in service, in the queue at its source.
     pub backlog: Volume,
     /// Its connections that are open.
     pub connections: u32,

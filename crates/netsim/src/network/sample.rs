@@ -159,7 +159,7 @@ impl Network {
         }
     }
 
-    /// What waited at each hop since the last point of the time series.
+    /// The waiting at each hop since the last point of the time series.
     fn waiting_since_sample(&mut self) -> Vec<Delays> {
         let hops = self.core.hops.all().iter().map(|hop| hop.passed.waiting);
         let since = |(now, then): (Delays, &mut Delays)| now.since(std::mem::replace(then, now));
@@ -227,7 +227,7 @@ impl Network {
         if measured_s > 0.0 { count / measured_s } else { 0.0 }
     }
 
-    /// What has passed each hop in the measured time.
+    /// The packets that have passed each hop in the measured time.
     fn passed(&self) -> Vec<Passed> {
         let then = &self.meter.passed_at_warmup;
         let hops = self.core.hops.all().iter().zip(then);
@@ -278,7 +278,7 @@ impl Network {
         queues.map(result).collect()
     }
 
-    /// What the gateway did.
+    /// The gateway's record.
     fn gateway_result(&self, end: Instant) -> Option<GatewayResult> {
         let (record, counts) = self.core.gateway()?;
         let (from_s, until_s) = (self.run.warmup.as_secs_f64(), end.as_secs_f64());
@@ -377,7 +377,7 @@ impl Network {
     }
 }
 
-/// What became of what a flow was asked for, if it was.
+/// The outcome of a flow's requests, if it made any.
 fn transfer_result(flow: &Flow) -> Option<TransferResult> {
     let requests = match &flow.web {
         Some(web) => web.requests(),
@@ -389,7 +389,7 @@ fn transfer_result(flow: &Flow) -> Option<TransferResult> {
     Some(TransferResult { requests, completed, took })
 }
 
-/// What a flow's probes found, if there are any.
+/// The result of a flow's probes, if there are any.
 fn probe_result(flow: &Flow, counts: FlowCounts) -> Option<ProbeResult> {
     let (prober, spec) = (flow.prober.as_ref()?, flow.traffic.probes()?);
     let bytes = |packets: u64, size: Bytes| packets as f64 * f64::from(size.count());

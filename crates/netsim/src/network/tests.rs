@@ -186,7 +186,7 @@ fn nothing_is_lost_without_account_and_nothing_is_delivered_twice() {
     }
 }
 
-/// What a run counts, in one order.
+/// The counts of a run, in one order.
 fn counted(result: &RunResult) -> Vec<u64> {
     let units = |rate: f64| (rate * result.measured_s).round() as u64;
     let flows = result.flows.iter().flat_map(|f| {
@@ -491,7 +491,7 @@ fn connections_share_a_transfer() {
     assert!(most > 3.0, "{most} connections at most");
 }
 
-/// What a stop leaves of a transfer, the next stretch of activity finishes; the one after that has nothing to do.
+/// The next stretch of activity finishes the rest of a transfer that a stop left; the one after that has nothing to do.
 #[test]
 fn a_transfer_goes_on_after_a_pause() {
     let at = |s| Instant::ZERO + Duration::from_secs(s);

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Parameters of airtime fairness.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AirtimeParams {
-    /// What a station may send in one turn.
+    /// The airtime that a station may take in one turn.
     pub airtime: Duration,
     /// Within a station.
     pub flows: FairParams,
@@ -43,7 +43,7 @@ impl AirtimeParams {
 #[derive(Clone, Debug)]
 struct Station {
     queue: Fair,
-    /// What it may still send in this turn \[ns\].
+    /// The rest of its turn \[ns\].
     deficit: i64,
     in_round: bool,
 }

@@ -22,12 +22,12 @@ pub struct TokenBucket {
     rate: Rate,
     /// \[bit·ns/s\]
     depth: i128,
-    /// What was in it at `since`; less than nothing after a packet larger than it \[bit·ns/s\].
+    /// Its content at `since`; less than nothing after a packet larger than it \[bit·ns/s\].
     level: i128,
     since: Instant,
 }
 
-/// What a packet costs \[bit·ns/s\].
+/// The price of a packet \[bit·ns/s\].
 fn cost(size: Bytes) -> i128 {
     i128::from(size.bits()) * PER_BIT
 }

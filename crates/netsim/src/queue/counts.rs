@@ -1,4 +1,4 @@
-//! What is counted of queues, flows and hops, from the start of a run on: cheap enough to be always on.
+//! Counts of queues, flows and hops, from the start of a run on: cheap enough to be always on.
 
 use evenair_units::Duration;
 

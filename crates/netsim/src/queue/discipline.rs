@@ -14,7 +14,7 @@ use std::fmt;
 pub struct Queued {
     /// Which one.
     pub packet: PacketId,
-    /// What disciplines tell flows apart by: one number for each flow and direction.
+    /// The number by which disciplines tell flows apart: one for each flow and direction.
     pub flow: u32,
     /// Network-layer size \[bytes\].
     pub size: u32,
@@ -26,7 +26,7 @@ pub struct Queued {
     pub mark: Mark,
 }
 
-/// What may be done to a packet in a queue instead of dropping it (RFC 3168).
+/// The alternative to dropping a packet in a queue (RFC 3168).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing.
@@ -125,7 +125,7 @@ impl DisciplineParams {
         }
     }
 
-    /// What tells a discipline of a user's own from others, in words; none of a built-in one, which its parameters tell apart.
+    /// The words that tell a discipline of a user's own from others; none of a built-in one, which its parameters tell apart.
     pub fn identity(&self) -> Option<String> {
         if let Self::Own(own) = self { Some(own.identity()) } else { None }
     }
@@ -266,7 +266,7 @@ impl Discipline for AnyDiscipline {
     }
 }
 
-/// What a box needs beside the discipline; every [`Discipline`] of a user's own that is an [`OwnLaw`] has it.
+/// The needs of a box beside the discipline; every [`Discipline`] of a user's own that is an [`OwnLaw`] meets them.
 trait Boxed: Discipline + fmt::Debug + Send + Sync {
     fn boxed(&self) -> Box<dyn Boxed>;
     fn words(&self) -> String;

@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Parameters of fair queueing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FairParams {
-    /// What a flow may send in one turn.
+    /// The bytes that a flow may send in one turn.
     pub quantum: Bytes,
     /// Flows that begin to send come before the round.
     pub sparse_first: bool,
@@ -81,7 +81,7 @@ impl FairParams {
 struct Line {
     packets: VecDeque<Queued>,
     bytes: u64,
-    /// What it may still send in this turn \[bytes\].
+    /// The rest of its turn \[bytes\].
     deficit: i64,
     /// It is in one of the rounds.
     in_round: bool,
@@ -194,7 +194,7 @@ impl Fair {
         index
     }
 
-    /// What a line may send in a turn \[bytes\].
+    /// The bytes that a line may send in a turn.
     fn quantum(&self, line: &Line) -> i64 {
         let quantum = self.params.quantum.count();
         let sharing = self.loads.as_ref().map_or(1, |loads| loads.sharing(line));

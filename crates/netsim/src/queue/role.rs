@@ -1,4 +1,4 @@
-//! What disciplines are told of the place that they are put in.
+//! The facts that disciplines are told of the place that they are put in.
 
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, Per};
 use evenair_laws::marking::QueueRole;
@@ -6,7 +6,7 @@ use evenair_units::{Bytes, Duration, Rate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a discipline knows of its queue.
+/// A discipline's knowledge of its queue.
 #[derive(Clone, Debug)]
 pub struct DisciplineRole {
     /// The queue.
@@ -35,7 +35,7 @@ pub struct FlowFacts {
     pub to: u32,
 }
 
-/// What is known of flows, by their numbers; and which of them are as one to a queue.
+/// Facts of flows, by their numbers; and which of them are as one to a queue.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     facts: Arc<[FlowFacts]>,
@@ -74,7 +74,7 @@ impl Flows {
         groups.get(flow as usize).copied().unwrap_or(u32::MAX - flow)
     }
 
-    /// Those of a network, as the queues of a node tell them apart.
+    /// The flows of a network, as the queues of a node tell them apart.
     pub(crate) fn at(&self, spec: &NetworkSpec, node: u32, per: Per) -> Self {
         match per {
             Per::Flow => self.clone(),
@@ -85,7 +85,7 @@ impl Flows {
         }
     }
 
-    /// Those of a network: of each what goes there, then what goes back.
+    /// The flows of a network: of each the way there, then the way back.
     pub(crate) fn of(flows: &[FlowSpec]) -> Self {
         let ways = flows.iter().flat_map(|flow| {
             let (from, to) = (flow.path[0], *flow.path.last().expect("a flow has a path"));
@@ -114,7 +114,7 @@ pub struct Airtimes {
 }
 
 impl Airtimes {
-    /// Those of a node of the air.
+    /// The flows of a node of the air.
     pub(crate) fn of_node(spec: &NetworkSpec, node: u32) -> Self {
         let own = spec.rates.iter().filter(|link| link.from == node);
         Self {
@@ -125,7 +125,7 @@ impl Airtimes {
         }
     }
 
-    /// Those of a wire.
+    /// The flows of a wire.
     pub(crate) const fn of_wire(rate: Rate) -> Self {
         Self { mac: MacSpec::Ideal, rate, rates: BTreeMap::new(), per_attempt: false }
     }

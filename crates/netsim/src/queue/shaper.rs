@@ -24,20 +24,20 @@ use std::collections::VecDeque;
 /// The class of packets that do not belong here.
 pub(crate) const NO_CLASS: u32 = u32::MAX;
 
-/// What was counted of a class.
+/// The counts of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClassCounts {
-    /// What came, and was refused or not.
+    /// Packets that came, refused or not.
     pub(crate) arrived: Volume,
     pub(crate) served: Volume,
-    /// What was refused, or given up later.
+    /// Packets that were refused, or given up later.
     pub(crate) dropped: Volume,
     /// Packets that were not let through at once when they came.
     pub(crate) held: u64,
 }
 
 impl ClassCounts {
-    /// What waits.
+    /// Packets that wait.
     pub(crate) fn backlog(&self) -> Volume {
         let left = |arrived: u64, served: u64, dropped: u64| arrived - served - dropped;
         Volume {
@@ -46,7 +46,7 @@ impl ClassCounts {
         }
     }
 
-    /// What was added since an earlier instant, and what waits.
+    /// The increase since an earlier instant, and the packets that wait.
     pub(crate) fn since(&self, then: &Self) -> ClassView {
         self.counters().since(&then.counters()).expect("what is counted here never begins again")
     }
@@ -72,7 +72,7 @@ pub(crate) struct Line {
     bucket: Option<TokenBucket>,
     /// The packet that is next, and from when on the line's own bucket lets it pass.
     head: Option<(Queued, Instant)>,
-    /// What it may send in a turn, and still in this one \[bytes\].
+    /// The bytes of its turn, and those that are left of it.
     quantum: u32,
     deficit: i64,
     in_round: bool,
@@ -124,7 +124,7 @@ impl Shaper {
         Self { class_of, lines, bucket, round: VecDeque::new(), counts, packets: 0, bytes: 0 }
     }
 
-    /// What was counted of each class.
+    /// The counts of each class.
     pub(crate) fn counts(&self) -> &[ClassCounts] {
         &self.counts
     }

@@ -57,7 +57,7 @@ struct Line {
     end: Virtual,
 }
 
-/// What is being sent.
+/// The packet that is being sent.
 #[derive(Clone, Copy, Debug)]
 struct InService {
     since: Instant,

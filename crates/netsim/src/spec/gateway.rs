@@ -45,7 +45,7 @@ impl NetworkSpec {
 pub struct GatewaySpec {
     /// The node.
     pub node: u32,
-    /// What it tells apart.
+    /// The flows that it tells apart.
     pub classes: Vec<GatewayClass>,
     /// The class of each flow's data; none of a flow that it leaves alone.
     pub of_flow: Vec<Option<u32>>,
@@ -59,12 +59,12 @@ pub struct GatewaySpec {
     pub queue: QueueSpec,
     /// The depth of every bucket.
     pub burst: Bytes,
-    /// What sets their rates.
+    /// The source of their rates.
     pub control: GatewayControl,
 }
 
 impl GatewaySpec {
-    /// What its law is told.
+    /// The signals that its law is told.
     pub(crate) fn role(&self) -> GatewayRole {
         GatewayClass::roles(&self.classes)
     }
@@ -78,7 +78,7 @@ impl GatewaySpec {
     }
 }
 
-/// What sets a gateway's rates.
+/// The source of a gateway's rates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GatewayControl {
     /// From when on it has which, in order; the first from the start.
@@ -98,7 +98,7 @@ pub struct GatewayClass {
 }
 
 impl GatewayClass {
-    /// What a gateway's law is told of its classes.
+    /// The signals that a gateway's law is told of its classes.
     pub fn roles(classes: &[Self]) -> GatewayRole {
         GatewayRole { classes: classes.iter().map(|class| class.role).collect() }
     }
@@ -153,7 +153,7 @@ impl Shares {
 pub struct SourceLimit {
     /// The flow.
     pub flow: u32,
-    /// What waits for tokens.
+    /// The packets that wait for tokens.
     pub queue: QueueSpec,
     /// The bucket's depth.
     pub burst: Bytes,

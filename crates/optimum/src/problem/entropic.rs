@@ -46,6 +46,7 @@ pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Fa
 
 /// Solves problems that differ in their utilities only, one after the other: each search begins where the last one ended.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Near {
     form: ProductForm,
 }

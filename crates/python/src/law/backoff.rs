@@ -145,6 +145,9 @@ impl BackoffLaw for PythonBackoff {
 type Parts = (&'static str, f64, bool, Option<u32>, &'static str, Option<f64>, Option<f64>);
 
 /// A back-off law's answer, as data: what is drawn, when, what a failure does, how long the medium is held.
+///
+/// `when` is "before-frame", "after-transmission" or "after-transmission-and-before-frame". The medium is held for a packet,
+/// for as many as fit into `burst_s` \[s\], or for `span_s` \[s\] in the mean. What is out of range raises a `ValueError`.
 #[pyclass(frozen, module = "evenair")]
 pub(crate) struct Access(backoff::Access);
 
@@ -214,7 +217,8 @@ impl Access {
 
 #[pymethods]
 impl Access {
-    /// A whole number of slots, uniform from 0 to `window`, which doubles at each failure up to `window_max`, if that is given.
+    /// A whole number of slots, uniform from 0 to `window` [slots], which doubles at each failure up to `window_max` [slots], if that is
+    /// given.
     #[staticmethod]
     #[pyo3(signature = (window, window_max=None, *, when="before-frame", burst_s=None, span_s=None))]
     fn slots(
@@ -233,7 +237,7 @@ impl Access {
     }
 
     /// Exponential with this mean, counted in what `of` says: "second"; "frame", the airtime of the frame that waits; "packet",
-    /// the bits of the packet that waits over its rate.
+    /// the bits of the packet that waits over its rate. In whole slots, if it is `slotted`.
     #[staticmethod]
     #[pyo3(signature = (mean, of="second", *, slotted=false, when="before-frame", burst_s=None, span_s=None))]
     fn exponential(
@@ -257,14 +261,14 @@ impl Access {
         Self::of(draw, when, OnFailure::Redraw, burst_s, span_s)
     }
 
-    /// Uniform between zero and twice the mean [s].
+    /// Uniform between zero and twice the mean, `mean_s` [s].
     #[staticmethod]
     #[pyo3(signature = (mean_s, *, when="before-frame", burst_s=None, span_s=None))]
     fn uniform(mean_s: f64, when: &str, burst_s: Option<f64>, span_s: Option<f64>) -> PyResult<Self> {
         Self::of(Draw::Uniform { mean: seconds(mean_s)? }, when, OnFailure::Redraw, burst_s, span_s)
     }
 
-    /// Always the same [s].
+    /// Always the same, `mean_s` [s].
     #[staticmethod]
     #[pyo3(signature = (mean_s, *, when="before-frame", burst_s=None, span_s=None))]
     fn fixed(mean_s: f64, when: &str, burst_s: Option<f64>, span_s: Option<f64>) -> PyResult<Self> {

@@ -49,11 +49,11 @@ view! {
         carries_tcp: bool = |role| role.carries_tcp;
         /// Payload of its largest packet [bytes].
         payload_bytes: u32 = |role| role.packet.payload.count();
-        /// Network-layer size of that [bytes].
+        /// Network-layer size of its largest packet [bytes].
         packet_bytes: u32 = |role| role.packet.size.count();
-        /// Airtime of its frame [s].
+        /// Airtime of the frame of its largest packet [s].
         frame_s: f64 = |role| role.packet.frame.as_secs_f64();
-        /// Time from one such packet to the next where nobody disturbs, back-off not counted [s].
+        /// Time from one largest packet to the next where nobody disturbs, back-off not counted [s].
         exchange_s: f64 = |role| role.packet.exchange.as_secs_f64();
     }
 }
@@ -65,21 +65,21 @@ view! {
         now_s: f64 = |link| at(link.now);
         /// The time since the last update [s].
         interval_s: f64 = |link| link.interval.as_secs_f64();
-        /// What came since then and was accepted [packets].
+        /// What came since the last update and was accepted [packets].
         arrivals_packets: u64 = |link| link.arrivals.packets;
-        /// The same [bytes].
+        /// What came since the last update and was accepted [bytes].
         arrivals_bytes: u64 = |link| link.arrivals.bytes;
-        /// What left for its next hop since then [packets].
+        /// What left for its next hop since the last update [packets].
         service_packets: u64 = |link| link.service.packets;
-        /// The same [bytes].
+        /// What left for its next hop since the last update [bytes].
         service_bytes: u64 = |link| link.service.bytes;
-        /// Dummy packets sent since then [packets].
+        /// Dummy packets sent since the last update [packets].
         dummies_packets: u64 = |link| link.dummies.packets;
         /// What waits, the packet in service counted [packets].
         backlog_packets: u64 = |link| link.backlog.packets;
-        /// The same [bytes].
+        /// What waits, the packet in service counted [bytes].
         backlog_bytes: u64 = |link| link.backlog.bytes;
-        /// How long the first of it has waited [s], where that is known.
+        /// How long the first of what waits has waited [s], where that is known.
         head_of_line_delay_s: Option<f64> = |link| long(link.head_of_line_delay);
         /// The rate at which data are sent [bit/s].
         data_rate_bps: u64 = |link| link.data_rate.as_bps();
@@ -115,23 +115,23 @@ view! {
         route_changed: Option<bool> = |flow| flow.route_changed;
         /// Payload delivered in the interval [segments].
         delivered_packets: u64 = |flow| flow.delivered.packets;
-        /// The same [bytes].
+        /// Payload delivered in the interval [bytes].
         delivered_bytes: u64 = |flow| flow.delivered.bytes;
-        /// The same per time [bit/s].
+        /// Payload delivered in the interval, per time [bit/s].
         goodput_bps: u64 = |flow| flow.goodput().as_bps();
         /// Segments sent in the interval, repetitions included.
         sent: u64 = |flow| flow.sent;
-        /// Repetitions among them.
+        /// Repetitions among the segments sent in the interval.
         retransmitted: u64 = |flow| flow.retransmitted;
         /// The flow's packets dropped on their way in the interval; None where the host cannot tell.
         lost: Option<u64> = |flow| flow.lost;
         /// What waits at the flow's first link [packets], where the host knows.
         first_backlog_packets: Option<u64> = |flow| flow.first_backlog.map(|v| v.packets);
-        /// The same [bytes].
+        /// What waits at the flow's first link [bytes], where the host knows.
         first_backlog_bytes: Option<u64> = |flow| flow.first_backlog.map(|v| v.bytes);
         /// What waits at all links on the flow's way [packets], for laws that need it.
         path_backlog_packets: Option<u64> = |flow| flow.path_backlog.map(|v| v.packets);
-        /// The same [bytes].
+        /// What waits at all links on the flow's way [bytes], for laws that ask for it.
         path_backlog_bytes: Option<u64> = |flow| flow.path_backlog.map(|v| v.bytes);
     }
 }
@@ -164,19 +164,19 @@ view! {
     ClassView(gateway::ClassView) {
         /// What came to the queue, dropped or not [packets].
         arrived_packets: u64 = |class| class.arrived.packets;
-        /// The same [bytes].
+        /// What came to the queue, dropped or not [bytes].
         arrived_bytes: u64 = |class| class.arrived.bytes;
-        /// What left it [packets].
+        /// What left the queue [packets].
         served_packets: u64 = |class| class.served.packets;
-        /// The same [bytes].
+        /// What left the queue [bytes].
         served_bytes: u64 = |class| class.served.bytes;
-        /// What it gave up [packets].
+        /// What the queue gave up [packets].
         dropped_packets: u64 = |class| class.dropped.packets;
-        /// The same [bytes].
+        /// What the queue gave up [bytes].
         dropped_bytes: u64 = |class| class.dropped.bytes;
         /// What waits now [packets].
         backlog_packets: u64 = |class| class.backlog.packets;
-        /// The same [bytes].
+        /// What waits now [bytes].
         backlog_bytes: u64 = |class| class.backlog.bytes;
         /// How many packets had to wait for tokens, where that is counted.
         held_packets: Option<u64> = |class| class.held;
@@ -212,11 +212,11 @@ view! {
     QueueView(marking::QueueView) {
         /// What waits beside the packet that comes or leaves [packets].
         waiting_packets: u64 = |queue| queue.waiting.packets;
-        /// The same [bytes].
+        /// What waits beside the packet that comes or leaves [bytes].
         waiting_bytes: u64 = |queue| queue.waiting.bytes;
-        /// The flow of that packet: one number for each flow and direction.
+        /// The flow of the packet that comes or leaves: one number for each flow and direction.
         flow: u32 = |queue| queue.flow;
-        /// Its network-layer size [bytes].
+        /// Network-layer size of the packet that comes or leaves [bytes].
         size_bytes: u32 = |queue| queue.size.count();
     }
 }

@@ -1,6 +1,7 @@
 //! The theory's answers.
 
 use crate::comparison::Comparison;
+use crate::tables::row;
 use evenair_scenario::{FluidRun, Optimum, Theory, TheoryFlow};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,23 +29,25 @@ pub struct SolveDocument {
     pub residuals: Option<ResidualsDocument>,
 }
 
-/// A flow of an allocation.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SolvedFlow {
-    /// Its name.
-    pub flow: String,
-    /// The weight of its utility.
-    pub weight: f64,
-    /// The α of its utility; null where the objective is no sum of weight·x^(1−α)/(1−α), or the utility is a table.
-    pub alpha: Option<f64>,
-    /// Its rate \[packets/s\].
-    pub rate_pps: f64,
-    /// The same \[bit/s\], of payload.
-    pub rate_bps: f64,
-    /// Its rate alone \[packets/s\].
-    pub capacity_pps: f64,
-    /// The time that a packet of it takes of each link on its way.
-    pub loads: Vec<Load>,
+row! {
+    /// A flow of an allocation.
+    SolvedFlow {
+        /// Its name.
+        flow: String,
+        /// The weight of its utility.
+        weight: f64,
+        /// The α of its utility; null where the objective is no sum of weight·x^(1−α)/(1−α), or the utility is a table.
+        alpha: Option<f64>,
+        /// Its rate \[packets/s\].
+        rate_pps: f64,
+        /// The same \[bit/s\], of payload.
+        rate_bps: f64,
+        /// Its rate alone \[packets/s\].
+        capacity_pps: f64,
+        ;
+        /// The time that a packet of it takes of each link on its way.
+        loads: Vec<Load>,
+    }
 }
 
 /// The time that a packet takes of a link.
@@ -56,17 +59,18 @@ pub struct Load {
     pub airtime_s: f64,
 }
 
-/// A link of an allocation.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SolvedLink {
-    /// Its name.
-    pub link: String,
-    /// Its price \[utility per share of time\]; null where the objective has none.
-    pub price: Option<f64>,
-    /// The share of time that its flows take.
-    pub load: f64,
-    /// The share of time that it has; null where the objective has none.
-    pub airtime: Option<f64>,
+row! {
+    /// A link of an allocation.
+    SolvedLink {
+        /// Its name.
+        link: String,
+        /// Its price \[utility per share of time\]; null where the objective has none.
+        price: Option<f64>,
+        /// The share of time that its flows take.
+        load: f64,
+        /// The share of time that it has; null where the objective has none.
+        airtime: Option<f64>,
+    }
 }
 
 /// Links that transmit at once.
@@ -184,32 +188,34 @@ pub struct FluidDocument {
     pub steps: u64,
 }
 
-/// A flow of a fluid model.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FluidFlow {
-    /// Its name.
-    pub flow: String,
-    /// Its rate \[packets/s\].
-    pub rate_pps: f64,
-    /// Its rate at rest \[packets/s\].
-    pub rest_pps: Option<f64>,
-    /// How many connections it has.
-    pub connections: f64,
-    /// The window of one \[segments\].
-    pub window: f64,
-    /// Its round-trip time \[s\].
-    pub round_trip_s: f64,
+row! {
+    /// A flow of a fluid model.
+    FluidFlow {
+        /// Its name.
+        flow: String,
+        /// Its rate \[packets/s\].
+        rate_pps: f64,
+        /// Its rate at rest \[packets/s\].
+        rest_pps: Option<f64>,
+        /// How many connections it has.
+        connections: f64,
+        /// The window of one \[segments\].
+        window: f64,
+        /// Its round-trip time \[s\].
+        round_trip_s: f64,
+    }
 }
 
-/// A link of a fluid model.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FluidLink {
-    /// Its name.
-    pub link: String,
-    /// Its price; null where the model has none.
-    pub price: Option<f64>,
-    /// Its share of time; null where the model has none.
-    pub airtime: Option<f64>,
+row! {
+    /// A link of a fluid model.
+    FluidLink {
+        /// Its name.
+        link: String,
+        /// Its price; null where the model has none.
+        price: Option<f64>,
+        /// Its share of time; null where the model has none.
+        airtime: Option<f64>,
+    }
 }
 
 /// A link that is asked for more than CSMA gives.
@@ -323,17 +329,18 @@ pub struct ComparedStage {
     pub flows: Vec<ComparedFlow>,
 }
 
-/// A flow in one world.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ComparedFlow {
-    /// Its name.
-    pub flow: String,
-    /// Its rate, in packets of the scenario's own air \[packets/s\].
-    pub rate_pps: f64,
-    /// The same as a share of what it gets alone there.
-    pub share: f64,
-    /// The count \[packets/s\]; null in theory.
-    pub counted_pps: Option<f64>,
+row! {
+    /// A flow in one world.
+    ComparedFlow {
+        /// Its name.
+        flow: String,
+        /// Its rate, in packets of the scenario's own air \[packets/s\].
+        rate_pps: f64,
+        /// The same as a share of what it gets alone there.
+        share: f64,
+        /// The count \[packets/s\]; null in theory.
+        counted_pps: Option<f64>,
+    }
 }
 
 impl CompareDocument {

@@ -1,72 +1,42 @@
 //! Tables of the theory's answers: a best allocation, a fluid model's way, one scenario in several worlds.
 
 use super::{Column, Table};
-use crate::comparison::{Comparison, Stage};
-use crate::document::{FluidDocument, FluidFlow, FluidLink};
+use crate::comparison::Comparison;
+use crate::document::{
+    CompareDocument, ComparedFlow, FluidDocument, FluidFlow, FluidLink, SetShare, SolveDocument, SolvedFlow,
+    SolvedLink,
+};
 use evenair_scenario::{FluidRun, Optimum};
 
 /// `flows` has a row per flow; `links` one per link; `conflicts` one per pair of links that may not transmit at once, in the form in
 /// which a scenario reads them; `sets` one per independent set, and `set_links` one per set and link of it, where sets are known.
 pub fn optimum(optimum: &Optimum) -> Vec<(&'static str, Table)> {
-    let mut tables =
-        vec![("flows", flows(optimum)), ("links", links(optimum)), ("conflicts", conflicts(optimum))];
-    if !optimum.schedule.is_empty() {
-        tables.extend([("sets", sets(optimum)), ("set_links", set_links(optimum))]);
+    let SolveDocument { flows, links, conflicts, independent_sets, .. } = SolveDocument::of("", optimum);
+    let (one, other) = conflicts.into_iter().map(<(String, String)>::from).unzip();
+    let conflicts = vec![("link_a", Column::Text(one)), ("link_b", Column::Text(other))];
+    let mut tables = vec![
+        ("flows", SolvedFlow::table(flows)),
+        ("links", SolvedLink::table(links)),
+        ("conflicts", conflicts),
+    ];
+    if !independent_sets.is_empty() {
+        tables.extend([("sets", sets(&independent_sets)), ("set_links", set_links(&independent_sets))]);
     }
     tables
 }
 
-fn flows(optimum: &Optimum) -> Table {
-    let flows = &optimum.theory.flows;
-    let payload: Vec<f64> = flows.iter().map(|flow| flow.payload_bits).collect();
-    let rates = &optimum.rates_pps;
+fn sets(sets: &[SetShare]) -> Table {
     vec![
-        ("flow", Column::Text(flows.iter().map(|flow| flow.name.clone()).collect())),
-        ("weight", Column::Number(flows.iter().map(|flow| flow.weight).collect())),
-        ("alpha", Column::Optional(flows.iter().map(|flow| optimum.objective.alpha_of(flow)).collect())),
-        ("rate_pps", Column::Number(rates.clone())),
-        ("rate_bps", Column::Number(rates.iter().zip(&payload).map(|(rate, bits)| rate * bits).collect())),
-        ("capacity_pps", Column::Number(optimum.capacity_pps.clone())),
+        ("set", Column::Count((0..).take(sets.len()).collect())),
+        ("share", Column::of(sets.iter().map(|set| set.share))),
+        ("links", Column::of(sets.iter().map(|set| set.links.join(" + ")))),
     ]
 }
 
-fn links(optimum: &Optimum) -> Table {
-    let links = &optimum.theory.links;
-    let known = |values: &[f64]| Column::Optional((0..links.len()).map(|l| values.get(l).copied()).collect());
-    vec![
-        ("link", Column::Text(links.clone())),
-        ("price", known(&optimum.prices)),
-        ("load", Column::Number(optimum.load.clone())),
-        ("airtime", known(&optimum.airtime)),
-    ]
-}
-
-fn conflicts(optimum: &Optimum) -> Table {
-    let links = &optimum.theory.links;
-    let (one, other) =
-        optimum.theory.conflicts.edges().map(|(l, m)| (links[l].clone(), links[m].clone())).unzip();
-    vec![("link_a", Column::Text(one)), ("link_b", Column::Text(other))]
-}
-
-fn sets(optimum: &Optimum) -> Table {
-    let names = |(set, _): &(Vec<u32>, f64)| {
-        let names = set.iter().map(|&l| optimum.theory.links[l as usize].as_str());
-        names.collect::<Vec<_>>().join(" + ")
-    };
-    vec![
-        ("set", Column::Count((0..optimum.schedule.len() as u64).map(u64::cast_signed).collect())),
-        ("share", Column::Number(optimum.schedule.iter().map(|(_, share)| *share).collect())),
-        ("links", Column::Text(optimum.schedule.iter().map(names).collect())),
-    ]
-}
-
-fn set_links(optimum: &Optimum) -> Table {
-    let of_set = |(number, (set, _)): (usize, &(Vec<u32>, f64))| {
-        set.iter()
-            .map(|&l| ((number as u64).cast_signed(), optimum.theory.links[l as usize].clone()))
-            .collect::<Vec<_>>()
-    };
-    let (set, link) = optimum.schedule.iter().enumerate().flat_map(of_set).unzip();
+fn set_links(sets: &[SetShare]) -> Table {
+    let of_set =
+        |(number, set): (i64, &SetShare)| set.links.clone().into_iter().map(move |link| (number, link));
+    let (set, link) = (0..).zip(sets).flat_map(of_set).unzip();
     vec![("set", Column::Count(set)), ("link", Column::Text(link))]
 }
 
@@ -74,25 +44,12 @@ fn set_links(optimum: &Optimum) -> Table {
 /// and each flow's rate.
 pub fn fluid(run: &FluidRun) -> Vec<(&'static str, Table<String>)> {
     let FluidDocument { flows, links, .. } = FluidDocument::of("", run);
-    let of_flows = |of: fn(&FluidFlow) -> f64| Column::Number(flows.iter().map(of).collect());
-    let of_links = |of: fn(&FluidLink) -> Option<f64>| Column::Optional(links.iter().map(of).collect());
-    let named = |columns: Vec<(&str, Column)>| -> Table<String> {
-        columns.into_iter().map(|(name, column)| (name.into(), column)).collect()
-    };
-    let flows_table = named(vec![
-        ("flow", Column::Text(flows.iter().map(|flow| flow.flow.clone()).collect())),
-        ("rate_pps", of_flows(|flow| flow.rate_pps)),
-        ("rest_pps", Column::Optional(flows.iter().map(|flow| flow.rest_pps).collect())),
-        ("connections", of_flows(|flow| flow.connections)),
-        ("window", of_flows(|flow| flow.window)),
-        ("round_trip_s", of_flows(|flow| flow.round_trip_s)),
-    ]);
-    let links_table = named(vec![
-        ("link", Column::Text(links.iter().map(|link| link.link.clone()).collect())),
-        ("price", of_links(|link| link.price)),
-        ("airtime", of_links(|link| link.airtime)),
-    ]);
-    vec![("flows", flows_table), ("links", links_table), ("trajectory", trajectory(run))]
+    let named = |table: Table| table.into_iter().map(|(name, column)| (name.into(), column)).collect();
+    vec![
+        ("flows", named(FluidFlow::table(flows))),
+        ("links", named(FluidLink::table(links))),
+        ("trajectory", trajectory(run)),
+    ]
 }
 
 fn trajectory(run: &FluidRun) -> Table<String> {
@@ -113,17 +70,12 @@ fn trajectory(run: &FluidRun) -> Table<String> {
 
 /// `stages` has a row per world and flow, in the order of the worlds.
 pub fn comparison(found: &Comparison) -> Vec<(&'static str, Table)> {
-    let rows = || found.stages.iter().flat_map(|stage| (0..found.flows.len()).map(move |flow| (stage, flow)));
-    let text = |of: &dyn Fn(&Stage, usize) -> String| Column::Text(rows().map(|(s, f)| of(s, f)).collect());
-    let rates = found.stages.iter().flat_map(|stage| stage.rates_pps(&found.capacity_pps));
-    let counted = rows().map(|(stage, flow)| stage.counted_pps.as_ref().map(|counted| counted[flow]));
-    let stages = vec![
-        ("stage", text(&|stage, _| stage.name.into())),
-        ("gap", text(&|stage, _| stage.gap.into())),
-        ("flow", text(&|_, flow| found.flows[flow].clone())),
-        ("rate_pps", Column::Number(rates.collect())),
-        ("share", Column::Number(rows().map(|(stage, flow)| stage.shares[flow]).collect())),
-        ("counted_pps", Column::Optional(counted.collect())),
+    let CompareDocument { stages, .. } = CompareDocument::of("", found);
+    let worlds = || stages.iter().flat_map(|stage| stage.flows.iter().map(move |_| stage));
+    let mut table = vec![
+        ("stage", Column::of(worlds().map(|world| world.stage.to_string()))),
+        ("gap", Column::of(worlds().map(|world| world.gap.to_string()))),
     ];
-    vec![("stages", stages)]
+    table.extend(ComparedFlow::table(stages.iter().flat_map(|stage| stage.flows.clone())));
+    vec![("stages", table)]
 }

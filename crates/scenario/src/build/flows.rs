@@ -1,69 +1,115 @@
 //! From the scenario's flows to those of the packet world.
 
-use super::no_node;
+use super::{ends, node_number};
 use crate::error::Mistake;
-use crate::language::{Preset, ResolvedTcp};
-use crate::quantity::{Probability, RateQuantity};
-use crate::resolved::{ResolvedFlow, Sends, Settings};
+use crate::language::{FlowTable, Scenario, TrafficKind};
+use crate::law;
+use crate::quantity::Size;
+use crate::resolved::Wrong;
 use evenair_laws::Parameters;
-use evenair_laws::connections::{ConnectionLaw, ConnectionParams};
-use evenair_laws::flow::FlowRole;
-use evenair_laws::flow::Signal;
-use evenair_laws::window::{AirPath, WindowStart};
-use evenair_netsim::{
-    FlowSpec, LinkRate, Pattern, ProbeSpec, RatedSpec, Sampling, Source, TcpSpec, TfrcSpec, Traffic, Wire,
-};
-use evenair_tcp::{AckPolicy, LossMeasure, RtoParams, SenderParams};
-use evenair_topology::{Medium, Router};
+use evenair_laws::connections::ConnectionLaw;
+use evenair_laws::flow::{FlowRole, Signal};
+use evenair_laws::window::AirPath;
+use evenair_netsim::{FlowSpec, LinkRate, Sampling, TcpSpec, TfrcSpec, Traffic, Wire};
+use evenair_tcp::Recovery;
+use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::BROADCAST;
 
 /// Headers of IP and UDP, and a report's four fields (RFC 5348 section 3.2.2), four bytes each.
 const TFRC_REPORT: Bytes = Bytes::new(28 + 16);
 
-impl Settings {
-    pub(super) fn flow_specs(
-        &self,
-        nodes: &[String],
-        medium: &Medium,
-        wires: &[Wire],
-        rates: &[LinkRate],
-    ) -> Result<Vec<FlowSpec>, Mistake> {
-        let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
-        let router = Router::with_wires(medium, &ends);
+/// What flows go over, and what they are made of where they say nothing of their own.
+pub(super) struct Ground<'a> {
+    pub(super) nodes: &'a [String],
+    pub(super) router: &'a Router<'a>,
+    pub(super) wires: &'a [Wire],
+    pub(super) rates: &'a [LinkRate],
+    /// Of links of the air that have none of their own.
+    pub(super) data_rate: Rate,
+    pub(super) tcp: &'a TcpSpec,
+    pub(super) is_ideal: bool,
+}
+
+impl Scenario {
+    /// Writes out what flows leave open, and makes those of the packet world.
+    pub(super) fn flow_specs(&mut self, ground: &Ground<'_>) -> Result<Vec<FlowSpec>, Mistake> {
+        law::complete_any("rate_law", &mut self.rate_law)?;
+        let rate_law = self.rate_law.take();
+        let jitter = self.start_jitter.take();
+        let mut flows = std::mem::take(&mut self.flows);
         let mut specs = Vec::new();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let path = Self::path(index, flow, nodes, &router)?;
-            let traffic = self.traffic(flow, self.air_path(&path, wires, rates));
+        for (index, flow) in flows.iter_mut().enumerate() {
+            let wrong = |(key, why): Wrong| Mistake::entry("flows", index, key, why);
+            flow.start_jitter = flow.start_jitter.or(jitter).filter(|jitter| !jitter.0.is_zero());
+            flow.complete_laws(rate_law.as_ref()).map_err(|mistake| mistake.within("flows", index))?;
+            flow.check_kind().and_then(|()| flow.check(ground.is_ideal)).map_err(wrong)?;
+            let active = flow.activity(index).map_err(wrong)?;
+            let path = ground.path(index, flow)?;
             specs.push(FlowSpec {
                 name: flow.id.clone(),
+                traffic: self.traffic(flow, ground, &path).map_err(wrong)?,
                 path,
-                traffic,
-                active: flow.activity.stretches(),
+                active,
                 start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
                 category: flow.category.unwrap_or_default(),
                 weight: flow.weight.unwrap_or(1.0),
             });
         }
+        self.flows = flows;
         Ok(specs)
     }
 
+    fn traffic(&self, flow: &mut FlowTable, ground: &Ground<'_>, path: &[u32]) -> Result<Traffic, Wrong> {
+        let connections = flow.connections.as_ref().or(self.connections.as_ref());
+        if flow.application_rate.is_some() && connections.is_some() {
+            let why = "paces one connection; several share their data in no way that is defined here";
+            return Err(("application_rate", why.into()));
+        }
+        if matches!(flow.traffic, TrafficKind::Tcp | TrafficKind::Web) {
+            let is_web = flow.traffic == TrafficKind::Web;
+            let connections = connections.filter(|_| !is_web).cloned();
+            let role = FlowRole { payload: ground.tcp.payload };
+            let needs = connections.as_ref().map(|law| law.begin(&role).needs()).unwrap_or_default();
+            let of_windows = needs.contains(&Signal::RoundTripOfWindows);
+            let sampling = if of_windows { Sampling::OnePerWindow } else { Sampling::EverySegment };
+            let source = flow.source(ground.tcp.payload)?;
+            let resequence = flow.resequence;
+            let tcp = TcpSpec { source, connections, resequence, sampling, ..ground.tcp_spec(flow, path) };
+            return Ok(if is_web {
+                Traffic::Web(flow.web.get_or_insert_default().complete(tcp)?)
+            } else {
+                Traffic::Tcp(tcp)
+            });
+        }
+        let size = flow.size.get_or_insert(Size(Bytes::new(1000))).0;
+        if size.count() == 0 {
+            return Err(("size", "must be at least 1 byte".into()));
+        }
+        if flow.traffic != TrafficKind::Tfrc {
+            return flow.datagrams(size);
+        }
+        Ok(Traffic::Tfrc(TfrcSpec {
+            params: self.tfrc.unwrap_or_default(),
+            size,
+            report: TFRC_REPORT,
+            source: flow.source(size)?,
+            connections: connections.cloned(),
+            probes: ground.tcp.probes,
+        }))
+    }
+}
+
+impl Ground<'_> {
     /// The nodes on a flow's way.
-    fn path(
-        index: usize,
-        flow: &ResolvedFlow,
-        nodes: &[String],
-        router: &Router<'_>,
-    ) -> Result<Vec<u32>, Mistake> {
+    fn path(&self, index: usize, flow: &FlowTable) -> Result<Vec<u32>, Mistake> {
+        let Self { nodes, router, .. } = *self;
         let wrong = |key: &str, why: String| Mistake::entry("flows", index, key, why);
-        let number = |key: &str, id: &String| {
-            let place = nodes.iter().position(|n| n == id).map(|i| i as u32);
-            place.ok_or_else(|| wrong(key, no_node(id, nodes)))
-        };
+        let number = |key: &str, id: &String| node_number(id, nodes).map_err(|why| wrong(key, why));
         if flow.to == "*" {
             return Ok(vec![number("from", &flow.from)?, BROADCAST]);
         }
-        let (from, to) = Self::ends("flows", index, &flow.from, &flow.to, nodes)?;
+        let (from, to) = ends("flows", index, &flow.from, &flow.to, nodes)?;
         let path = if let Some(via) = &flow.via {
             let mut path = vec![from];
             for id in via {
@@ -93,147 +139,31 @@ impl Settings {
     }
 
     /// What TCP's senders can know of a path; nothing, if none of it is on the air.
-    fn air_path(&self, path: &[u32], wires: &[Wire], rates: &[LinkRate]) -> Option<AirPath> {
-        let (data, acknowledgement) = (self.tcp.segment(), self.tcp.headers.0);
+    fn air_path(&self, path: &[u32]) -> Option<AirPath> {
+        let acknowledgement = self.tcp.headers;
+        let data = self.tcp.payload + acknowledgement;
         let (mut hops, mut bit_s, mut wired) = (0, 0.0, Duration::ZERO);
         for hop in path.windows(2) {
-            if let Some(wire) = wires.iter().find(|wire| [wire.from, wire.to] == hop) {
+            if let Some(wire) = self.wires.iter().find(|wire| [wire.from, wire.to] == hop) {
                 wired += wire.delay * 2 + wire.rate.time_for(data) + wire.rate.time_for(acknowledgement);
                 continue;
             }
-            let own = rates.iter().find(|link| [link.from, link.to] == hop);
+            let own = self.rates.iter().find(|link| [link.from, link.to] == hop);
             hops += 1;
-            bit_s += 1.0 / own.map_or(self.mac.data_rate.0, |link| link.rate).as_bps() as f64;
+            bit_s += 1.0 / own.map_or(self.data_rate, |link| link.rate).as_bps() as f64;
         }
         let rate = Rate::from_bps((f64::from(hops) / bit_s).round() as u64);
         (hops > 0).then_some(AirPath { hops, data, acknowledgement, rate, wired })
     }
 
-    fn traffic(&self, flow: &ResolvedFlow, path: Option<AirPath>) -> Traffic {
-        let (size, pattern) = match flow.sends {
-            Sends::Tfrc { size, application_rate } => {
-                return Traffic::Tfrc(self.tfrc_spec(flow, size.0, application_rate));
-            }
-            Sends::Tcp { transfer, application_rate } => {
-                let spec = self.tcp_spec(flow, path);
-                let source = match (transfer, application_rate) {
-                    (Some(amount), _) => Source::Segments(amount.packets_of(spec.payload) as u32),
-                    (None, Some(rate)) => Source::Paced(rate.0.time_for(spec.payload)),
-                    (None, None) => Source::Endless,
-                };
-                return Traffic::Tcp(TcpSpec { source, ..spec });
-            }
-            Sends::Web { web } => return Traffic::Web(web.spec(self.tcp_spec(flow, path))),
-            Sends::Saturated { size } => (size, Pattern::Saturated),
-            Sends::Cbr { size, pace, jitter } => {
-                let interval = pace.interval(size);
-                (size, Pattern::Constant { interval, jitter: jitter.map_or(0.0, Probability::value) })
-            }
-            Sends::OnOff { size, pace, on, off } => {
-                (size, Pattern::OnOff { interval: pace.interval(size), on: on.0, off: off.0 })
-            }
-            Sends::Rated { size, ref rate_law, rate_max } => {
-                let law = rate_law.clone();
-                return Traffic::Rated(RatedSpec { size: size.0, law, rate_max: rate_max.0 });
-            }
-        };
-        Traffic::Datagrams { size: size.0, pattern }
-    }
-
-    fn tcp_spec(&self, flow: &ResolvedFlow, path: Option<AirPath>) -> TcpSpec {
-        let tcp = &self.tcp;
-        let window = flow.window.as_ref().unwrap_or(&tcp.window);
-        let sender = SenderParams {
-            recovery: tcp.recovery(window),
-            start: WindowStart {
-                initial_window: f64::from(tcp.initial_window.0),
-                initial_ssthresh: f64::from(tcp.initial_ssthresh.0),
-                byte_counting: self.preset == Preset::Standard,
-                path,
-            },
-            receiver_window: tcp.receiver_window.0,
-            rto: RtoParams {
-                initial: tcp.initial_rto.0,
-                min: tcp.min_rto.0,
-                granularity: tcp.clock.0,
-                ..RtoParams::rfc6298()
-            },
-            limited_transmit: tcp.limited_transmit,
-            rack: tcp.rack,
-            tail_loss_probe: tcp.tail_loss_probe,
-            loss_measure: match self.preset {
-                Preset::Standard => LossMeasure::Outstanding,
-                Preset::Ns2 => LossMeasure::Window,
-            },
-            grows_unused: self.preset == Preset::Ns2,
-            handshake: tcp.handshake,
-            timestamps: tcp.timestamps,
-            ecn: tcp.ecn,
-        };
-        let delay = tcp.delayed_ack.0;
-        let is_web = matches!(flow.sends, Sends::Web { .. });
-        let connections = self.connections_of(flow).filter(|_| !is_web);
-        let role = FlowRole { payload: tcp.payload.0 };
-        let needs = connections.as_ref().map(|law| law.begin(&role).needs()).unwrap_or_default();
-        TcpSpec {
-            sender,
-            window: window.law(),
-            acknowledge: if delay.is_zero() {
-                AckPolicy::EachSegment
-            } else {
-                AckPolicy::Delayed { delay, quick: tcp.quick_acks.0 }
-            },
-            payload: tcp.payload.0,
-            headers: tcp.headers.0,
-            source: Source::Endless,
-            connections,
-            probes: self.probe_spec(),
-            resequence: flow.resequence,
-            sampling: if needs.contains(&Signal::RoundTripOfWindows) {
-                Sampling::OnePerWindow
-            } else {
-                Sampling::EverySegment
-            },
+    /// The endpoints of a flow: its own window law, and what that can know of its path.
+    fn tcp_spec(&self, flow: &FlowTable, path: &[u32]) -> TcpSpec {
+        let mut tcp = self.tcp.clone();
+        tcp.sender.start.path = self.air_path(path);
+        if let Some(window) = &flow.window {
+            tcp.sender.recovery = window.recovery(tcp.sender.recovery == Recovery::Sack);
+            tcp.window = window.law();
         }
+        tcp
     }
-
-    fn tfrc_spec(
-        &self,
-        flow: &ResolvedFlow,
-        size: Bytes,
-        application_rate: Option<RateQuantity>,
-    ) -> TfrcSpec {
-        let paced = |rate: RateQuantity| Source::Paced(rate.0.time_for(size));
-        TfrcSpec {
-            params: self.tfrc.unwrap_or_default(),
-            size,
-            report: TFRC_REPORT,
-            source: application_rate.map_or(Source::Endless, paced),
-            connections: self.connections_of(flow),
-            probes: self.probe_spec(),
-        }
-    }
-
-    fn connections_of(&self, flow: &ResolvedFlow) -> Option<ConnectionParams> {
-        flow.connections.clone().or_else(|| self.connections.clone())
-    }
-
-    fn probe_spec(&self) -> ProbeSpec {
-        let probes = self.probes.unwrap_or_default();
-        let size = probes.size.map_or(ProbeSpec::default().size, |size| size.0);
-        ProbeSpec { size, most_per_second: probes.most_per_second }
-    }
-}
-
-/// A full data packet, network-layer size: the largest that any flow sends; a segment of [tcp], where all packets come from outside.
-pub(crate) fn packet_size(tcp: &ResolvedTcp, flows: &[ResolvedFlow]) -> Bytes {
-    let of = |flow: &ResolvedFlow| match flow.sends {
-        Sends::Tcp { .. } | Sends::Web { .. } => tcp.segment(),
-        Sends::Saturated { size }
-        | Sends::Cbr { size, .. }
-        | Sends::OnOff { size, .. }
-        | Sends::Rated { size, .. }
-        | Sends::Tfrc { size, .. } => size.0,
-    };
-    flows.iter().map(of).max().unwrap_or(tcp.segment())
 }

@@ -1,14 +1,14 @@
 //! The gateway and limited sources of the packet world: who has which class, and which rates when.
 
-use super::{airtime, no_node};
+use super::{airtime, node_number};
 use crate::error::Mistake;
-use crate::language::{Directions, LimitRate, Per, ShaperName};
-use crate::resolved::{Resolved, ResolvedGateway, ResolvedQueue, ResolvedSourceLimit};
+use crate::language::{Directions, GatewayTable, LimitRate, Per, ShaperName, SourceLimitTable};
+use crate::resolved::Resolved;
 use crate::theory::Theory;
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{ClassRole, Direction, GatewayLaw};
 use evenair_netsim::{
-    FlowSpec, GatewayClass, GatewayControl, GatewaySpec, QueueSpec, Shaping, Shares, SourceLimit, WebSpec,
+    FlowSpec, GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit, WebSpec,
 };
 use evenair_optimum::Failure;
 use evenair_units::{Instant, Rate};
@@ -16,19 +16,21 @@ use evenair_units::{Instant, Rate};
 impl Resolved {
     /// Adds what holds packets back: it depends on all the rest.
     pub(super) fn add_shapers(&mut self) -> Result<(), Mistake> {
-        if let Some(gateway) = self.settings.gateway.clone() {
-            self.network.gateway = Some(self.gateway_spec(&gateway)?);
+        if let Some(mut gateway) = self.settings.gateway.take() {
+            self.network.gateway = Some(self.gateway_spec(&mut gateway)?);
+            self.settings.gateway = Some(gateway);
         }
-        if let Some(limit) = self.settings.source_limit.clone() {
-            self.network.source_limits = self.limit_specs(&limit)?;
+        if let Some(mut limit) = self.settings.source_limit.take() {
+            self.network.source_limits = self.limit_specs(&mut limit)?;
+            self.settings.source_limit = Some(limit);
         }
         Ok(())
     }
 
-    fn gateway_spec(&self, gateway: &ResolvedGateway) -> Result<GatewaySpec, Mistake> {
-        let names = &self.network.nodes;
-        let node = names.iter().position(|name| *name == gateway.node);
-        let node = node.ok_or_else(|| Mistake::at("gateway.node", no_node(&gateway.node, names)))? as u32;
+    fn gateway_spec(&self, gateway: &mut GatewayTable) -> Result<GatewaySpec, Mistake> {
+        let (shaper, queue, burst) = gateway.complete(self.network.surroundings.packet.size)?;
+        let node = node_number(&gateway.node, &self.network.nodes);
+        let node = node.map_err(|why| Mistake::at("gateway.node", why))?;
         let classes = self.classes(gateway, node);
         if classes.list.is_empty() {
             let which = match gateway.directions {
@@ -62,19 +64,19 @@ impl Resolved {
             of_flow: classes.of_flow,
             of_replies: classes.of_replies,
             acknowledgements: gateway.acknowledgements,
-            shaper: match gateway.shaper {
+            shaper: match shaper {
                 ShaperName::Aggregate => Shaping::Aggregate,
                 ShaperName::AggregateFair => Shaping::AggregateFair,
                 ShaperName::PerSubscriber => Shaping::PerClass,
             },
-            queue: line("gateway", gateway.queue)?,
-            burst: gateway.burst.0,
+            queue,
+            burst,
             control,
         })
     }
 
     /// The classes in the order in which flows ask for them, each flow's, and that of what comes back to it.
-    fn classes(&self, gateway: &ResolvedGateway, node: u32) -> Classes {
+    fn classes(&self, gateway: &GatewayTable, node: u32) -> Classes {
         let mut all = Classes::default();
         for (flow, given) in self.network.flows.iter().zip(&self.settings.flows) {
             let weight = given.weight.unwrap_or(1.0);
@@ -116,7 +118,8 @@ impl Resolved {
         Some(Rate::from_bps((packet.bits() as f64 / time.as_secs_f64()) as u64))
     }
 
-    fn limit_specs(&self, limit: &ResolvedSourceLimit) -> Result<Vec<SourceLimit>, Mistake> {
+    fn limit_specs(&self, limit: &mut SourceLimitTable) -> Result<Vec<SourceLimit>, Mistake> {
+        let (queue, burst) = limit.complete(self.network.surroundings.packet.size)?;
         let flows = self.network.flows.len();
         let plan = match limit.rate {
             LimitRate::Fixed(rate) => vec![(Instant::ZERO, Shares::of_each(vec![rate.0; flows]))],
@@ -131,11 +134,10 @@ impl Resolved {
                 self.fair_plan("source_limit.rate", &all)?
             }
         };
-        let queue = line("source_limit", limit.queue)?;
         let spec = |flow: u32| SourceLimit {
             flow,
             queue: queue.clone(),
-            burst: limit.burst.0,
+            burst,
             plan: plan.iter().map(|(from, shares)| (*from, shares.each[flow as usize])).collect(),
         };
         Ok((0..flows as u32).map(spec).collect())
@@ -227,10 +229,4 @@ impl Classes {
 /// A rate \[bit/s\]; what has one has at least one bit of it.
 fn at_least_one(bps: f64) -> Rate {
     Rate::from_bps((bps.round() as u64).max(1))
-}
-
-/// A line of the shaper of this table.
-fn line(table: &str, queue: ResolvedQueue) -> Result<QueueSpec, Mistake> {
-    let spec = queue.discipline.spec(queue.limit, None);
-    spec.map_err(|(key, why)| Mistake::at(&format!("{table}.queue.{key}"), why))
 }

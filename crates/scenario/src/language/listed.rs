@@ -43,14 +43,6 @@ impl<T> Listed<T> {
             Self::File(_) => &[],
         }
     }
-
-    /// The same, taken out.
-    pub(crate) fn into_here(self) -> Vec<T> {
-        match self {
-            Self::Here(entries) => entries,
-            Self::File(_) => Vec::new(),
-        }
-    }
 }
 
 impl<T: Serialize> Serialize for Listed<T> {

@@ -10,68 +10,65 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// One list of keys, two tables: as it is written, where any key may be left out, and complete.
-macro_rules! tables {
-    (
-        $(#[$doc:meta])*
-        $written:ident, $complete:ident { $($(#[$key_doc:meta])* $key:ident: $value:ty,)* }
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $written {
-            $($(#[$key_doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$value>,)*
-        }
-
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Serialize)]
-        pub struct $complete {
-            $($(#[$key_doc])* pub $key: $value,)*
-        }
-    };
-}
-
-tables! {
-    /// TCP endpoints.
-    TcpTable, ResolvedTcp {
-        /// Which window law.
-        window: Window,
-        /// Payload of a segment.
-        payload: Size,
-        /// IP and TCP headers; also the size of an acknowledgement.
-        headers: Size,
-        /// The receiver's window.
-        receiver_window: PacketCount,
-        /// Congestion window at the start.
-        initial_window: PacketCount,
-        /// Slow-start threshold at the start.
-        initial_ssthresh: PacketCount,
-        /// Least retransmission time-out.
-        min_rto: Time,
-        /// Retransmission time-out before the first sample.
-        initial_rto: Time,
-        /// Clock that round trips are measured with; "0 s" is exact.
-        clock: Time,
-        /// New segments for the first two duplicate acknowledgements.
-        limited_transmit: bool,
-        /// Acknowledge every second segment, or after this long; every segment, if "0 s".
-        delayed_ack: Time,
-        /// With delayed acknowledgements: acknowledge each of so many segments at the start and after each gap, as Linux does.
-        quick_acks: PacketCount,
-        /// Selective acknowledgements.
-        sack: bool,
-        /// Find losses by time (RACK, RFC 8985), as today's hosts do; needs `sack`.
-        rack: bool,
-        /// Probe the end of the data before the retransmission timer expires (TLP, RFC 8985); needs `rack`.
-        tail_loss_probe: bool,
-        /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count.
-        timestamps: bool,
-        /// Explicit congestion notification (RFC 3168): wherever a law would drop new data, of a queue or of the back-off, they are marked
-        /// instead, and the mark cuts the window as a loss would. Not of window laws that steer recovery themselves (bbr), nor of datagrams.
-        ecn: bool,
-        /// Open with a SYN and close with a FIN.
-        handshake: bool,
-    }
+/// TCP endpoints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TcpTable {
+    /// Which window law.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// Payload of a segment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Size>,
+    /// IP and TCP headers; also the size of an acknowledgement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Size>,
+    /// The receiver's window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_window: Option<PacketCount>,
+    /// Congestion window at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<PacketCount>,
+    /// Slow-start threshold at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<PacketCount>,
+    /// Least retransmission time-out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_rto: Option<Time>,
+    /// Retransmission time-out before the first sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Time>,
+    /// Clock that round trips are measured with; "0 s" is exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Time>,
+    /// New segments for the first two duplicate acknowledgements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_transmit: Option<bool>,
+    /// Acknowledge every second segment, or after this long; every segment, if "0 s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<Time>,
+    /// With delayed acknowledgements: acknowledge each of so many segments at the start and after each gap, as Linux does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quick_acks: Option<PacketCount>,
+    /// Selective acknowledgements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Find losses by time (RACK, RFC 8985), as today's hosts do; needs `sack`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rack: Option<bool>,
+    /// Probe the end of the data before the retransmission timer expires (TLP, RFC 8985); needs `rack`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probe: Option<bool>,
+    /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Explicit congestion notification (RFC 3168): wherever a law would drop new data, of a queue or of the back-off, they are marked
+    /// instead, and the mark cuts the window as a loss would. Not of window laws that steer recovery themselves (bbr), nor of datagrams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// Open with a SYN and close with a FIN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<bool>,
 }
 
 /// Which window law: its name, or a table with its parameters.

@@ -78,7 +78,7 @@ impl Resolved {
         stop: &AtomicBool,
     ) -> Result<Optimum, Failure> {
         let theory = self.theory()?;
-        let unit = self.settings().utility.as_ref().map(|table| table.unit).unwrap_or_default();
+        let unit = self.settings().utility.as_ref().and_then(|table| table.unit).unwrap_or_default();
         let capacity_pps = super::capacity_pps(&theory);
         let given = theory.flows.iter().zip(&capacity_pps).map(|(flow, &most)| {
             let checked = Utility::checked(utility(&flow.name), most * per_packet(unit, flow));

@@ -1,58 +1,31 @@
-//! The fluid model, complete.
+//! The fluid model.
 
 use crate::error::Mistake;
-use crate::language::{FluidModel, FluidTable, RenoCsmaKeys};
+use crate::language::{FluidModel, FluidTable};
 use crate::law;
-use crate::quantity::Time;
 use evenair_laws::Parameters;
-use serde::{Deserialize, Serialize};
-
-/// The fluid model of a scenario, and how it is followed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ResolvedFluid {
-    /// How long it is followed; until it should have settled, if it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration: Option<Time>,
-    /// The state to start from; the model's own, if it is empty.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub start: Vec<f64>,
-    /// An implicit method, for stiff systems.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub implicit: bool,
-    /// Error of a step that is allowed, relative to the state.
-    pub tolerance: f64,
-    /// Which model; none, where the laws have none and the scenario names none.
-    #[serde(flatten)]
-    pub model: Option<FluidModel>,
-}
+use serde::Deserialize as _;
 
 impl FluidTable {
+    /// Which model, if the scenario names one or its laws have one; and the error of a step that is allowed, relative to the state.
     /// `adaptive`: whether the back-off law is that of the model reno-csma.
-    pub(crate) fn resolve(mut self, adaptive: bool) -> Result<ResolvedFluid, Mistake> {
-        let model = if self.model.contains_key("model") {
-            Some(read(self.model)?)
-        } else if adaptive {
-            self.model.insert("model".into(), "reno-csma".into());
-            Some(read(self.model)?)
-        } else if let Some(key) = self.model.keys().next() {
-            let why = "the scenario's laws have no fluid model: say which in fluid.model";
-            return Err(Mistake::at(&format!("fluid.{key}"), why));
-        } else {
-            None
-        };
-        let tolerance = self.tolerance.unwrap_or(1e-8);
-        positive("tolerance", Some(tolerance))?;
+    pub(crate) fn complete(&mut self, adaptive: bool) -> Result<(Option<FluidModel>, f64), Mistake> {
+        let tolerance = *self.tolerance.get_or_insert(1e-8);
+        positive("tolerance", self.tolerance)?;
         positive("duration", self.duration.map(|d| d.0.as_secs_f64()))?;
-        let Self { duration, start, implicit, .. } = self;
-        Ok(ResolvedFluid { duration, start, implicit, tolerance, model })
-    }
-}
-
-impl ResolvedFluid {
-    /// What is followed where nothing is said about it.
-    pub(crate) fn of_laws(adaptive: bool) -> Self {
-        let model = adaptive.then(|| FluidModel::RenoCsma(RenoCsmaKeys::default()));
-        Self { duration: None, start: Vec::new(), implicit: false, tolerance: 1e-8, model }
+        if !self.model.contains_key("model") {
+            if adaptive {
+                self.model.insert("model".into(), "reno-csma".into());
+            } else if let Some(key) = self.model.keys().next() {
+                let why = "the scenario's laws have no fluid model: say which in fluid.model";
+                return Err(Mistake::at(&format!("fluid.{key}"), why));
+            } else {
+                return Ok((None, tolerance));
+            }
+        }
+        let model = read(std::mem::take(&mut self.model))?;
+        self.model = toml::Table::try_from(&model).expect("every model can be written");
+        Ok((Some(model), tolerance))
     }
 }
 

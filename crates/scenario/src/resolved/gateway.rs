@@ -1,65 +1,28 @@
-//! The gateway's shaper and limited sources, complete.
+//! The gateway's shaper, and limited sources.
 
-use super::ResolvedQueue;
 use crate::error::Mistake;
-use crate::language::{
-    Directions, DisciplineName, GatewayTable, LimitRate, Per, QueueTable, ShaperName, SourceLimitTable,
-};
+use crate::language::{DisciplineName, GatewayTable, QueueTable, ShaperName, SourceLimitTable};
 use crate::law;
 use crate::quantity::{PacketCount, Size};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{ClassRole, GatewayLaw, GatewayParams, GatewayRole};
+use evenair_netsim::QueueSpec;
 use evenair_units::{Bytes, Rate};
-use serde::Serialize;
 
 /// Packets of each line, and of one that all share ([Jam10] Fig 6.4).
 const LINE_PACKETS: u32 = 5;
 const SHARED_PACKETS: u32 = 25;
+/// Packets of a source's line.
+const SOURCE_PACKETS: u32 = 50;
 /// Full packets that a bucket holds. The thesis does not say; docs/validation.md, section 8, shows how little it matters.
 const BURST_PACKETS: u32 = 2;
 
-/// A gateway's shaper.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ResolvedGateway {
-    /// The node.
-    pub node: String,
-    /// Its lines and buckets.
-    pub shaper: ShaperName,
-    /// A rate for all, or what is fair.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<LimitRate>,
-    /// Or the law that finds it.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
-    pub law: Option<GatewayParams>,
-    /// Which way data go that are shaped.
-    pub directions: Directions,
-    /// What has a share of its own.
-    pub per: Per,
-    /// Each line.
-    pub queue: ResolvedQueue,
-    /// The depth of the buckets.
-    pub burst: Size,
-    /// The acknowledgements of uploads take tokens as well.
-    pub acknowledgements: bool,
-}
-
-/// Sources that hold their data back.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ResolvedSourceLimit {
-    /// The rate of each flow, or what is fair.
-    pub rate: LimitRate,
-    /// Each line.
-    pub queue: ResolvedQueue,
-    /// The depth of the buckets.
-    pub burst: Size,
-}
-
 impl GatewayTable {
-    /// `packet` is the largest that any flow sends.
-    pub(crate) fn resolve(self, packet: Bytes) -> Result<ResolvedGateway, Mistake> {
-        let (rate, law) = match (self.rate, self.law) {
-            (Some(rate), None) => (Some(rate), None),
-            (None, Some(law)) => (None, Some(law::complete("gateway.law", law, &())?)),
+    /// Its shaper, its lines and the depth of its buckets; `packet` is the largest that any flow sends.
+    pub(crate) fn complete(&mut self, packet: Bytes) -> Result<(ShaperName, QueueSpec, Bytes), Mistake> {
+        self.law = match (self.rate, self.law.take()) {
+            (Some(_), None) => None,
+            (None, Some(law)) => Some(law::complete("gateway.law", law, &())?),
             (Some(_), Some(_)) => {
                 let why = "the law finds the rate: remove gateway.rate, or gateway.law";
                 return Err(Mistake::at("gateway.rate", why));
@@ -69,34 +32,19 @@ impl GatewayTable {
                 return Err(Mistake::at("gateway.rate", why));
             }
         };
-        let by_default = || {
-            let one = law.as_ref().is_some_and(gives_one_rate);
-            if one { ShaperName::AggregateFair } else { ShaperName::default() }
-        };
-        let shaper = self.shaper.unwrap_or_else(by_default);
+        let one = self.law.as_ref().is_some_and(gives_one_rate);
+        let by_default = if one { ShaperName::AggregateFair } else { ShaperName::default() };
+        let shaper = *self.shaper.get_or_insert(by_default);
         let packets = if shaper == ShaperName::Aggregate { SHARED_PACKETS } else { LINE_PACKETS };
-        Ok(ResolvedGateway {
-            node: self.node,
-            shaper,
-            rate,
-            law,
-            directions: self.directions,
-            per: self.per,
-            queue: line("gateway", self.queue, packets)?,
-            burst: burst("gateway", self.burst, packet)?,
-            acknowledgements: self.acknowledgements,
-        })
+        Ok((shaper, line("gateway", &mut self.queue, packets)?, burst("gateway", &mut self.burst, packet)?))
     }
 }
 
 impl SourceLimitTable {
-    /// `packet` is the largest that any flow sends.
-    pub(crate) fn resolve(self, packet: Bytes) -> Result<ResolvedSourceLimit, Mistake> {
-        Ok(ResolvedSourceLimit {
-            rate: self.rate,
-            queue: line("source_limit", self.queue, 50)?,
-            burst: burst("source_limit", self.burst, packet)?,
-        })
+    /// Each source's line and the depth of its bucket; `packet` is the largest that any flow sends.
+    pub(crate) fn complete(&mut self, packet: Bytes) -> Result<(QueueSpec, Bytes), Mistake> {
+        let queue = line("source_limit", &mut self.queue, SOURCE_PACKETS)?;
+        Ok((queue, burst("source_limit", &mut self.burst, packet)?))
     }
 }
 
@@ -109,8 +57,8 @@ fn gives_one_rate(law: &GatewayParams) -> bool {
 }
 
 /// A line with room for so many packets, if nothing else is said.
-fn line(table: &str, queue: Option<QueueTable>, packets: u32) -> Result<ResolvedQueue, Mistake> {
-    let mut queue = queue.unwrap_or_default();
+fn line(table: &str, queue: &mut Option<QueueTable>, packets: u32) -> Result<QueueSpec, Mistake> {
+    let queue = queue.get_or_insert_default();
     if queue.per.is_some() {
         let why = "a line is one subscriber's, or one flow's, as gateway.per says; where all share one, it tells those apart";
         return Err(Mistake::at(&format!("{table}.queue.per"), why));
@@ -118,15 +66,17 @@ fn line(table: &str, queue: Option<QueueTable>, packets: u32) -> Result<Resolved
     if queue.discipline != DisciplineName::FqCodel {
         queue.limit.get_or_insert(PacketCount(packets));
     }
-    queue.resolve().map_err(|(key, why)| Mistake::at(&format!("{table}.queue.{key}"), why))
+    let line = queue.complete(None);
+    line.map_err(|(key, why)| Mistake::at(&format!("{table}.queue.{key}"), why))
 }
 
-fn burst(table: &str, burst: Option<Size>, packet: Bytes) -> Result<Size, Mistake> {
-    let depth = burst.map_or_else(|| Bytes::new(packet.count().saturating_mul(BURST_PACKETS)), |size| size.0);
+fn burst(table: &str, burst: &mut Option<Size>, packet: Bytes) -> Result<Bytes, Mistake> {
+    let by_default = Bytes::new(packet.count().saturating_mul(BURST_PACKETS));
+    let depth = burst.get_or_insert(Size(by_default)).0;
     if depth < packet {
         let why =
             format!("{depth} is less than a packet of {packet}, which would never pass: give at least that");
         return Err(Mistake::at(&format!("{table}.burst"), why));
     }
-    Ok(Size(depth))
+    Ok(depth)
 }

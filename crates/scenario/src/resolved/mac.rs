@@ -1,129 +1,109 @@
-//! Medium access, complete.
+//! Medium access.
 
 use crate::error::Mistake;
 use crate::language::{AckTimeout, HoldingLaw, MacKind, MacTable, PreambleKind, Preset};
-use crate::quantity::{PacketCount, RateQuantity, Size, Time};
+use crate::quantity::{RateQuantity, Time};
 use evenair_units::{Duration, Rate};
-use evenair_wifi::{Phy, PhyStandard, Preamble, Rules};
-use serde::Serialize;
+use evenair_wifi::{ControlRate, MacTiming, Phy, Preamble, Rules};
+
+/// The greatest coverage class (IEEE 802.11-2016 clause 9.4.2.9).
+pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
 
 const NS2_HAS_NONE: &str = "is for the standard preset: ns-2's slot and time-out are fixed, and cover 600 m";
 
-/// Medium access.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ResolvedMac {
-    /// Which MAC, and what it alone knows.
-    #[serde(flatten)]
-    pub rules: MacRules,
-    /// Rate of data frames.
-    pub data_rate: RateQuantity,
-    /// Packets that wait at a node, the one in the MAC not counted.
-    pub queue: PacketCount,
-    /// How long a packet takes between the network layer and its queue, each way.
-    pub link_layer_delay: Time,
+/// Medium access, before it is known how far links go and what the back-off law needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mac {
+    /// Times and rules of 802.11; none, if the MAC is ideal.
+    pub(crate) ieee80211: Option<(MacTiming, Rules)>,
+    pub(crate) data_rate: Rate,
+    pub(crate) link_layer_delay: Duration,
 }
 
-/// Which MAC, and what it alone knows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind")]
-pub enum MacRules {
-    /// 802.11b.
-    #[serde(rename = "802.11b")]
-    B {
-        /// Preamble.
-        preamble: PreambleKind,
-        /// Rate of control frames.
-        basic_rate: RateQuantity,
-        /// What all of 802.11 has.
-        #[serde(flatten)]
-        common: Ieee80211,
-    },
-    /// 802.11a.
-    #[serde(rename = "802.11a")]
-    A {
-        /// Rate of control frames; if none, the fastest mandatory one that is not above the data's.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        basic_rate: Option<RateQuantity>,
-        /// What all of 802.11 has.
-        #[serde(flatten)]
-        common: Ieee80211,
-    },
-    /// 802.11g without stations of 802.11b.
-    #[serde(rename = "802.11g")]
-    G {
-        /// Rate of control frames; if none, the fastest mandatory one that is not above the data's.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        basic_rate: Option<RateQuantity>,
-        /// What all of 802.11 has.
-        #[serde(flatten)]
-        common: Ieee80211,
-    },
-    /// Ideal CSMA.
-    #[serde(rename = "ideal")]
-    Ideal {
-        /// How long a link holds the medium.
-        holding: HoldingLaw,
-    },
-}
+impl Mac {
+    pub(crate) const fn is_ideal(&self) -> bool {
+        self.ieee80211.is_none()
+    }
 
-/// What all of 802.11 has.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ieee80211 {
-    /// Packets whose DATA frame is larger than this are preceded by RTS and CTS; none, if it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rts_threshold: Option<Size>,
-    /// How often an RTS, or a DATA frame without one, is sent before its packet is given up.
-    pub short_retry_limit: u32,
-    /// How often a DATA frame that an RTS precedes is sent.
-    pub long_retry_limit: u32,
-    /// How long after a frame's arrival a station can still begin to transmit.
-    pub sensing_delay: Time,
-    /// What the operator has set for long links; none under ns-2's preset, which has fixed times.
-    #[serde(flatten)]
-    pub distance: Option<Distance>,
-}
-
-/// What an operator sets for long links.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Distance {
-    /// IEEE 802.11's coverage class.
-    pub coverage_class: u32,
-    /// How long an ACK or a CTS is waited for.
-    pub ack_timeout: AckTimeout,
+    /// The physical layer; none, if the MAC is ideal.
+    pub(crate) fn phy(&self) -> Option<Phy> {
+        self.ieee80211.map(|(timing, _)| timing.phy)
+    }
 }
 
 impl MacTable {
-    pub(crate) fn resolve(self, preset: Preset) -> Result<ResolvedMac, Mistake> {
-        let phy = self.kind.phy();
-        let rules = phy.map_or_else(|| self.ideal(), |phy| self.ieee80211(phy, preset))?;
-        let fastest = match phy {
-            None | Some(PhyStandard::B) => 11_000,
-            Some(PhyStandard::A | PhyStandard::G) => 54_000,
+    pub(crate) fn complete(&mut self, preset: Preset) -> Result<Mac, Mistake> {
+        let ns2 = preset == Preset::Ns2;
+        let ieee80211 = self.ieee80211(preset)?;
+        let fastest =
+            if matches!(self.kind, MacKind::Ieee80211a | MacKind::Ieee80211g) { 54_000 } else { 11_000 };
+        let link_layer = Duration::from_micros(if ns2 { 25 } else { 0 });
+        let mac = Mac {
+            ieee80211,
+            data_rate: self.data_rate.get_or_insert(RateQuantity(Rate::from_kbps(fastest))).0,
+            link_layer_delay: self.link_layer_delay.get_or_insert(Time(link_layer)).0,
         };
-        let link_layer_us = if preset == Preset::Ns2 { 25 } else { 0 };
-        let mac = ResolvedMac {
-            rules,
-            data_rate: self.data_rate.unwrap_or(RateQuantity(Rate::from_kbps(fastest))),
-            queue: self.queue.unwrap_or(PacketCount(50)),
-            link_layer_delay: self.link_layer_delay.unwrap_or(Time(Duration::from_micros(link_layer_us))),
-        };
-        if mac.queue.0 == 0 {
-            return Err(Mistake::at("mac.queue", "must hold at least 1 packet"));
-        }
         // ns-2 knows no list of rates: its frames of 802.11b are sent at whatever rate it is told.
-        let any = preset == Preset::Ns2 && phy == Some(PhyStandard::B);
-        if let Some(phy) = mac.phy().filter(|_| !any) {
-            for (key, rate) in [("mac.data_rate", Some(mac.data_rate)), ("mac.basic_rate", mac.basic_rate())]
-            {
-                if let Some(rate) = rate {
-                    phy.checked(rate.0).map_err(|e| Mistake::at(key, e.to_string()))?;
-                }
+        if let Some(phy) = mac.phy().filter(|_| !ns2) {
+            let rates = [("mac.data_rate", self.data_rate), ("mac.basic_rate", self.basic_rate)];
+            for (key, rate) in rates.into_iter().filter_map(|(key, rate)| Some((key, rate?))) {
+                phy.checked(rate.0).map_err(|e| Mistake::at(key, e.to_string()))?;
             }
         }
         Ok(mac)
     }
 
-    fn ideal(&self) -> Result<MacRules, Mistake> {
+    /// Times and rules of 802.11; none, if the MAC is ideal.
+    fn ieee80211(&mut self, preset: Preset) -> Result<Option<(MacTiming, Rules)>, Mistake> {
+        let control = |rate: Option<RateQuantity>| {
+            rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Fixed(rate.0))
+        };
+        if self.kind != MacKind::Ideal {
+            self.check(preset)?;
+        }
+        let timing = match self.kind {
+            MacKind::Ideal => return self.ideal().map(|()| None),
+            MacKind::Ieee80211a => MacTiming::a(control(self.basic_rate)),
+            MacKind::Ieee80211g => MacTiming::g(control(self.basic_rate)),
+            MacKind::Ieee80211b => {
+                // The lowest rate that the preamble has.
+                let (preamble, lowest) = match *self.preamble.get_or_insert(PreambleKind::Long) {
+                    PreambleKind::Long => (Preamble::Long, 1_000),
+                    PreambleKind::Short => (Preamble::Short, 2_000),
+                };
+                let basic_rate = *self.basic_rate.get_or_insert(RateQuantity(Rate::from_kbps(lowest)));
+                MacTiming::b(preamble, basic_rate.0)
+            }
+        };
+        let (timing, rules) = match preset {
+            Preset::Standard => (self.lengthened(timing)?, Rules::standard()),
+            Preset::Ns2 => (timing.ns2(), Rules::ns2()),
+        };
+        let limit = |key: &str, given: &mut Option<u32>, default: u32| match *given.get_or_insert(default) {
+            0 => Err(Mistake::at(&format!("mac.{key}"), "must be at least 1")),
+            limit => Ok(limit),
+        };
+        let standard = Rules::standard();
+        let rules = Rules {
+            rts_threshold: self.rts_threshold.map(|size| size.0),
+            short_retry_limit: limit(
+                "short_retry_limit",
+                &mut self.short_retry_limit,
+                standard.short_retry_limit,
+            )?,
+            long_retry_limit: limit(
+                "long_retry_limit",
+                &mut self.long_retry_limit,
+                standard.long_retry_limit,
+            )?,
+            ..rules
+        };
+        let sensing_delay = self.sensing_delay.get_or_insert(Time(timing.sensing_delay)).0;
+        Ok(Some((MacTiming { sensing_delay, ..timing }, rules)))
+    }
+
+    /// What the ideal MAC does not know.
+    fn ideal(&mut self) -> Result<(), Mistake> {
         let unused = [
             ("basic_rate", self.basic_rate.is_some()),
             ("preamble", self.preamble.is_some()),
@@ -137,103 +117,48 @@ impl MacTable {
         if let Some((key, _)) = unused.iter().find(|(_, given)| *given) {
             return Err(Mistake::at(&format!("mac.{key}"), "has no meaning for the ideal MAC"));
         }
-        Ok(MacRules::Ideal { holding: self.holding.unwrap_or(HoldingLaw::Packet) })
+        self.holding.get_or_insert(HoldingLaw::Packet);
+        Ok(())
     }
 
-    fn ieee80211(&self, phy: PhyStandard, preset: Preset) -> Result<MacRules, Mistake> {
-        if self.holding.is_some() {
-            return Err(Mistake::at("mac.holding", "is for the ideal MAC; 802.11 holds a packet's airtime"));
-        }
-        if self.preamble.is_some() && phy != PhyStandard::B {
-            return Err(Mistake::at("mac.preamble", "is for 802.11b"));
-        }
-        if preset == Preset::Ns2 && phy != PhyStandard::B {
-            return Err(Mistake::at("preset", "ns-2's 802.11 is 802.11b"));
-        }
-        let common = self.common(phy, preset)?;
-        let basic_rate = self.basic_rate;
-        Ok(match phy {
-            PhyStandard::A => MacRules::A { basic_rate, common },
-            PhyStandard::G => MacRules::G { basic_rate, common },
-            PhyStandard::B => {
-                let preamble = self.preamble.unwrap_or(PreambleKind::Long);
-                // The lowest rate that the preamble has.
-                let lowest = if preamble == PreambleKind::Long { 1_000 } else { 2_000 };
-                let basic_rate = basic_rate.unwrap_or(RateQuantity(Rate::from_kbps(lowest)));
-                MacRules::B { preamble, basic_rate, common }
-            }
-        })
+    /// What 802.11 does not know, or not all of it.
+    fn check(&self, preset: Preset) -> Result<(), Mistake> {
+        let (is_b, ns2) = (self.kind == MacKind::Ieee80211b, preset == Preset::Ns2);
+        let wrong = [
+            (self.holding.is_some(), "mac.holding", "is for the ideal MAC; 802.11 holds a packet's airtime"),
+            (self.preamble.is_some() && !is_b, "mac.preamble", "is for 802.11b"),
+            (ns2 && !is_b, "preset", "ns-2's 802.11 is 802.11b"),
+            (ns2 && self.coverage_class.is_some(), "mac.coverage_class", NS2_HAS_NONE),
+            (ns2 && self.ack_timeout.is_some(), "mac.ack_timeout", NS2_HAS_NONE),
+        ];
+        wrong.iter().find(|(is, ..)| *is).map_or(Ok(()), |(_, key, why)| Err(Mistake::at(key, *why)))
     }
 
-    fn common(&self, phy: PhyStandard, preset: Preset) -> Result<Ieee80211, Mistake> {
-        let sensing_us = match (preset, phy) {
-            (Preset::Ns2, _) => 0,
-            (Preset::Standard, PhyStandard::B) => 15,
-            (Preset::Standard, PhyStandard::A | PhyStandard::G) => 4,
+    /// The times of the coverage class that an operator has set.
+    fn lengthened(&mut self, timing: MacTiming) -> Result<MacTiming, Mistake> {
+        self.ack_timeout.get_or_insert(AckTimeout::Standard);
+        let class = *self.coverage_class.get_or_insert(0);
+        let Some(class) = u8::try_from(class).ok().filter(|&class| class <= COVERAGE_CLASS_MAX) else {
+            let why = format!(
+                "{class} must lie between 0 and {COVERAGE_CLASS_MAX}, which is for 13.9 km; beyond it mac.ack_timeout = \"distance\" lengthens the time-out alone"
+            );
+            return Err(Mistake::at("mac.coverage_class", why));
         };
-        let rules = Rules::standard();
-        let limit = |key: &str, given: Option<u32>, default: u32| match given {
-            Some(0) => Err(Mistake::at(&format!("mac.{key}"), "must be at least 1")),
-            given => Ok(given.unwrap_or(default)),
-        };
-        Ok(Ieee80211 {
-            rts_threshold: self.rts_threshold,
-            short_retry_limit: limit("short_retry_limit", self.short_retry_limit, rules.short_retry_limit)?,
-            long_retry_limit: limit("long_retry_limit", self.long_retry_limit, rules.long_retry_limit)?,
-            sensing_delay: self.sensing_delay.unwrap_or(Time(Duration::from_micros(sensing_us))),
-            distance: self.distance(preset)?,
-        })
+        Ok(timing.with_coverage_class(class))
     }
 
-    fn distance(&self, preset: Preset) -> Result<Option<Distance>, Mistake> {
-        match preset {
-            Preset::Standard => Ok(Some(Distance {
-                coverage_class: self.coverage_class.unwrap_or(0),
-                ack_timeout: self.ack_timeout.unwrap_or(AckTimeout::Standard),
-            })),
-            Preset::Ns2 if self.coverage_class.is_some() => {
-                Err(Mistake::at("mac.coverage_class", NS2_HAS_NONE))
+    /// The times of a network whose longest hop in use takes so long.
+    pub(crate) fn over(&self, timing: MacTiming, longest: Duration) -> Result<MacTiming, Mistake> {
+        match self.ack_timeout {
+            None | Some(AckTimeout::Standard) => Ok(timing),
+            Some(AckTimeout::Distance) => Ok(timing.with_round_trip(longest * 2)),
+            Some(AckTimeout::After(time)) if time.0 < timing.answer_timeout => {
+                let least = Time(timing.answer_timeout);
+                let why =
+                    format!("{time} is less than {least}, the standard's, which is for no distance at all");
+                Err(Mistake::at("mac.ack_timeout", why))
             }
-            Preset::Ns2 if self.ack_timeout.is_some() => Err(Mistake::at("mac.ack_timeout", NS2_HAS_NONE)),
-            Preset::Ns2 => Ok(None),
-        }
-    }
-}
-
-impl MacKind {
-    /// Its physical layer; none, if it is ideal.
-    const fn phy(self) -> Option<PhyStandard> {
-        match self {
-            Self::Ieee80211b => Some(PhyStandard::B),
-            Self::Ieee80211a => Some(PhyStandard::A),
-            Self::Ieee80211g => Some(PhyStandard::G),
-            Self::Ideal => None,
-        }
-    }
-}
-
-impl ResolvedMac {
-    /// Whether it is ideal CSMA.
-    pub const fn is_ideal(&self) -> bool {
-        matches!(self.rules, MacRules::Ideal { .. })
-    }
-
-    /// The physical layer; none, if the MAC is ideal.
-    pub(crate) fn phy(&self) -> Option<Phy> {
-        Some(match self.rules {
-            MacRules::B { preamble: PreambleKind::Short, .. } => Phy::b(Preamble::Short),
-            MacRules::B { preamble: PreambleKind::Long, .. } => Phy::b(Preamble::Long),
-            MacRules::A { .. } => Phy::a(),
-            MacRules::G { .. } => Phy::g(),
-            MacRules::Ideal { .. } => return None,
-        })
-    }
-
-    fn basic_rate(&self) -> Option<RateQuantity> {
-        match self.rules {
-            MacRules::B { basic_rate, .. } => Some(basic_rate),
-            MacRules::A { basic_rate, .. } | MacRules::G { basic_rate, .. } => basic_rate,
-            MacRules::Ideal { .. } => None,
+            Some(AckTimeout::After(time)) => Ok(timing.with_round_trip(time.0 - timing.answer_timeout)),
         }
     }
 }

@@ -1,97 +1,13 @@
-//! Transmit queues, complete.
+//! Transmit queues.
 
+use crate::error::Mistake;
 use crate::language::{DisciplineName, HostsName, Per, QueueTable, WireQueue};
+use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
 use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_netsim::{
     self as netsim, AirtimeParams, DisciplineParams, FairParams, Hosts, QueueSpec, WeightedParams,
 };
-use serde::Serialize;
-
-/// A transmit queue.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ResolvedQueue {
-    /// In which order packets leave.
-    #[serde(flatten)]
-    pub discipline: ResolvedDiscipline,
-    /// Packets that wait at most, the one in service not counted.
-    pub limit: PacketCount,
-}
-
-/// In which order packets leave, with what the discipline wants to know.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "discipline", rename_all = "kebab-case")]
-pub enum ResolvedDiscipline {
-    /// First in, first out.
-    Fifo {
-        /// What has a count of its own.
-        #[serde(skip_serializing_if = "Per::is_flow")]
-        per: Per,
-    },
-    /// One turn for each flow.
-    Drr {
-        /// What a flow may send in one turn.
-        quantum: Size,
-        /// Packets of one flow that wait at most.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        line: Option<PacketCount>,
-        /// What has a turn of its own.
-        #[serde(skip_serializing_if = "Per::is_flow")]
-        per: Per,
-    },
-    /// That, with flows that send little first, and `CoDel` for each.
-    FqCodel {
-        /// What a flow may send in one turn.
-        quantum: Size,
-        /// The delay that each flow's line may keep.
-        target: Time,
-        /// How long it may be exceeded.
-        interval: Time,
-        /// What has a turn of its own.
-        #[serde(skip_serializing_if = "Per::is_flow")]
-        per: Per,
-    },
-    /// Shares by the flows' weights.
-    Wfq {
-        /// Packets of one flow that wait at most, if that has a bound of its own.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        line: Option<PacketCount>,
-        /// What has a share of its own.
-        #[serde(skip_serializing_if = "Per::is_flow")]
-        per: Per,
-    },
-    /// Like CAKE: hosts share alike, and the flows of a host share what it has.
-    Cake {
-        /// What a flow may send in one turn, where it is its host's only one.
-        quantum: Size,
-        /// The delay that each flow's line may keep.
-        target: Time,
-        /// How long it may be exceeded.
-        interval: Time,
-        /// Which ends of flows are the hosts.
-        hosts: HostsName,
-    },
-    /// Next hops share the time of the air; `fq-codel` for the flows of each.
-    AirtimeFair {
-        /// What a next hop may send in one turn.
-        airtime: Time,
-        /// What a flow may send in one turn.
-        quantum: Size,
-        /// The delay that each flow's line may keep.
-        target: Time,
-        /// How long it may be exceeded.
-        interval: Time,
-        /// What has a turn among those of a next hop of its own.
-        #[serde(skip_serializing_if = "Per::is_flow")]
-        per: Per,
-    },
-}
-
-impl Default for ResolvedDiscipline {
-    fn default() -> Self {
-        Self::Fifo { per: Per::Flow }
-    }
-}
 
 /// Packets that wait at most, if it is not said.
 const fn limit(discipline: DisciplineName) -> u32 {
@@ -108,37 +24,63 @@ const fn limit(discipline: DisciplineName) -> u32 {
 type Wrong = (&'static str, String);
 
 impl QueueTable {
-    pub(crate) fn resolve(self) -> Result<ResolvedQueue, Wrong> {
+    /// The queue, with a law that gives some packets up; or a key and what is wrong with it.
+    pub(crate) fn complete(&mut self, marking: Option<MarkingParams>) -> Result<QueueSpec, Wrong> {
         self.check()?;
-        let standard = CodelParams::rfc8289();
-        let target = self.target.unwrap_or(Time(standard.target));
-        let interval = self.interval.unwrap_or(Time(standard.interval));
-        let quantum = self.quantum.unwrap_or(Size(FairParams::round_robin().quantum));
-        let per = self.per.unwrap_or(Per::Flow);
+        self.per = self.per.filter(|per| !per.is_flow());
+        let tells_apart =
+            self.discipline != DisciplineName::Fifo || matches!(marking, Some(MarkingParams::Fred(_)));
+        if self.per.is_some() && !tells_apart {
+            let why = "whoever's packets they are, fifo has them in one line: choose discipline = \"drr\", \"fq-codel\", \"wfq\" or \"airtime-fair\", or drop by fred";
+            return Err(("per", why.into()));
+        }
         let discipline = match self.discipline {
-            DisciplineName::Fifo => ResolvedDiscipline::Fifo { per },
-            DisciplineName::Drr => ResolvedDiscipline::Drr { quantum, line: self.line, per },
-            DisciplineName::FqCodel => ResolvedDiscipline::FqCodel { quantum, target, interval, per },
-            DisciplineName::Wfq => ResolvedDiscipline::Wfq { line: self.line, per },
+            DisciplineName::Fifo => DisciplineParams::Fifo,
+            DisciplineName::Drr => {
+                let standard = FairParams::round_robin();
+                let quantum = self.quantum.get_or_insert(Size(standard.quantum)).0;
+                let marking = self.line.map(|line| DropTail { limit_packets: line.0 }.into());
+                DisciplineParams::Fair(FairParams { quantum, marking, ..standard })
+            }
+            DisciplineName::FqCodel => DisciplineParams::Fair(self.flows(&FairParams::fq_codel())),
+            DisciplineName::Wfq => {
+                DisciplineParams::Weighted(WeightedParams { line_limit: self.line.map(|line| line.0) })
+            }
             DisciplineName::Cake => {
-                let hosts = self.hosts.unwrap_or_default();
-                ResolvedDiscipline::Cake { quantum, target, interval, hosts }
+                let hosts = match self.hosts.get_or_insert_default() {
+                    HostsName::Source => Hosts::Source,
+                    HostsName::Destination => Hosts::Destination,
+                    HostsName::Both => Hosts::Both,
+                };
+                DisciplineParams::Fair(self.flows(&FairParams::cake(hosts)))
             }
             DisciplineName::AirtimeFair => {
                 let AirtimeParams { airtime, flows } = AirtimeParams::mac80211();
-                let Some(MarkingParams::Codel(codel)) = flows.marking else {
-                    unreachable!("its flows have CoDel")
-                };
-                ResolvedDiscipline::AirtimeFair {
-                    airtime: self.airtime.unwrap_or(Time(airtime)),
-                    quantum: self.quantum.unwrap_or(Size(flows.quantum)),
-                    target: self.target.unwrap_or(Time(codel.target)),
-                    interval: self.interval.unwrap_or(Time(codel.interval)),
-                    per,
-                }
+                let airtime = self.airtime.get_or_insert(Time(airtime)).0;
+                DisciplineParams::Airtime(AirtimeParams { airtime, flows: self.flows(&flows) })
             }
         };
-        Ok(ResolvedQueue { discipline, limit: self.limit.unwrap_or(PacketCount(limit(self.discipline))) })
+        Ok(QueueSpec {
+            limit_packets: self.limit.get_or_insert(PacketCount(limit(self.discipline))).0,
+            discipline,
+            marking,
+            per: match self.per {
+                Some(Per::Subscriber) => netsim::Per::Subscriber,
+                Some(Per::Flow) | None => netsim::Per::Flow,
+            },
+        })
+    }
+
+    /// Flows with `CoDel` for each: these, but for what is said.
+    fn flows(&mut self, standard: &FairParams) -> FairParams {
+        let codel = match standard.marking {
+            Some(MarkingParams::Codel(codel)) => codel,
+            _ => CodelParams::rfc8289(),
+        };
+        let quantum = self.quantum.get_or_insert(Size(standard.quantum)).0;
+        let target = self.target.get_or_insert(Time(codel.target)).0;
+        let interval = self.interval.get_or_insert(Time(codel.interval)).0;
+        FairParams { quantum, marking: Some(CodelParams { target, interval }.into()), ..*standard }
     }
 
     /// Whether each key is one of the discipline's, and has a sense.
@@ -185,114 +127,21 @@ impl QueueTable {
     }
 }
 
-impl From<ResolvedQueue> for QueueTable {
-    fn from(ResolvedQueue { discipline, limit }: ResolvedQueue) -> Self {
-        let per = Some(discipline.per()).filter(|per| !per.is_flow());
-        let table = Self { limit: Some(limit), per, ..Self::default() };
-        match discipline {
-            ResolvedDiscipline::Fifo { .. } => table,
-            ResolvedDiscipline::Drr { quantum, line, .. } => {
-                Self { discipline: DisciplineName::Drr, quantum: Some(quantum), line, ..table }
-            }
-            ResolvedDiscipline::FqCodel { quantum, target, interval, .. } => Self {
-                discipline: DisciplineName::FqCodel,
-                quantum: Some(quantum),
-                target: Some(target),
-                interval: Some(interval),
-                ..table
-            },
-            ResolvedDiscipline::Wfq { line, .. } => Self { discipline: DisciplineName::Wfq, line, ..table },
-            ResolvedDiscipline::Cake { quantum, target, interval, hosts } => Self {
-                discipline: DisciplineName::Cake,
-                quantum: Some(quantum),
-                target: Some(target),
-                interval: Some(interval),
-                hosts: Some(hosts),
-                ..table
-            },
-            ResolvedDiscipline::AirtimeFair { airtime, quantum, target, interval, .. } => Self {
-                discipline: DisciplineName::AirtimeFair,
-                quantum: Some(quantum),
-                target: Some(target),
-                interval: Some(interval),
-                airtime: Some(airtime),
-                ..table
-            },
-        }
-    }
-}
-
 impl WireQueue {
-    /// The queue in full.
-    pub(crate) fn resolve(self) -> Result<ResolvedQueue, Wrong> {
-        match self {
-            Self::Count(limit) => Ok(ResolvedQueue { discipline: ResolvedDiscipline::default(), limit }),
-            Self::Table(table) => table.resolve(),
-        }
-    }
-}
-
-impl ResolvedDiscipline {
-    /// What has something of its own.
-    const fn per(self) -> Per {
-        match self {
-            Self::Fifo { per }
-            | Self::Drr { per, .. }
-            | Self::FqCodel { per, .. }
-            | Self::Wfq { per, .. }
-            | Self::AirtimeFair { per, .. } => per,
-            Self::Cake { .. } => Per::Flow,
-        }
-    }
-
-    /// A queue of this discipline with room for so many packets, and a law that gives some up; or a key and what is wrong with it.
-    pub(crate) fn spec(self, limit: PacketCount, marking: Option<MarkingParams>) -> Result<QueueSpec, Wrong> {
-        let per = match self.per() {
-            Per::Flow => netsim::Per::Flow,
-            Per::Subscriber => netsim::Per::Subscriber,
+    /// The queue, and what it drops: what all do, if it says nothing.
+    pub(crate) fn complete(
+        &mut self,
+        drop: &mut Option<MarkingParams>,
+        of_all: Option<&MarkingParams>,
+    ) -> Result<QueueSpec, Mistake> {
+        law::complete_any("drop", drop)?;
+        let marking = drop.as_ref().or(of_all).cloned();
+        let queue = match self {
+            Self::Count(limit) => QueueTable::default()
+                .complete(marking)
+                .map(|queue| QueueSpec { limit_packets: limit.0, ..queue }),
+            Self::Table(table) => table.complete(marking),
         };
-        let tells_apart =
-            !matches!(self, Self::Fifo { .. }) || matches!(marking, Some(MarkingParams::Fred(_)));
-        if per == netsim::Per::Subscriber && !tells_apart {
-            let why = "whoever's packets they are, fifo has them in one line: choose discipline = \"drr\", \"fq-codel\", \"wfq\" or \"airtime-fair\", or drop by fred";
-            return Err(("per", why.into()));
-        }
-        let fq_codel = |quantum: Size, target: Time, interval: Time| FairParams {
-            quantum: quantum.0,
-            marking: Some(CodelParams { target: target.0, interval: interval.0 }.into()),
-            ..FairParams::fq_codel()
-        };
-        let discipline = match self {
-            Self::Fifo { .. } => DisciplineParams::Fifo,
-            Self::Drr { quantum, line, .. } => {
-                let bound = |line: PacketCount| DropTail { limit_packets: line.0 }.into();
-                let marking = line.map(bound);
-                DisciplineParams::Fair(FairParams {
-                    quantum: quantum.0,
-                    marking,
-                    ..FairParams::round_robin()
-                })
-            }
-            Self::FqCodel { quantum, target, interval, .. } => {
-                DisciplineParams::Fair(fq_codel(quantum, target, interval))
-            }
-            Self::Wfq { line, .. } => {
-                DisciplineParams::Weighted(WeightedParams { line_limit: line.map(|line| line.0) })
-            }
-            Self::Cake { quantum, target, interval, hosts } => {
-                let hosts = match hosts {
-                    HostsName::Source => Hosts::Source,
-                    HostsName::Destination => Hosts::Destination,
-                    HostsName::Both => Hosts::Both,
-                };
-                let flows = fq_codel(quantum, target, interval);
-                DisciplineParams::Fair(FairParams { hosts: Some(hosts), ..flows })
-            }
-            Self::AirtimeFair { airtime, quantum, target, interval, .. } => {
-                let flows = fq_codel(quantum, target, interval);
-                DisciplineParams::Airtime(AirtimeParams { airtime: airtime.0, flows })
-            }
-        };
-        Ok(QueueSpec { limit_packets: limit.0, discipline, marking, per })
+        queue.map_err(|(key, why)| Mistake::at(key, why))
     }
 }

@@ -1,22 +1,29 @@
-//! TCP endpoints, complete.
+//! TCP endpoints.
 
 use crate::error::Mistake;
-use crate::language::{Preset, ResolvedTcp, TcpTable, Window};
+use crate::language::{Preset, TcpTable, Window};
 use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
-use evenair_laws::window::{CubicParams, RenoParams, WindowParams};
-use evenair_tcp::{Recovery, RtoParams};
+use evenair_laws::window::{CubicParams, RenoParams, WindowParams, WindowStart};
+use evenair_netsim::{ProbeSpec, Sampling, Source, TcpSpec};
+use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
 use evenair_units::{Bytes, Duration};
 
 /// The largest IP packet (RFC 791: the total length has 16 bits) \[bytes\].
 const PACKET_BYTES_MAX: u32 = 65_535;
 
 impl TcpTable {
-    /// `come_and_go`: whether connections are opened and closed on the way.
-    pub(crate) fn resolve(self, preset: Preset, come_and_go: bool) -> Result<ResolvedTcp, Mistake> {
+    /// The endpoints of a flow without end that says nothing of its own. `come_and_go`: whether connections are opened and closed on
+    /// the way.
+    pub(crate) fn complete(
+        &mut self,
+        preset: Preset,
+        come_and_go: bool,
+        probes: ProbeSpec,
+    ) -> Result<TcpSpec, Mistake> {
         let ns2 = preset == Preset::Ns2;
         let rto = if ns2 { RtoParams::ns2() } else { RtoParams::rfc6298() };
-        let window = match self.window {
+        let window = match self.window.take() {
             Some(window) => window.complete("tcp.window")?,
             None if ns2 => Window::Law(RenoParams::default().into()),
             None => Window::Law(CubicParams::default().into()),
@@ -24,35 +31,100 @@ impl TcpTable {
         // Today's endpoints are CUBIC's and BBR's; who asks for Reno or NewReno means those of the papers, whose acknowledgements
         // are neither selective nor delayed.
         let today = matches!(window, Window::Law(WindowParams::Cubic(_) | WindowParams::Bbr(_)));
-        let sack = self.sack.unwrap_or(today);
-        let rack = self.rack.unwrap_or(sack && !ns2);
-        let packets = |given: Option<PacketCount>, default: u32| given.unwrap_or(PacketCount(default));
-        let bytes = |given: Option<Size>, default: u32| given.unwrap_or(Size(Bytes::new(default)));
-        let tcp = ResolvedTcp {
-            window,
-            payload: bytes(self.payload, 1000),
-            headers: bytes(self.headers, 40),
-            receiver_window: packets(self.receiver_window, if ns2 { 20 } else { 64 }),
-            // RFC 6928 allows ten segments; ns-2 begins with two, and with a threshold of 20: an agent takes its class's
-            // `window_` for `ssthresh_` when it is made, before a script gives it another one.
-            initial_window: packets(self.initial_window, if ns2 { 2 } else { 10 }),
-            initial_ssthresh: packets(self.initial_ssthresh, if ns2 { 20 } else { 1_000_000 }),
-            min_rto: self.min_rto.unwrap_or(Time(rto.min)),
-            initial_rto: self.initial_rto.unwrap_or(Time(rto.initial)),
-            clock: self.clock.unwrap_or(Time(rto.granularity)),
-            limited_transmit: self.limited_transmit.unwrap_or(true),
-            delayed_ack: self.delayed_ack.unwrap_or(Time(Duration::from_millis(if today { 40 } else { 0 }))),
-            quick_acks: packets(self.quick_acks, if ns2 { 0 } else { 16 }),
-            sack,
+        let [sack, rack, tail_loss_probe] = self.repair(today, ns2)?;
+        let packets = |given: &mut Option<PacketCount>, count| given.get_or_insert(PacketCount(count)).0;
+        let time = |given: &mut Option<Time>, time| given.get_or_insert(Time(time)).0;
+        let (payload, headers) = self.segment()?;
+        // RFC 6928 allows ten segments; ns-2 begins with two, and with a threshold of 20: an agent takes its class's
+        // `window_` for `ssthresh_` when it is made, before a script gives it another one.
+        let initial_window = packets(&mut self.initial_window, if ns2 { 2 } else { 10 });
+        let receiver_window = packets(&mut self.receiver_window, if ns2 { 20 } else { 64 });
+        if receiver_window == 0 || initial_window == 0 {
+            return Err(Mistake::at("tcp", "windows must hold at least 1 segment"));
+        }
+        let delay = time(&mut self.delayed_ack, Duration::from_millis(if today { 40 } else { 0 }));
+        let quick = packets(&mut self.quick_acks, if ns2 { 0 } else { 16 });
+        let sender = SenderParams {
+            recovery: window.recovery(sack),
+            start: WindowStart {
+                initial_window: f64::from(initial_window),
+                initial_ssthresh: f64::from(packets(
+                    &mut self.initial_ssthresh,
+                    if ns2 { 20 } else { 1_000_000 },
+                )),
+                byte_counting: !ns2,
+                path: None,
+            },
+            receiver_window,
+            rto: RtoParams {
+                initial: time(&mut self.initial_rto, rto.initial),
+                min: time(&mut self.min_rto, rto.min),
+                granularity: time(&mut self.clock, rto.granularity),
+                ..RtoParams::rfc6298()
+            },
+            limited_transmit: *self.limited_transmit.get_or_insert(true),
             rack,
-            tail_loss_probe: self.tail_loss_probe.unwrap_or(rack),
-            timestamps: self.timestamps.unwrap_or(false),
-            ecn: self.ecn.unwrap_or(false),
+            tail_loss_probe,
+            loss_measure: if ns2 { LossMeasure::Window } else { LossMeasure::Outstanding },
+            grows_unused: ns2,
             // Connections that come and go are opened and closed for real.
-            handshake: self.handshake.unwrap_or(!ns2 || come_and_go),
+            handshake: *self.handshake.get_or_insert(!ns2 || come_and_go),
+            timestamps: *self.timestamps.get_or_insert(false),
+            ecn: *self.ecn.get_or_insert(false),
         };
-        tcp.check()?;
-        Ok(tcp)
+        let law = window.law();
+        self.window = Some(window);
+        Ok(TcpSpec {
+            sender,
+            window: law,
+            acknowledge: if delay.is_zero() {
+                AckPolicy::EachSegment
+            } else {
+                AckPolicy::Delayed { delay, quick }
+            },
+            payload,
+            headers,
+            source: Source::Endless,
+            connections: None,
+            probes,
+            resequence: false,
+            sampling: Sampling::default(),
+        })
+    }
+
+    /// Whether losses are found by selective acknowledgements, by time, and by a probe of the data's end.
+    fn repair(&mut self, today: bool, ns2: bool) -> Result<[bool; 3], Mistake> {
+        let sack = *self.sack.get_or_insert(today);
+        let rack = *self.rack.get_or_insert(sack && !ns2);
+        let tail_loss_probe = *self.tail_loss_probe.get_or_insert(rack);
+        for (key, on, needed, needs) in
+            [("tcp.rack", rack, sack, "tcp.sack"), ("tcp.tail_loss_probe", tail_loss_probe, rack, "tcp.rack")]
+        {
+            if on && !needed {
+                return Err(Mistake::at(key, format!("needs {needs}: set {needs} = true")));
+            }
+        }
+        Ok([sack, rack, tail_loss_probe])
+    }
+
+    /// A segment's payload and headers.
+    fn segment(&mut self) -> Result<(Bytes, Bytes), Mistake> {
+        let payload = self.payload.get_or_insert(Size(Bytes::new(1000))).0;
+        let headers = self.headers.get_or_insert(Size(Bytes::new(40))).0;
+        for (key, size) in [("tcp.payload", payload), ("tcp.headers", headers)] {
+            if size.count() == 0 {
+                return Err(Mistake::at(key, "must be at least 1 byte"));
+            }
+        }
+        let whole = payload + headers;
+        if whole.count() > PACKET_BYTES_MAX {
+            let most = PACKET_BYTES_MAX.saturating_sub(headers.count());
+            let why = format!(
+                "{payload} and {headers} of headers are {whole}, more than the {PACKET_BYTES_MAX} of an IP packet; make it at most {most} bytes"
+            );
+            return Err(Mistake::at("tcp.payload", why));
+        }
+        Ok((payload, headers))
     }
 }
 
@@ -72,49 +144,13 @@ impl Window {
             Self::Law(law) => law.clone(),
         }
     }
-}
 
-impl ResolvedTcp {
-    fn check(&self) -> Result<(), Mistake> {
-        for (key, on, needed, needs) in [
-            ("tcp.rack", self.rack, self.sack, "tcp.sack"),
-            ("tcp.tail_loss_probe", self.tail_loss_probe, self.rack, "tcp.rack"),
-        ] {
-            if on && !needed {
-                return Err(Mistake::at(key, format!("needs {needs}: set {needs} = true")));
-            }
-        }
-        if self.receiver_window.0 == 0 || self.initial_window.0 == 0 {
-            return Err(Mistake::at("tcp", "windows must hold at least 1 segment"));
-        }
-        let (payload, headers) = (self.payload, self.headers);
-        for (key, size) in [("tcp.payload", payload), ("tcp.headers", headers)] {
-            if size.0.count() == 0 {
-                return Err(Mistake::at(key, "must be at least 1 byte"));
-            }
-        }
-        let whole = payload.0 + headers.0;
-        if whole.count() > PACKET_BYTES_MAX {
-            let most = PACKET_BYTES_MAX.saturating_sub(headers.0.count());
-            let why = format!(
-                "{payload} and {headers} of headers are {whole}, more than the {PACKET_BYTES_MAX} of an IP packet; make it at most {most} bytes"
-            );
-            return Err(Mistake::at("tcp.payload", why));
-        }
-        Ok(())
-    }
-
-    /// How losses are repaired under a window law.
-    pub(crate) fn recovery(&self, window: &Window) -> Recovery {
-        match (self.sack, window) {
+    /// How losses are repaired under it.
+    pub(crate) const fn recovery(&self, sack: bool) -> Recovery {
+        match (sack, self) {
             (true, _) => Recovery::Sack,
-            (false, Window::Law(WindowParams::Reno(_))) => Recovery::Reno,
+            (false, Self::Law(WindowParams::Reno(_))) => Recovery::Reno,
             (false, _) => Recovery::NewReno,
         }
-    }
-
-    /// A full segment, with its headers.
-    pub(crate) fn segment(&self) -> Bytes {
-        self.payload.0 + self.headers.0
     }
 }

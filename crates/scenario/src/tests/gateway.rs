@@ -174,7 +174,7 @@ fn a_law_takes_the_place_of_a_rate_and_leaves_the_rest() {
     };
     let law = change(&["gateway.law=arc", "gateway.shaper=aggregate"]);
     assert!(law.rate.is_none() && law.law.is_some());
-    assert_eq!((law.directions, law.shaper), (Directions::Up, ShaperName::Aggregate));
+    assert_eq!((law.directions, law.shaper), (Directions::Up, Some(ShaperName::Aggregate)));
     let rate = change(&["gateway.law=arc", "gateway.rate=max-min"]);
     assert!(rate.law.is_none() && rate.rate == Some(LimitRate::MaxMin));
 }

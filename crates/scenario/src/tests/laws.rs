@@ -16,7 +16,7 @@ use evenair_units::{Bytes, Duration, Rate};
 
 #[test]
 fn a_window_law_is_a_name_or_a_table() {
-    let window = |changes: &[&str]| set(changes).unwrap().settings.tcp.window;
+    let window = |changes: &[&str]| set(changes).unwrap().settings.tcp.window.unwrap();
     assert_eq!(window(&["tcp.window=reno"]), Window::Law(RenoParams::default().into()));
     assert_eq!(window(&["tcp.window={law='cubic'}"]), Window::Law(CubicParams::default().into()));
     assert_eq!(window(&["tcp.window=newreno"]), Window::Newreno);
@@ -110,13 +110,12 @@ fn a_fluid_models_keys_are_its_own() {
     let none = refused(&["fluid.round_trip=fixed"]);
     assert!(none.contains("say which in fluid.model"), "{none}");
     let known = set(&["fluid={model='optimal-csma', b=0.1, queue='path-sum', duration='5 s'}"]).unwrap();
-    let FluidModel::OptimalCsma(keys) = known.settings.fluid.clone().unwrap().model.unwrap() else {
-        panic!()
-    };
+    let model = |scenario: &Resolved| scenario.settings.fluid.clone().unwrap().complete(false).unwrap().0;
+    let Some(FluidModel::OptimalCsma(keys)) = model(&known) else { panic!() };
     assert!((keys.law.weight - 0.1).abs() < 1e-12 && keys.queue == QueueKind::PathSum);
     assert_eq!(parse(&known.to_toml().unwrap()).unwrap(), known);
     let adaptive = set(&["backoff.law=adaptive", "fluid.round_trip=fixed"]).unwrap();
-    assert!(matches!(adaptive.settings.fluid.unwrap().model, Some(FluidModel::RenoCsma(_))));
+    assert!(matches!(model(&adaptive), Some(FluidModel::RenoCsma(_))));
 }
 
 #[test]

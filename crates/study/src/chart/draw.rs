@@ -3,7 +3,7 @@
 mod frame;
 mod marks;
 
-use super::scene::{Anchor, INK, Item, Pen, Scene};
+use super::scene::{Anchor, Ground, INK, Item, Pen, Scene};
 use super::{Chart, Key, Panel, font};
 use crate::markup::escape;
 use frame::Frame;
@@ -38,20 +38,24 @@ impl std::error::Error for TooLarge {}
 
 impl Chart {
     /// The figure as SVG, so wide \[px\]; the same text on every machine.
-    pub fn svg(&self, width: f64) -> String {
-        self.scene(width).svg(&self.title, &self.described())
+    pub fn svg(&self, width: f64, ground: Ground) -> String {
+        self.scene(width).svg(ground, &self.title, &self.described())
     }
 
     /// The figure for a page: laid out for a wide and for a narrow place, of which the page shows the one that fits.
     pub(crate) fn svg_within(&self) -> String {
-        let laid_out =
-            |(class, width): (&str, f64)| self.scene(width).svg_within(class, &self.title, &self.described());
-        PLACES.map(laid_out).concat()
+        PLACES.map(|(class, width)| self.svg_of_class(class, width)).concat()
     }
 
     /// The figure for a place within a text, laid out so wide \[px\] and as wide as its place: in the colour of the text around it.
     pub fn svg_in_text(&self, width: f64) -> String {
-        self.scene(width).svg_within("figure", &self.title, &self.described())
+        self.svg_of_class("figure", width)
+    }
+
+    /// Laid out for a place so wide \[px\], of which it takes as large a share wherever it is shown.
+    fn svg_of_class(&self, class: &str, width: f64) -> String {
+        let scene = self.scene(width);
+        scene.svg_within(class, scene.width / width, &self.title, &self.described())
     }
 
     /// The figure in words: of each panel its axes, and the names of its marks.
@@ -70,13 +74,13 @@ impl Chart {
     ///
     /// # Errors
     /// If so many pixels do not fit into memory.
-    pub fn png(&self, width: f64, scale: f64) -> Result<Vec<u8>, TooLarge> {
-        self.scene(width).png(scale).ok_or(TooLarge)
+    pub fn png(&self, width: f64, scale: f64, ground: Ground) -> Result<Vec<u8>, TooLarge> {
+        self.scene(width).png(scale, ground).ok_or(TooLarge)
     }
 
     fn scene(&self, page: f64) -> Scene {
         let mut scene = Scene { width: page, height: BORDER, items: Vec::new() };
-        self.draw_legends(&mut scene);
+        let legends = self.draw_legends(&mut scene);
         let margin = self.panels.iter().map(frame::left).fold(0.0, f64::max);
         let (least, most) = self.width;
         let room = page - 2.0 * BORDER;
@@ -100,11 +104,18 @@ impl Chart {
             }
             scene.height = lowest + GAP / 2.0;
         }
+        if width >= most {
+            // Beside panels that are as wide as they may be nothing is left blank.
+            let columns = columns.min(self.panels.len() as f64);
+            let panels = 2.0 * BORDER + columns * (width + margin + GAP) - GAP;
+            scene.width = page.min(panels.max(legends));
+        }
         scene
     }
 
-    /// Its legends: that of the colours, and that of the dashes, if it is another.
-    fn draw_legends(&self, scene: &mut Scene) {
+    /// Its legends: that of the colours, and that of the dashes, if it is another. Gives the width that they need \[px\].
+    fn draw_legends(&self, scene: &mut Scene) -> f64 {
+        let mut right: f64 = 0.0;
         let names = |keys: &'_ [Key]| keys.iter().map(|k| k.name.clone()).collect::<Vec<_>>();
         let merged = names(&self.colours) == names(&self.dashes);
         let of_lines = self.is_of_lines();
@@ -123,6 +134,7 @@ impl Chart {
                     y += LINE + 2.0;
                 }
                 let x = BORDER + needs * (k % columns) as f64;
+                right = right.max(x + SAMPLE + 6.0 + font::width(&key.name, TEXT) + BORDER);
                 scene.items.extend([
                     group("key", &[("key", &key.name)]),
                     sample(x, y, pen(k), of_lines),
@@ -141,6 +153,7 @@ impl Chart {
         if scene.height > BORDER {
             scene.height += 6.0;
         }
+        right
     }
 }
 
@@ -170,10 +183,39 @@ impl Chart {
     pub(crate) fn illegible(&self, width: f64) -> Vec<String> {
         self.scene(width).illegible()
     }
+
+    /// How wide it is on a page so wide, and how far its lines go beyond their panels [px].
+    pub(crate) fn room(&self, page: f64) -> (f64, f64) {
+        let scene = self.scene(page);
+        let (mut frame, mut is_mark, mut beyond) = ([0.0; 4], false, 0.0_f64);
+        for item in &scene.items {
+            match item {
+                Item::Open(of) => {
+                    if let Some((_, place)) = of.split_once("data-frame=\"") {
+                        let mut sides =
+                            place.trim_end_matches('"').split(' ').map(|side| side.parse().unwrap());
+                        frame = [0; 4].map(|_| sides.next().unwrap());
+                    }
+                    is_mark = of.contains("class=\"series\"");
+                }
+                Item::Close => is_mark = false,
+                Item::Line { points, .. } if is_mark => {
+                    let [left, top, width, height] = frame;
+                    let far = |&[x, y]: &[f64; 2]| {
+                        (left - x).max(x - left - width).max(top - y).max(y - top - height)
+                    };
+                    beyond = points.iter().map(far).fold(beyond, f64::max);
+                }
+                _ => (),
+            }
+        }
+        (scene.width, beyond)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Ground;
     use crate::chart::{At, Axis, Chart, Height, Observation, Panel, Ticks, Titles, fills, wrapped};
     use std::collections::BTreeSet;
 
@@ -198,7 +240,7 @@ mod tests {
         assert_eq!(looks.len(), 15);
         assert_eq!(chart.panels[0].series.len(), 15);
         // One legend says both.
-        assert_eq!(chart.svg(720.0).matches(">flow 3</text>").count(), 1);
+        assert_eq!(chart.svg(720.0, Ground::Light).matches(">flow 3</text>").count(), 1);
     }
 
     #[test]
@@ -218,7 +260,11 @@ mod tests {
             assert_eq!(page.matches(&format!("data-key=\"{}\"", key.name)).count(), 2, "{}", key.name);
             assert_eq!(page.matches(&format!("data-colour=\"{}\"", key.name)).count(), 2, "{}", key.name);
         }
-        assert!(chart.svg(720.0).contains("<title></title>") && !chart.svg(720.0).contains("currentColor"));
+        let file = |ground| chart.svg(720.0, ground);
+        assert!(
+            file(Ground::Light).contains("<title></title>") && !file(Ground::Light).contains("currentColor")
+        );
+        assert!(!file(Ground::Dark).contains(super::INK) && !file(Ground::Dark).contains("#ffffff"));
     }
 
     #[test]
@@ -234,7 +280,9 @@ mod tests {
             });
             assert_eq!(beyond.count(), 0, "{width}");
         }
-        assert_eq!(chart.png(300.0, 2.0), again.png(300.0, 2.0));
+        let png = |chart: &Chart, ground| chart.png(300.0, 2.0, ground).unwrap();
+        assert_eq!(png(&chart, Ground::Light), png(&again, Ground::Light));
+        assert_ne!(png(&chart, Ground::Light), png(&chart, Ground::Dark));
     }
 
     /// Texts of all kinds of charts, as long as any that a study has.

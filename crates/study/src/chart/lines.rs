@@ -96,6 +96,7 @@ impl Chart {
         let width = (if panels.len() > 1 { 230.0 } else { 280.0 }, 900.0);
         let note = note(&panels, cut, hidden);
         Self { name: titles.name.clone(), title: titles.title.clone(), note, colours, dashes, panels, width }
+            .legible()
     }
 }
 

@@ -32,6 +32,11 @@ impl Span {
         (kept, kept.low > all.low || kept.high < all.high)
     }
 
+    /// The least and the greatest value.
+    pub(crate) fn ends(self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
     /// The greatest distance from zero.
     pub(crate) fn reach(self) -> f64 {
         self.high.abs().max(self.low.abs())

@@ -7,8 +7,28 @@ use tiny_skia::{
     FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Shader, Stroke, StrokeDash, Transform,
 };
 
-/// The colour of lines and letters.
+/// The colour of lines and letters; on a dark ground it is another.
 pub(super) const INK: &str = "#1c2126";
+
+/// What a figure that is a file of its own stands on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ground {
+    /// White, with dark lines and letters.
+    #[default]
+    Light,
+    /// Nearly black, with light lines and letters: for slides and dark pages.
+    Dark,
+}
+
+impl Ground {
+    /// The colour of the ground, and that of lines and letters on it.
+    const fn colours(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Light => ("#ffffff", INK),
+            Self::Dark => ("#171c21", "#e3e7eb"),
+        }
+    }
+}
 
 /// A page.
 #[derive(Clone, Debug, Default)]
@@ -64,18 +84,21 @@ impl Pen {
 }
 
 impl Scene {
-    /// As an SVG that is a file of its own, on white; `title` and `about` are what a reader without eyes hears.
-    pub(super) fn svg(&self, title: &str, about: &str) -> String {
+    /// As an SVG that is a file of its own; `title` and `about` are what a reader without eyes hears.
+    pub(super) fn svg(&self, ground: Ground, title: &str, about: &str) -> String {
+        let (colour, ink) = ground.colours();
         let (w, h, title) = (short(self.width), short(self.height), escape(title));
         let size = format!("xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\"");
-        let ground = format!("<title>{title}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>");
-        self.written(&size, &ground, about, INK)
+        let ground =
+            format!("<title>{title}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"{colour}\"/>");
+        self.written(&size, &ground, about, ink)
     }
 
-    /// As an SVG within a page, as wide as its place and in the colour of the text around it, light or dark. It has no title element,
-    /// which browsers would show under the pointer wherever it is; `class` tells layouts of one figure apart.
-    pub(super) fn svg_within(&self, class: &str, title: &str, about: &str) -> String {
-        let named = format!("class=\"{class}\" role=\"img\" aria-label=\"{}\"", escape(title));
+    /// As an SVG within a page, as wide as a share of its place and in the colour of the text around it, light or dark. It has no title
+    /// element, which browsers would show under the pointer wherever it is; `class` tells layouts of one figure apart.
+    pub(super) fn svg_within(&self, class: &str, share: f64, title: &str, about: &str) -> String {
+        let (width, title) = (short(100.0 * share), escape(title));
+        let named = format!("class=\"{class}\" style=\"width:{width}%\" role=\"img\" aria-label=\"{title}\"");
         self.written(&named, "", about, "currentColor")
     }
 
@@ -91,13 +114,14 @@ impl Scene {
     }
 
     /// As PNG with so many pixels for each of the page's. None, if that is more than memory holds.
-    pub(super) fn png(&self, scale: f64) -> Option<Vec<u8>> {
+    pub(super) fn png(&self, scale: f64, ground: Ground) -> Option<Vec<u8>> {
+        let (colour, ink) = ground.colours();
         let side = |length: f64| (length * scale).ceil().clamp(1.0, 30_000.0) as u32;
         let mut pixels = Pixmap::new(side(self.width), side(self.height))?;
-        pixels.fill(tiny_skia::Color::WHITE);
+        pixels.fill(rgb(colour, 1.0));
         let zoom = Transform::from_scale(scale as f32, scale as f32);
         for item in &self.items {
-            paint_item(&mut pixels, item, zoom);
+            paint_item(&mut pixels, item, zoom, ink);
         }
         pixels.encode_png().ok()
     }
@@ -182,15 +206,18 @@ fn path(points: &[[f64; 2]], closed: bool) -> Option<tiny_skia::Path> {
 }
 
 /// A colour as `#rrggbb`.
-fn paint(colour: &str, opacity: f64) -> Paint<'static> {
+fn rgb(colour: &str, opacity: f64) -> tiny_skia::Color {
     let part = |from: usize| {
         colour.get(from..from + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
     };
-    let colour = tiny_skia::Color::from_rgba8(part(1), part(3), part(5), (opacity * 255.0).round() as u8);
-    Paint { shader: Shader::SolidColor(colour), anti_alias: true, ..Paint::default() }
+    tiny_skia::Color::from_rgba8(part(1), part(3), part(5), (opacity * 255.0).round() as u8)
 }
 
-fn paint_item(pixels: &mut Pixmap, item: &Item, zoom: Transform) {
+fn paint_item(pixels: &mut Pixmap, item: &Item, zoom: Transform, ink: &str) {
+    let paint = |colour: &str, opacity: f64| {
+        let shader = Shader::SolidColor(rgb(if colour == INK { ink } else { colour }, opacity));
+        Paint { shader, anti_alias: true, ..Paint::default() }
+    };
     match item {
         Item::Open(_) | Item::Close => (),
         Item::Line { points, pen } => {

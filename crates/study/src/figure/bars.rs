@@ -13,8 +13,6 @@ const WIDEST: f64 = 560.0;
 const NARROWEST: f64 = 220.0;
 /// How much of the room of one word its bars take.
 const FILLED: f64 = 0.8;
-/// A panel whose bars reach less of the others' scale than this has a scale of its own.
-const OWN_SCALE: f64 = 0.01;
 
 /// One bar's values.
 struct Known<'a> {
@@ -56,14 +54,16 @@ pub(super) fn bars(
     };
     let need = groups.iter().map(need).fold(0.0, f64::max);
     let lying = need > WIDEST;
-    let scales = Scales::of(&known, &groups);
+    let (span, cut) =
+        Span::of(known.iter().flat_map(Known::values)).around(known.iter().filter_map(|k| k.interval));
+    let ends = span.with_zero();
     let looks = Looks { title: if whole { "" } else { "flow" }, quantity, lying };
     let panel = |group: &&str| {
         let here: Vec<&Known> = known.iter().filter(|k| k.group == *group).collect();
-        looks.panel(group, &here, scales.ends(&here))
+        looks.panel(group, &here, ends)
     };
     Chart {
-        note: note(&known, &scales),
+        note: note(&known, cut),
         colours: fills(&labels),
         panels: groups.iter().map(panel).collect(),
         width: (if lying { 280.0 } else { need.max(NARROWEST) }, 900.0),
@@ -72,15 +72,14 @@ pub(super) fn bars(
 }
 
 /// The legend of bars, strokes and symbols, as far as there are any.
-fn note(known: &[Known], scales: &Scales) -> String {
+fn note(known: &[Known], cut: bool) -> String {
     let any = |has: fn(&Known) -> bool| known.iter().any(has);
     let parts = [
         (any(|k| k.interval.is_some()), "Bars: means over seeds, with their 95 % intervals."),
-        (scales.cut, "Intervals that are much longer than the bars are cut."),
+        (cut, "Intervals that are much longer than the bars are cut."),
         (any(|k| k.optimum.is_some()), "Strokes across bars: the fair optimum."),
         (any(|k| k.paper.is_some()), "Crosses: the paper's numbers."),
         (any(|k| k.reference.is_some()), "Diamonds: numbers of another origin."),
-        (scales.own, "Scales differ between panels."),
     ];
     parts.iter().filter(|(is, _)| *is).map(|(_, text)| *text).collect::<Vec<_>>().join(" ")
 }
@@ -128,42 +127,6 @@ fn bar<'a>(
         paper: row.and_then(|row| row.paper),
         reference: row.and_then(|row| row.reference.as_ref()).map(|other| other.value),
     })
-}
-
-/// The scales of all panels.
-struct Scales {
-    /// That of most.
-    common: (f64, f64),
-    /// How far from zero it goes.
-    reach: f64,
-    /// Whether a panel has another.
-    own: bool,
-    /// Whether an interval goes beyond its scale.
-    cut: bool,
-}
-
-impl Scales {
-    fn of(known: &[Known], groups: &[&str]) -> Self {
-        let (span, cut) = span(known.iter());
-        let reach = span.reach();
-        let small = |group: &&str| {
-            Self::is_small(&known.iter().filter(|k| k.group == *group).collect::<Vec<_>>(), reach)
-        };
-        Self { common: span.with_zero(), reach, own: groups.iter().any(small), cut }
-    }
-
-    fn is_small(here: &[&Known], reach: f64) -> bool {
-        let own = span(here.iter().copied()).0.reach();
-        own > 0.0 && own < OWN_SCALE * reach
-    }
-
-    fn ends(&self, here: &[&Known]) -> (f64, f64) {
-        if Self::is_small(here, self.reach) { span(here.iter().copied()).0.with_zero() } else { self.common }
-    }
-}
-
-fn span<'a>(known: impl Iterator<Item = &'a Known<'a>> + Clone) -> (Span, bool) {
-    Span::of(known.clone().flat_map(Known::values)).around(known.filter_map(|k| k.interval))
 }
 
 /// The settings that all panels share.

@@ -1,10 +1,10 @@
 //! Conflict graphs.
 
 use super::names::{Named, beside};
-use crate::chart::{Axis, Chart, Height, Key, Label, Marks, Panel, Series, Side, Symbol};
+use crate::chart::{Axis, Chart, Height, Key, Label, Marks, Panel, Series, Side, Span, Symbol, text_width};
 use crate::outcome::VariantOutcome;
 use evenair_scenario::Resolved;
-use std::f64::consts::{FRAC_PI_2, TAU};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 /// With more links than this, names stand around the circle, not in it.
 const DISCS_MAX: usize = 10;
@@ -13,6 +13,8 @@ const DISC_LETTERS: usize = 4;
 const LINKS: &str = "links";
 /// More conflicts than this are drawn thin and faint.
 const EDGES_MAX: usize = 150;
+/// With more links than this, names around the circle have no room.
+const NAMES_MAX: usize = 60;
 /// The least width of a panel with names around its circle \[px\].
 const NARROW: f64 = 260.0;
 
@@ -47,7 +49,11 @@ fn chart(scenarios: &[&Resolved]) -> Chart {
         note,
         colours: vec![Key { name: LINKS.into(), look: "#0072b2".into() }],
         panels,
-        width: if beside { (NARROW, 420.0) } else { (170.0, 230.0) },
+        width: match (beside, scenarios.len()) {
+            (true, _) => (NARROW, 620.0),
+            (false, 1) => (170.0, 400.0),
+            (false, _) => (170.0, 230.0),
+        },
         ..Chart::default()
     }
 }
@@ -64,8 +70,10 @@ fn unnamed(panel: &Panel) -> usize {
 fn panel(scenario: &Resolved) -> (Panel, bool) {
     let layout = scenario.layout();
     let count = layout.links.len();
+    // The first is at the top; two are beside each other.
+    let first = if count == 2 { PI } else { -FRAC_PI_2 };
     let place = |l: usize| {
-        let angle = TAU * l as f64 / count as f64 - FRAC_PI_2;
+        let angle = TAU * l as f64 / count as f64 + first;
         [angle.cos(), -angle.sin()]
     };
     let segment = |(l, m): (usize, usize)| {
@@ -74,10 +82,23 @@ fn panel(scenario: &Resolved) -> (Panel, bool) {
     };
     let names: Vec<String> = (0..count).map(|l| name(scenario, l)).collect();
     let within = count <= DISCS_MAX && names.iter().all(|n| n.chars().count() <= DISC_LETTERS);
-    // Names beside the circle need room in it.
-    let end = if within { 1.3 } else { 1.9 };
-    let axis = Axis::hidden((-end, end));
-    let mut panel = Panel::new(&scenario.settings().name, axis.clone(), axis, Height::OfWidth(1.0));
+    // Names beside the circle need room.
+    let around = |of: usize, room: f64| {
+        let (low, high) = Span::of((0..count).map(|l| place(l)[of])).ends();
+        (low - room, high + room)
+    };
+    // What lies beside the circle is as wide as the longest name, where a unit has so many pixels as the narrowest panel leaves.
+    let is_named = count <= NAMES_MAX;
+    let beside_px = names.iter().map(|name| text_width(name)).fold(0.0, f64::max) + 9.0;
+    let (across, up) = match (within, is_named) {
+        (true, _) => (0.3, 0.3),
+        (false, true) => ((2.0 * beside_px / (NARROW - 2.0 * beside_px).max(1.0)).clamp(0.3, 0.9), 0.3),
+        (false, false) => (0.1, 0.1),
+    };
+    let (across, up) = (around(0, across), around(1, up));
+    let ratio = (up.1 - up.0) / (across.1 - across.0);
+    let mut panel =
+        Panel::new(&scenario.settings().name, Axis::hidden(across), Axis::hidden(up), Height::OfWidth(ratio));
     let segments: Vec<[f64; 4]> = layout.conflicts.edges().map(segment).collect();
     // So many lines would be one black disc.
     let thick = if segments.len() > EDGES_MAX { 0.5 } else { 1.5 };
@@ -93,8 +114,10 @@ fn panel(scenario: &Resolved) -> (Panel, bool) {
     let labels = if within {
         let label = |Named { at: [x, y], text, .. }| Label { x, y, text, side: Side::Within };
         named.into_iter().map(label).collect()
+    } else if !is_named {
+        Vec::new()
     } else {
-        beside(named, [NARROW; 2], (-end, end), (-end, end))
+        beside(named, [NARROW, NARROW * ratio], across, up)
     };
     panel.series.push(Series::ink("names", Marks::Labels { labels }));
     (panel, within)

@@ -16,6 +16,8 @@ const ATTACHED: &str = "attached to the outside";
 const NARROW: f64 = 380.0;
 /// The least and the greatest height of a map over its width.
 const SHAPE: (f64, f64) = (0.28, 1.1);
+/// How many times larger than its nodes need a map is for a range to be on it.
+const LARGEST: f64 = 3.0;
 
 /// Nodes where they stand, the ways of flows, and both ranges around the node in the middle: axes are in metres, and equal. Of a
 /// scenario without positions, the conflict graph.
@@ -25,20 +27,19 @@ pub(super) fn map(scenario: &Resolved) -> Chart {
         Some(all) => all.iter().map(|p| p.map(|p| [p.x_m, p.y_m])).collect(),
         None => return super::graph::conflict_graph(scenario),
     };
-    let map = Map { scenario, places };
-    let ranges = map.ranges();
-    let extent = map.extent(&ranges);
-    let mut series = ranges.clone();
-    series.extend(map.ways(extent[1] - extent[0]));
-    let width = extent[1] - extent[0];
-    let (nodes, unnamed) = map.nodes(extent);
+    let mut map = Map { scenario, places, extent: [0.0; 4] };
+    map.extent = map.extent();
+    let extent = map.extent;
+    let mut series = map.circles();
+    series.extend(map.ways());
+    let (nodes, unnamed) = map.nodes();
     series.extend(nodes);
     let axis = |title: &str, low, high| Axis::of(title, (low, high), Ticks::Numbers);
     let panel = Panel {
         title: String::new(),
         x: axis("east [m]", extent[0], extent[1]),
         y: axis("north [m]", extent[2], extent[3]),
-        height: Height::OfWidth((extent[3] - extent[2]) / width),
+        height: Height::OfWidth((extent[3] - extent[2]) / (extent[1] - extent[0])),
         series,
     };
     let (colours, dashes) = map.keys();
@@ -56,6 +57,17 @@ struct Map<'a> {
     scenario: &'a Resolved,
     /// Where nodes stand, as far as it is known [m].
     places: Vec<Option<[f64; 2]>>,
+    /// Least and greatest x, least and greatest y [m].
+    extent: [f64; 4],
+}
+
+/// The range of a node.
+struct Range {
+    name: String,
+    middle: [f64; 2],
+    radius_m: f64,
+    /// Whether none of its circle is on the map.
+    is_beyond: bool,
 }
 
 impl Map<'_> {
@@ -71,62 +83,76 @@ impl Map<'_> {
         self.placed().min_by(|(_, a), (_, b)| far(*a).total_cmp(&far(*b)))
     }
 
-    fn range_names(&self) -> Option<[String; 2]> {
-        let (transmission_m, sense_m) = self.scenario.layout().ranges_m?;
-        let name = &self.scenario.network().nodes[self.middle()?.0];
-        Some([
-            format!("transmission range of {name}, {transmission_m:.0} m"),
-            format!("carrier-sense range of {name}, {sense_m:.0} m"),
-        ])
+    /// Both ranges of the node in the middle.
+    fn ranges(&self) -> Vec<Range> {
+        let (Some(radii), Some((node, middle))) = (self.scenario.layout().ranges_m, self.middle()) else {
+            return Vec::new();
+        };
+        let [west, east, south, north] = self.extent;
+        let [x, y] = middle;
+        let corner = (x - west).max(east - x).hypot((y - south).max(north - y));
+        let of = &self.scenario.network().nodes[node];
+        let range = |(what, radius_m): (&str, f64)| {
+            let is_beyond = radius_m > corner;
+            let beyond = if is_beyond { ": beyond the map" } else { "" };
+            Range {
+                name: format!("{what} range of {of}, {radius_m:.0} m{beyond}"),
+                middle,
+                radius_m,
+                is_beyond,
+            }
+        };
+        [("transmission", radii.0), ("carrier-sense", radii.1)].map(range).into()
     }
 
-    /// Circles around the node in the middle.
-    fn ranges(&self) -> Vec<Series> {
-        let (Some(names), Some((_, [x, y]))) = (self.range_names(), self.middle()) else { return Vec::new() };
-        let (transmission_m, sense_m) = self.scenario.layout().ranges_m.unwrap_or_default();
-        let circle = |(name, radius): (String, f64)| {
+    /// The ranges' circles, as far as they are on the map.
+    fn circles(&self) -> Vec<Series> {
+        let circle = |range: &Range| {
             let at = |k: u32| {
-                let angle = TAU * f64::from(k) / 96.0;
-                Point { x: x + radius * angle.cos(), y: y + radius * angle.sin(), interval: None }
+                let (angle, [x, y]) = (TAU * f64::from(k) / 96.0, range.middle);
+                Point {
+                    x: x + range.radius_m * angle.cos(),
+                    y: y + range.radius_m * angle.sin(),
+                    interval: None,
+                }
             };
-            let points = (0..=96).map(at).collect();
-            let line = Marks::Line { points, stepped: false, dotted: false };
-            Series { dash: Some(name.clone()), ..Series::coloured(name.clone(), name, line) }
+            let line = Marks::Line { points: (0..=96).map(at).collect(), stepped: false, dotted: false };
+            let name = &range.name;
+            Series { dash: Some(name.clone()), ..Series::coloured(name, name, line) }
         };
-        names.into_iter().zip([transmission_m, sense_m]).map(circle).collect()
+        self.ranges().iter().filter(|range| !range.is_beyond).map(circle).collect()
     }
 
-    /// Least and greatest x, least and greatest y: all nodes, and what of the ranges makes the map at most three times as large.
-    fn extent(&self, ranges: &[Series]) -> [f64; 4] {
-        let bounds = |of: usize| {
-            let nodes = Span::of(self.placed().map(|(_, place)| place[of])).with_margin();
-            let circles = ranges.iter().flat_map(|s| match &s.marks {
-                Marks::Line { points, .. } => points.as_slice(),
-                _ => &[],
-            });
-            let all = circles.map(|p| if of == 0 { p.x } else { p.y }).chain([nodes.0, nodes.1]);
-            (nodes, Span::of(all).with_margin())
+    /// All nodes, and each whole circle that makes the map at most three times as large; of a larger one what then is on the map.
+    fn extent(&self) -> [f64; 4] {
+        let nodes = [0, 1].map(|of| Span::of(self.placed().map(|(_, place)| place[of])).with_margin());
+        let width = |(low, high): (f64, f64)| high - low;
+        let largest = |sides: [(f64, f64); 2]| width(sides[0]).max(width(sides[1]));
+        let with = |[x, y]: [(f64, f64); 2], range: &Range| {
+            let around = |(low, high): (f64, f64), at: f64| {
+                let circle = Span::of([at - range.radius_m, at + range.radius_m]).with_margin();
+                (low.min(circle.0), high.max(circle.1))
+            };
+            [around(x, range.middle[0]), around(y, range.middle[1])]
         };
-        let (of_x, of_y) = (bounds(0), bounds(1));
-        let widest = |(low, high): (f64, f64)| high - low;
-        let nodes = widest(of_x.0).max(widest(of_y.0));
-        let grow = |(nodes_of, all): ((f64, f64), (f64, f64))| {
-            let (low, high) = (nodes_of.0 - nodes, nodes_of.1 + nodes);
-            (all.0.max(low), all.1.min(high))
-        };
-        let (mut x, mut y) = (grow(of_x), grow(of_y));
+        let grown = self.ranges().iter().fold(nodes, |sides, range| {
+            let larger = with(sides, range);
+            if largest(larger) <= LARGEST * largest(nodes) { larger } else { sides }
+        });
         let about = |(low, high): (f64, f64), width: f64| {
             let middle = f64::midpoint(low, high);
             (middle - width / 2.0, middle + width / 2.0)
         };
-        y = about(y, widest(y).max(SHAPE.0 * widest(x)));
-        x = about(x, widest(x).max(widest(y) / SHAPE.1));
+        let [x, y] = grown;
+        let y = about(y, width(y).max(SHAPE.0 * width(x)));
+        let x = about(x, width(x).max(width(y) / SHAPE.1));
         [x.0, x.1, y.0, y.1]
     }
 
-    /// Wires, and the hops of flows with an arrow on each; flows beside each other where they share a way.
-    fn ways(&self, extent: f64) -> Vec<Series> {
+    /// Wires, and the hops of flows with an arrow on each; flows beside each other where they share a hop.
+    fn ways(&self) -> Vec<Series> {
         let network = self.scenario.network();
+        let extent = self.extent[1] - self.extent[0];
         let mut series = Vec::new();
         let wired: Vec<[f64; 4]> =
             network.wires.iter().filter_map(|w| self.hop(w.from as usize, w.to as usize, 0.0)).collect();
@@ -141,8 +167,15 @@ impl Map<'_> {
             return series;
         }
         for (k, flow) in network.flows.iter().enumerate() {
-            let aside = 0.006 * extent * (k as f64 - (network.flows.len() as f64 - 1.0) / 2.0);
-            let hops = flow.path.windows(2).filter_map(|h| self.hop(h[0] as usize, h[1] as usize, aside));
+            let hop = |hop: &[u32]| {
+                let others =
+                    (0..network.flows.len()).filter(|&other| shares(&network.flows[other].path, hop));
+                let others: Vec<usize> = others.collect();
+                let place = others.iter().take_while(|&&other| other < k).count() as f64;
+                let aside = 0.006 * extent * (place - (others.len() as f64 - 1.0) / 2.0);
+                self.hop(hop[0] as usize, hop[1] as usize, aside)
+            };
+            let hops = flow.path.windows(2).filter_map(hop);
             let segments = hops.flat_map(|hop| arrow(hop, 0.016 * extent)).collect();
             let name = flow_name(&flow.name);
             let marks = Marks::Segments { segments, thick: 2.0 };
@@ -162,7 +195,8 @@ impl Map<'_> {
     }
 
     /// Nodes and their names, and how many names have no room.
-    fn nodes(&self, [west, east, south, north]: [f64; 4]) -> ([Series; 3], usize) {
+    fn nodes(&self) -> ([Series; 3], usize) {
+        let [west, east, south, north] = self.extent;
         let names = &self.scenario.network().nodes;
         let outside = &self.scenario.settings().outside;
         let (attached, at): (Vec<_>, Vec<_>) =
@@ -222,9 +256,9 @@ impl Map<'_> {
             colours.push(key(WIRES, GREY));
         }
         let mut dashes: Vec<Key> = colours.iter().map(|c| key(&c.name, "")).collect();
-        if let Some([transmission, sense]) = self.range_names() {
-            colours.extend([key(&transmission, GREY), key(&sense, GREY)]);
-            dashes.extend([key(&transmission, ""), key(&sense, "7 3")]);
+        for (range, dash) in self.ranges().iter().zip(["", "7 3"]) {
+            colours.push(key(&range.name, GREY));
+            dashes.push(key(&range.name, dash));
         }
         (colours, dashes)
     }
@@ -250,6 +284,11 @@ impl Map<'_> {
     }
 }
 
+/// Whether a path has a hop, in either direction.
+fn shares(path: &[u32], hop: &[u32]) -> bool {
+    path.windows(2).any(|other| other == hop || [other[1], other[0]] == *hop)
+}
+
 fn flow_name(name: &str) -> String {
     format!("flow {name}")
 }
@@ -267,6 +306,7 @@ fn arrow([x, y, x2, y2]: [f64; 4], size: f64) -> [[f64; 4]; 3] {
 mod tests {
     use crate::chart::{Marks, Symbol};
     use crate::library;
+    use evenair_scenario::Resolved;
 
     #[test]
     fn nodes_that_are_attached_to_the_outside_are_seen() {
@@ -276,6 +316,58 @@ mod tests {
         assert!(map.note.contains("Diamonds (s1, r1)"), "{}", map.note);
         let diamonds = map.panels[0].series.iter().find(|series| series.name == super::ATTACHED).unwrap();
         assert!(matches!(&diamonds.marks, Marks::Symbols { symbol: Symbol::Diamond, at } if at.len() == 2));
+    }
+
+    /// Five links, each of which conflicts with two.
+    const RING: &str = r#"
+        mac = { kind = "ideal" }
+        conflicts = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"], ["e", "a"]]
+        links = [
+            { id = "a", from = "0", to = "1" }, { id = "b", from = "2", to = "3" }, { id = "c", from = "4", to = "5" },
+            { id = "d", from = "6", to = "7" }, { id = "e", from = "8", to = "9" },
+        ]
+        flows = [
+            { id = "a", from = "0", to = "1" }, { id = "b", from = "2", to = "3" }, { id = "c", from = "4", to = "5" },
+            { id = "d", from = "6", to = "7" }, { id = "e", from = "8", to = "9" },
+        ]
+    "#;
+
+    /// Two flows that carrier sense covers from one side alone, and rooms much smaller than any range.
+    const TWO: &str = r#"
+        radio = { transmission_range = "250 m", carrier_sense_range = "800 m" }
+        nodes = [{ id = "a", at = [0, 0] }, { id = "b", at = [0, 100] }, { id = "c", at = [600, 0] }, { id = "d", at = [600, 100] }]
+        flows = [{ id = "left", from = "a", to = "b" }, { id = "right", from = "c", to = "d" }]
+    "#;
+
+    #[test]
+    fn circles_are_whole_or_end_at_the_map() {
+        let map = |text: &str| super::map(&Resolved::parse("two", text, &[]).unwrap());
+        let whole = map(TWO);
+        assert!(
+            whole.panels[0].x.ends.0 < -800.0 && whole.panels[0].y.ends.1 > 800.0,
+            "{:?}",
+            whole.panels[0].x
+        );
+        let cut = map(&TWO.replace("800 m", "950 m").replace("250 m", "800 m"));
+        let beyond = map(&TWO.replace("[600", "[60").replace("100]", "10]"));
+        for chart in [&whole, &cut, &beyond] {
+            assert!(chart.room(720.0).1 < 1.0, "{:?}", chart.room(720.0));
+        }
+        let circles = |chart: &super::Chart| {
+            let circle = |series: &&super::Series| series.name.contains("range of");
+            chart.panels[0].series.iter().filter(circle).count()
+        };
+        assert_eq!([circles(&whole), circles(&cut), circles(&beyond)], [2, 2, 0]);
+        assert!(beyond.colours.last().unwrap().name.ends_with("800 m: beyond the map"));
+    }
+
+    #[test]
+    fn a_conflict_graph_fills_its_picture() {
+        let chart = super::map(&Resolved::parse("ring", RING, &[]).unwrap());
+        let (width, _) = chart.room(720.0);
+        assert!((400.0..440.0).contains(&width), "{width}");
+        let page = chart.svg_in_text(520.0);
+        assert!(page.contains("style=\"width:8"), "it is as large beside other figures: {}", &page[..200]);
     }
 
     #[test]

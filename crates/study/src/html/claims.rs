@@ -7,33 +7,22 @@ use crate::language::{Claim, Reference};
 use crate::outcome::Outcome;
 use evenair_results::digits;
 
-/// Before the table is unfolded it shows so many claims, and all that fail.
-const SEEN: usize = 20;
-
 pub(super) fn claims(page: &mut Page, outcome: &Outcome) {
     if outcome.claims.is_empty() {
         return;
     }
-    let tally = outcome.tally();
     page.section("claims", "Claims");
-    page.put(format_args!("<p class=\"filter\" data-for=\"claims-table\">{tally}</p>"));
+    page.put(format_args!("<p class=\"filter\" data-for=\"claims-table\"></p>"));
     let has_paper = outcome.claims.iter().any(|claim| claim.paper.is_some());
     let paper = if has_paper { "<th class=\"n\">paper</th>" } else { "" };
-    let folded = outcome.claims.len() > SEEN + 5;
     page.put(format_args!(
-        "<div class=\"{}\"><table id=\"claims-table\" class=\"claims cards\"><thead><tr><th></th><th>claim</th><th class=\"n\">measured</th><th class=\"n\">needed</th>{paper}</tr></thead><tbody>",
-        if folded { "fold" } else { "" }
+        "<table id=\"claims-table\" class=\"claims cards\"><thead><tr><th></th><th>claim</th><th class=\"n\">measured</th><th class=\"n\">needed</th>{paper}</tr></thead><tbody>"
     ));
     let mut told = Told::default();
     for (number, (claim, result)) in outcome.study.claims.iter().zip(&outcome.claims).enumerate() {
         row(page, number + 1, claim, result, has_paper, &told.why(number + 1, outcome, result));
     }
-    page.body.push_str("</tbody></table>");
-    if folded {
-        let all = outcome.claims.len();
-        page.unfold(format_args!("all {all} claims; those that fail are seen anyway"));
-    }
-    page.body.push_str("</div>\n");
+    page.body.push_str("</tbody></table>\n");
 }
 
 fn row(page: &mut Page, number: usize, claim: &Claim, result: &ClaimResult, has_paper: bool, why: &str) {

@@ -1,28 +1,32 @@
 //! The figures' places on a page: what is seen, what it is drawn from, and how it is made again.
 
 use super::{Page, escape};
-use crate::chart::Figures;
+use crate::chart::{Chart, Figures};
 use serde_json::{Value, json};
 
-pub(super) fn figures(page: &mut Page, all: &Figures, command: &str) {
-    if all.figures.is_empty() {
-        return;
+/// The first figure, which answers what the page is about.
+pub(super) fn answer(page: &mut Page, all: &Figures, command: &str) {
+    all.figures.iter().take(1).for_each(|chart| figure(page, all, chart, command));
+}
+
+/// All other figures.
+pub(super) fn others(page: &mut Page, all: &Figures, command: &str) {
+    if all.figures.len() > 1 {
+        page.section("figures", "Figures");
     }
-    page.section("figures", "Figures");
-    for (index, chart) in all.figures.iter().enumerate() {
-        let name = all.file_name(chart);
-        page.body.push_str("<figure>\n");
-        page.part(&format!("{}-{}", chart.name, index + 1), &chart.title);
-        page.put(format_args!(
-            "<div class=\"drawing\" data-figure=\"{index}\">\n{}</div>",
-            chart.svg_within()
-        ));
-        page.put(format_args!(
-            "<figcaption>{} <span class=\"data\" data-figure=\"{index}\"></span></figcaption>\n</figure>",
-            escape(&chart.note)
-        ));
-        page.figures.push(json!({ "name": name, "command": command, "panels": short(json!(chart.panels)) }));
-    }
+    all.figures.iter().skip(1).for_each(|chart| figure(page, all, chart, command));
+}
+
+fn figure(page: &mut Page, all: &Figures, chart: &Chart, command: &str) {
+    let (index, name) = (page.figures.len(), all.file_name(chart));
+    page.body.push_str("<figure>\n");
+    page.part(&format!("{}-{}", chart.name, index + 1), &chart.title);
+    page.put(format_args!("<div class=\"drawing\" data-figure=\"{index}\">\n{}</div>", chart.svg_within()));
+    page.put(format_args!(
+        "<figcaption>{} <span class=\"data\" data-figure=\"{index}\"></span></figcaption>\n</figure>",
+        escape(&chart.note)
+    ));
+    page.figures.push(json!({ "name": name, "command": command, "panels": short(json!(chart.panels)) }));
 }
 
 /// The same with no more digits than can be seen.

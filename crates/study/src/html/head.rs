@@ -1,4 +1,4 @@
-//! A page's subject in plain words.
+//! A page's subject in plain words: its headline with the verdict on it, and, behind the figure that answers, the rest.
 
 use super::Page;
 use super::words::{escape, explained};
@@ -17,6 +17,15 @@ pub(super) fn head(page: &mut Page, outcome: &Outcome, command: &str) {
         escape(if study.id == verb { "" } else { study.id.trim_start_matches("sweep of ") })
     ));
     page.put(format_args!("<h1>{}</h1>", escape(&study.title)));
+    if !outcome.claims.is_empty() {
+        page.put(format_args!("<p>{}</p>", verdicts(outcome)));
+    }
+    page.body.push_str("</header>\n");
+}
+
+/// What was asked, of which paper it is, and what was computed.
+pub(super) fn about(page: &mut Page, outcome: &Outcome) {
+    let study = &outcome.study;
     if !study.about.is_empty() {
         page.put(format_args!("<p class=\"about\">{}</p>", explained(study.about.trim())));
     }
@@ -29,12 +38,10 @@ pub(super) fn head(page: &mut Page, outcome: &Outcome, command: &str) {
         fact("What of it", escape(&study.source));
     }
     fact("Computed", escape(&computed(outcome)));
-    if !outcome.claims.is_empty() {
-        fact("Verdicts", verdicts(outcome));
-    }
-    page.body.push_str("</dl>\n</header>\n");
+    page.body.push_str("</dl>\n");
 }
 
+/// What became of the claims that the headline sums up: a headline says what was claimed, and this what was found.
 fn verdicts(outcome: &Outcome) -> String {
     let tally = outcome.tally();
     let chip = |class: &str, count: usize, what: &str| {
@@ -45,11 +52,12 @@ fn verdicts(outcome: &Outcome) -> String {
         }
     };
     let all = match tally.all() {
-        1 => "of one claim".into(),
-        all => format!("of {all} claims"),
+        1 => "of the one claim behind this headline".into(),
+        all => format!("of the {all} claims behind this headline"),
     };
+    let none = if tally.hold == 0 { ", none of which holds" } else { "" };
     format!(
-        "{}{}{}<small>{all}</small>",
+        "{}{}{}<small>{all}{none}</small>",
         chip("holds", tally.hold, if tally.hold == 1 { "holds" } else { "hold" }),
         chip("fails", tally.fail, if tally.fail == 1 { "fails" } else { "fail" }),
         chip("undecided", tally.undecided, "undecided"),

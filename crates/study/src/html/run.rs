@@ -9,8 +9,10 @@ use crate::outcome::Outcome;
 pub fn run_report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     let mut page = Page::default();
     head::head(&mut page, outcome, command);
+    figures::answer(&mut page, figures, command);
+    head::about(&mut page, outcome);
     tables::tables(&mut page, outcome);
-    figures::figures(&mut page, figures, command);
+    figures::others(&mut page, figures, command);
     gateway::gateway(&mut page, outcome);
     words::glossary(&mut page);
     provenance(&mut page, outcome, command);

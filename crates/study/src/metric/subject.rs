@@ -6,7 +6,7 @@ use crate::quantity::{Of, Quantity};
 use evenair_laws::connections::HostCosts;
 use evenair_netsim::{FlowResult, Histogram, LinkResult, Times, TransferResult};
 use evenair_results::RunRecord;
-use evenair_scenario::{Optimum, Settings};
+use evenair_scenario::{Optimum, Scenario};
 
 /// A metric of transfers.
 fn of_transfers(metric: Metric, transfers: &TransferResult) -> Option<f64> {
@@ -31,7 +31,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) fixed_point: Option<&'a Optimum>,
     pub(crate) fair: Option<&'a Fair>,
     pub(crate) utility_unit: f64,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a Scenario,
 }
 
 impl Subject<'_> {

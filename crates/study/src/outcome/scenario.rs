@@ -40,8 +40,8 @@ impl Outcome {
     /// The result of a scenario's runs: the network, goodputs, and whatever else was kept. `name` is the name that the scenario was asked for by.
     pub fn of_run(name: &str, sweep: &Sweep, runs: Vec<RunRecord>) -> Self {
         let scenario = &sweep.cases[0].scenarios[0];
-        let mut figures = network(scenario);
-        figures.extend(of_packets(&runs[0]));
+        let mut figures = of_packets(&runs[0]);
+        figures.splice(1..1, network(scenario));
         let seen = Seen { label: titled(name, scenario), world: World::Packets, runs };
         Self::of_scenario(name, scenario, vec![seen], figures, &TOLD)
     }
@@ -77,8 +77,8 @@ impl Outcome {
 
     /// A scenario's best allocation.
     pub fn of_optimum(name: &str, scenario: &Resolved, optimum: &Optimum) -> Self {
-        let mut figures = network(scenario);
-        figures.push(figure(FigureKind::Bars, "What each flow is to have", Some(Metric::Goodput)));
+        let mut figures = vec![figure(FigureKind::Bars, "What each flow is to have", Some(Metric::Goodput))];
+        figures.extend(network(scenario));
         let runs = vec![of_optimum(scenario, optimum)];
         let seen = Seen { label: titled(name, scenario), world: World::Fair, runs };
         Self::of_scenario(name, scenario, vec![seen], figures, &[Metric::Goodput])
@@ -164,7 +164,7 @@ fn network(scenario: &Resolved) -> Vec<Figure> {
     if placed { vec![map, graph] } else { vec![graph] }
 }
 
-/// Figures of what was kept of a run.
+/// Figures of what was kept of a run; the first is what each flow gets.
 fn of_packets(run: &RunRecord) -> Vec<Figure> {
     let mut all = vec![figure(FigureKind::Bars, "What each flow gets", Some(Metric::Goodput))];
     if run.links.iter().any(|link| link.airtime.is_some()) {

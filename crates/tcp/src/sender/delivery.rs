@@ -146,7 +146,7 @@ impl Account {
         self.duplicates
     }
 
-    /// So many segments are found lost.
+    /// A number of segments are found lost.
     pub(super) fn on_lost(&mut self, segments: u32) {
         self.lost += u64::from(segments);
         self.news.lost += segments;

@@ -413,7 +413,7 @@ fn cubic_keeps_seventy_percent() {
     assert!((sender.congestion_window() - 14.0).abs() < 1e-12);
 }
 
-/// What the network does with the next segment on the way.
+/// The network's treatment of the next segment on the way.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Deliver,

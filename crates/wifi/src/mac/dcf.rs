@@ -40,6 +40,7 @@ use std::collections::BTreeMap;
 
 /// Which of overlapping frames survives at a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Capture {
     /// A frame survives if it is stronger by the threshold than every frame that overlaps it, whichever came first.
     Strongest,

@@ -1,4 +1,4 @@
-//! What BBR estimates of its path.
+//! BBR's estimates of its path.
 
 use evenair_units::{Duration, Instant};
 

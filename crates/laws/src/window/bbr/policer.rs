@@ -44,7 +44,7 @@ impl Policer {
         self.rounds >= ROUNDS_USED
     }
 
-    /// What an acknowledgement says, while no policer is known.
+    /// An acknowledgement comes while no policer is known.
     pub(super) fn learn(&mut self, now: Delivered, lost: bool, limited: bool, round_starts: bool) {
         let from = match self.from {
             Some(from) => from,

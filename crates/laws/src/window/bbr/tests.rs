@@ -26,7 +26,7 @@ struct Network {
     total_at_s: f64,
     lost: u64,
     lost_now: u32,
-    /// What was under way at most since the last look.
+    /// The most that was under way since the last look.
     most: usize,
 }
 
@@ -35,7 +35,7 @@ struct Flying {
     /// When its acknowledgement comes, and when it was sent.
     arrives_s: f64,
     sent_s: f64,
-    /// What had arrived then, and when the last of it had.
+    /// The segments that had arrived then, and when the last of them had.
     before: u64,
     before_at_s: f64,
 }

@@ -127,7 +127,7 @@ fn a_view_has_what_linux_tells_and_what_it_does_not() {
     let tape = tapes.take().remove(0);
     let told = |record: &RecordOf<ConnectionParams>| match record.told {
         ConnectionTold::OnInterval { flow } => Some((flow, record.answer.on_interval.unwrap())),
-        ConnectionTold::Begin(_) => None,
+        _ => None,
     };
     let told: Vec<_> = tape.iter().filter_map(told).collect();
     assert_eq!(told.len(), 3);

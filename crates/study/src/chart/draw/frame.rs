@@ -82,6 +82,44 @@ impl Frame<'_> {
         [across.clamp(self.left, self.left + self.width), down.clamp(self.top, self.top + self.height)]
     }
 
+    /// The parts of a way on the page that are on the panel.
+    pub(super) fn clipped(&self, way: &[[f64; 2]]) -> Vec<Vec<[f64; 2]>> {
+        let mut parts: Vec<Vec<[f64; 2]>> = Vec::new();
+        let mut goes_on = false;
+        for pair in way.windows(2) {
+            let Some((enters, leaves)) = self.crossed(pair[0], pair[1]) else {
+                goes_on = false;
+                continue;
+            };
+            let along = |share: f64| [0, 1].map(|k| pair[0][k] + share * (pair[1][k] - pair[0][k]));
+            let end = if leaves < 1.0 { along(leaves) } else { pair[1] };
+            match parts.last_mut().filter(|_| goes_on && enters <= 0.0) {
+                Some(part) => part.push(end),
+                None => parts.push(vec![along(enters), end]),
+            }
+            goes_on = leaves >= 1.0;
+        }
+        parts
+    }
+
+    /// From which to which share of a straight line it is on the panel (Liang and Barsky); its border is half a pixel thick.
+    fn crossed(&self, [x, y]: [f64; 2], [x2, y2]: [f64; 2]) -> Option<(f64, f64)> {
+        let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
+        let (right, bottom) = (self.left + self.width, self.top + self.height);
+        let sides =
+            [(x - x2, x - self.left), (x2 - x, right - x), (y - y2, y - self.top), (y2 - y, bottom - y)];
+        for (outwards, room) in sides.map(|(outwards, room)| (outwards, room + 0.5)) {
+            if outwards > 0.0 {
+                leaves = leaves.min(room / outwards);
+            } else if outwards < 0.0 {
+                enters = enters.max(room / outwards);
+            } else if room < 0.0 {
+                return None;
+            }
+        }
+        (enters < leaves).then_some((enters, leaves))
+    }
+
     pub(super) fn draw(&self, items: &mut Vec<Item>) {
         let (left, top, right, bottom) =
             (self.left, self.top, self.left + self.width, self.top + self.height);

@@ -93,9 +93,7 @@ fn line(frame: &Frame, points: &[Point], stepped: bool, dotted: bool, pen: &Pen,
             }
             path.push([x, y]);
         }
-        if path.len() > 1 {
-            items.push(Item::Line { points: path, pen: pen.clone() });
-        }
+        items.extend(frame.clipped(&path).into_iter().map(|points| Item::Line { points, pen: pen.clone() }));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a window law is told, and that its pacing is kept.
+//! A window law is told everything that it should be, and its pacing is kept.
 
 use super::*;
 use evenair_laws::OwnLaw;

@@ -1,0 +1,547 @@
+"""Tables and documents: what type checkers are told of them. Made by python/tests/test_types.py."""
+
+from typing import Any, Literal, TypedDict, overload
+
+from typing_extensions import NotRequired
+
+from ._table import Column, Table
+
+class RunFlows(Table):
+    @overload
+    def __getitem__(self, column: Literal["variant", "flow", "from", "to"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seed", "sent", "retransmitted", "timeouts", "lost", "acks_lost", "acks"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["goodput_bps", "goodput_pps", "connections", "congestion_window", "silence_s", "measured_s"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["x", "offered_pps", "loss", "delay_s", "delay_s_50", "delay_s_95", "delay_s_99", "jitter_s", "round_trip_s", "queueing_delay_s", "ack_queueing_delay_s", "loss_event_rate", "probes_sent", "probe_share", "probe_round_trip_s", "resequencing_delay_s", "resequencing_delay_s_max", "resequencing_buffer", "resequencing_buffer_max", "requests", "completed", "completion_s", "completion_s_50", "completion_s_95", "completion_s_99"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class RunLinks(Table):
+    @overload
+    def __getitem__(self, column: Literal["variant", "queue"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seed", "served_packets", "served_bytes", "dropped_queue_full", "dropped_by_law", "marked", "dropped_retries", "lost_on_wire", "attempts", "collided", "receiver_busy", "ack_lost", "requests", "requests_failed"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["backlog"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "airtime_own", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class RunSeeds(Table):
+    @overload
+    def __getitem__(self, column: Literal["variant", "fingerprint"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seed"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["goodput_pps", "goodput_bps", "jain", "measured_s"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["x"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class RunSeries(Table):
+    @overload
+    def __getitem__(self, column: Literal["variant", "object", "metric"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seed"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["time_s", "value"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class RunFrames(Table):
+    @overload
+    def __getitem__(self, column: Literal["variant", "node", "to", "kind", "decoded", "retry", "flow", "queue"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seed"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["start_ms", "end_ms"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["x", "size_bytes", "rate_mbps"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class GatewayClasses(Table):
+    @overload
+    def __getitem__(self, column: Literal["variant", "class"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seed", "arrived_packets", "served_packets", "dropped_packets", "held_packets"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["weight", "allowed_bps", "served_bps"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["x"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class GatewayLooks(Table):
+    @overload
+    def __getitem__(self, column: Literal["variant", "decision", "class"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seed", "arrived_packets", "served_packets", "served_bytes", "dropped_packets", "held_packets", "backlog_packets"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["time_s", "total_bps", "allowed_bps"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class SolvedFlows(Table):
+    @overload
+    def __getitem__(self, column: Literal["flow"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["weight", "rate_pps", "rate_bps", "capacity_pps"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["alpha"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class SolvedLinks(Table):
+    @overload
+    def __getitem__(self, column: Literal["link"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["load"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["price", "airtime"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class SolvedConflicts(Table):
+    @overload
+    def __getitem__(self, column: Literal["link_a", "link_b"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class SolvedSets(Table):
+    @overload
+    def __getitem__(self, column: Literal["links"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["set"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["share"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class SolvedSetLinks(Table):
+    @overload
+    def __getitem__(self, column: Literal["link"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["set"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class FluidFlows(Table):
+    @overload
+    def __getitem__(self, column: Literal["flow"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["rate_pps", "connections", "window", "round_trip_s"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["rest_pps"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class FluidLinks(Table):
+    @overload
+    def __getitem__(self, column: Literal["link"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["price", "airtime"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class ComparedStages(Table):
+    @overload
+    def __getitem__(self, column: Literal["stage", "gap", "flow"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["rate_pps", "share"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["counted_pps"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class Claims(Table):
+    @overload
+    def __getitem__(self, column: Literal["claim", "where", "required", "reference_origin", "verdict", "why"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seeds"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["measured", "half_width_95", "paper", "reference"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class StudyTable(Table):
+    @overload
+    def __getitem__(self, column: Literal["study", "variant", "flow", "metric", "reference_origin"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, column: Literal["seeds"]) -> list[int]: ...
+    @overload
+    def __getitem__(self, column: Literal["mean"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["x", "half_width_95", "difference", "difference_half_width_95", "paper", "reference"]) -> list[float | None]: ...
+    @overload
+    def __getitem__(self, column: str) -> Column: ...
+
+class Run(TypedDict):
+    scenario: str
+    """The scenario's name."""
+    seed: int
+    """The seed."""
+    measured_s: float
+    """Measured time [s]."""
+    fingerprint: str
+    """Hash of the trajectory."""
+    events: int
+    """Events handled."""
+    flows: list[FlowResult]
+    """Per flow."""
+    links: list[LinkResult]
+    """Per transmit queue."""
+    outside: NotRequired[list[OutsideResult]]
+    """Packets from outside that belonged to no flow."""
+    gateway: NotRequired[GatewayRecord | None]
+    """What the gateway did."""
+    series: NotRequired[Series | None]
+    """Time series."""
+    frames: NotRequired[list[FrameRow]]
+    """Frames of the window."""
+    theory: NotRequired[TheoryRecord | None]
+    """What the theory found beside rates, in its worlds."""
+    findings: NotRequired[list[list[ModelError | float]]]
+    """What an experiment found."""
+
+class StudyDocument(TypedDict):
+    study: str
+    """Its id, or a file's name."""
+    claims: list[ClaimRow]
+    """Its claims: rows of claims.csv."""
+    table: list[TableRow]
+    """Its table: rows of table.csv."""
+    tally: TallyDocument
+    """How many claims hold, fail and are undecided."""
+    seeds: int
+    """Seeds of a variant, at least."""
+    version: str
+    """Evenair's version."""
+    scenarios: dict[str, Any]
+    """Every scenario, overrides applied and all defaults written out, by the name of its variant; `evenair schema` tells their keys."""
+
+FlowResult = TypedDict("FlowResult", {
+    "flow": str,
+    "from": str,
+    "to": str,
+    "queue": str,
+    "ack_queue": NotRequired[str | None],
+    "goodput_bps": float,
+    "goodput_pps": float,
+    "unit_bytes": int,
+    "round_trip_s": float | None,
+    "connections": float,
+    "congestion_window": float,
+    "offered_pps": NotRequired[float | None],
+    "delay": NotRequired[Times | None],
+    "jitter_s": NotRequired[float | None],
+    "sent": int,
+    "retransmitted": int,
+    "timeouts": int,
+    "lost": int,
+    "arrived": int,
+    "acks_lost": int,
+    "acks": int,
+    "queueing_delay_s": NotRequired[float | None],
+    "ack_queueing_delay_s": NotRequired[float | None],
+    "silence_s": float,
+    "loss_event_rate": NotRequired[float | None],
+    "probes": NotRequired[ProbeResult | None],
+    "resequencing": NotRequired[ResequencingResult | None],
+    "transfers": NotRequired[TransferResult | None],
+})
+
+class LinkResult(TypedDict):
+    queue: str
+    """Its name: the node, and the next hop where queues are per next hop."""
+    backlog: float
+    """Mean backlog at the sampling instants [packets]."""
+    aggressiveness: NotRequired[float | None]
+    """Mean transmission aggressiveness, where the law has one."""
+    served_packets: int
+    """Packets whose service ended, well or not."""
+    served_bytes: int
+    """Their bytes, network-layer sizes."""
+    waiting: NotRequired[Times | None]
+    """Times from a packet's coming into the queue to the beginning of its service."""
+    sojourn_s: NotRequired[float | None]
+    """Mean time from a packet's coming into the queue to the end of its service [s]."""
+    dropped_queue_full: int
+    """Packets dropped for want of room: overflows."""
+    dropped_by_law: int
+    """Packets dropped by a law, the queue's marking, its discipline or its back-off law, though there was room: early drops."""
+    marked: NotRequired[int]
+    """Packets that a law would have dropped and that left with a mark instead (RFC 3168)."""
+    dropped_retries: int
+    """Packets given up after the last retry."""
+    attempts: int
+    """DATA frames sent; ideal CSMA and wires have none."""
+    collided: int
+    """DATA frames lost to a frame that overlapped them at the receiver, or to the link's error model."""
+    receiver_busy: int
+    """DATA frames that reached a receiver while it was transmitting."""
+    ack_lost: int
+    """DATA frames decoded whose acknowledgement was lost or not sent."""
+    requests: int
+    """RTS frames sent."""
+    requests_failed: int
+    """RTS frames that brought no CTS."""
+    lost_on_wire: int
+    """Packets lost on the wire."""
+    airtime: NotRequired[AirtimeShares | None]
+    """Where its time went, as shares of it, if the ledger was kept."""
+
+OutsideResult = TypedDict("OutsideResult", {
+    "from": str,
+    "to": str,
+    "entered_packets": int,
+    "entered_bytes": int,
+    "arrived_packets": int,
+    "arrived_bytes": int,
+    "lost_packets": int,
+    "lost_bytes": int,
+    "delay": NotRequired[Times | None],
+})
+
+class GatewayRecord(TypedDict):
+    node: str
+    """Its node's name."""
+    classes: list[ClassResult]
+    """Its classes, in the measured time."""
+    steps: Steps
+    """How often it allowed more, less, and as much as before, in the measured time."""
+    series: NotRequired[GatewayColumns | None]
+    """Each of its looks."""
+
+class Series(TypedDict):
+    time_s: list[float]
+    """When [s]."""
+    flows: list[FlowSeries]
+    """The flows; a value is missing where there was nothing to measure since the point before."""
+    links: list[LinkSeries]
+    """The transmit queues."""
+
+class FrameRow(TypedDict):
+    start_ms: float
+    """When it began [ms]."""
+    end_ms: float
+    """When it ended [ms]."""
+    node: str
+    """The node that sent it."""
+    to: str
+    """The node that it was sent to; "all" of a broadcast."""
+    kind: str
+    """DATA, ACK, RTS or CTS."""
+    decoded: bool
+    """Whether its addressee decoded it; of a broadcast, whether anybody did."""
+    retry: bool
+    """Whether it repeats a DATA frame."""
+    flow: NotRequired[str | None]
+    """The flow whose packet it carries, or answers; missing for dummies and for packets from outside."""
+    size_bytes: NotRequired[int | None]
+    """Of DATA, the packet with its network-layer headers; of control frames, the whole frame [bytes]. Missing for dummies."""
+    rate_mbps: NotRequired[float | None]
+    """The rate of its body [Mb/s]. Missing for dummies."""
+    queue: str
+    """The transmit queue whose exchange it belongs to; the next hop of what it carries is where DATA goes to."""
+
+class TheoryRecord(TypedDict):
+    residual: float | None
+    """The worst residual of an optimum's conditions."""
+    eigenvalue_per_s: float | None
+    """The greatest real part of the eigenvalues at rest [1/s]."""
+    lyapunov_growth: float | None
+    """The greatest growth of a Lyapunov function between two samples, over its first value."""
+    off_rest: float | None
+    """How far rates are from rest at the end, relatively."""
+
+ModelError = Literal['clique-error'] | Literal['domain-error']
+
+class ClaimRow(TypedDict):
+    claim: str
+    """The sentence."""
+    where: str | None
+    """Where the paper says so."""
+    measured: float | None
+    """What was measured; null if there is nothing to measure, or no finite number."""
+    half_width_95: float | None
+    """Half of its 95 % interval; null where there is no chance, or a single seed."""
+    seeds: int
+    """How many values it is the mean of."""
+    required: str
+    """What it must be for the claim to hold."""
+    paper: float | None
+    """The paper's number."""
+    reference: float | None
+    """A number of another origin."""
+    reference_origin: str | None
+    """Whose that is."""
+    verdict: Verdict
+    """What the runs say."""
+    why: str | None
+    """Why it does not hold, where it does not and the study knows."""
+
+class TableRow(TypedDict):
+    study: str
+    """The study."""
+    variant: str
+    """The variant."""
+    x: float | None
+    """The parameter's value, of a swept variant."""
+    flow: str
+    """The flow; of all flows together, what the number is: total, mean, greatest, greatest/least, all (a percentile of what all had), or
+network where the metric is not one of flows."""
+    metric: str
+    """What was measured; `evenair list metrics` tells what it means."""
+    mean: float
+    """The mean over seeds."""
+    half_width_95: float | None
+    """Half of its 95 % interval; null where there is no chance, or a single seed."""
+    difference: float | None
+    """Mean difference to the study's baseline, taken seed by seed."""
+    difference_half_width_95: float | None
+    """Half of its 95 % interval."""
+    paper: float | None
+    """The paper's number."""
+    reference: float | None
+    """A number of another origin."""
+    reference_origin: str | None
+    """Whose that is."""
+    seeds: int
+    """How many seeds the variant has."""
+
+class TallyDocument(TypedDict):
+    hold: int
+    """They hold."""
+    fail: int
+    """They fail."""
+    undecided: int
+    """Their interval lies on both sides of a bound."""
+
+class Times(TypedDict):
+    count: int
+    """How often it happened."""
+    mean_s: float
+    """The mean [s]."""
+    p50_s: NotRequired[float | None]
+    """The median [s], where each time was kept; as all percentiles within 1 %."""
+    p95_s: NotRequired[float | None]
+    """What 95 % did not exceed [s]."""
+    p99_s: NotRequired[float | None]
+    """What 99 % did not exceed [s]."""
+
+class ProbeResult(TypedDict):
+    sent: int
+    """Probes sent."""
+    share: float
+    """Their share of the bytes that the flow's source sent, network-layer sizes."""
+    round_trip_s: float | None
+    """Mean round trip [s]."""
+
+class ResequencingResult(TypedDict):
+    delay_s: float
+    """Mean time from a segment's coming, in the order of its connection, to its being handed over [s]."""
+    delay_s_max: float
+    """The longest [s]."""
+    buffer: float
+    """Mean number of segments that wait."""
+    buffer_max: int
+    """The most."""
+
+class TransferResult(TypedDict):
+    requests: int
+    """Requests made; of a transfer, whether it began: 1, or 0."""
+    completed: int
+    """Those of them that were whole when the run ended."""
+    took: NotRequired[Times | None]
+    """Times from a request, or from the transfer's beginning, to the handing over of the last byte, of those that are complete."""
+
+class AirtimeShares(TypedDict):
+    own: float
+    """Own exchanges that succeeded."""
+    collided: float
+    """Own exchanges that failed."""
+    backoff: float
+    """Counting down."""
+    interframe: float
+    """Inter-frame spaces."""
+    empty: float
+    """Nothing to send."""
+    blocked_by: list[list[str | float]]
+    """The medium was busy with each queue that ever blocked this one."""
+
+ClassResult = TypedDict("ClassResult", {
+    "class": str,
+    "direction": str,
+    "weight": float,
+    "allowed_bps": float,
+    "served_bps": float,
+    "arrived_packets": int,
+    "served_packets": int,
+    "dropped_packets": int,
+    "held_packets": int,
+})
+
+class Steps(TypedDict):
+    increase: int
+    """More."""
+    decrease: int
+    """Less."""
+    hold: int
+    """As much as before."""
+
+class GatewayColumns(TypedDict):
+    time_s: list[float]
+    """When [s]."""
+    decision: list[str]
+    """What it decided, and why."""
+    total_bps: list[float]
+    """What all together are allowed from then on [bit/s]."""
+    classes: list[ClassColumns]
+    """The classes."""
+
+class FlowSeries(TypedDict):
+    flow: str
+    """The flow."""
+    goodput_pps: list[float]
+    """Goodput since the last point [segments or datagrams per second]."""
+    congestion_window: list[float]
+    """Congestion windows, added up [segments]."""
+    round_trip_s: list[float]
+    """Mean of the samples since the last point; the point before it, if there were none [s]."""
+    connections: list[float]
+    """Connections."""
+    delay_s: NotRequired[list[float | None]]
+    """Mean one-way delay of the data handed over since the last point, if any were [s]."""
+    loss: NotRequired[list[float | None]]
+    """Share of the packets with its data that were dropped, of those that were dropped or arrived since the last point, if any were."""
+    queueing_delay_s: NotRequired[list[float | None]]
+    """Mean time for which its data waited in queues, all on the way together, of what was served since the last point; none where nothing
+was on one of them [s]."""
+
+class LinkSeries(TypedDict):
+    queue: str
+    """The queue."""
+    backlog: list[float]
+    """Backlog [packets]."""
+    aggressiveness: NotRequired[list[float]]
+    """Transmission aggressiveness; empty where the law has none."""
+    waiting_s: NotRequired[list[float | None]]
+    """Mean time for which packets waited whose service began since the last point, if any did [s]."""
+
+Verdict = Literal['holds'] | Literal['fails'] | Literal['undecided']
+
+ClassColumns = TypedDict("ClassColumns", {
+    "class": str,
+    "allowed_bps": list[float],
+    "arrived_packets": list[int],
+    "served_packets": list[int],
+    "served_bytes": list[int],
+    "dropped_packets": list[int],
+    "held_packets": list[int],
+    "backlog_packets": list[int],
+})
