@@ -13,7 +13,7 @@ pub(crate) struct DoctorOptions {}
 /// Something that live rooms need, or are better with.
 struct Need {
     what: &'static str,
-    /// What was found; or what is missing, and the remedy.
+    /// The thing found; or the thing missing, and the remedy.
     found: Result<String, String>,
     /// It is good to have, and no more.
     optional: bool,
