@@ -36,7 +36,7 @@ fn commit(root: &Path) -> Option<String> {
     Some(if changes.is_empty() { commit } else { format!("{commit}-dirty") })
 }
 
-/// What git says; nothing, if it cannot.
+/// Git's answer; nothing, if it has none.
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output =
         Command::new("git").arg("--no-optional-locks").arg("-C").arg(root).args(arguments).output().ok()?;

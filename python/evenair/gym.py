@@ -13,7 +13,8 @@ Once this module is imported, Gymnasium knows the environment by name:
 >>> env = gymnasium.make("evenair/Network-v0", scenario="chen10/a", duration="1 s", warmup="0 s")
 
 An observation has a row per flow, and in it six numbers between 0 and 1, each a quantity over its scale, and 1 where
-that is exceeded. ``env.measured`` has the quantities themselves and ``env.scales`` the scales, with the same columns:
+that is exceeded. ``env.measured`` has the quantities themselves and ``env.scales`` the scales, with the same columns
+(``env.unwrapped`` is meant, where `gymnasium.make` has wrapped it):
 
 =============== ================================================== =====================================================
 column          quantity                                           scale
@@ -152,8 +153,9 @@ class Stepped:
         self.now_s = core.now_s
         if over:
             self.core = None
-        self.measured, observed = np.frombuffer(seen, np.float32).reshape(2, -1, SEEN)
-        return observed, over
+        both: Seen = np.ndarray((2, len(self.names), SEEN), np.float32, seen)
+        self.measured = both[0]
+        return both[1], over
 
     def render(self) -> str:
         """Tell in words what was seen last, a line per flow."""

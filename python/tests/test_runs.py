@@ -7,6 +7,8 @@ import math
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -125,6 +127,23 @@ def test_control_c_ends_a_run() -> None:
     with pytest.raises(KeyboardInterrupt):
         evenair.run("chen10/a", seeds=10_000, duration="10 s")
     assert time.monotonic() - start < 10.0
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_an_interpreter_ends_in_peace(left: bool) -> None:
+    work = 'evenair.run("chen10/a", seeds=4, duration="5 s")'
+    if left:  # a thread that is still at it
+        work = f"threading.Thread(target=lambda: {work.replace('5 s', '500 s')}, daemon=True).start(); time.sleep(0.5)"
+    path = os.pathsep.join(filter(None, sys.path))
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", f"import evenair, threading, time; {work}"],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_theory_answers() -> None:

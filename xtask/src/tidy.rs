@@ -8,11 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The floor of each crate (ARCHITECTURE.md): dependencies point only to strictly lower floors.
-const FLOORS: [(&str, u32); 15] = [
+const FLOORS: [(&str, u32); 17] = [
     ("evenair-units", 0),
     ("evenair-laws", 1),
     ("evenair-topology", 1),
     ("evenair-des", 1),
+    ("evenair-linux", 1),
     ("evenair-optimum", 2),
     ("evenair-wifi", 2),
     ("evenair-tcp", 2),
@@ -21,6 +22,7 @@ const FLOORS: [(&str, u32); 15] = [
     ("evenair-scenario", 4),
     ("evenair-results", 5),
     ("evenair-study", 6),
+    ("evenair-emulator", 6),
     ("evenair-cli", 7),
     ("evenair-python", 7),
     ("evenair-agreement", 8), // tests only: it sees every world

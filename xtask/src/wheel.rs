@@ -5,7 +5,7 @@
 use crate::Outcome;
 use crate::python::{OLDEST, at_root, environment, interpreters};
 use crate::run::{root, succeed};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,6 @@ use std::process::Command;
 
 /// One version of each, so that an old commit is built as it was.
 const TOOLS: [&str; 2] = ["maturin==1.16.0", "ziglang==0.17.1"];
-/// What the backend is told: on Linux the tag of the oldest glibc that Rust's own libraries run on.
-const ARGUMENTS: &str =
-    if cfg!(target_os = "linux") { "--locked --zig --compatibility manylinux_2_17" } else { "--locked" };
 /// What an empty environment does with it.
 const ALONE: &str = "import evenair, shutil; assert not shutil.which('cargo'); \
     print(evenair.run('chen10/a', duration='2 s', warmup='1 s'), evenair.solve('chen10/a'))";
@@ -52,12 +49,27 @@ fn build(python: &Path) -> Result<PathBuf> {
     let path = env::join_paths([tools].into_iter().chain(env::split_paths(&others)))?;
     let arguments = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"];
     let mut pip = at_root(python);
-    pip.args(arguments).arg(&folder).arg(".").env("PATH", path).env("MATURIN_PEP517_ARGS", ARGUMENTS);
+    pip.args(arguments).arg(&folder).arg(".").env("PATH", path).env("MATURIN_PEP517_ARGS", options()?);
     succeed(&mut pip)?;
     let mut wheels = folder.read_dir().with_context(|| folder.display().to_string())?;
     let wheel = wheels.find_map(|entry| Some(entry.ok()?.path())).context("pip built no wheel")?;
     println!("{} ({:.1} MB)", wheel.display(), fs::metadata(&wheel)?.len() as f64 / 1e6);
     Ok(wheel)
+}
+
+/// What the backend is told: on Linux the tag of the oldest glibc that Rust's own libraries run on.
+///
+/// zig would link an unwinder of its own. glibc unwinds threads that an interpreter stops at its end, with libgcc's, which breaks in
+/// frames that know another: hence libgcc's here, too, as every Linux has it.
+fn options() -> Result<String> {
+    if !cfg!(target_os = "linux") {
+        return Ok("--locked".into());
+    }
+    let found = Command::new("cc").arg("-print-file-name=libgcc_s.so.1").output().context("cc")?;
+    let unwinder = String::from_utf8(found.stdout)?;
+    let unwinder = unwinder.trim();
+    ensure!(Path::new(unwinder).is_file(), "cc knows no libgcc_s.so.1");
+    Ok(format!("--locked --zig --compatibility manylinux_2_17 -- -C link-arg={unwinder}"))
 }
 
 /// Installs the wheel where there is no Rust, no other package, no index and no variable, and runs a scenario.

@@ -7,6 +7,8 @@ use crate::command::{
     plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions, solve::SolveOptions,
     study::StudyOptions, sweep::SweepOptions,
 };
+#[cfg(all(feature = "live", target_os = "linux"))]
+use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions};
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -34,6 +36,19 @@ pub(crate) enum Command {
     New(NewOptions),
     /// Simulate a scenario, packet by packet
     Run(RunOptions),
+    /// Let this machine's own TCP, and programs, run over a scenario's air, in real time
+    #[cfg(all(feature = "live", target_os = "linux"))]
+    Emulate(EmulateOptions),
+    /// Say what the live commands need of this machine, and whether it is there
+    #[cfg(all(feature = "live", target_os = "linux"))]
+    Doctor(DoctorOptions),
+    /// Live commands, which this build lacks
+    #[cfg(not(all(feature = "live", target_os = "linux")))]
+    #[command(hide = true, name = "emulate", aliases = ["doctor"])]
+    Live {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Solve for the best allocation of a scenario
     Solve(SolveOptions),
     /// Follow a scenario's laws as differential equations, to where they rest

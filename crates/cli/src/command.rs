@@ -4,6 +4,10 @@ pub(crate) mod cite;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub(crate) mod doctor;
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub(crate) mod emulate;
 pub(crate) mod fluid;
 pub(crate) mod glossary;
 pub(crate) mod list;

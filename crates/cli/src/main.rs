@@ -46,6 +46,14 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::demo(options),
         Command::New(options) => new::new(options),
         Command::Run(options) => run::run(options),
+        #[cfg(all(feature = "live", target_os = "linux"))]
+        Command::Emulate(options) => return command::emulate::emulate(options),
+        #[cfg(all(feature = "live", target_os = "linux"))]
+        Command::Doctor(options) => command::doctor::doctor(options),
+        #[cfg(not(all(feature = "live", target_os = "linux")))]
+        Command::Live { .. } => Err(anyhow::anyhow!(
+            "this build is without the live commands, which need Linux: cargo install --path crates/cli --features live"
+        )),
         Command::Solve(options) => solve::solve(options),
         Command::Fluid(options) => fluid::fluid(options),
         Command::Compare(options) => compare::compare(options),

@@ -285,7 +285,7 @@ fn told_of(flow: &FlowView, signals: &[Signal], route_changed: Option<bool>) -> 
     }
 }
 
-/// What one of four hosts knows of a flow: nothing that a host may not know, what Linux tells, or all.
+/// One of four hosts' knowledge of a flow: nothing that a host may not know, as much as Linux tells, or all.
 fn known_to(host: u32, flow: FlowView) -> FlowView {
     match host {
         0 => told_of(&flow, &[], None),
@@ -377,7 +377,7 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
     });
 }
 
-/// What a gateway's law is told.
+/// The observations of a gateway's law.
 enum GatewayEvent {
     Classes(NewClasses),
     Epoch(GatewayView),
@@ -413,7 +413,7 @@ pub fn marking(params: &MarkingParams, keep: impl Fn(&AnyMarking) -> AnyMarking,
     });
 }
 
-/// What may happen to a law, and how probable it is.
+/// The events of a law's life, and how probable each is.
 pub type Outcome<'a, L> = (f64, &'a dyn Fn(&mut L));
 
 /// A law's mean step is its drift: `outcomes` are what may happen to it and how probable each is, `value` is what drifts.

@@ -1,4 +1,4 @@
-//! What laws see of a flow: those of its connections ([`connections`](crate::connections)) and of its rate
+//! The view that laws have of a flow: those of its connections ([`connections`](crate::connections)) and of its rate
 //! ([`rate`](crate::rate)) are called in one form, once per interval.
 //!
 //! A host fills in what it knows. Every host knows what its senders count; each other field may be none, for two reasons: the
@@ -19,7 +19,7 @@ pub struct FlowRole {
     pub payload: Bytes,
 }
 
-/// What a law sees of its flow after an interval.
+/// A law's view of its flow after an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FlowView {
@@ -62,9 +62,9 @@ pub struct FlowView {
     /// Packets of the flow that were dropped on their way in the interval, neither acknowledgements nor probes counted; none but
     /// where the host sees the whole way, as the simulator does.
     pub lost: Option<u64>,
-    /// What waits at the flow's first link; none where the host cannot look into that queue.
+    /// The backlog at the flow's first link; none where the host cannot look into that queue.
     pub first_backlog: Option<Volume>,
-    /// What waits at all links on the flow's way to its destination together, for laws that need it; none but where the host sees
+    /// The backlog of all links on the flow's way to its destination together, for laws that need it; none but where the host sees
     /// the whole way.
     pub path_backlog: Option<Volume>,
 }
@@ -78,7 +78,7 @@ impl FlowView {
     }
 }
 
-/// What a host may be unable to tell of a flow: each is the field of [`FlowView`] that has its name.
+/// The signals that a host may be unable to tell of a flow: each is the field of [`FlowView`] that has its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Signal {
@@ -121,7 +121,7 @@ impl fmt::Display for Signal {
 /// A law needs what its host cannot tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Untold {
-    /// What it needs.
+    /// The signal that it needs.
     pub signal: Signal,
     /// Why the host cannot tell it, and what would help, after "because".
     pub because: &'static str,

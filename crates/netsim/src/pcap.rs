@@ -42,7 +42,7 @@ const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const SNAP_LENGTH: u32 = 262_144;
 /// Bytes of LLC and SNAP in front of IP.
 const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
-/// What IP carries, by its numbers.
+/// The protocols above IP, by their numbers.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// The frame check sequence, which is counted and not written.

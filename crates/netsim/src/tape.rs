@@ -38,7 +38,7 @@ impl<T, A> Tapes<Record<T, A>> {
 }
 
 impl<R> Tapes<R> {
-    /// What has been written, a tape for each place, in the order in which laws were put there; to be taken when they are done.
+    /// The tapes, one for each place, in the order in which laws were put there; to be taken when they are done.
     pub fn take(&self) -> Vec<Vec<R>> {
         let mut tapes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let written = tapes.iter_mut().map(std::mem::take);

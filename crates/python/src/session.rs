@@ -89,13 +89,16 @@ pub(crate) fn conduct<T: Send + 'static>(
 ) -> PyResult<T> {
     let session = Arc::new(Session::default());
     let (for_pool, for_work) = (Arc::clone(&session), Arc::clone(&session));
+    let mut threads_of_pool = Vec::new();
     let pool = ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .start_handler(move |_| CURRENT.set(Some(Arc::clone(&for_pool))))
         .spawn_handler(|thread| {
             // The interpreter knows the thread from its beginning to its end: to be made known costs more than to call a law.
             let known = || Python::attach(|py| py.detach(|| thread.run()));
-            std::thread::Builder::new().name("evenair".into()).spawn(known).map(|_| ())
+            let thread = std::thread::Builder::new().name("evenair".into()).spawn(known)?;
+            threads_of_pool.push(thread);
+            Ok(())
         })
         .build()
         .map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
@@ -119,6 +122,9 @@ pub(crate) fn conduct<T: Send + 'static>(
             return Err(session.take_error().unwrap_or_else(|| PyRuntimeError::new_err("interrupted")));
         }
     };
+    // None is left that an interpreter which ends would have to stop.
+    drop(pool);
+    py.detach(|| threads_of_pool.into_iter().for_each(|thread| drop(thread.join())));
     if let Some(error) = session.take_error() {
         return Err(error);
     }

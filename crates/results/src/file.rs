@@ -153,7 +153,7 @@ fn is_marked(contents: &[u8]) -> bool {
 const PNG: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// The last chunk of a PNG, which is empty: length, kind, checksum \[bytes\].
 const PNG_END: usize = 12;
-/// What stands before a chunk's text, as PNG asks for it.
+/// The head of a chunk's text, as PNG asks for it.
 const PNG_KEY: &str = "Software\0";
 /// The mark as a chunk \[bytes\].
 const PNG_CHUNK: usize = 12 + PNG_KEY.len() + MARK.len() + HASH;

@@ -203,7 +203,7 @@ impl OutputFolder {
 }
 
 impl Drop for OutputFolder {
-    /// What is not finished leaves nothing behind but what outlives it. Failing here costs only tidiness.
+    /// An unfinished result leaves nothing behind but files that outlive it. Failing here costs only tidiness.
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.drafts);
         if !self.finished {

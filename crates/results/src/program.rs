@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{LazyLock, OnceLock};
 
-/// What makes a result, as its manifest begins: the command line, the program, the machine.
+/// The origin of a result, as its manifest begins: the command line, the program, the machine.
 pub fn manifest(command_line: &str) -> Map<String, Value> {
     let Value::Object(manifest) = json!({
         "schema_version": SCHEMA_VERSION,

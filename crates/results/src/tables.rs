@@ -41,7 +41,7 @@ impl Column {
     }
 }
 
-/// What a column has in a row.
+/// A column's value in a row.
 pub(crate) trait Cell: Sized {
     fn column(cells: impl Iterator<Item = Self>) -> Column;
 }

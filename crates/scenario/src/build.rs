@@ -226,7 +226,7 @@ impl Scenario {
         Ok(queues)
     }
 
-    /// Who backs off by another law than all; names have been checked.
+    /// The nodes that back off by another law than all; names have been checked.
     fn node_backoffs(&self, names: &[String]) -> Vec<(u32, BackoffParams)> {
         let own = self.queues.iter().filter_map(|table| Some((table, table.backoff.as_ref()?)));
         let nodes = own.flat_map(|(table, law)| table.nodes.iter().map(move |id| (id, law)));

@@ -19,7 +19,7 @@ use serde_json::Value;
 pub struct ListedFamily {
     /// Its name.
     pub family: &'static str,
-    /// What its laws decide.
+    /// The decision that its laws take.
     pub decides: &'static str,
     /// The key by which scenarios name one of its laws.
     pub key: &'static str,
@@ -32,7 +32,7 @@ pub struct ListedFamily {
 pub struct ListedLaw {
     /// Its name in scenarios.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub does: String,
     /// The paper, standard or RFC that it is from.
     pub source: String,
@@ -49,14 +49,14 @@ pub struct ListedLaw {
 pub struct ListedParameter {
     /// Its key in scenarios.
     pub key: String,
-    /// What is written: a number, a time, one of some words.
+    /// The kind of value that is written: a number, a time, one of some words.
     pub kind: String,
-    /// What it is where nothing is said; null, where it follows from something else.
+    /// Its value where nothing is said; null, where it follows from something else.
     pub default: Value,
     /// Its unit, if it is a plain number of something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// What it means.
+    /// Its meaning.
     pub means: String,
 }
 
@@ -239,7 +239,7 @@ fn parameters(before: &str, table: &Value, definitions: &Value) -> Vec<ListedPar
     all
 }
 
-/// What a property refers to, or itself.
+/// The schema that a property refers to, or itself.
 fn target<'a>(property: &'a Value, definitions: &'a Value) -> &'a Value {
     // What need not be given is one of itself and null.
     let property = property["anyOf"].get(0).unwrap_or(property);
@@ -247,7 +247,7 @@ fn target<'a>(property: &'a Value, definitions: &'a Value) -> &'a Value {
     name.map_or(property, |name| &definitions[name])
 }
 
-/// What is written for a property.
+/// The kind of value that is written for a property.
 fn kind(property: &Value, definitions: &Value) -> String {
     let meant = target(property, definitions);
     let words = meant["enum"].as_array().or_else(|| meant["oneOf"].as_array());
@@ -271,7 +271,7 @@ fn kind(property: &Value, definitions: &Value) -> String {
     }
 }
 
-/// What a description says, in one line and without the marks of rustdoc.
+/// A description in one line and without the marks of rustdoc.
 fn plain(of: &Value) -> String {
     let text = of["description"].as_str().unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -73,7 +73,7 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// What is wrong with a scenario, and where.
+/// A mistake in a scenario, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The file, as it was named.
@@ -82,7 +82,7 @@ pub struct ScenarioError {
     pub at: Option<(usize, usize)>,
     /// The key, where it is known.
     pub key: Option<KeyPath>,
-    /// What is wrong, and what is allowed.
+    /// The mistake, and what is allowed.
     pub message: String,
     /// The change, of the form `key=value`, that the mistake came with: the file alone has it not.
     pub change: Option<String>,

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 /// Where a scenario's fluid model went.
 #[derive(Clone, Debug)]
 pub struct FluidRun {
-    /// What the theory sees of the scenario.
+    /// The theory's view of the scenario.
     pub theory: Theory,
     /// Names of the state's components.
     pub components: Vec<String>,
@@ -30,7 +30,7 @@ pub struct FluidRun {
     pub times: Vec<f64>,
     /// The state at each time; while a flow is off its components are zero.
     pub states: Vec<Vec<f64>>,
-    /// What each state means.
+    /// The meaning of each state.
     pub views: Vec<View>,
     /// A function that should fall along the trajectory, where one is known.
     pub lyapunov: Vec<f64>,
@@ -43,7 +43,7 @@ pub struct FluidRun {
     /// Links whose price is at its bound in the end and yet does not hold their load down to what CSMA gives them: rates that
     /// load them so are outside the capacity region.
     pub overloaded: Vec<Overload>,
-    /// What `backoff.r_max` must be for prices to hold all loads down: the greatest price of the fixed point, where that is known.
+    /// The value of `backoff.r_max` at which prices hold all loads down: the greatest price of the fixed point, where that is known.
     pub r_max_needed: Option<f64>,
     /// Steps that were taken.
     pub steps: u64,
@@ -61,7 +61,7 @@ pub struct Overload {
 }
 
 impl FluidRun {
-    /// What is wrong with the end, if the rates there cannot be carried, and what helps.
+    /// The fault of the end, if the rates there cannot be carried, and its remedy.
     pub fn warning(&self) -> Option<String> {
         let excess = |o: &&Overload| o.load - o.airtime;
         let worst = self.overloaded.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
@@ -334,7 +334,7 @@ impl Course<'_> {
     }
 }
 
-/// What comes after the last stretch: rest, and the Lyapunov function on the way there.
+/// The part after the last stretch: rest, and the Lyapunov function on the way there.
 fn finish(run: &mut FluidRun, model: &dyn Model, trajectory: &Trajectory, active: &[usize]) {
     let rest = Equilibrium::near(model, trajectory.last());
     run.overloaded = overloaded(run, model, trajectory.last());

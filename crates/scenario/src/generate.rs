@@ -126,7 +126,7 @@ fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<FlowTab
     Ok(ends.into_iter().map(flow).collect())
 }
 
-/// So many of the nodes but the gateway, each as likely as any other, in order.
+/// A number of the nodes but the gateway, each as likely as any other, in order.
 fn chosen(count: u32, nodes: u32, stream: &mut Stream) -> Vec<u32> {
     let mut others: Vec<u32> = (1..nodes).collect();
     shuffle(&mut others, stream);

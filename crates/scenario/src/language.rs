@@ -40,10 +40,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is called, in tables and reports.
+    /// Its name, in tables and reports.
     #[serde(default)]
     pub name: String,
-    /// What it shows, in a sentence or two.
+    /// Its description in a sentence or two.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Where defaults come from: the standards, or ns-2 2.35 where it differs from them.
@@ -52,7 +52,7 @@ pub struct Scenario {
     /// How long is measured, after the warm-up.
     #[serde(default = "two_hundred_seconds")]
     pub duration: Time,
-    /// What happens before this counts for nothing.
+    /// The warm-up, which counts for nothing.
     #[serde(default = "twenty_seconds")]
     pub warmup: Time,
     /// Seed of the random streams.
@@ -74,7 +74,7 @@ pub struct Scenario {
     /// The queues of the air of some nodes, where they are not those of all, and how these nodes back off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<NodeQueuesTable>,
-    /// What queues drop beside what does not fit.
+    /// The rule by which queues drop packets beside those that do not fit.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,
@@ -215,7 +215,7 @@ pub struct WireTable {
     /// The queue at each end: how many packets wait, the one in transmission not counted, or a table.
     #[serde(default)]
     pub queue: WireQueue,
-    /// What its queues drop beside what does not fit; what [drop] says, if it is not given.
+    /// The rule by which its queues drop packets beside those that do not fit; that of [drop], if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,

@@ -55,7 +55,7 @@ pub(crate) fn complete_any<P: Parameters<Surroundings = ()>>(
     Ok(())
 }
 
-/// What a law has against a parameter.
+/// A law's objection to a parameter.
 pub(crate) fn mistake(table: &str, error: BadParameter) -> Mistake {
     let why = format!("{} is not allowed: {}", error.value, error.allowed);
     Mistake::at(&format!("{table}.{}", error.name), why)

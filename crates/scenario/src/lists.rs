@@ -11,12 +11,12 @@ use std::path::Path;
 
 /// No list is longer than this \[bytes\]; what never ends is no list.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// What a header calls the two columns of a list of pairs.
+/// The names of the two columns in the header of a list of pairs.
 const PAIR: [&str; 14] = [
     "first", "from", "link", "link1", "link2", "link_1", "link_2", "link_a", "link_b", "node1", "node2",
     "second", "source", "target",
 ];
-/// What a header calls the columns of a list of links.
+/// The names of the columns in the header of a list of links.
 const LINK: [[&str; 3]; 3] =
     [["id", "link", "name"], ["from", "source", "transmitter"], ["to", "target", "receiver"]];
 
@@ -188,7 +188,7 @@ fn links(file: &str, rows: &[Row]) -> Result<Vec<LinkTable>, String> {
     if links.is_empty() { Err(format!("{file} has no link")) } else { Ok(links) }
 }
 
-/// What conflicts may call links: their ids, "from>to", and a node's name for all the links on which it transmits.
+/// The names by which conflicts may call links: their ids, "from>to", and a node's name for all the links on which it transmits.
 struct Names<'a> {
     ids: Vec<&'a str>,
     meant: BTreeMap<String, Vec<&'a str>>,

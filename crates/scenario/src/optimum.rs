@@ -12,7 +12,7 @@ use evenair_topology::{ConflictGraph, maximal_cliques};
 use std::sync::atomic::AtomicBool;
 use wants::Utilities;
 
-/// What is maximised.
+/// The objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objective {
     /// `Σ −1/x` without entropy: the fair optimum that the laws of [Chen10] aim at.
@@ -56,7 +56,7 @@ pub enum Region {
     CollisionDomains,
 }
 
-/// Who solves.
+/// The solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Solver {
     /// evenair's own methods.
@@ -75,10 +75,10 @@ impl Solver {
     }
 }
 
-/// What is asked: an objective, over a region, of a solver.
+/// The question: an objective, over a region, of a solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
-    /// What is maximised.
+    /// The objective.
     pub objective: Objective,
     /// Over which region.
     pub region: Region,
@@ -99,11 +99,11 @@ impl Question {
 /// The best allocation, in the units of the packet world.
 #[derive(Clone, Debug)]
 pub struct Optimum {
-    /// What was maximised.
+    /// The objective.
     pub objective: Objective,
     /// Over which region.
     pub region: Region,
-    /// What the theory sees of the scenario.
+    /// The theory's view of the scenario.
     pub theory: Theory,
     /// Each flow's rate \[segments or datagrams per second\].
     pub rates_pps: Vec<f64>,
@@ -127,13 +127,13 @@ pub struct Optimum {
     pub by_clarabel: bool,
 }
 
-/// So many links are solved within a second or two.
+/// The number of links that are solved within a second or two.
 const LINKS_IN_PASSING: usize = 150;
 /// The most cliques that are listed.
 const CLIQUES_MAX: usize = 200_000;
 
 impl Resolved {
-    /// What is maximised where nothing else is asked: the flows' own utilities, if the scenario has any, else [`Objective::Fair`].
+    /// The objective where nothing else is asked: the flows' own utilities, if the scenario has any, else [`Objective::Fair`].
     pub fn objective(&self) -> Objective {
         let of_flow = |flow: &crate::FlowTable| flow.alpha.is_some() || flow.points.is_some();
         let own = self.settings.utility.is_some() || self.settings.flows.iter().any(of_flow);
@@ -341,12 +341,12 @@ fn check(Question { objective, region, solver, beta }: Question) -> Result<(), F
     Ok(())
 }
 
-/// What each flow gets that has its way for itself, one link at a time.
+/// Each flow's rate if it has its way for itself, one link at a time.
 fn capacity_pps(theory: &Theory) -> Vec<f64> {
     theory.flows.iter().map(|flow| 1.0 / flow.loads.iter().map(|&(_, a)| a).fold(0.0, f64::max)).collect()
 }
 
-/// What a connection law makes flows want: at rest `k²·w·x^(−α)` is the price.
+/// The utility that a connection law stands for: at rest `k²·w·x^(−α)` is the price.
 struct Wants {
     per_second: f64,
     weight: f64,
@@ -387,7 +387,7 @@ impl Wants {
     }
 }
 
-/// What rates and prices are together, with the loads that they make.
+/// Rates and prices together, with the loads that they make.
 fn finished(
     objective: Objective,
     region: Region,

@@ -38,11 +38,11 @@ pub struct Resolved {
     pub(crate) settings: Scenario,
     pub(crate) layout: Layout,
     pub(crate) network: NetworkSpec,
-    /// What was written that no flow looks at.
+    /// The settings that no flow looks at.
     pub(crate) unused: Vec<String>,
 }
 
-/// What the packet world is built of, beside the scenario with all its defaults.
+/// The parts of the packet world, beside the scenario with all its defaults.
 pub(crate) struct Parts {
     pub(crate) radio: Option<Radio>,
     pub(crate) mac: Mac,

@@ -1,4 +1,4 @@
-//! What the language accepts, what it says to bad input, and what comes out.
+//! The language: accepted input, its answers to bad input, and its results.
 
 mod gateway;
 mod laws;

@@ -1,4 +1,4 @@
-//! What the theory sees of a scenario: which flow loads which link with how much, and what conflicts.
+//! The theory's view of a scenario: which flow loads which link with how much, and which links conflict.
 
 use crate::build::airtime;
 use crate::resolved::{ALPHA, Resolved};
@@ -41,7 +41,7 @@ pub struct TheoryFlow {
     pub points: Option<Vec<[f64; 2]>>,
     /// No more than this is offered \[packets/s\]; infinity for a flow without end.
     pub limit_pps: f64,
-    /// What the channel loses on its way: the sum of the links' loss probabilities.
+    /// The channel's losses on its way: the sum of the links' loss probabilities.
     pub loss: f64,
     /// Round-trip time of an empty network \[s\]: propagation on wires, both ways, and one packet's time on each link.
     pub round_trip_s: f64,
@@ -69,7 +69,7 @@ impl Theory {
 }
 
 impl Resolved {
-    /// What the theory sees of the scenario.
+    /// The theory's view of the scenario.
     ///
     /// # Errors
     /// If there is no flow, or one is a broadcast: it has no receiver whose link it could load.

@@ -1,4 +1,4 @@
-//! What a scenario says without effect: each with its remedy.
+//! The parts of a scenario without effect: each with its remedy.
 
 use crate::language::{Scenario, TrafficKind};
 use crate::resolved::Resolved;
@@ -7,7 +7,7 @@ use evenair_units::Instant;
 use evenair_wifi::BROADCAST;
 use std::collections::BTreeSet;
 
-/// So many names are said; of more how many there are.
+/// The number of names that are said; of more how many there are.
 const NAMES_MAX: usize = 5;
 
 impl Scenario {

@@ -1,4 +1,4 @@
-//! What is allowed and hardly meant.
+//! Settings that are allowed and hardly meant.
 
 use crate::language::LimitRate;
 use crate::resolved::Resolved;
@@ -10,11 +10,11 @@ use evenair_wifi::MacTiming;
 /// The largest MSDU (IEEE 802.11-2016 clause 9.2.4.7.1) \[bytes\], of which LLC and SNAP take 8.
 const MSDU_BYTES_MAX: u32 = 2304;
 const LLC_BYTES: u32 = 8;
-/// What ns-2's time-out leaves for propagation there and back.
+/// The time that ns-2's time-out leaves for propagation there and back.
 const NS2_ROUND_TRIP: Duration = Duration::from_micros(4);
 
 impl Resolved {
-    /// What runs as it is described, and is hardly meant so: each with its remedy.
+    /// The settings that run as they are described, and are hardly meant so: each with its remedy.
     pub fn warnings(&self) -> Vec<String> {
         let of_frames = if let MacSpec::Dcf { timing, rules } = self.network().mac {
             let allowed = if rules.hears_out_answers { timing.round_trip_max() } else { NS2_ROUND_TRIP };

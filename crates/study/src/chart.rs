@@ -77,9 +77,9 @@ pub struct Panel {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Height {
-    /// So many pixels.
+    /// A number of pixels.
     Pixels(f64),
-    /// So many times its width.
+    /// A multiple of its width.
     OfWidth(f64),
 }
 

@@ -12,7 +12,7 @@ pub trait Progress: Sync {
     fn expected(&self, _work: f64) {}
     /// This is what is done next.
     fn stage(&self, _what: &str) {}
-    /// So many runs are to be done, of so many in all.
+    /// A number of runs are to be done, of so many in all.
     fn started(&self, missing: usize, all: usize);
     /// The same in work.
     fn started_work(&self, _missing: f64, _all: f64) {}

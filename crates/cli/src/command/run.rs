@@ -26,7 +26,7 @@ use std::path::PathBuf;
 
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;
-/// What the report is called.
+/// The name of the report.
 const REPORT: &str = "report.html";
 
 #[derive(Debug, Args)]

@@ -5,6 +5,8 @@ mod captures;
 mod claims;
 mod command;
 mod documents;
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod emulate;
 mod lists;
 mod output;
 mod plots;

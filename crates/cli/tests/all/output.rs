@@ -185,7 +185,7 @@ fn nothing_that_evenair_did_not_write_is_overwritten() {
     }
 }
 
-/// What belongs to a run lies in its folder: a report that is not named is part of the result, and in its manifest.
+/// A run's report lies in its folder: one that is not named is part of the result, and in its manifest.
 #[test]
 fn a_report_lies_with_its_result() {
     let folder = tempfile::tempdir().unwrap();

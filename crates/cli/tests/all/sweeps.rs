@@ -16,7 +16,7 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(String::from).collect()).collect()
 }
 
-/// What has no effect in a run has none in a sweep or a study either, and is told once, with how many points it is of.
+/// A setting without effect in a run has none in a sweep or a study either, and is told once, with how many points it is of.
 #[test]
 fn what_has_no_effect_is_told_of_sweeps_and_studies_too() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What round trips tell a connection law: which of them it sees, and whether they say that the path is congested.
+//! The use that connection laws make of round trips: which of them they see, and whether those say that the path is congested.
 
 use crate::flow::{FlowView, Signal};
 use crate::{BadParameter, check, check_time};
@@ -10,19 +10,19 @@ use evenair_units::{Duration, Instant};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum RoundTripSamples {
-    /// Those of all segments that are acknowledged.
+    /// The round trips of all segments that are acknowledged.
     #[default]
     Segments,
-    /// Those that the retransmission timer samples, one a window.
+    /// The samples of the retransmission timer, one a window.
     Windows,
-    /// Those of small packets that are sent for this alone, as many as there are data packets ([CZ06] section IV-A).
+    /// The round trips of small packets that are sent for this alone, as many as there are data packets ([CZ06] section IV-A).
     Probes,
-    /// What the connections have for their smoothed round trips at the interval's end: all that Linux tells of its own.
+    /// The connections' smoothed round trips at the interval's end: all that Linux tells of its own.
     Smoothed,
 }
 
 impl RoundTripSamples {
-    /// What a host must tell for them.
+    /// The signal that a host must tell for them.
     pub const fn signal(self) -> Signal {
         match self {
             Self::Segments => Signal::RoundTrip,

@@ -1,4 +1,4 @@
-//! As many connections as bring a rate to what its utility wants at the price that the queues' delay tells: one law against
+//! The number of connections that brings a rate to what its utility wants at the price that the queues' delay tells: one law against
 //! interference and channel errors.
 //!
 //! # Law

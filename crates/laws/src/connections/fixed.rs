@@ -1,4 +1,4 @@
-//! So many connections, always.
+//! A fixed number of connections.
 //!
 //! # Law
 //! `n` is what it was set to.

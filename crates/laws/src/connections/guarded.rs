@@ -165,7 +165,7 @@ impl Parameters for GuardedParams {
     }
 }
 
-/// What so many connections brought.
+/// The goodput that a number of connections brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Tally {
@@ -197,7 +197,7 @@ impl Tally {
     }
 }
 
-/// What is being tried.
+/// The trial under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Trial {
@@ -220,7 +220,7 @@ pub struct Guarded {
     open: u32,
     /// The first interval after a change tells nothing.
     settling: bool,
-    /// What `open` connections brought since they settled.
+    /// The goodput that `open` connections brought since they settled.
     tally: Tally,
     trial: Trial,
     /// How long it rests after the next failure \[intervals\].
@@ -284,7 +284,7 @@ impl Guarded {
         }
     }
 
-    /// What is on trial, if anything, has been seen enough; says whether all may go on.
+    /// The trial, if there is one, has been seen long enough; says whether all may go on.
     fn judge(&mut self) -> bool {
         let (here, open) = (self.tally, self.open);
         match self.trial {

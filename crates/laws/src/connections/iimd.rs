@@ -177,7 +177,7 @@ pub fn smoothed_bit(beta: f64, price: f64) -> f64 {
     libm::tanh(beta * price / 2.0)
 }
 
-/// What [CZ06] section IV-C says of the law on a path that is full at n* connections, in closed form. Times are in seconds.
+/// The results of [CZ06] section IV-C on a path that is full at n* connections, in closed form. Times are in seconds.
 pub mod sawtooth {
     use super::IimdParams;
 

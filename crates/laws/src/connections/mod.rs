@@ -35,7 +35,7 @@ pub trait ConnectionLaw {
     fn at_start(&self) -> u32 {
         1
     }
-    /// What it must be told: a host that cannot refuses the law ([`check_needs`](crate::flow::check_needs)). In an interval
+    /// The signals that it must be told: a host that cannot refuses the law ([`check_needs`](crate::flow::check_needs)). In an interval
     /// without it the law holds; what it does not need and yet uses it can do without for ever.
     fn needs(&self) -> Vec<Signal> {
         [Signal::RoundTrip].into()
@@ -68,13 +68,13 @@ family! {
         exact() -> Option<f64>;
     }
     laws {
-        /// As many as the round-trip time is long: n = max(1, int(k·T)) ([Chen10]).
+        /// Connections in proportion to the round-trip time: n = max(1, int(k·T)) ([Chen10]).
         RttProportional(RttProportionalParams => RttProportional),
         /// Inverse increase, multiplicative decrease ([CZ06]'s E-MULTCP).
         Iimd(IimdParams => Iimd),
-        /// As many as a utility of the rate wants ([Chen10] section 5.2).
+        /// The number of connections that a utility of the rate wants ([Chen10] section 5.2).
         Utility(UtilityParams => Utility),
-        /// As many as bring the rate to its utility at the price that the queues' delay tells, whatever the channel loses (ours;
+        /// The number of connections that brings the rate to its utility at the price that the queues' delay tells, whatever the channel loses (ours;
         /// [Chen10] section 7.2).
         DelayPrice(DelayPriceParams => DelayPrice),
         /// Always as many: n of them.

@@ -1,4 +1,4 @@
-//! What many connections cost the host that keeps them: [Chen10]'s model of memory and processor time (C12).
+//! The cost of many connections to the host that keeps them: [Chen10]'s model of memory and processor time (C12).
 //!
 //! It is no law: it says what a course of `n` over time has cost, whichever law made it.
 //!
@@ -24,7 +24,7 @@
 
 use evenair_units::{Bytes, Duration};
 
-/// What connections cost a host.
+/// The cost of connections to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCosts {
     /// Processor time to open a connection: the socket and the handshake.

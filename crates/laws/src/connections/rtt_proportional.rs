@@ -1,4 +1,4 @@
-//! As many connections as the round-trip time is long: [Chen10]'s multi-connection TCP.
+//! Connections in proportion to the round-trip time: [Chen10]'s multi-connection TCP.
 //!
 //! # Law
 //! `n = max(1, int(k·T))`, evaluated every 5 s.
@@ -43,7 +43,7 @@ use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
 use evenair_units::Duration;
 
-/// What an interval without a round trip does to the number of connections.
+/// The effect on the number of connections of an interval without a round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -80,7 +80,7 @@ pub struct RttProportionalParams {
     pub connections_max: u32,
     /// Which round trips make T.
     pub samples: RoundTripSamples,
-    /// What an interval without any does to n.
+    /// The effect on n of an interval without any.
     pub unsampled: Unsampled,
 }
 

@@ -1,4 +1,4 @@
-//! As many connections as an arbitrary utility wants.
+//! The number of connections that an arbitrary utility wants.
 //!
 //! # Law
 //! `n = k·√(U'(x)·T²·x²/2)`, whose fixed point with TCP Reno is `k²·U'(x) = Σr`: the fixed point of problem MP with `U` in the

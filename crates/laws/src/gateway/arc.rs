@@ -12,7 +12,7 @@
 //! `C_up` → `search` \[bit/s\].
 //!
 //! # Signals
-//! What was served of each class, and whether there was a packet of it; the corrected form also what was dropped and waits.
+//! Each class's service, and whether there was a packet of it; the corrected form also sees drops and backlogs.
 //!
 //! # Deviations
 //! The thesis's form, where the thesis is silent or says two things:
@@ -52,7 +52,7 @@ use crate::{BadParameter, Parameters};
 use alloc::vec::Vec;
 use evenair_units::{Duration, Rate};
 
-/// What the thesis's form compares a class's rate with: Alg. 1 and its text differ.
+/// The rate that the thesis's form compares a class's rate with: Alg. 1 and its text differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -71,7 +71,7 @@ searching! {
         gamma: f64 = 0.9,
         /// Below this share of what it was seen to get such a class is starved.
         theta,
-        /// What a class's rate is compared with (thesis's form).
+        /// The rate that a class's rate is compared with (thesis's form).
         history: RateHistory = RateHistory::Maximum,
     }
 }
@@ -119,7 +119,7 @@ const fn limited(seen: &ClassView) -> bool {
     seen.dropped.packets > 0 || seen.backlog.packets > 1
 }
 
-/// What each is due: as much as the best, by weight.
+/// Each class's due: as much as the best, by weight.
 fn due(members: &Members, view: &GatewayView) -> Vec<f64> {
     let per_weight = |class: usize| view.rate(class) / members.weight(class);
     let best = members.sharing().map(per_weight).fold(0.0, f64::max);

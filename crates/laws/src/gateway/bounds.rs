@@ -23,7 +23,7 @@ use evenair_units::Rate;
 /// Lengths of link that a transmission silences, itself included: the divisor of `C_low`.
 pub(super) const REUSE: f64 = 3.0;
 
-/// What the capacity is sought between \[bit/s\].
+/// The bounds between which the capacity is sought \[bit/s\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CapacityBounds {

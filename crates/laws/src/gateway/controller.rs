@@ -1,4 +1,4 @@
-//! What ARC and PFRC have in common: classes, bounds, a search of either form.
+//! The common part of ARC and PFRC: classes, bounds, a search of either form.
 
 use super::feedback::Feedback;
 use super::members::{Change, Members};
@@ -10,7 +10,7 @@ use super::{
 use alloc::vec::Vec;
 use evenair_units::Rate;
 
-/// What is decided, why, and because of which class.
+/// A decision, its reason, and the class that gave it.
 pub(super) type Verdict = (Step, Reason, Option<u32>);
 
 /// A law but for what it makes of the rates.

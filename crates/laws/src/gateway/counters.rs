@@ -46,7 +46,7 @@ impl Default for Count {
 }
 
 impl Count {
-    /// What it has counted since it stood elsewhere; none, if it has begun again.
+    /// The count since it stood elsewhere; none, if it has begun again.
     pub fn since(self, then: Self) -> Option<u64> {
         match (self, then) {
             (Self::Narrow(now), Self::Narrow(then)) => {
@@ -81,26 +81,26 @@ impl Counted {
     }
 }
 
-/// What a host reads of a class's queue.
+/// A host's reading of a class's queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClassCounters {
-    /// What left it.
+    /// Packets that left it.
     pub served: Counted,
-    /// What it gave up \[packets\].
+    /// Packets that it gave up.
     pub dropped: Count,
     /// The same \[bytes\], where that is counted; else each was as large as the mean of what was served.
     pub dropped_bytes: Option<Count>,
-    /// What came, dropped or not, where that is counted; else it follows from the others.
+    /// Packets that came, dropped or not, where they are counted; else their number follows from the others.
     pub arrived: Option<Counted>,
-    /// What waits now.
+    /// Packets that wait now.
     pub backlog: Volume,
     /// How many packets had to wait for tokens, where that is counted.
     pub held: Option<Count>,
 }
 
 impl ClassCounters {
-    /// What happened since they stood elsewhere; none, if they began again.
+    /// The counts since they stood elsewhere; none, if they began again.
     pub fn since(&self, then: &Self) -> Option<ClassView> {
         let served = self.served.since(then.served)?;
         let packets = self.dropped.since(then.dropped)?;

@@ -36,13 +36,13 @@ use alloc::vec::Vec;
 const CLOSED: f64 = 0.05;
 /// No increase is greater.
 const LEAP: f64 = 1.25;
-/// Who gets so many times as much from less for all was starved.
+/// A class that gets so many times as much from less for all was starved.
 const RELIEF: f64 = 1.1;
 /// For so many epochs a test lasts.
 const TEST: u32 = 3;
 /// The active weight has changed when it differs by more.
 const SET_CHANGE: f64 = 0.2;
-/// What is left of the estimate at least when a class seems starved for once.
+/// The least share of the estimate that is left when a class seems starved for once.
 const NUDGE: f64 = 0.9;
 
 /// The search.
@@ -90,7 +90,7 @@ impl Feedback {
         }
     }
 
-    /// What a class wants; none, if it is not known to want less than it is given \[bit/s\].
+    /// A class's demand; none, if it is not known to want less than it is given \[bit/s\].
     pub(super) fn demand(&self, class: usize) -> Option<f64> {
         self.classes[class].demand()
     }
@@ -257,7 +257,7 @@ impl Feedback {
         (Step::Decrease, Reason::Starved, Some(class as u32))
     }
 
-    /// What the mesh carries of the estimate: what was measured, and what lay unused in the buckets of those who wanted less.
+    /// The part of the estimate that the mesh carries: the rate that was measured, and the rest in the buckets of those who wanted less.
     fn carried(&self, epoch: &Epoch<'_>, findings: &[Finding]) -> f64 {
         let of = |class: usize| {
             let (rate, due) = (epoch.view.rate(class), epoch.due[class]);

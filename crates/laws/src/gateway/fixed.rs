@@ -86,7 +86,7 @@ impl GatewayRole {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FixedRate {
     total: Option<Rate>,
-    /// What the classes share.
+    /// The rate that the classes share.
     shared: Option<Rate>,
     /// Of the classes' own rates.
     least: Option<Rate>,

@@ -21,9 +21,9 @@
 use super::members::{Change, Members};
 use super::{ClassView, GatewayView, Tuning};
 
-/// What an epoch counts may differ by so much by chance \[bits\]: two full packets.
+/// An epoch's counts may differ by so much by chance \[bits\]: two full packets.
 const SLACK_BITS: f64 = 24_000.0;
-/// Who loses so much of what it gets at its own bucket does not respond; TCP and pages lose a tenth of theirs there.
+/// A class that loses this share of what it gets at its own bucket does not respond; TCP and pages lose a tenth of theirs there.
 const UNRESPONSIVE: f64 = 0.5;
 /// For so many epochs a class is not heard after its second false alarm in a row; the first only teaches what it wants.
 const DEAF: u32 = 6;
@@ -31,17 +31,17 @@ const DEAF: u32 = 6;
 const DOUBLINGS: u32 = 3;
 /// Meanwhile less than this share of what it was seen to get is heard.
 const DEEP: f64 = 0.5;
-/// Who is starved in so many epochs in a row is taken for it.
+/// A class that is starved in so many epochs in a row is taken for it.
 const LASTING: u32 = 2;
-/// So many, if it was never seen to get more than a trickle: that may be all that it wants, such as a web client's requests.
+/// The number of them, if it was never seen to get more than a trickle: that may be all that it wants, such as a web client's requests.
 const LASTING_TRICKLE: u32 = 4;
 
-/// What a law tells of its classes in an epoch.
+/// A law's account of its classes in an epoch.
 pub(super) struct Epoch<'a> {
     pub(super) view: &'a GatewayView,
     pub(super) members: &'a Members,
     pub(super) change: Change,
-    /// What each is due \[bit/s\].
+    /// Each class's due \[bit/s\].
     pub(super) due: &'a [f64],
     /// Whether the gateway itself was a class's bottleneck whenever it had something to send.
     pub(super) limited: fn(&ClassView) -> bool,
@@ -54,7 +54,7 @@ impl Epoch<'_> {
         self.view.class(class).is_some_and(self.limited)
     }
 
-    /// What a rate may differ by by chance \[bit/s\].
+    /// The chance deviation of a rate \[bit/s\].
     fn slack(&self) -> f64 {
         SLACK_BITS / self.view.interval.as_secs_f64()
     }
@@ -77,13 +77,13 @@ pub(super) enum Finding {
     Starved,
 }
 
-/// What is known of a class.
+/// The record of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Memory {
-    /// What it was seen to get \[bit/s\].
+    /// The rate that it was seen to get \[bit/s\].
     pub(super) known: Option<f64>,
-    /// What it got when it was found starved, until that is resolved \[bit/s\].
+    /// The rate that it got when it was found starved, until that is resolved \[bit/s\].
     pub(super) alarm: Option<f64>,
     /// Epochs in a row in which it was found starved.
     doubt: u32,
@@ -183,7 +183,7 @@ impl Memory {
         (self.is_content, self.known, self.doubt) = (true, Some(rate), 0);
     }
 
-    /// What it wants; none, if it is not known to want less than it is given \[bit/s\].
+    /// Its demand; none, if it is not known to want less than it is given \[bit/s\].
     pub(super) fn demand(&self) -> Option<f64> {
         self.known.filter(|_| self.is_content)
     }

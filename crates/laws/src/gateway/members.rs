@@ -19,7 +19,7 @@ pub(super) struct Members {
     has_lost: bool,
 }
 
-/// What an epoch changed: the first class of those that came, and of those that went.
+/// The changes of an epoch: the first class of those that came, and of those that went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) joined: Option<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Change {
     pub(super) is_first: bool,
 }
 
-/// What the operator's change means for the active classes that stay.
+/// The effect of the operator's change on the active classes that stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reconfigured {
     /// By how much their weight together is greater.
@@ -51,7 +51,7 @@ impl Change {
         self.joined.or(self.left)
     }
 
-    /// Who comes counts more than who goes.
+    /// A class that comes counts more than one that goes.
     pub(super) fn reason(self) -> Reason {
         if self.joined.is_some() { Reason::Joined } else { Reason::Left }
     }
@@ -99,7 +99,7 @@ impl Members {
         (0..self.len()).any(|class| self.is_active(class))
     }
 
-    /// Those that have a share: the active ones, or all before anything is seen.
+    /// The classes that have a share: the active ones, or all before anything is seen.
     pub(super) fn sharing(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         let none = !self.any_active();
         (0..self.len()).filter(move |&class| none || self.is_active(class))

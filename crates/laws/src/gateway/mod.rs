@@ -29,17 +29,17 @@ use alloc::vec::Vec;
 use core::fmt;
 use evenair_units::{Duration, Instant, Rate, Volume};
 
-/// What the gateway's own queue counted of one class during an epoch.
+/// The counts of the gateway's own queue for one class during an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClassView {
-    /// What came to the queue, dropped or not.
+    /// Packets that came to the queue, dropped or not.
     pub arrived: Volume,
-    /// What left it.
+    /// Packets that left it.
     pub served: Volume,
-    /// What it gave up.
+    /// Packets that it gave up.
     pub dropped: Volume,
-    /// What waits now.
+    /// Packets that wait now.
     pub backlog: Volume,
     /// How many packets had to wait for tokens, of their class or of all, where the host counts packets that do; Linux' HTB
     /// does not, its "overlimits" are changes of mode.
@@ -53,7 +53,7 @@ impl ClassView {
     }
 }
 
-/// What a law sees after an epoch.
+/// A law's view after an epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GatewayView {
@@ -67,12 +67,12 @@ pub struct GatewayView {
 }
 
 impl GatewayView {
-    /// What was counted of a class, if that is known.
+    /// The counts of a class, if they are known.
     pub fn class(&self, class: usize) -> Option<&ClassView> {
         self.classes.get(class)?.as_ref()
     }
 
-    /// What was served of a class per time \[bit/s\]; nothing in no time, and of a class that is not known.
+    /// A class's service per time \[bit/s\]; nothing in no time, and of a class that is not known.
     pub fn rate(&self, class: usize) -> f64 {
         let seconds = self.interval.as_secs_f64();
         let bytes = self.class(class).map_or(0, |seen| seen.served.bytes);
@@ -110,7 +110,7 @@ pub struct ClassRole {
     pub weight: f64,
     /// Which way its data goes.
     pub direction: Direction,
-    /// What the gateway's own link on the class's way carries, net of the MAC's overhead at full packets, where it is known.
+    /// The capacity of the gateway's own link on the class's way, net of the MAC's overhead at full packets, where it is known.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub link_rate: Option<Rate>,
 }
@@ -164,15 +164,15 @@ pub struct Allocation {
     /// the share that they would begin with: the active ones' shares alone make up the estimate of the capacity.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub each: Vec<Rate>,
-    /// What led to it.
+    /// The reason for it.
     pub decision: Decision,
 }
 
-/// What a law decided, for the gateway's log.
+/// A law's decision, for the gateway's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Decision {
-    /// What it does.
+    /// The step that it takes.
     pub step: Step,
     /// Why.
     pub reason: Reason,
@@ -180,7 +180,7 @@ pub struct Decision {
     pub class: Option<u32>,
 }
 
-/// What a law does with the capacity that it allows.
+/// A law's steps with the capacity that it allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Step {
@@ -212,7 +212,7 @@ pub enum Reason {
     Left,
     /// There was nothing to see.
     Idle,
-    /// What the last change does is not to be seen yet.
+    /// The effect of the last change is not to be seen yet.
     Settling,
     /// A class may be starved: the next epoch shows.
     Doubted,
@@ -305,7 +305,7 @@ family! {
         at_start() -> Allocation;
     }
     laws {
-        /// What was configured, always.
+        /// The configured value, always.
         Fixed(FixedRateParams => FixedRate),
         /// One bucket for all, its rate found by feedback ([Jam10]'s ARC).
         Arc(ArcParams => Arc),
@@ -314,7 +314,7 @@ family! {
     }
 }
 
-/// Whose text a law follows.
+/// The author whose text a law follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -327,7 +327,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What is given, or what is usual in the thesis's form, or in ours.
+    /// The value that is given, or the usual value of the thesis's form, or of ours.
     fn usual<T>(self, given: Option<T>, thesis: T, corrected: T) -> T {
         given.unwrap_or(match self {
             Self::Thesis => thesis,
@@ -336,7 +336,7 @@ impl Form {
     }
 }
 
-/// What both laws' searches depend on, with nothing left open.
+/// The settings that both laws' searches depend on, with nothing left open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Tuning {
@@ -373,7 +373,7 @@ macro_rules! searching {
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         pub struct $params {
-            /// Whose text it follows.
+            /// The author whose text it follows.
             pub form: Form,
             /// How the capacity is sought.
             pub search: SearchMethod,
@@ -383,9 +383,9 @@ macro_rules! searching {
             pub gamma: $gamma_type,
             $(#[$theta_doc])*
             pub theta: Option<f64>,
-            /// What an exponential search increases by.
+            /// The factor by which an exponential search increases.
             pub alpha: f64,
-            /// What an exponential search decreases by.
+            /// The factor by which an exponential search decreases.
             pub beta: f64,
             /// How often the law runs.
             pub epoch: Duration,
@@ -401,7 +401,7 @@ macro_rules! searching {
             pub settle: u32,
             /// How long bounds that have met stay closed (corrected form).
             pub reopen: Duration,
-            /// What a change of the active classes does (thesis's form).
+            /// The effect of a change of the active classes (thesis's form).
             pub on_change: OnChange,
             $($(#[$own_doc])* pub $own: $type,)*
         }
@@ -429,7 +429,7 @@ macro_rules! searching {
                 }
             }
 
-            /// What the search depends on, with this γ.
+            /// The settings that the search depends on, with this γ.
             fn tuned(&self, gamma: f64) -> Tuning {
                 let Self { form, search, first, alpha, beta, epoch, floor, settle, reopen, .. } = *self;
                 let Self { capacity_low, capacity_high, .. } = *self;

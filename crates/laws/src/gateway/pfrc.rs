@@ -12,7 +12,7 @@
 //! \[bit/s\]; `w_i` → [`ClassRole::weight`](super::ClassRole::weight).
 //!
 //! # Signals
-//! What was served of each class, and whether there was a packet of it; the corrected form all of [`ClassView`];
+//! Each class's service, and whether there was a packet of it; the corrected form sees all of [`ClassView`];
 //! where packets that waited for tokens are not counted, it goes by drops and backlog, as ARC does, and tests pages now and then.
 //!
 //! # Deviations
@@ -145,7 +145,7 @@ impl Pfrc {
     }
 }
 
-/// What a weight of one is given \[bit/s\]: `Σ min(w_i L, d_i) = C`, where who wants most is taken to want more.
+/// The rate of a weight of one \[bit/s\]: `Σ min(w_i L, d_i) = C`, where the class that wants most is taken to want more.
 fn level(members: &Members, capacity: f64, demand: impl Fn(usize) -> Option<f64>) -> f64 {
     let mut wants: Vec<(f64, f64)> = members
         .sharing()

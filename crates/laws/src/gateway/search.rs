@@ -2,7 +2,7 @@
 
 use super::{CapacityBounds, Tuning};
 
-/// What an epoch's rate is at least \[bits per epoch\]: a full packet, or a class could never be seen again.
+/// The least rate of an epoch \[bits per epoch\]: a full packet, or a class could never be seen again.
 const PACKET_BITS: f64 = 12_000.0;
 
 /// How the capacity is sought.
@@ -17,7 +17,7 @@ pub enum SearchMethod {
     Exponential,
 }
 
-/// What the thesis's form does when the set of active classes changes.
+/// The thesis's form's reaction when the set of active classes changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

@@ -19,7 +19,7 @@ pub trait RateLaw {
     fn begin(&mut self, _flow: &FlowRole) {}
     /// How often the law runs.
     fn interval(&self) -> Duration;
-    /// What it must be told, as of [`ConnectionLaw::needs`](crate::connections::ConnectionLaw::needs); of datagrams there are no
+    /// The signals that it needs, as of [`ConnectionLaw::needs`](crate::connections::ConnectionLaw::needs); of datagrams there are no
     /// round trips.
     fn needs(&self) -> Vec<Signal> {
         Vec::new()

@@ -46,7 +46,7 @@ impl Samples {
     }
 }
 
-/// What happens between two looks of the law of a flow's connections, or of its rate.
+/// The counts between two looks of the law of a flow's connections, or of its rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Interval {
     pub(crate) began: Instant,
@@ -55,7 +55,7 @@ pub(crate) struct Interval {
     of_windows: Samples,
     /// The least of the former so far.
     least: Option<Duration>,
-    /// What the flow had counted when it began.
+    /// The flow's counts when it began.
     delivered: u64,
     sent: u64,
     retransmitted: u64,
@@ -99,13 +99,13 @@ pub(crate) struct Flow {
     pub(crate) prober: Option<Box<Prober>>,
     /// Puts its connections' data into one order, where that is asked for.
     pub(crate) resequencer: Option<Box<Resequencer>>,
-    /// What a web client counts.
+    /// The counts of a web client.
     pub(crate) web: Option<Box<Web>>,
     /// When its path becomes another one, in order.
     pub(crate) route_changes: Vec<Instant>,
     /// Of a flow whose rate is a law's.
     pub(crate) paced: Option<Paced>,
-    /// What happened since the law of its connections, or of its rate, last ran.
+    /// The counts since the law of its connections, or of its rate, last ran.
     pub(crate) interval: Interval,
     /// Samples since the warm-up.
     pub(crate) measured: Samples,
@@ -123,7 +123,7 @@ pub(crate) struct Flow {
     pub(crate) delay: OneWay,
     /// How long what it was asked for took: replies of the web since the warm-up, or its one transfer.
     pub(crate) took: (Delays, Histogram),
-    /// So many segments are all of its one transfer.
+    /// The number of segments of its one transfer.
     whole: u64,
     /// It is known of each segment of its connections when it was handed over, and which one of the stream it is.
     pub(crate) follows_segments: bool,
@@ -133,7 +133,7 @@ pub(crate) struct Flow {
     pub(crate) produced: u32,
     /// Of a transfer: segments that no connection has taken yet; shared by all of them.
     pub(crate) remaining: Option<u32>,
-    /// What its connections counted that are over.
+    /// The counts of its connections that are over.
     pub(crate) finished: SenderStats,
     /// Loss events that the receivers of those counted that were TFRC's.
     pub(crate) finished_events: u64,
@@ -236,7 +236,7 @@ impl Flow {
         }
     }
 
-    /// What it was asked for is whole, after so long.
+    /// Its request, or its transfer, is whole, after so long.
     pub(crate) fn complete(&mut self, took: Duration) {
         self.took.0.add(took);
         self.took.1.add(took);
@@ -255,7 +255,7 @@ impl Flow {
         }
     }
 
-    /// What happened in the interval that ends now, and the next begins; `stats` and `lost` are the flow's counts so far.
+    /// The view of the interval that ends now, and the next begins; `stats` and `lost` are the flow's counts so far.
     fn take_interval(&mut self, now: Instant, stats: SenderStats, lost: u64) -> FlowView {
         let SenderStats { sent, retransmitted, .. } = stats;
         let (least, delivered) = (self.interval.least, self.delivered);
@@ -281,7 +281,7 @@ impl Flow {
 }
 
 impl Attached {
-    /// What the law of a flow's connections, or of its rate, is told; its next interval begins.
+    /// The view for the law of a flow's connections, or of its rate; its next interval begins.
     pub(super) fn look(&mut self, core: &Core<Due>, flow: u32) -> FlowView {
         let stats = SenderStats { sent: self.sent(core, flow), ..self.stats(flow) };
         let lost = core.passages()[Way::forward(flow).0 as usize].lost();

@@ -38,7 +38,7 @@ impl Paced {
         }
     }
 
-    /// What its law needs.
+    /// The signals that its law needs.
     pub(super) fn needs(&self) -> Vec<Signal> {
         self.law.needs()
     }

@@ -37,7 +37,7 @@ pub(crate) struct ShaperHost {
     control: Control,
     /// When it last looked, and what had been counted by then of a gateway's classes.
     meter: Meter,
-    /// What it reads: kept, so that nothing is allocated where it looks often.
+    /// Its readings: kept, so that nothing is allocated where it looks often.
     counters: Vec<Option<ClassCounters>>,
     /// Of a gateway.
     record: Option<Box<Record>>,
@@ -64,7 +64,7 @@ impl Record {
         GatewayRole { classes: roles.collect() }
     }
 
-    /// What a law allows to those that are there; who has gone keeps what it had, for what still waits of it.
+    /// A law's allowance to those that are there; a class that has gone keeps what it had, for its packets that still wait.
     fn shares(&mut self, allocation: Allocation) -> Shares {
         let there: Vec<_> = self.there.iter().map(|&class| self.classes[class as usize].clone()).collect();
         let Shares { total, each } = Shares::of(allocation, &there);

@@ -19,7 +19,7 @@ use evenair_wifi::BROADCAST;
 /// Headers of IP and UDP, and a report's four fields (RFC 5348 section 3.2.2), four bytes each.
 const TFRC_REPORT: Bytes = Bytes::new(28 + 16);
 
-/// What flows go over, and what they are made of where they say nothing of their own.
+/// The ground that flows go over, and the settings that they have where they say nothing of their own.
 pub(super) struct Ground<'a> {
     pub(super) nodes: &'a [String],
     pub(super) router: &'a Router<'a>,
@@ -138,7 +138,7 @@ impl Ground<'_> {
         Ok(path)
     }
 
-    /// What TCP's senders can know of a path; nothing, if none of it is on the air.
+    /// The knowledge of a path that TCP's senders can have; nothing, if none of it is on the air.
     fn air_path(&self, path: &[u32]) -> Option<AirPath> {
         let acknowledgement = self.tcp.headers;
         let data = self.tcp.payload + acknowledgement;

@@ -203,7 +203,7 @@ impl Resolved {
     }
 }
 
-/// What a gateway, or the sources, tell apart.
+/// The classes that a gateway, or the sources, tell apart.
 #[derive(Default)]
 struct Classes {
     list: Vec<GatewayClass>,

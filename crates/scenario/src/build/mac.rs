@@ -26,7 +26,7 @@ impl Scenario {
         Ok(MacSpec::Dcf { timing, rules: radio.map_or(rules, |radio| radio.rules(rules)) })
     }
 
-    /// What a back-off law may depend on.
+    /// The surroundings that a back-off law may depend on.
     pub(super) fn surroundings(
         &self,
         mac: &Mac,

@@ -21,7 +21,7 @@ pub struct FlowTable {
     pub from: String,
     /// Where they go; "*" for a broadcast to everybody in range.
     pub to: String,
-    /// What it sends.
+    /// The kind of traffic.
     #[serde(default)]
     pub traffic: TrafficKind,
     /// When it starts; by default a tenth of a second after the flow before it, or at once, if `start_jitter` spreads the flows.
@@ -72,7 +72,7 @@ pub struct FlowTable {
     /// How fast the application produces data for TCP or TFRC; without limit, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_rate: Option<RateQuantity>,
-    /// What a web client asks for.
+    /// The requests of a web client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebTable>,
     /// How many connections it keeps, if not what `[connections]` says.
@@ -92,7 +92,7 @@ pub struct FlowTable {
     /// not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// What its rate is worth, as a table like `points` of `[utility]`, times its weight; instead of α.
+    /// The worth of its rate, as a table like `points` of `[utility]`, times its weight; instead of α.
     #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<[f64; 2]>>,
     /// α of its own utility, `weight·x^(1−α)/(1−α)`, of which `evenair solve --objective utility` finds the greatest sum: 1 is
@@ -101,7 +101,7 @@ pub struct FlowTable {
     pub alpha: Option<f64>,
 }
 
-/// What `evenair solve --objective utility` makes as great as can be: the sum of the flows' own utilities.
+/// The sum of the flows' own utilities, which `evenair solve --objective utility` makes as great as can be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UtilityTable {
@@ -145,7 +145,7 @@ pub struct ProbesTable {
     pub most_per_second: Option<f64>,
 }
 
-/// What a flow sends.
+/// A kind of traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrafficKind {

@@ -1,4 +1,4 @@
-//! What the fluid models want to know beside the scenario.
+//! The settings of fluid models beside the scenario.
 
 use crate::quantity::Time;
 use evenair_laws::backoff::UtilityQueue;
@@ -52,7 +52,7 @@ pub enum FluidModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RenoCsmaKeys {
-    /// What a round trip is made of; by default with queues only where there are no `[connections]`.
+    /// The parts of a round trip; by default with queues only where there are no `[connections]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<RoundTripKind>,
     /// The fixed part of a round trip; by default that of an empty network.
@@ -103,7 +103,7 @@ pub struct OptimalCsmaKeys {
     /// The law.
     #[serde(flatten)]
     pub law: UtilityQueue,
-    /// What a link serves in a frame, in the queue's unit.
+    /// The service of a link in a frame, in the queue's unit.
     pub capacity: f64,
     /// Which queue makes a link aggressive.
     pub queue: QueueKind,
@@ -115,7 +115,7 @@ impl Default for OptimalCsmaKeys {
     }
 }
 
-/// What a round trip is made of.
+/// The parts of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoundTripKind {

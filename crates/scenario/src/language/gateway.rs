@@ -31,7 +31,7 @@ pub struct GatewayTable {
     /// Which way data go that are shaped; both, if it is not given.
     #[serde(default)]
     pub directions: Directions,
-    /// What has a share of its own; a subscriber, if it is not given.
+    /// The owner of a share; a subscriber, if it is not given.
     #[serde(default)]
     pub per: Per,
     /// Each line: 5 packets first in, first out, if it is not given; 25 where all share one.
@@ -71,7 +71,7 @@ pub enum Directions {
     Down,
 }
 
-/// What has a share of its own, at a gateway or in a queue.
+/// The owner of a share, at a gateway or in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
@@ -83,7 +83,7 @@ pub enum Per {
 }
 
 impl Per {
-    /// What queues tell apart, if nothing is said.
+    /// The owner of a share in queues, if nothing is said.
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
     pub(crate) const fn is_flow(&self) -> bool {
         matches!(self, Self::Flow)

@@ -78,7 +78,7 @@ pub struct GeneratedFlows {
     /// Seed of what is drawn; the placement's, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// What they send.
+    /// The kind of traffic that they send.
     #[serde(default)]
     pub traffic: TrafficKind,
     /// Network-layer rate of each, of constant traffic.

@@ -37,7 +37,7 @@ pub struct MacTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensing_delay: Option<Time>,
     /// IEEE 802.11's coverage class, 0 to 31: slots, inter-frame spaces and time-outs grow by 3 us a class, enough for 450 m more.
-    /// What `iw phy set coverage` sets.
+    /// The distance that `iw phy set coverage` sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage_class: Option<u32>,
     /// How long an ACK or a CTS is waited for: "standard" (SIFS, slot and preamble), "distance" (that and twice the propagation

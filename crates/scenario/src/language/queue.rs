@@ -22,7 +22,7 @@ pub struct QueueTable {
     /// Packets that wait at most, the one in service not counted: 50; 10240 for fq-codel and cake, 8192 for airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<PacketCount>,
-    /// What has a turn or a share of its own, of drr, fq-codel, wfq and airtime-fair, or a count, where fred drops: "flow", if it is
+    /// The owner of a turn or a share, of drr, fq-codel, wfq and airtime-fair, or of a count, where fred drops: "flow", if it is
     /// not given; or "subscriber", the node of the mesh that a flow goes to where it comes through the gateway, or comes from. The
     /// gateway is `[gateway]`'s node; without one, the node at which a flow goes from a wire to the air, or back. A flow that meets
     /// neither is its source's; at its source it is its destination's.
@@ -31,7 +31,7 @@ pub struct QueueTable {
     /// Packets of one flow (or subscriber) that wait at most, of drr and wfq; no bound of its own, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<PacketCount>,
-    /// What a flow may send in one turn, of drr, fq-codel, cake and airtime-fair.
+    /// The bytes that a flow may send in one turn, of drr, fq-codel, cake and airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
     /// The delay that each flow's line may keep, of fq-codel, cake and airtime-fair.
@@ -43,7 +43,7 @@ pub struct QueueTable {
     /// Which ends of flows have turns, of cake.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostsName>,
-    /// What a next hop may send in one turn, of airtime-fair.
+    /// The airtime that a next hop may take in one turn, of airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub airtime: Option<Time>,
 }
@@ -89,7 +89,7 @@ pub struct NodeQueuesTable {
     /// Their queues: how many packets wait, or a table; those of all nodes, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<WireQueue>,
-    /// What these drop beside what does not fit; what [drop] says, if it is not given.
+    /// The rule by which these drop packets beside those that do not fit; that of [drop], if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,

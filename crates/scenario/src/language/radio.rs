@@ -21,7 +21,7 @@ pub struct RadioTable {
     /// Frames stronger than this make the medium busy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier_sense_threshold: Option<Power>,
-    /// What every node transmits with; matters to thresholds given as powers.
+    /// The transmission power of every node; matters to thresholds given as powers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmit_power: Option<Power>,
     /// How power falls with distance.
@@ -42,10 +42,10 @@ pub struct RadioTable {
     /// How much stronger a frame must be to survive an overlap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Decibels>,
-    /// What it must be stronger than.
+    /// The signals that it must be stronger than.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interference: Option<InterferenceRule>,
-    /// What a signal is that is sensed and too weak to be decoded.
+    /// The meaning of a signal that is sensed and too weak to be decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weak_signals: Option<WeakSignals>,
     /// The receivers' noise, where interference is summed.
@@ -68,7 +68,7 @@ pub enum PropagationName {
     LogDistance,
 }
 
-/// What a signal is that is sensed and too weak to be decoded.
+/// The meaning of a signal that is sensed and too weak to be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WeakSignals {
@@ -78,7 +78,7 @@ pub enum WeakSignals {
     Energy,
 }
 
-/// What a frame must be stronger than to be decoded.
+/// The signals that a frame must be stronger than to be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterferenceRule {

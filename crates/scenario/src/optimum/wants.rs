@@ -1,4 +1,4 @@
-//! What flows want, as the solvers take it.
+//! The flows' utilities, as the solvers take them.
 
 use super::Optimum;
 use crate::language::RateUnit;
@@ -8,7 +8,7 @@ use evenair_optimum::{Concave, Failure, Points, Utility};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What flows want: all the same α, each its own, or what whoever asks says of each.
+/// The flows' utilities: all the same α, each its own, or the one that whoever asks says of each.
 #[derive(Clone, Copy)]
 pub(super) struct Utilities<'a> {
     pub(super) alpha: Option<f64>,

@@ -102,7 +102,7 @@ impl MacTable {
         Ok(Some((MacTiming { sensing_delay, ..timing }, rules)))
     }
 
-    /// What the ideal MAC does not know.
+    /// The keys that the ideal MAC does not know.
     fn ideal(&mut self) -> Result<(), Mistake> {
         let unused = [
             ("basic_rate", self.basic_rate.is_some()),
@@ -121,7 +121,7 @@ impl MacTable {
         Ok(())
     }
 
-    /// What 802.11 does not know, or not all of it.
+    /// The keys that 802.11 does not know, or not all of.
     fn check(&self, preset: Preset) -> Result<(), Mistake> {
         let (is_b, ns2) = (self.kind == MacKind::Ieee80211b, preset == Preset::Ns2);
         let wrong = [

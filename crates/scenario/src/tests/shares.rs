@@ -57,7 +57,7 @@ fn fair_kbps(scenario: &Resolved) -> Vec<f64> {
     fair.rates_pps.iter().zip(&fair.theory.flows).map(|(x, f)| x * f.payload_bits / 1e3).collect()
 }
 
-/// What is shared evenly is what the users have of it, however many packets that takes.
+/// The shares are even in the users' bytes, however many packets those take.
 #[test]
 fn a_call_of_small_packets_is_due_as_much_as_a_download() {
     let text = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }

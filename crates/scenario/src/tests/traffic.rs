@@ -1,4 +1,4 @@
-//! What flows through a gateway's shaper, and around it: the web, several flows of a node, peers.
+//! Traffic through a gateway's shaper, and around it: the web, several flows of a node, peers.
 
 use super::*;
 use evenair_netsim::{GatewaySpec, RunResult};

@@ -2,9 +2,9 @@
 
 use super::{Axis, Chart, Marks, Panel, Series, Span, Ticks};
 
-/// What reaches less of the panels' common scale than this cannot be read on it.
+/// A panel that reaches less of the panels' common scale than this cannot be read on it.
 const LEGIBLE: f64 = 0.2;
-/// What the headline of a panel with another scale says.
+/// The words in the headline of a panel with another scale.
 const OWN: &str = "(scale of its own)";
 
 impl Chart {
@@ -37,7 +37,7 @@ impl Panel {
         if self.lies() { &mut self.x } else { &mut self.y }
     }
 
-    /// What its values span, with as much of their intervals as leaves them readable.
+    /// The range of its values, with as much of their intervals as leaves them readable.
     fn values(&self) -> Span {
         let along = usize::from(!self.lies());
         let values = self.series.iter().flat_map(|series| series.values(along));

@@ -10,7 +10,7 @@ use tiny_skia::{
 /// The colour of lines and letters; on a dark ground it is another.
 pub(super) const INK: &str = "#1c2126";
 
-/// What a figure that is a file of its own stands on.
+/// The ground of a figure that is a file of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ground {
     /// White, with dark lines and letters.

@@ -70,8 +70,6 @@ struct Range {
     name: String,
     middle: [f64; 2],
     radius_m: f64,
-    /// Whether none of its circle is on the map.
-    is_beyond: bool,
 }
 
 impl Map<'_> {
@@ -92,19 +90,11 @@ impl Map<'_> {
         let (Some(radii), Some((node, middle))) = (self.scenario.layout().ranges_m, self.middle()) else {
             return Vec::new();
         };
-        let [west, east, south, north] = self.extent;
-        let [x, y] = middle;
-        let corner = (x - west).max(east - x).hypot((y - south).max(north - y));
         let of = &self.scenario.network().nodes[node];
-        let range = |(what, radius_m): (&str, f64)| {
-            let is_beyond = radius_m > corner;
-            let beyond = if is_beyond { ": beyond the map" } else { "" };
-            Range {
-                name: format!("{what} range of {of}, {radius_m:.0} m{beyond}"),
-                middle,
-                radius_m,
-                is_beyond,
-            }
+        let range = |(what, radius_m): (&str, f64)| Range {
+            name: format!("{what} range of {of}, {radius_m:.0} m"),
+            middle,
+            radius_m,
         };
         [("transmission", radii.0), ("carrier-sense", radii.1)].map(range).into()
     }
@@ -116,6 +106,12 @@ impl Map<'_> {
             let line = Marks::Line { points: points.into(), stepped: false, dotted: false };
             Series::coloured(WALLS, WALLS, line)
         })
+    }
+
+    /// Whether all of the map lies within a range, so that none of its circle is seen.
+    fn is_beyond(&self, range: &Range) -> bool {
+        let ([west, east, south, north], [x, y]) = (self.extent, range.middle);
+        range.radius_m > (x - west).max(east - x).hypot((y - south).max(north - y))
     }
 
     /// The ranges' circles, as far as they are on the map.
@@ -133,7 +129,7 @@ impl Map<'_> {
             let name = &range.name;
             Series { dash: Some(name.clone()), ..Series::coloured(name, name, line) }
         };
-        self.ranges().iter().filter(|range| !range.is_beyond).map(circle).collect()
+        self.ranges().iter().filter(|range| !self.is_beyond(range)).map(circle).collect()
     }
 
     /// All nodes, and each whole circle that makes the map at most three times as large; of a larger one what then is on the map.
@@ -273,8 +269,10 @@ impl Map<'_> {
         }
         let mut dashes: Vec<Key> = colours.iter().map(|c| key(&c.name, "")).collect();
         for (range, dash) in self.ranges().iter().zip(["", "7 3"]) {
-            colours.push(key(&range.name, GREY));
-            dashes.push(key(&range.name, dash));
+            let beyond = if self.is_beyond(range) { ": beyond the map" } else { "" };
+            let name = format!("{}{beyond}", range.name);
+            colours.push(key(&name, GREY));
+            dashes.push(key(&name, dash));
         }
         (colours, dashes)
     }
@@ -332,6 +330,18 @@ mod tests {
         assert!(map.note.contains("Diamonds (s1, r1)"), "{}", map.note);
         let diamonds = map.panels[0].series.iter().find(|series| series.name == super::ATTACHED).unwrap();
         assert!(matches!(&diamonds.marks, Marks::Symbols { symbol: Symbol::Diamond, at } if at.len() == 2));
+    }
+
+    #[test]
+    fn walls_are_drawn_as_lines_which_end_with_the_map_and_are_in_the_legend() {
+        let wall = [r#"walls=[{ from = [300, -900], to = [300, 900], loss = "6 dB" }]"#.to_string()];
+        let map = super::map(&library::scenario("chen10/a", None, &wall).unwrap());
+        let walls: Vec<_> =
+            map.panels[0].series.iter().filter(|series| series.name == super::WALLS).collect();
+        assert!(
+            matches!(&walls[..], [one] if matches!(&one.marks, Marks::Line { points, .. } if points.len() == 2))
+        );
+        assert_eq!(map.colours.iter().filter(|key| key.name == super::WALLS).count(), 1);
     }
 
     /// Five links, each of which conflicts with two.

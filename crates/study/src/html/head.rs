@@ -23,7 +23,7 @@ pub(super) fn head(page: &mut Page, outcome: &Outcome, command: &str) {
     page.body.push_str("</header>\n");
 }
 
-/// What was asked, of which paper it is, and what was computed.
+/// The question, the paper that it is of, and the scenarios computed.
 pub(super) fn about(page: &mut Page, outcome: &Outcome) {
     let study = &outcome.study;
     if !study.about.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn about(page: &mut Page, outcome: &Outcome) {
     page.body.push_str("</dl>\n");
 }
 
-/// What became of the claims that the headline sums up: a headline says what was claimed, and this what was found.
+/// The fate of the claims that the headline sums up: a headline says what was claimed, and this what was found.
 fn verdicts(outcome: &Outcome) -> String {
     let tally = outcome.tally();
     let chip = |class: &str, count: usize, what: &str| {

@@ -5,7 +5,7 @@ use evenair_scenario::Resolved;
 use std::collections::BTreeMap;
 use toml::Value;
 
-/// What was computed, as the language of scenarios has it; differences in the form of `--set`.
+/// The scenarios computed, in the language of scenarios; differences in the form of `--set`.
 pub(super) fn parameters(outcome: &Outcome) -> String {
     let written = |scenario: &Resolved| scenario.to_toml().unwrap_or_else(|e| e.to_string());
     let mut all = outcome.scenarios();

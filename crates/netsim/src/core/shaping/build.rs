@@ -161,7 +161,7 @@ fn gateway_shaper(gateway: &GatewaySpec, ways: usize, place: &DisciplineRole) ->
     Shaper::new(class_of, gateway.classes.len(), lines, of_all)
 }
 
-/// What each class may send in a turn: in proportion to the weights, and a full packet at least.
+/// Each class's bytes in a turn: in proportion to the weights, and a full packet at least.
 pub(super) fn turns(classes: &[GatewayClass], full_packet: Bytes) -> Vec<Bytes> {
     let least = classes.iter().map(|class| class.role.weight).fold(f64::INFINITY, f64::min);
     let full_packet = f64::from(full_packet.count());

@@ -254,7 +254,7 @@ fn go_on(network: &mut Network, until_s: u64) -> Instant {
     until
 }
 
-/// What a gateway decided and allowed at an instant \[s; bit/s\], each and all together.
+/// A gateway's decision and allowances at an instant \[s; bit/s\], each and all together.
 fn at(result: &GatewayResult, at_s: f64) -> (Decision, Vec<f64>, f64) {
     let series = &result.series;
     let look = series.time_s.iter().rposition(|&s| s <= at_s).expect("it looked before");

@@ -1,0 +1,156 @@
+//! `evenair emulate`, as an ordinary user wherever the machine lets one be had.
+
+use crate::{evenair, json, stderr, stdout};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Starts a command as nobody, with a device file of its own: where root's is for root alone, no user could open it.
+const AS_NOBODY: &str = "set -e
+device=$(mktemp -d)/tun
+mknod \"$device\" c 10 200
+chmod 666 \"$device\"
+mount --bind \"$device\" /dev/net/tun
+rm -r \"$(dirname \"$device\")\"
+cd /
+exec setpriv --reuid 65534 --regid 65534 --clear-groups --reset-env \"$@\"";
+
+/// The words before `evenair` that make it an ordinary user's; a reason, where the machine has no emulation.
+fn prefix() -> &'static Result<Vec<&'static str>, String> {
+    static PREFIX: OnceLock<Result<Vec<&'static str>, String>> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let mut reason = String::new();
+        for words in [vec!["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"], vec![]] {
+            match start(&words, &["emulate", "jam10/chain", "--", "true"]).output() {
+                Ok(done) if done.status.success() => return Ok(words),
+                Ok(done) => reason = stderr(&done),
+                Err(error) => reason = error.to_string(),
+            }
+        }
+        Err(reason)
+    })
+}
+
+fn start(prefix: &[&str], arguments: &[&str]) -> Command {
+    let words = [prefix, &[env!("CARGO_BIN_EXE_evenair")], arguments].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).stdin(Stdio::null());
+    command
+}
+
+/// The command with these arguments; nothing, and a word of why, where the machine has no emulation.
+fn emulation(arguments: &[&str]) -> Option<Command> {
+    match prefix() {
+        Ok(words) => Some(start(words, &[&["emulate"], arguments].concat())),
+        Err(reason) => {
+            eprintln!("SKIPPED: no emulation on this machine: {reason}");
+            None
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Option<Output> {
+    emulation(arguments).map(|mut command| command.output().expect("the command runs"))
+}
+
+/// Answers each datagram with itself.
+const ECHO: &str = "import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((\"\", 7))
+while True:
+    data, peer = s.recvfrom(2000); s.sendto(data, peer)";
+
+/// Asks by name, twenty times; prints the least round trip in milliseconds.
+const ASK: &str = "import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2)
+time.sleep(.3); least = 1e9
+for _ in range(20):
+    began = time.monotonic(); s.sendto(b\"x\" * 200, (\"node-3\", 7)); s.recv(2000)
+    least = min(least, time.monotonic() - began)
+print(least * 1e3)";
+
+#[test]
+fn a_program_reaches_another_three_hops_on_by_its_name_and_takes_the_airs_time() {
+    let echo = format!("3=python3 -c '{ECHO}'");
+    let Some(done) = run(&["jam10/chain", "--at", &echo, "--", "python3", "-c", ASK]) else { return };
+    assert!(done.status.success(), "{}", stderr(&done));
+    let least_ms: f64 = stdout(&done).trim().parse().expect("a number");
+    // Three exchanges of 802.11 at 1 Mb/s each way: DATA of 228 + 34 bytes with its preamble, SIFS, ACK: 2.6 ms and a back-off.
+    assert!((6.0 * 2.6..60.0).contains(&least_ms), "{least_ms} ms");
+}
+
+#[test]
+fn statuses_are_those_of_env() {
+    for (command, status) in [
+        (&["jam10/chain", "--", "sh", "-c", "exit 7"][..], 7),
+        (&["jam10/chain", "--", "sh", "-c", "kill -TERM $$"], 128 + 15),
+        (&["jam10/chain", "--", "no-such-program"], 127),
+        (&["jam10/chain", "--", "/"], 126),
+        (&["jam10/chain", "--at", "9=true"], 125),
+        (&["jam10/chain", "--at", "true"], 125),
+        (&["jam10/chain", "--at", "3=sh -c 'exit"], 125),
+        (&["no/scenario"], 125),
+    ] {
+        let Some(done) = run(command) else { return };
+        assert_eq!(done.status.code(), Some(status), "{command:?}: {}", stderr(&done));
+        assert!(status < 125 || status > 127 || stderr(&done).lines().count() == 1, "{}", stderr(&done));
+    }
+}
+
+#[test]
+fn a_scenarios_own_flow_is_carried_by_real_sockets() {
+    let settings = ["duration=3 s", "warmup=1 s", "tcp.window=reno"];
+    let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+    let only = ["--set", "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]"];
+    let arguments = [&["jam10/chain"], &words[..], &only, &["--json"]].concat();
+    let Some(done) = run(&arguments) else { return };
+    let emulated = json(&done);
+    let simulated = json(&evenair(&[&["run"], &arguments[..]].concat()));
+    let goodput =
+        |document: &serde_json::Value| document["flows"][0]["goodput_bps"].as_f64().expect("a number");
+    // Three seconds of real time beside other tests: that they agree to a tenth is measured elsewhere, at leisure.
+    let ratio = goodput(&emulated) / goodput(&simulated);
+    assert!((0.5..1.3).contains(&ratio), "{} of {}", goodput(&emulated), goodput(&simulated));
+    assert_eq!(emulated["host"]["real_flows"], serde_json::json!(["1"]));
+    assert!(emulated["lateness"]["packets"].as_u64() > Some(100), "{}", emulated["lateness"]);
+    assert!(emulated["flows"][0]["round_trip_s"].as_f64() > Some(0.01));
+}
+
+/// Devices, routes and mounts of the machine. Counters of devices change by themselves.
+fn surroundings() -> Vec<String> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let devices = read("/proc/net/dev");
+    let names = devices.lines().filter_map(|line| line.split_once(':').map(|(name, _)| name.to_owned()));
+    names.chain(["/proc/net/route", "/proc/self/mountinfo"].map(read)).collect()
+}
+
+/// Processes that were started with this word among their arguments.
+fn processes_with(word: &str) -> usize {
+    let all = std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+    let lines = all.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+    lines.filter(|line| line.contains(word)).count()
+}
+
+#[test]
+fn nothing_is_left_behind_even_after_a_kill() {
+    let before = surroundings();
+    let word = format!("{:09}", std::process::id());
+    let sleeper = format!("2=sleep 300.{word}");
+    let arguments = ["jam10/chain", "--at", &sleeper, "--", "sleep", &format!("400.{word}")];
+    let Some(mut command) = emulation(&arguments) else { return };
+    let mut outer = command.stdout(Stdio::null()).spawn().expect("the command runs");
+    let began = Instant::now();
+    let wait = |done: &dyn Fn() -> bool, what: &str| {
+        let since = Instant::now();
+        while !done() {
+            assert!(since.elapsed() < Duration::from_secs(10), "{what} after {:?}", began.elapsed());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    // The command itself, its two helpers, and both programs.
+    let sleeping = || processes_with(&word) == 5;
+    wait(&sleeping, "the programs do not run");
+    outer.kill().expect("it is ours");
+    outer.wait().expect("it is ours");
+    wait(&|| processes_with(&word) == 0, "processes are left");
+    assert_eq!(surroundings(), before);
+}

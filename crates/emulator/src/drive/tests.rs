@@ -1,0 +1,147 @@
+use super::*;
+use crate::packet::checksum;
+use evenair_netsim::{MacSpec, RunSpec};
+use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
+use evenair_units::Rate;
+use evenair_wifi::{MacTiming, Preamble, Rules};
+use std::collections::VecDeque;
+
+/// Ports in virtual time: packets come at given instants, and what is written is kept.
+#[derive(Debug, Default)]
+struct Scripted {
+    now: Instant,
+    come: VecDeque<(Instant, u32, Vec<u8>)>,
+    written: Vec<(Instant, u32, Vec<u8>)>,
+}
+
+impl Ports for Scripted {
+    fn now(&self) -> Instant {
+        self.now
+    }
+    fn wait(&mut self, until: Instant, ready: &mut Ready) {
+        match self.come.front() {
+            Some(&(at, port, _)) if at <= until => {
+                self.now = self.now.max(at);
+                ready.push(port);
+            }
+            _ => self.now = until,
+        }
+    }
+    fn read(&mut self, port: u32, packet: &mut Vec<u8>) -> bool {
+        let due = self.come.front().is_some_and(|&(at, to, _)| to == port && at <= self.now);
+        if due {
+            packet.extend(self.come.pop_front().expect("it is due").2);
+        }
+        due
+    }
+    fn write(&mut self, port: u32, packet: &[u8]) -> bool {
+        self.written.push((self.now, port, packet.to_vec()));
+        true
+    }
+}
+
+/// Four nodes in a row that hear their neighbours, with ways between all of them and to everybody.
+fn row() -> NetworkSpec {
+    let radio = ThresholdRadio {
+        transmission_range_m: 250.0,
+        carrier_sense_range_m: 550.0,
+        interference_range_m: 550.0,
+        propagation: Propagation::default(),
+    };
+    let places = [0.0, 200.0, 400.0, 600.0].map(|x| Position::new(x, 0.0));
+    let names = ["a", "b", "c", "d"].map(String::from).to_vec();
+    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+    let mac = MacSpec::Dcf { timing, rules: Rules::standard() };
+    let medium = Medium::from_positions(&places, &radio);
+    let mut routes = vec![vec![0, 1, 2, 3], vec![0, 1, 2], vec![1, 2, 3]];
+    routes.extend((0..4).map(|node| vec![node, BROADCAST]));
+    NetworkSpec { routes, ..NetworkSpec::new(names, medium, mac, Rate::from_kbps(11_000)) }
+}
+
+/// A UDP packet of 100 bytes.
+fn udp(from: [u8; 4], to: [u8; 4], hops: u8) -> Vec<u8> {
+    let mut packet = vec![0x45, 2, 0, 100, 0, 0, 0, 0, hops, packet::UDP, 0, 0];
+    packet.extend_from_slice(&from);
+    packet.extend_from_slice(&to);
+    let sum = checksum(&[&packet]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    packet.extend_from_slice(&[0, 1, 0, 2]);
+    packet.resize(100, 7);
+    packet
+}
+
+/// What is written when these packets come, each at its millisecond; and what went astray.
+fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<(Instant, u32, Vec<u8>)>, Strays) {
+    let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+    let spec = row();
+    let run = RunSpec {
+        seed: 1,
+        warmup: Duration::ZERO,
+        duration: Duration::from_secs(1),
+        sample_every: None,
+        times: false,
+        ledger: false,
+        timeline: None,
+    };
+    let come = come.iter().map(|(ms, port, packet)| (at(*ms), *port, packet.clone())).collect();
+    let ports = Scripted { come, ..Scripted::default() };
+    let mut drive = Drive::new(&spec, Network::new(&spec, run), ports);
+    let ended = drive.run(at(1_000), &mut Watchers::default(), |_, _| false);
+    assert_eq!(ended, at(1_000));
+    assert_eq!(drive.clockwork.most(), Duration::ZERO, "virtual time is never late");
+    assert_eq!(drive.free.len(), drive.kept.len(), "all that was kept is let go");
+    (std::mem::take(&mut drive.ports.written), drive.strays)
+}
+
+const A: [u8; 4] = [10, 0, 0, 1];
+const D: [u8; 4] = [10, 0, 0, 4];
+
+#[test]
+fn a_packet_comes_out_three_hops_on_as_it_was_with_two_hops_fewer() {
+    let (out, strays) = written(&[(5, 0, udp(A, D, 64))]);
+    let [(at, node, packet)] = &out[..] else { panic!("{out:?}") };
+    assert_eq!((*node, strays), (3, Strays::default()));
+    let took = at.since(Instant::ZERO + Duration::from_millis(5));
+    assert!(took > Duration::from_millis(1) && took < Duration::from_millis(10), "{took:?}");
+    assert_eq!(packet[8], 62);
+    assert_eq!(checksum(&[&packet[..20]]), 0);
+    assert_eq!(packet[20..], udp(A, D, 64)[20..]);
+}
+
+#[test]
+fn the_router_that_uses_up_the_hops_tells_the_sender() {
+    for (hops, router) in [(1, 2), (2, 3)] {
+        let (out, strays) = written(&[(0, 0, udp(A, D, hops))]);
+        let [(_, node, answer)] = &out[..] else { panic!("{out:?}") };
+        assert_eq!((*node, strays.hops_used_up), (0, 1));
+        assert_eq!((&answer[12..16], &answer[16..20]), (&[10, 0, 0, router][..], &A[..]));
+        assert_eq!((answer[20], answer[21]), (11, 0), "time exceeded in transit");
+    }
+    let (out, _) = written(&[(0, 0, udp(A, D, 3))]);
+    assert_eq!((out[0].1, out[0].2[8]), (3, 1), "three hops are enough");
+}
+
+#[test]
+fn what_goes_to_all_is_heard_by_the_neighbours_alone() {
+    let (out, _) = written(&[(0, 1, udp([10, 0, 0, 2], [224, 0, 0, 251], 1))]);
+    let heard: Vec<u32> = out.iter().map(|&(_, node, _)| node).collect();
+    assert_eq!(heard, [0, 2]);
+    assert_eq!(out[0].2[8], 1, "a neighbour is no router");
+}
+
+#[test]
+fn strays_are_counted() {
+    let nowhere = udp(A, [192, 168, 0, 1], 64);
+    let (out, strays) = written(&[(0, 0, nowhere), (1, 0, vec![0; 50]), (2, 0, udp(A, A, 64))]);
+    assert!(out.is_empty());
+    assert_eq!((strays.no_route, strays.no_packet), (2, 1));
+}
+
+#[test]
+fn as_many_come_out_and_are_lost_as_have_come() {
+    let come: Vec<_> = (0..400).map(|ms| (ms / 2, (ms % 2) as u32 * 3, udp(A, D, 64))).collect();
+    let come: Vec<_> = come.into_iter().filter(|(_, port, _)| *port == 0).collect();
+    let (out, strays) = written(&come);
+    assert_eq!(strays, Strays::default());
+    assert!(out.len() > 100 && out.len() <= come.len(), "{} of {}", out.len(), come.len());
+}

@@ -1,0 +1,178 @@
+//! A host for each node: a network namespace with one device, which is the air.
+
+use crate::address::{Addresses, IPV4, IPV6};
+use crate::drive::{Ports, Ready};
+use evenair_linux::link::{Netlink, RouteOptions};
+use evenair_linux::{NetworkNamespace, Tun, sysctl};
+use evenair_units::{Bytes, Duration, Instant};
+use rustix::event::{Timespec, epoll};
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+
+/// The device's name in every namespace.
+pub(crate) const DEVICE: &str = "air0";
+
+/// So long before an instant the drive stops sleeping, and looks again and again: a sleeper wakes late.
+const SPIN: Duration = Duration::from_micros(200);
+
+/// How every node's kernel is set.
+#[derive(Clone, Debug)]
+pub(crate) struct HostOptions {
+    /// The largest packet.
+    pub(crate) mtu: Bytes,
+    /// Of all routes.
+    pub(crate) route: RouteOptions,
+    /// Settings beside those that every host has.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// What every host has, and why; set before there is a device, for `default` is what a new one gets.
+const SETTINGS: [(&str, &str); 12] = [
+    // Connections would inherit windows and thresholds of those before.
+    ("ipv4/tcp_no_metrics_save", "1"),
+    // Nobody answers, and an idle device would talk.
+    ("ipv6/conf/default/router_solicitations", "0"),
+    ("ipv6/conf/default/accept_ra", "0"),
+    ("ipv6/conf/default/accept_dad", "0"),
+    // Every node is a neighbour by its address.
+    ("ipv4/conf/all/send_redirects", "0"),
+    ("ipv4/conf/default/send_redirects", "0"),
+    ("ipv4/conf/default/rp_filter", "0"),
+    // What is left of a connection would hold the namespace for minutes.
+    ("ipv4/tcp_orphan_retries", "1"),
+    ("ipv4/tcp_retries2", "3"),
+    ("ipv4/tcp_fin_timeout", "1"),
+    // An ordinary user's servers, and ping.
+    ("ipv4/ip_unprivileged_port_start", "0"),
+    ("ipv4/ping_group_range", "0 2147483647"),
+];
+
+/// The hosts of all nodes.
+pub(crate) struct Hosts {
+    namespaces: Vec<NetworkNamespace>,
+    devices: Vec<Tun>,
+    events: OwnedFd,
+    found: Vec<epoll::Event>,
+    buffer: Vec<u8>,
+    /// The clock's reading at which the network begins.
+    epoch: std::time::Duration,
+    /// Settings that a kernel did not take.
+    pub(crate) unset: Vec<String>,
+}
+
+impl Hosts {
+    pub(crate) fn new(nodes: u32, options: &HostOptions) -> io::Result<Self> {
+        let addresses = Addresses::of(nodes);
+        let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let mut hosts = Self {
+            namespaces: Vec::new(),
+            devices: Vec::new(),
+            events,
+            found: Vec::with_capacity(nodes as usize),
+            buffer: vec![0; evenair_linux::PACKET_MAX],
+            epoch: clock(),
+            unset: Vec::new(),
+        };
+        for node in 0..nodes {
+            let namespace = NetworkNamespace::new()?;
+            let (device, unset) = namespace.within(|| host(addresses, node, options))??;
+            hosts.unset = unset;
+            epoll::add(
+                &hosts.events,
+                &device,
+                epoll::EventData::new_u64(node.into()),
+                epoll::EventFlags::IN,
+            )?;
+            hosts.namespaces.push(namespace);
+            hosts.devices.push(device);
+        }
+        Ok(hosts)
+    }
+
+    /// The namespaces, which hold what is made in them; the devices stay.
+    pub(crate) fn take_namespaces(&mut self) -> Vec<NetworkNamespace> {
+        std::mem::take(&mut self.namespaces)
+    }
+
+    /// The network begins now.
+    pub(crate) fn start(&mut self) -> Clock {
+        self.epoch = clock();
+        Clock { epoch: self.epoch }
+    }
+}
+
+/// Sets the calling thread's namespace up as a node's; gives its device, and the settings that its kernel does not have.
+fn host(addresses: Addresses, node: u32, options: &HostOptions) -> io::Result<(Tun, Vec<String>)> {
+    let own = options.settings.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let unset = SETTINGS.into_iter().chain(own).filter(|(key, value)| sysctl::set(key, value).is_err());
+    let unset = unset.map(|(key, _)| key.to_owned()).collect();
+    let device = Tun::new(DEVICE)?;
+    let mut netlink = Netlink::new()?;
+    let (loopback, air) = (netlink.index("lo")?, netlink.index(DEVICE)?);
+    netlink.set_up(loopback, None)?;
+    netlink.set_up(air, Some(options.mtu))?;
+    let (own4, own6) = (addresses.ipv4(node).into(), addresses.ipv6(node).into());
+    netlink.add_address(air, own4, 32)?;
+    netlink.add_route(air, (IPV4.0.into(), IPV4.1), Some(own4), &options.route)?;
+    let multicast: IpAddr = [224, 0, 0, 0].into();
+    netlink.add_route(air, (multicast, 4), Some(own4), &RouteOptions::default())?;
+    // A host may be without IPv6, and IPv6 without packets of 1280 bytes (RFC 8200 section 5).
+    if options.mtu >= Bytes::new(1280) && netlink.add_address(air, own6, 128).is_ok() {
+        netlink.add_route(air, (IPV6.0.into(), IPV6.1), Some(own6), &options.route)?;
+    }
+    Ok((device, unset))
+}
+
+/// The emulation's time, for all its threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    epoch: std::time::Duration,
+}
+
+impl Clock {
+    pub(crate) fn now(self) -> Instant {
+        since(self.epoch)
+    }
+}
+
+fn since(epoch: std::time::Duration) -> Instant {
+    Instant::from_nanos((clock() - epoch).as_nanos() as u64)
+}
+
+/// The machine's clock that nobody sets.
+fn clock() -> std::time::Duration {
+    let now = clock_gettime(ClockId::Monotonic);
+    std::time::Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+impl Ports for Hosts {
+    fn now(&self) -> Instant {
+        since(self.epoch)
+    }
+
+    fn wait(&mut self, until: Instant, ready: &mut Ready) {
+        let left = until.since(self.now()).saturating_sub(SPIN);
+        let timeout = Timespec {
+            tv_sec: (left.as_nanos() / 1_000_000_000) as i64,
+            tv_nsec: (left.as_nanos() % 1_000_000_000) as i64,
+        };
+        self.found.clear();
+        let found =
+            epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut self.found), Some(&timeout));
+        if found.is_ok() {
+            ready.extend(self.found.iter().map(|event| event.data.u64() as u32));
+        }
+    }
+
+    fn read(&mut self, port: u32, packet: &mut Vec<u8>) -> bool {
+        let Ok(Some(bytes)) = self.devices[port as usize].read(&mut self.buffer) else { return false };
+        packet.extend_from_slice(bytes);
+        true
+    }
+
+    fn write(&mut self, port: u32, packet: &[u8]) -> bool {
+        self.devices[port as usize].write(packet)
+    }
+}

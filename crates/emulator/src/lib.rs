@@ -1,0 +1,22 @@
+//! Real Linux TCP over simulated air: [`emulate`] lets a network of `netsim` pass in real time, with a network namespace and a TUN
+//! device for each of its nodes.
+//!
+//! A packet that a node's kernel sends is read from the node's device and put into the network at the instant at which it was
+//! read; what comes out is written to the device of its destination at its instant; how late that was is part of the result.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+mod address;
+mod drive;
+mod emulation;
+mod hosts;
+mod lateness;
+pub mod packet;
+mod programs;
+mod traffic;
+
+pub use address::Addresses;
+pub use drive::Strays;
+pub use emulation::{Emulated, HostReport, Options, Problem, emulate};
+pub use lateness::Lateness;
+pub use programs::{NotStarted, Program};

@@ -1,0 +1,82 @@
+//! Users' programs at nodes.
+
+use evenair_linux::NetworkNamespace;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// A program, and the node that it runs at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The node's number.
+    pub node: u32,
+    /// The program and its arguments; no shell looks at them.
+    pub words: Vec<String>,
+}
+
+/// Programs that run: the last in the foreground, with the terminal; all others without input.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    behind: Vec<Child>,
+    front: Option<Child>,
+}
+
+/// A program that could not be started, and the status that `env` has for it: 127 where it was not found, else 126.
+#[derive(Debug)]
+pub struct NotStarted {
+    /// The program.
+    pub program: String,
+    /// What the kernel says.
+    pub error: io::Error,
+}
+
+impl NotStarted {
+    /// The status with which `env` ends.
+    pub fn status(&self) -> u8 {
+        if self.error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
+    }
+}
+
+impl Programs {
+    /// Starts all, each in its node's namespace.
+    pub(crate) fn start(programs: &[Program], namespaces: &[NetworkNamespace]) -> Result<Self, NotStarted> {
+        let mut started = Self { behind: Vec::new(), front: None };
+        for (index, program) in programs.iter().enumerate() {
+            let is_last = index + 1 == programs.len();
+            let mut command = Command::new(&program.words[0]);
+            command.args(&program.words[1..]);
+            if !is_last {
+                // Ctrl-C is for the one in front.
+                command.stdin(Stdio::null()).process_group(0);
+            }
+            let not_started = |error| NotStarted { program: program.words[0].clone(), error };
+            let child = namespaces[program.node as usize].within(|| command.spawn());
+            let child = child.and_then(|child| child).map_err(not_started)?;
+            if is_last {
+                started.front = Some(child);
+            } else {
+                started.behind.push(child);
+            }
+        }
+        Ok(started)
+    }
+
+    /// The status of the foreground's program as a shell has it, once it has ended.
+    pub(crate) fn ended(&mut self) -> Option<u8> {
+        let status = self.front.as_mut()?.try_wait().ok()??;
+        Some(shell_status(status))
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        for child in self.behind.iter_mut().chain(&mut self.front) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn shell_status(status: ExitStatus) -> u8 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8
+}

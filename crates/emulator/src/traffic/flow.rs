@@ -1,0 +1,203 @@
+//! A real flow, and what is counted of it.
+
+use super::sockets::Socket;
+use evenair_laws::Parameters;
+use evenair_laws::connections::{AnyConnections, ConnectionLaw};
+use evenair_laws::flow::{FlowRole, FlowView, Signal};
+use evenair_linux::tcp::Info;
+use evenair_netsim::Traffic;
+use evenair_units::{Duration, Instant, Volume};
+use std::io;
+
+/// A flow that real sockets carry.
+#[derive(Clone, Debug)]
+pub(crate) struct RealSpec {
+    pub(crate) name: String,
+    /// Its number in the network.
+    pub(crate) number: u32,
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    /// The port of its destination.
+    pub(crate) port: u16,
+    /// What it sends, as the simulation would.
+    pub(crate) traffic: Traffic,
+    pub(crate) active: Vec<(Instant, Instant)>,
+}
+
+/// Why a host with Linux' own TCP cannot tell a law of connections something.
+pub(crate) fn why_not(signal: Signal) -> Option<&'static str> {
+    match signal {
+        Signal::SmoothedRoundTrip | Signal::LeastRoundTrip => None,
+        Signal::RoundTrip | Signal::RoundTripOfWindows => {
+            Some("Linux tells a smoothed round trip alone: set samples = \"smoothed\"")
+        }
+        Signal::RoundTripOfProbes => Some("no probes are sent: set samples = \"smoothed\""),
+        Signal::RouteChanged => Some("Linux does not tell of routes"),
+        Signal::Lost => Some("a sender sees no losses, only what it repeats"),
+        Signal::FirstBacklog | Signal::PathBacklog => Some("a sender does not see the air's queues"),
+    }
+}
+
+/// Counts of senders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub(super) segments: u64,
+    pub(super) repeated: u64,
+    /// Bytes that were acknowledged.
+    pub(super) acknowledged: u64,
+}
+
+impl Sent {
+    fn plus(self, info: &Info) -> Self {
+        Self {
+            segments: self.segments + info.sent_segments,
+            repeated: self.repeated + info.retransmitted,
+            acknowledged: self.acknowledged + info.acknowledged_bytes,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) spec: RealSpec,
+    /// Counts its starts and stops: what an earlier time left to do is void.
+    pub(super) run: u32,
+    pub(super) began: Option<Instant>,
+    /// Bytes that its sinks have been handed.
+    pub(super) delivered: u64,
+    /// How long its one transfer took, once it has ended.
+    pub(super) took: Option<Duration>,
+    /// Why it could not begin.
+    pub(super) failed: Option<io::Error>,
+    /// Datagrams handed down.
+    pub(super) datagrams: u64,
+    /// The law of its connections, while it is active.
+    pub(super) law: Option<AnyConnections>,
+    /// When the law looked last, and the counts then; the least round trip that was read.
+    looked: (Instant, Sent),
+    least: Option<Duration>,
+    /// Of connections that are over.
+    finished: Sent,
+    /// Of those and all that are open.
+    sent: Sent,
+    at_warmup: (u64, Sent, u64),
+    /// Since the warm-up, of each look: how many connections, their windows together, and their smoothed round trips [s].
+    looks: u64,
+    connections: u64,
+    windows: u64,
+    round_trips: (f64, u64),
+}
+
+/// What came of a flow in the measured time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    pub(crate) number: u32,
+    /// Bytes handed to its sinks.
+    pub(crate) delivered_bytes: u64,
+    /// Segments or datagrams sent, and repetitions among them.
+    pub(crate) sent: u64,
+    pub(crate) retransmitted: u64,
+    /// Mean over looks, and over connections of each.
+    pub(crate) connections: f64,
+    pub(crate) congestion_window: f64,
+    pub(crate) round_trip_s: Option<f64>,
+    /// How long its one transfer took, from the run's beginning on.
+    pub(crate) took: Option<Duration>,
+}
+
+impl Flow {
+    pub(super) fn new(spec: RealSpec) -> Self {
+        Self {
+            spec,
+            run: 0,
+            began: None,
+            delivered: 0,
+            took: None,
+            failed: None,
+            datagrams: 0,
+            law: None,
+            looked: (Instant::ZERO, Sent::default()),
+            least: None,
+            finished: Sent::default(),
+            sent: Sent::default(),
+            at_warmup: (0, Sent::default(), 0),
+            looks: 0,
+            connections: 0,
+            windows: 0,
+            round_trips: (0.0, 0),
+        }
+    }
+
+    /// A connection is closed: what it counted is kept.
+    pub(super) fn take_leave(&mut self, socket: &Socket) {
+        self.finished = socket.info().map_or(self.finished, |info| self.finished.plus(&info));
+    }
+
+    /// It begins to send: its law begins anew. Gives how many connections are to be open.
+    pub(super) fn begin(&mut self, now: Instant, open: impl Iterator<Item = Info>) -> u32 {
+        let Traffic::Tcp(tcp) = &self.spec.traffic else { return 1 };
+        self.law = tcp.connections.as_ref().map(|law| law.begin(&FlowRole { payload: tcp.payload }));
+        self.looked = (now, open.fold(self.finished, |sent, info| sent.plus(&info)));
+        self.least = None;
+        self.law.as_ref().map_or(1, ConnectionLaw::at_start)
+    }
+
+    /// Asks the law how many connections are to be open.
+    pub(super) fn ask_law(&mut self, now: Instant, open: &[Info]) -> Option<u32> {
+        let Traffic::Tcp(tcp) = &self.spec.traffic else { return None };
+        let sent = open.iter().fold(self.finished, Sent::plus);
+        let (began, before) = std::mem::replace(&mut self.looked, (now, sent));
+        let bytes = sent.acknowledged.saturating_sub(before.acknowledged);
+        self.least = open.iter().filter_map(|info| info.least_round_trip).chain(self.least).min();
+        let smoothed: Vec<f64> =
+            open.iter().filter_map(|info| Some(info.smoothed_round_trip?.as_secs_f64())).collect();
+        let mean_s = smoothed.iter().sum::<f64>() / smoothed.len() as f64;
+        let view = FlowView {
+            now,
+            interval: now.since(began),
+            smoothed_round_trip: (bytes > 0 && !smoothed.is_empty()).then(|| Duration::from_secs_f64(mean_s)),
+            least_round_trip: self.least,
+            delivered: Volume { packets: bytes / u64::from(tcp.payload.count()), bytes },
+            sent: sent.segments.saturating_sub(before.segments),
+            retransmitted: sent.repeated.saturating_sub(before.repeated),
+            ..FlowView::default()
+        };
+        self.law.as_mut().map(|law| law.on_interval(&view))
+    }
+
+    /// How its connections are: those that are open, and those that only send what they still have.
+    pub(super) fn look(&mut self, open: &[Info], drained: &[Info]) {
+        self.looks += 1;
+        self.sent = open.iter().chain(drained).fold(self.finished, Sent::plus);
+        for info in open {
+            self.connections += 1;
+            self.windows += u64::from(info.congestion_window);
+            if let Some(round_trip) = info.smoothed_round_trip {
+                self.round_trips.0 += round_trip.as_secs_f64();
+                self.round_trips.1 += 1;
+            }
+        }
+    }
+
+    /// The warm-up is over.
+    pub(super) fn start_measuring(&mut self) {
+        self.at_warmup = (self.delivered, self.sent, self.datagrams);
+        (self.looks, self.connections, self.windows, self.round_trips) = (0, 0, 0, (0.0, 0));
+    }
+
+    pub(super) fn tally(self) -> Tally {
+        let (delivered, sent, datagrams) = self.at_warmup;
+        let mean = |sum: u64| sum as f64 / self.looks.max(1) as f64;
+        let (sum_s, count) = self.round_trips;
+        Tally {
+            number: self.spec.number,
+            delivered_bytes: self.delivered - delivered,
+            sent: self.sent.segments - sent.segments + self.datagrams - datagrams,
+            retransmitted: self.sent.repeated - sent.repeated,
+            connections: mean(self.connections),
+            congestion_window: mean(self.windows),
+            round_trip_s: (count > 0).then(|| sum_s / count as f64),
+            took: self.took,
+        }
+    }
+}

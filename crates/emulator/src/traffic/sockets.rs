@@ -1,0 +1,259 @@
+//! Sockets of real flows; none of them ever blocks.
+
+use super::flow::Flow;
+use evenair_laws::window::WindowParams;
+use evenair_linux::tcp;
+use evenair_netsim::{Source, TcpSpec, Traffic};
+use evenair_tcp::AckPolicy;
+use evenair_units::{Bytes, Instant};
+use rustix::event::epoll::EventFlags;
+use rustix::net::{SocketFlags, SocketType, bind, connect as connect_socket, ipproto, socket_with, sockopt};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// IP's and UDP's headers \[bytes\].
+const DATAGRAM_HEADERS: u32 = 28;
+/// Bytes that are handed to a socket, or taken from it, at once.
+const PORTION: usize = 64 * 1024;
+
+/// A socket, and whose it is.
+#[derive(Debug)]
+pub(super) enum Socket {
+    /// Waits for a flow's connections.
+    Listener { flow: usize, socket: TcpListener },
+    /// The receiving end of one.
+    Sink { flow: usize, stream: TcpStream, received: u64 },
+    /// The sending end of one: bytes that its application has for it, and how far it is.
+    Sender { flow: usize, stream: TcpStream, left: u64, phase: Phase },
+    /// The receiving end of a flow of datagrams.
+    Receiver { flow: usize, socket: UdpSocket },
+    /// The sending end.
+    Datagrams { flow: usize, socket: UdpSocket },
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It takes what its application has.
+    Open,
+    /// The same, and after that it is closed.
+    Finishing,
+    /// It is closed, and sends what it has taken.
+    Drained,
+}
+
+/// All that the kernel tells of a socket of ours: each change once.
+pub(super) const ANYTHING: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::ET);
+
+impl Socket {
+    /// The sending end of a connection of a flow.
+    pub(super) fn sender(flow: usize, stream: TcpStream, spec: &TcpSpec) -> io::Result<Self> {
+        let (left, phase) = match spec.source {
+            Source::Segments(count) => (u64::from(count) * u64::from(spec.payload.count()), Phase::Finishing),
+            Source::Endless => (u64::MAX, Phase::Open),
+            Source::Paced(_) => (0, Phase::Open),
+        };
+        Ok(Self::Sender { flow, stream, left, phase })
+    }
+
+    /// Whether it is a connection that takes what its application has.
+    pub(super) const fn is_open(&self) -> bool {
+        matches!(self, Self::Sender { phase: Phase::Open | Phase::Finishing, .. })
+    }
+
+    /// Closes a connection, which sends what it has taken.
+    pub(super) fn drain(&mut self) {
+        if let Self::Sender { stream, left, phase, .. } = self {
+            let _ = stream.shutdown(Shutdown::Write);
+            (*left, *phase) = (0, Phase::Drained);
+        }
+    }
+
+    pub(super) const fn flow(&self) -> usize {
+        match self {
+            Self::Listener { flow, .. }
+            | Self::Sink { flow, .. }
+            | Self::Sender { flow, .. }
+            | Self::Receiver { flow, .. }
+            | Self::Datagrams { flow, .. } => *flow,
+        }
+    }
+
+    pub(super) const fn is_sender(&self) -> bool {
+        matches!(self, Self::Sender { .. } | Self::Datagrams { .. })
+    }
+
+    /// What its kernel says of a connection that sends.
+    pub(super) fn info(&self) -> Option<tcp::Info> {
+        if let Self::Sender { stream, .. } = self { tcp::info(stream).ok() } else { None }
+    }
+
+    /// The application has one more segment or datagram.
+    pub(super) fn produce(&mut self, flow: &mut Flow) {
+        match (self, &flow.spec.traffic) {
+            (Self::Sender { stream, left, .. }, Traffic::Tcp(spec)) => {
+                *left += u64::from(spec.payload.count());
+                send(stream, left);
+            }
+            (Self::Datagrams { socket, .. }, traffic) => {
+                let data = traffic.size().count().saturating_sub(DATAGRAM_HEADERS);
+                // A full buffer loses it, as the device's would.
+                flow.datagrams += u64::from(socket.send(&[0; PORTION][..data as usize]).is_ok());
+            }
+            _ => (),
+        }
+    }
+
+    /// It can be read, or written; tells whether it is over.
+    pub(super) fn serve(&mut self, now: Instant, flow: &mut Flow) -> bool {
+        match self {
+            Self::Sink { stream, received, .. } => receive(stream, received, now, flow),
+            Self::Sender { stream, left, phase, .. } => {
+                let alive = send(stream, left) && (*phase != Phase::Drained || !is_closed(stream));
+                if alive && *left == 0 && *phase == Phase::Finishing {
+                    self.drain();
+                }
+                if !alive {
+                    flow.take_leave(self);
+                }
+                !alive
+            }
+            Self::Receiver { socket, .. } => {
+                let mut buffer = [0; PORTION];
+                while let Ok(length) = socket.recv(&mut buffer) {
+                    flow.delivered += length as u64;
+                }
+                false
+            }
+            Self::Listener { .. } | Self::Datagrams { .. } => false,
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Listener { socket, .. } => socket.as_fd(),
+            Self::Sink { stream, .. } | Self::Sender { stream, .. } => stream.as_fd(),
+            Self::Receiver { socket, .. } | Self::Datagrams { socket, .. } => socket.as_fd(),
+        }
+    }
+}
+
+/// Hands a connection what it takes; tells whether it is alive.
+fn send(stream: &mut TcpStream, left: &mut u64) -> bool {
+    while *left > 0 {
+        let portion = (PORTION as u64).min(*left) as usize;
+        match stream.write(&[0; PORTION][..portion]) {
+            Ok(taken) if *left == u64::MAX => debug_assert!(taken > 0),
+            Ok(taken) => *left -= taken as u64,
+            Err(error) => return matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected),
+        }
+    }
+    true
+}
+
+/// Whether the other side has closed a connection, too: it has taken all.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    match stream.read(&mut [0]) {
+        Ok(length) => length == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    }
+}
+
+/// Takes what a connection has; tells whether it is over.
+fn receive(stream: &mut TcpStream, received: &mut u64, now: Instant, flow: &mut Flow) -> bool {
+    let mut buffer = [0; PORTION];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => {
+                if let Traffic::Tcp(TcpSpec { source: Source::Segments(count), payload, .. }) =
+                    &flow.spec.traffic
+                    && *received == u64::from(*count) * u64::from(payload.count())
+                {
+                    flow.took = flow.began.map(|began| now.since(began));
+                }
+                return true;
+            }
+            Ok(length) => {
+                *received += length as u64;
+                flow.delivered += length as u64;
+                if let Traffic::Tcp(TcpSpec { acknowledge: AckPolicy::EachSegment, .. }) = flow.spec.traffic {
+                    let _ = sockopt::set_tcp_quickack(&*stream, true); // the kernel forgets it
+                }
+            }
+            Err(error) => return error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// A TCP socket with the options of a flow.
+fn stream_socket(spec: &TcpSpec) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket =
+        socket_with(rustix::net::AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    tcp::set_congestion_control(&socket, congestion_control(&spec.window)?)?;
+    tcp::set_segment(&socket, segment(spec))?;
+    tcp::set_window_clamp(&socket, spec.sender.receiver_window.saturating_mul(spec.payload.count()))?;
+    Ok(socket)
+}
+
+/// The largest segment to agree on: Linux counts a segment's options in (RFC 9293 section 3.7.1 does not).
+fn segment(spec: &TcpSpec) -> Bytes {
+    spec.payload + Bytes::new(if spec.sender.timestamps { 12 } else { 0 })
+}
+
+/// Linux' name of a window law.
+pub(crate) fn congestion_control(law: &WindowParams) -> io::Result<&'static str> {
+    match law {
+        WindowParams::Reno(_) => Ok("reno"),
+        WindowParams::Cubic(_) => Ok("cubic"),
+        WindowParams::Bbr(_) => Ok("bbr"),
+        WindowParams::Vegas(_) => Ok("vegas"),
+        other => {
+            let words = format!("{other:?}");
+            let name = words.split('(').next().unwrap_or_default();
+            let why = format!(
+                "Linux has no congestion control like the window law {name}; reno, cubic, bbr and vegas are its own"
+            );
+            Err(io::Error::new(ErrorKind::Unsupported, why))
+        }
+    }
+}
+
+pub(super) fn listener(place: SocketAddrV4, spec: &TcpSpec) -> io::Result<TcpListener> {
+    let socket = stream_socket(spec)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &place)?;
+    rustix::net::listen(&socket, 1024)?;
+    Ok(TcpListener::from(socket))
+}
+
+/// All connections that wait.
+pub(super) fn accept(listener: &TcpListener) -> Vec<TcpStream> {
+    let waiting = std::iter::from_fn(|| listener.accept().ok());
+    waiting.filter_map(|(stream, _)| stream.set_nonblocking(true).ok().map(|()| stream)).collect()
+}
+
+pub(super) fn connect(from: Ipv4Addr, to: SocketAddrV4, spec: &TcpSpec) -> io::Result<TcpStream> {
+    let socket = stream_socket(spec)?;
+    bind(&socket, &SocketAddrV4::new(from, 0))?;
+    match connect_socket(&socket, &to) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) fn receiver(place: SocketAddrV4) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(place)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+pub(super) fn datagrams(from: Ipv4Addr, to: SocketAddrV4) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((from, 0))?;
+    socket.set_nonblocking(true)?;
+    socket.connect(to)?;
+    Ok(socket)
+}

@@ -1,0 +1,16 @@
+//! What live rooms need of Linux, thin, without policy, safe outside: a sandbox of namespaces that dies with the process
+//! ([`sandbox`]), network namespaces ([`NetworkNamespace`]), TUN devices ([`Tun`]), addresses and routes ([`link`]), settings
+//! ([`sysctl`]), and what a TCP socket tells and takes ([`tcp`]).
+//!
+//! Everything here works for an ordinary user, in namespaces of his own; as root it works the same way. Linux 5.11 is the least.
+#![cfg(target_os = "linux")]
+
+pub mod link;
+mod namespace;
+pub mod sandbox;
+pub mod sysctl;
+pub mod tcp;
+mod tun;
+
+pub use namespace::NetworkNamespace;
+pub use tun::{PACKET_MAX, Tun};

@@ -1,0 +1,64 @@
+//! Network namespaces.
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// A network namespace, held by a descriptor alone: it has no name and no file, and is gone once nothing is in it and this is
+/// dropped.
+#[derive(Debug)]
+pub struct NetworkNamespace {
+    held: OwnedFd,
+}
+
+impl NetworkNamespace {
+    /// A new namespace with nothing but a loopback device, which is down.
+    ///
+    /// # Errors
+    /// If the kernel refuses: the calling thread lacks `CAP_SYS_ADMIN` in its user namespace ([`crate::sandbox::enter`] gives
+    /// it), or `user.max_net_namespaces` is reached.
+    pub fn new() -> io::Result<Self> {
+        let home = Self::current()?;
+        // SAFETY: only the network namespace is left, no memory or descriptor is unshared.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
+        let new = Self::current();
+        home.enter()?;
+        new
+    }
+
+    /// The namespace that the calling thread is in.
+    ///
+    /// # Errors
+    /// If /proc is not mounted.
+    pub fn current() -> io::Result<Self> {
+        let held = open("/proc/thread-self/ns/net", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Self { held })
+    }
+
+    /// Does something with the calling thread in this namespace. Sockets and processes that are made belong to the namespace,
+    /// also afterwards.
+    ///
+    /// # Errors
+    /// If the thread may not enter.
+    ///
+    /// # Panics
+    /// If the thread cannot return: it must not go on in the wrong namespace.
+    pub fn within<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
+        let home = Self::current()?;
+        self.enter()?;
+        let done = act();
+        home.enter().expect("a thread returns to the namespace that it came from");
+        Ok(done)
+    }
+
+    fn enter(&self) -> io::Result<()> {
+        Ok(move_into_link_name_space(self.held.as_fd(), Some(LinkNameSpaceType::Network))?)
+    }
+}
+
+impl AsFd for NetworkNamespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.held.as_fd()
+    }
+}

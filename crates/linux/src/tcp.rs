@@ -1,0 +1,109 @@
+//! What a TCP socket takes and tells.
+
+use evenair_units::{Bytes, Duration};
+use rustix::net::sockopt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// What `TCP_INFO` says of a connection, as far as every kernel since 5.5 does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Smoothed round trip (RFC 6298), if any has been measured.
+    pub smoothed_round_trip: Option<Duration>,
+    /// The least round trip of the last minutes (`tcp_min_rtt_wlen`), if any has been measured.
+    pub least_round_trip: Option<Duration>,
+    /// Segments sent again, since the connection began.
+    pub retransmitted: u64,
+    /// Congestion window \[segments\].
+    pub congestion_window: u32,
+    /// Bytes that the other side has acknowledged.
+    pub acknowledged_bytes: u64,
+    /// Bytes of data sent, repetitions included.
+    pub sent_bytes: u64,
+    /// Segments with data sent, repetitions included.
+    pub sent_segments: u64,
+    /// The largest segment that is sent \[bytes of data\].
+    pub segment_bytes: u32,
+}
+
+/// Asks a socket.
+///
+/// # Errors
+/// If it is no TCP socket.
+pub fn info(socket: impl AsFd) -> io::Result<Info> {
+    let mut raw = std::mem::MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes `length` bytes at most, and any bytes are a `tcp_info`.
+    let raw = unsafe {
+        if libc::getsockopt(
+            socket,
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            raw.as_mut_ptr().cast(),
+            &raw mut length,
+        ) != 0
+        {
+            return Err(io::Error::last_os_error());
+        }
+        raw.assume_init()
+    };
+    // Before the first sample the kernel says 0 for the one, and the greatest number for the other.
+    let micros = |time: u32| (time != 0 && time != u32::MAX).then(|| Duration::from_micros(time.into()));
+    Ok(Info {
+        smoothed_round_trip: micros(raw.tcpi_rtt),
+        least_round_trip: micros(raw.tcpi_min_rtt),
+        retransmitted: raw.tcpi_total_retrans.into(),
+        congestion_window: raw.tcpi_snd_cwnd,
+        acknowledged_bytes: raw.tcpi_bytes_acked,
+        sent_bytes: raw.tcpi_bytes_sent,
+        sent_segments: raw.tcpi_data_segs_out.into(),
+        segment_bytes: raw.tcpi_snd_mss,
+    })
+}
+
+/// Chooses a socket's congestion control, and reads it back.
+///
+/// # Errors
+/// If the kernel has none of this name, or reserves it for processes with `CAP_NET_ADMIN`.
+pub fn set_congestion_control(socket: impl AsFd, name: &str) -> io::Result<()> {
+    sockopt::set_tcp_congestion(&socket, name)?;
+    let set = sockopt::tcp_congestion(&socket)?;
+    if set == name { Ok(()) } else { Err(io::Error::other(format!("the socket has {set} for {name}"))) }
+}
+
+/// The congestion controls that this kernel has loaded.
+///
+/// # Errors
+/// If `/proc` is not mounted.
+pub fn available() -> io::Result<Vec<String>> {
+    let all = crate::sysctl::get("ipv4/tcp_available_congestion_control")?;
+    Ok(all.split_whitespace().map(String::from).collect())
+}
+
+/// Bounds the window that a socket offers the other side \[bytes\]. The kernel makes it no less than half of its least buffer.
+///
+/// # Errors
+/// If it is no TCP socket.
+pub fn set_window_clamp(socket: impl AsFd, bytes: u32) -> io::Result<()> {
+    set(socket, libc::TCP_WINDOW_CLAMP, bytes)
+}
+
+/// Bounds the segments of a connection that is still to come, data and TCP's options.
+///
+/// # Errors
+/// If the kernel has other bounds (88 to 32 767 bytes).
+pub fn set_segment(socket: impl AsFd, bytes: Bytes) -> io::Result<()> {
+    set(socket, libc::TCP_MAXSEG, bytes.count())
+}
+
+/// Sets an option of TCP that is a number.
+fn set(socket: impl AsFd, option: libc::c_int, value: u32) -> io::Result<()> {
+    let value = libc::c_int::try_from(value).unwrap_or(libc::c_int::MAX);
+    let length = size_of::<libc::c_int>() as libc::socklen_t;
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads one integer.
+    let done =
+        unsafe { libc::setsockopt(socket, libc::IPPROTO_TCP, option, (&raw const value).cast(), length) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
