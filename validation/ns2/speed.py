@@ -92,8 +92,8 @@ def main() -> None:
         routed = ["--set", "tcp.headers=60 bytes"]
         ten_hops = alone(10, "traffic = 'tcp'")
         udp = alone(3, "traffic = 'cbr', rate = '1 Mbps', size = '1520 bytes'")
-        # Each is measured for so long [s] that evenair takes a fifth of a second, which is many ticks of the clock that counts
-        # user time; before that comes the warm-up [s].
+        # Each is measured for so long [s] that evenair takes a fifth of a second, which is many ticks of the clock that
+        # counts user time; before that comes the warm-up [s].
         cases = [
             Case("four links, topology a, TCP", 200, 20, "a", [HERE / "four_link.tcl", "a", 1, 200], ["chen10/a"]),
             Case("one cell, 20 saturated stations", 200, 5, "20", [HERE / "cell.tcl", 20, 1, 200], [cell(folder, 20)]),
@@ -126,7 +126,8 @@ def main() -> None:
                 ["jam10/chain", *udp],
             ),
         ]
-        print("| scenario | measured [s] | ns-2 [ms/s] | evenair [ms/s] | ratio | ns-2 [packets/s] | evenair [packets/s] |")
+        print("| scenario | measured [s] | ns-2 [ms/s] | evenair [ms/s] | ratio ", end="")
+        print("| ns-2 [packets/s] | evenair [packets/s] |")
         print("|---|---|---|---|---|---|---|")
         for case in cases:
             ours, theirs = [], []

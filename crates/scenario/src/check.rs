@@ -95,7 +95,7 @@ impl Scenario {
             if ![wall.from, wall.to].iter().flatten().all(|x| x.is_finite() && x.abs() < 1e9) {
                 return wrong("from", "a wall's ends are metres, less than 1e9 of them");
             }
-            if wall.from == wall.to {
+            if (0..2).all(|of| (wall.to[of] - wall.from[of]).abs() <= 0.0) {
                 return wrong("to", "a wall ends at another place than it begins");
             }
             if !(wall.loss.0 > 0.0 && wall.loss.0 <= 200.0) {
