@@ -3,9 +3,10 @@
 use crate::language::LimitRate;
 use crate::resolved::Resolved;
 use evenair_laws::gateway::GatewayParams;
-use evenair_netsim::{MacSpec, Shaping};
+use evenair_netsim::{FlowSpec, MacSpec, Pattern, Shaping, Traffic};
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::MacTiming;
+use std::collections::BTreeMap;
 
 /// The largest MSDU (IEEE 802.11-2016 clause 9.2.4.7.1) \[bytes\], of which LLC and SNAP take 8.
 const MSDU_BYTES_MAX: u32 = 2304;
@@ -23,7 +24,7 @@ impl Resolved {
         } else {
             [None, None]
         };
-        let all = of_frames.into_iter().chain([self.too_generous()]).flatten();
+        let all = of_frames.into_iter().chain([self.too_generous(), self.in_step()]).flatten();
         all.chain(self.without_effect()).collect()
     }
 
@@ -50,6 +51,28 @@ impl Resolved {
                 "{key}: {total} are more than the {fastest} that the gateway's own links carry, one full packet after the other, {what}: make it less, or let a law find it"
             )
         })
+    }
+
+    /// Periodic flows of one interval, from fixed instants on: how their packets meet is the same in every seed, be it never.
+    fn in_step(&self) -> Option<String> {
+        let periodic = |flow: &FlowSpec| match flow.traffic {
+            Traffic::Datagrams { pattern: Pattern::Constant { interval, jitter: 0.0 }, .. } => {
+                flow.start_jitter.is_zero().then_some(interval)
+            }
+            _ => None,
+        };
+        let mut by_interval: BTreeMap<Duration, Vec<&str>> = BTreeMap::new();
+        for flow in &self.network().flows {
+            if let Some(interval) = periodic(flow) {
+                by_interval.entry(interval).or_default().push(&flow.name);
+            }
+        }
+        let (interval, names) = by_interval.into_iter().find(|(_, names)| names.len() > 1)?;
+        let others = if names.len() > 2 { format!(" (and {} more)", names.len() - 2) } else { String::new() };
+        Some(format!(
+            "flows \"{}\" and \"{}\"{others} send every {interval}, one always as long after the other, in every seed: whether their packets meet is decided by their starts alone; give them start_jitter = \"{interval}\", or a jitter",
+            names[0], names[1]
+        ))
     }
 
     /// IEEE 802.11 carries no packet that large; ns-2 does.

@@ -124,3 +124,32 @@ fn a_saturated_source_at_the_gateway_waits_for_the_air() {
     let free = kbps(&result(&chain(2, "", &[(0, 1, saturated)])))[0];
     assert!((rate("1 Gbps") / free - 1.0).abs() < 0.01, "{} and {free}", rate("1 Gbps"));
 }
+
+/// Two stations that do not hear each other, each with three megabits a second for the one between.
+const HIDDEN: &str = r#"
+duration = "5 s"
+warmup = "1 s"
+radio = { transmission_range = "250 m", carrier_sense_range = "300 m" }
+nodes = [{ id = "a", at = [0, 0] }, { id = "b", at = [200, 0] }, { id = "c", at = [400, 0] }]
+flows = [
+  { id = "ab", from = "a", to = "b", traffic = "cbr", rate = "3 Mbps", size = "1000 bytes" },
+  { id = "cb", from = "c", to = "b", traffic = "cbr", rate = "3 Mbps", size = "1000 bytes" },
+]
+"#;
+
+#[test]
+fn periodic_flows_in_step_are_named_and_the_remedy_lets_them_meet() {
+    let collided = |scenario: &Resolved| result(scenario).links.iter().map(|link| link.collided).sum::<u64>();
+    let locked = parse(HIDDEN).unwrap();
+    let [warning] = &locked.warnings()[..] else { panic!("{:?}", locked.warnings()) };
+    assert!(
+        warning.contains("\"ab\" and \"cb\"") && warning.contains("start_jitter = \"2.666667 ms\""),
+        "{warning}"
+    );
+    assert_eq!(collided(&locked), 0, "their starts, a tenth of a second apart, keep them apart for ever");
+    let spread = parse(&format!("start_jitter = \"2.666667 ms\"\n{HIDDEN}")).unwrap();
+    assert!(spread.warnings().is_empty(), "{:?}", spread.warnings());
+    assert!(collided(&spread) > 100, "{}", collided(&spread));
+    let unequal = parse(&HIDDEN.replacen("3 Mbps", "2 Mbps", 1)).unwrap();
+    assert!(unequal.warnings().is_empty() && collided(&unequal) > 100);
+}
