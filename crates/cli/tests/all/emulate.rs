@@ -53,6 +53,23 @@ fn run(arguments: &[&str]) -> Option<Output> {
     emulation(arguments).map(|mut command| command.output().expect("the command runs"))
 }
 
+/// Whether the machine has emulation, and the programs that a command names.
+pub(crate) fn can_run(arguments: &[String]) -> bool {
+    let at = arguments.iter().filter_map(|word| word.split_once('=')).map(|(_, command)| command);
+    let after = arguments.iter().skip_while(|word| *word != "--").nth(1).map(String::as_str);
+    let programs = at.chain(after).filter_map(|command| command.split(' ').next());
+    let named = programs.filter(|program| ["ping", "iperf3"].contains(program));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    let missing: Vec<&str> = named.filter(|program| !found(program)).collect();
+    if let Err(reason) = prefix() {
+        eprintln!("SKIPPED: {arguments:?}: {reason}");
+    } else if !missing.is_empty() {
+        eprintln!("SKIPPED: {arguments:?}: {} is not installed", missing.join(", "));
+    }
+    prefix().is_ok() && missing.is_empty()
+}
+
 /// Answers each datagram with itself.
 const ECHO: &str = "import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((\"\", 7))
