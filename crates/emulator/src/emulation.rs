@@ -135,11 +135,11 @@ pub fn emulate(
     }
     let end = if options.programs.is_empty() { network.end() } else { Instant::NEVER };
     let namespaces = hosts.take_namespaces();
+    let mut programs = Programs::start(options.programs, &namespaces).map_err(Problem::Program)?;
     let clock = hosts.start();
     let (sockets, done) = ((clock, Addresses::of(nodes)), AtomicBool::new(false));
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
-    let mut programs = Programs::start(options.programs, &namespaces).map_err(Problem::Program)?;
     let mut drive = Drive::new(&spec, network, hosts);
     for flow in &real {
         let headers = if let Traffic::Tcp(tcp) = &flow.traffic { i64::from(tcp.headers.count()) } else { 0 };

@@ -4,6 +4,10 @@ use evenair_linux::NetworkNamespace;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Programs behind have this long to get ready for the one in front: a server to listen.
+const READY: Duration = Duration::from_millis(300);
 
 /// A program, and the node that it runs at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +47,9 @@ impl Programs {
         let mut started = Self { behind: Vec::new(), front: None };
         for (index, program) in programs.iter().enumerate() {
             let is_last = index + 1 == programs.len();
+            if is_last && index > 0 {
+                std::thread::sleep(READY);
+            }
             let mut command = Command::new(&program.words[0]);
             command.args(&program.words[1..]);
             if !is_last {
