@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The addresses of a network's nodes: 10.0.0.1 and fd65::1 for the first, and so on. Each node's own, without a subnet: a packet
+/// The addresses of a network's nodes: `10.0.0.1` and `fd65::1` for the first, and so on. Each node's own, without a subnet: a packet
 /// from one node to another always goes through the simulated network.
 #[derive(Clone, Copy, Debug)]
 pub struct Addresses {

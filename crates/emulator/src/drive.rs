@@ -40,7 +40,7 @@ pub(crate) struct RealFlow {
     pub(crate) from: u32,
     pub(crate) to: u32,
     /// Bytes by which the scenario's headers are larger than those of the packets.
-    pub(crate) more: i64,
+    pub(crate) more: i32,
 }
 
 /// Packets that never were in the network, or were lost beside it, by cause.
@@ -183,7 +183,7 @@ impl<P: Ports> Drive<P> {
             self.strays.hops_used_up += 1;
             return true;
         }
-        let length = bytes.len() as i64 + flow.map_or(0, |(flow, _)| flow.more);
+        let length = (bytes.len() as u32).saturating_add_signed(flow.map_or(0, |(flow, _)| flow.more));
         let whose = match flow {
             Some((flow, back)) => Whose::Flow { flow: flow.number, back },
             None => Whose::Nobody(turn(head)),
@@ -192,7 +192,7 @@ impl<P: Ports> Drive<P> {
             self.kept.push(Kept::default());
             self.kept.len() - 1
         });
-        let size = Bytes::new(length.clamp(1, u16::MAX.into()) as u32);
+        let size = Bytes::new(length.clamp(1, u16::MAX.into()));
         let packet = Foreign { from, to: last, size, whose, ecn: head.ecn, content: content as u64 };
         let entered = self.network.inject(now, packet).is_ok();
         if entered {

@@ -142,8 +142,10 @@ pub fn emulate(
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
     let mut drive = Drive::new(&spec, network, hosts);
     for flow in &real {
-        let headers = if let Traffic::Tcp(tcp) = &flow.traffic { i64::from(tcp.headers.count()) } else { 0 };
-        let more = if headers > 0 { headers - i64::from(real_headers(&flow.traffic).count()) } else { 0 };
+        let scenario = flow.traffic.tcp().map(|tcp| tcp.headers);
+        let more = scenario.map_or(0, |headers| {
+            headers.count().wrapping_sub(real_headers(&flow.traffic).count()).cast_signed()
+        });
         let ends = RealFlow { number: flow.number, from: flow.source, to: flow.destination, more };
         drive.add_flow(flow.port, ends);
     }

@@ -138,13 +138,20 @@ impl Clock {
 }
 
 fn since(epoch: std::time::Duration) -> Instant {
-    Instant::from_nanos((clock() - epoch).as_nanos() as u64)
+    Instant::from_nanos(clock().saturating_sub(epoch).as_nanos() as u64)
 }
 
 /// The machine's clock that nobody sets.
 fn clock() -> std::time::Duration {
     let now = clock_gettime(ClockId::Monotonic);
     std::time::Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// A time as the kernel takes it.
+pub(crate) const fn timespec(time: Duration) -> Timespec {
+    const SECOND: u64 = 1_000_000_000;
+    let nanos = time.as_nanos();
+    Timespec { tv_sec: (nanos / SECOND).cast_signed(), tv_nsec: (nanos % SECOND).cast_signed() }
 }
 
 impl Ports for Hosts {
@@ -154,10 +161,7 @@ impl Ports for Hosts {
 
     fn wait(&mut self, until: Instant, ready: &mut Ready) {
         let left = until.since(self.now()).saturating_sub(SPIN);
-        let timeout = Timespec {
-            tv_sec: (left.as_nanos() / 1_000_000_000) as i64,
-            tv_nsec: (left.as_nanos() % 1_000_000_000) as i64,
-        };
+        let timeout = timespec(left);
         self.found.clear();
         let found =
             epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut self.found), Some(&timeout));

@@ -7,14 +7,14 @@ pub(crate) use flow::{RealSpec, Tally, why_not};
 pub(crate) use sockets::congestion_control;
 
 use crate::address::Addresses;
-use crate::hosts::Clock;
+use crate::hosts::{Clock, timespec};
 use evenair_laws::connections::ConnectionLaw;
 use evenair_linux::NetworkNamespace;
 use evenair_linux::tcp::Info;
 use evenair_netsim::{Pattern, Source, Traffic as Kind};
 use evenair_units::{Duration, Instant};
 use flow::Flow;
-use rustix::event::{Timespec, epoll};
+use rustix::event::epoll;
 use sockets::Socket;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -95,7 +95,7 @@ impl Traffic {
                 self.on_due(at, due, hosts);
             }
             let next = self.due.peek().map_or(LOOK_EVERY, |Reverse((at, _))| at.since(now)).min(LOOK_EVERY);
-            let timeout = Timespec { tv_sec: 0, tv_nsec: next.as_nanos() as i64 };
+            let timeout = timespec(next);
             found.clear();
             if epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut found), Some(&timeout)).is_ok() {
                 let now = self.clock.now();
@@ -174,7 +174,9 @@ impl Traffic {
         let (from, to) = (self.addresses.ipv4(spec.source), self.addresses.ipv4(spec.destination));
         let to = SocketAddrV4::new(to, spec.port);
         let open = || match &spec.traffic {
-            Kind::Tcp(tcp) => Socket::sender(index, sockets::connect(from, to, tcp)?, tcp),
+            Kind::Tcp(tcp) => {
+                sockets::connect(from, to, tcp).map(|stream| Socket::sender(index, stream, tcp))
+            }
             _ => sockets::datagrams(from, to).map(|socket| Socket::Datagrams { flow: index, socket }),
         };
         for _ in 0..count {

@@ -14,8 +14,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// IP's and UDP's headers \[bytes\].
 const DATAGRAM_HEADERS: u32 = 28;
-/// Bytes that are handed to a socket, or taken from it, at once.
-const PORTION: usize = 64 * 1024;
+/// Bytes that are taken from a socket at once.
+const PORTION: usize = 16 * 1024;
+/// The data that all flows send.
+static DATA: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// A socket, and whose it is.
 #[derive(Debug)]
@@ -48,13 +50,13 @@ pub(super) const ANYTHING: EventFlags = EventFlags::IN.union(EventFlags::OUT).un
 
 impl Socket {
     /// The sending end of a connection of a flow.
-    pub(super) fn sender(flow: usize, stream: TcpStream, spec: &TcpSpec) -> io::Result<Self> {
+    pub(super) fn sender(flow: usize, stream: TcpStream, spec: &TcpSpec) -> Self {
         let (left, phase) = match spec.source {
             Source::Segments(count) => (u64::from(count) * u64::from(spec.payload.count()), Phase::Finishing),
             Source::Endless => (u64::MAX, Phase::Open),
             Source::Paced(_) => (0, Phase::Open),
         };
-        Ok(Self::Sender { flow, stream, left, phase })
+        Self::Sender { flow, stream, left, phase }
     }
 
     /// Whether it is a connection that takes what its application has.
@@ -99,7 +101,7 @@ impl Socket {
             (Self::Datagrams { socket, .. }, traffic) => {
                 let data = traffic.size().count().saturating_sub(DATAGRAM_HEADERS);
                 // A full buffer loses it, as the device's would.
-                flow.datagrams += u64::from(socket.send(&[0; PORTION][..data as usize]).is_ok());
+                flow.datagrams += u64::from(socket.send(&DATA[..data as usize]).is_ok());
             }
             _ => (),
         }
@@ -144,8 +146,8 @@ impl AsFd for Socket {
 /// Hands a connection what it takes; tells whether it is alive.
 fn send(stream: &mut TcpStream, left: &mut u64) -> bool {
     while *left > 0 {
-        let portion = (PORTION as u64).min(*left) as usize;
-        match stream.write(&[0; PORTION][..portion]) {
+        let portion = (DATA.len() as u64).min(*left) as usize;
+        match stream.write(&DATA[..portion]) {
             Ok(taken) if *left == u64::MAX => debug_assert!(taken > 0),
             Ok(taken) => *left -= taken as u64,
             Err(error) => return matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected),
