@@ -28,7 +28,7 @@ class Access:
     @staticmethod
     def _restored(draw: str, value: SupportsFloat | SupportsIndex, slotted: bool, window_max: SupportsIndex | None, when: str, burst_s: SupportsFloat | SupportsIndex | None, span_s: SupportsFloat | SupportsIndex | None) -> Access:
         """
-        What `__reduce__` took apart.
+        The arguments that `__reduce__` gave.
         """
     @staticmethod
     def exponential(mean: SupportsFloat | SupportsIndex, of: str = "second", *, slotted: bool = False, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
@@ -345,9 +345,9 @@ class FlowView:
         The least round-trip time so far [s].
         """
     @property
-    def lost(self, /) -> int:
+    def lost(self, /) -> int | None:
         """
-        The flow's packets dropped on their way in the interval.
+        The flow's packets dropped on their way in the interval; None where the host cannot tell.
         """
     @property
     def now_s(self, /) -> float:
@@ -362,7 +362,7 @@ class FlowView:
     @property
     def path_backlog_packets(self, /) -> int | None:
         """
-        What waits at all links on the flow's way [packets], for laws that ask for it.
+        What waits at all links on the flow's way [packets], for laws that need it.
         """
     @property
     def retransmitted(self, /) -> int:
@@ -372,7 +372,7 @@ class FlowView:
     @property
     def round_trip_of_probes_s(self, /) -> float | None:
         """
-        The mean of what probes measured [s], where the law wants them sent.
+        The mean of what probes measured [s], where the law needs them sent.
         """
     @property
     def round_trip_of_windows_s(self, /) -> float | None:
@@ -382,17 +382,22 @@ class FlowView:
     @property
     def round_trip_s(self, /) -> float | None:
         """
-        Mean round-trip time of all segments acknowledged in the interval [s], if any were.
+        Mean round-trip time of all segments acknowledged in the interval [s]; None without any, or if unknown.
         """
     @property
-    def route_changed(self, /) -> bool:
+    def route_changed(self, /) -> bool | None:
         """
-        The path has changed in the interval, as far as the host can tell.
+        Whether the path has changed in the interval; None where the host cannot tell.
         """
     @property
     def sent(self, /) -> int:
         """
         Segments sent in the interval, repetitions included.
+        """
+    @property
+    def smoothed_round_trip_s(self, /) -> float | None:
+        """
+        The mean of the connections' smoothed round-trip times at the interval's end [s], as Linux knows them.
         """
 
 @final
@@ -630,7 +635,7 @@ class QueueView:
 @final
 class Records:
     """
-    What is kept of some runs of one scenario.
+    The results kept of some runs of one scenario.
     """
     def __len__(self, /) -> int: ...
     def __reduce__(self, /) -> tuple[Any, tuple[bytes]]: ...
@@ -642,7 +647,7 @@ class Records:
     @staticmethod
     def from_bytes(bytes: bytes) -> Records:
         """
-        What `to_bytes` gave.
+        The bytes that `to_bytes` gave.
         """
     @property
     def seeds(self, /) -> list[int]:
@@ -684,7 +689,7 @@ class Scenario:
     @property
     def description(self, /) -> str:
         """
-        What it shows.
+        Its description.
         """
     def flows(self, /) -> list[tuple[str, list[str]]]:
         """
@@ -701,7 +706,7 @@ class Scenario:
     @property
     def name(self, /) -> str:
         """
-        What it is called.
+        Its name.
         """
     def nodes(self, /) -> list[tuple[str, tuple[float, float] | None]]:
         """
@@ -726,7 +731,7 @@ class Scenario:
         """
     def warnings(self, /) -> list[str]:
         """
-        What is allowed and hardly meant.
+        The settings that are allowed and hardly meant.
         """
 
 @final
@@ -784,7 +789,7 @@ class Table:
     @staticmethod
     def _restored(columns: SupportsGetItem[int, tuple[str, str, Any]]) -> Table:
         """
-        What `__reduce__` took apart.
+        The arguments that `__reduce__` gave.
         """
     def column(self, /, name: str) -> "list[str] | list[int] | list[float] | list[float | None]":
         """
@@ -830,7 +835,7 @@ def check_law(law: Any, seeds: SupportsIndex) -> None:
 
 def compare(scenario: Scenario, seeds: SupportsIndex, progress: Any | None) -> tuple[list[tuple[str, Table]], ComparisonFacts]:
     """
-    What each flow gets in one world after the other.
+    Each flow's rate in each world in turn.
     """
 
 def fluid(scenario: Scenario) -> tuple[list[tuple[str, Table]], FluidFacts]:

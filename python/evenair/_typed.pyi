@@ -198,15 +198,15 @@ class Run(TypedDict):
     outside: NotRequired[list[OutsideResult]]
     """Packets from outside that belonged to no flow."""
     gateway: NotRequired[GatewayRecord | None]
-    """What the gateway did."""
+    """The gateway's record."""
     series: NotRequired[Series | None]
     """Time series."""
     frames: NotRequired[list[FrameRow]]
     """Frames of the window."""
     theory: NotRequired[TheoryRecord | None]
-    """What the theory found beside rates, in its worlds."""
+    """The theory's findings beside rates, in its worlds."""
     findings: NotRequired[list[list[ModelError | float]]]
-    """What an experiment found."""
+    """An experiment's result."""
 
 class StudyDocument(TypedDict):
     study: str
@@ -369,21 +369,21 @@ class ClaimRow(TypedDict):
     where: str | None
     """Where the paper says so."""
     measured: float | None
-    """What was measured; null if there is nothing to measure, or no finite number."""
+    """The measured value; null if there is nothing to measure, or no finite number."""
     half_width_95: float | None
     """Half of its 95 % interval; null where there is no chance, or a single seed."""
     seeds: int
     """How many values it is the mean of."""
     required: str
-    """What it must be for the claim to hold."""
+    """The condition under which the claim holds."""
     paper: float | None
     """The paper's number."""
     reference: float | None
     """A number of another origin."""
     reference_origin: str | None
-    """Whose that is."""
+    """The flow or node that it is of."""
     verdict: Verdict
-    """What the runs say."""
+    """The verdict of the runs."""
     why: str | None
     """Why it does not hold, where it does not and the study knows."""
 
@@ -398,7 +398,7 @@ class TableRow(TypedDict):
     """The flow; of all flows together, what the number is: total, mean, greatest, greatest/least, all (a percentile of what all had), or
 network where the metric is not one of flows."""
     metric: str
-    """What was measured; `evenair list metrics` tells what it means."""
+    """The metric measured; `evenair list metrics` tells its meaning."""
     mean: float
     """The mean over seeds."""
     half_width_95: float | None
@@ -412,7 +412,7 @@ network where the metric is not one of flows."""
     reference: float | None
     """A number of another origin."""
     reference_origin: str | None
-    """Whose that is."""
+    """The flow or node that it is of."""
     seeds: int
     """How many seeds the variant has."""
 
@@ -432,9 +432,9 @@ class Times(TypedDict):
     p50_s: NotRequired[float | None]
     """The median [s], where each time was kept; as all percentiles within 1 %."""
     p95_s: NotRequired[float | None]
-    """What 95 % did not exceed [s]."""
+    """The time that 95 % did not exceed [s]."""
     p99_s: NotRequired[float | None]
-    """What 99 % did not exceed [s]."""
+    """The time that 99 % did not exceed [s]."""
 
 class ProbeResult(TypedDict):
     sent: int
@@ -458,7 +458,7 @@ class TransferResult(TypedDict):
     requests: int
     """Requests made; of a transfer, whether it began: 1, or 0."""
     completed: int
-    """Those of them that were whole when the run ended."""
+    """The number of them that were whole when the run ended."""
     took: NotRequired[Times | None]
     """Times from a request, or from the transfer's beginning, to the handing over of the last byte, of those that are complete."""
 
@@ -500,9 +500,9 @@ class GatewayColumns(TypedDict):
     time_s: list[float]
     """When [s]."""
     decision: list[str]
-    """What it decided, and why."""
+    """The decision, and its reason."""
     total_bps: list[float]
-    """What all together are allowed from then on [bit/s]."""
+    """The grant of all classes together from then on [bit/s]."""
     classes: list[ClassColumns]
     """The classes."""
 
