@@ -181,12 +181,21 @@ fn receive(stream: &mut TcpStream, received: &mut u64, now: Instant, flow: &mut 
             Ok(length) => {
                 *received += length as u64;
                 flow.delivered += length as u64;
-                if let Traffic::Tcp(TcpSpec { acknowledge: AckPolicy::EachSegment, .. }) = flow.spec.traffic {
-                    let _ = sockopt::set_tcp_quickack(&*stream, true); // the kernel forgets it
+                if let Traffic::Tcp(tcp) = &flow.spec.traffic {
+                    remind(stream, tcp);
                 }
             }
             Err(error) => return error.kind() != ErrorKind::WouldBlock,
         }
+    }
+}
+
+/// What the kernel forgets on the way: to acknowledge each segment, and the bound of the window, which it sets anew when it has
+/// measured how much room segments take.
+fn remind(stream: &TcpStream, spec: &TcpSpec) {
+    let _ = tcp::set_window_clamp(stream, window(spec));
+    if spec.acknowledge == AckPolicy::EachSegment {
+        let _ = sockopt::set_tcp_quickack(stream, true);
     }
 }
 
@@ -197,7 +206,10 @@ fn stream_socket(spec: &TcpSpec) -> io::Result<OwnedFd> {
         socket_with(rustix::net::AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP))?;
     tcp::set_congestion_control(&socket, congestion_control(&spec.window)?)?;
     tcp::set_segment(&socket, segment(spec))?;
-    tcp::set_window_clamp(&socket, spec.sender.receiver_window.saturating_mul(spec.payload.count()))?;
+    // A buffer of a size that is given is not tuned, and only then a bound of the window stays; it holds packets with their frames.
+    let room = (window(spec) as usize).saturating_mul(4).saturating_add(PORTION);
+    sockopt::set_socket_recv_buffer_size(&socket, room)?;
+    tcp::set_window_clamp(&socket, window(spec))?;
     Ok(socket)
 }
 
@@ -230,6 +242,11 @@ pub(super) fn listener(place: SocketAddrV4, spec: &TcpSpec) -> io::Result<TcpLis
     bind(&socket, &place)?;
     rustix::net::listen(&socket, 1024)?;
     Ok(TcpListener::from(socket))
+}
+
+/// The receiver's window \[bytes\].
+fn window(spec: &TcpSpec) -> u32 {
+    spec.sender.receiver_window.saturating_mul(spec.payload.count())
 }
 
 /// All connections that wait.
