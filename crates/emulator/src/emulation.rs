@@ -59,6 +59,9 @@ pub struct HostReport {
     pub unset: Vec<String>,
     /// Flows that real sockets carry.
     pub real_flows: Vec<String>,
+    /// Those of them of which not every connection could be opened, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_flows: Vec<String>,
 }
 
 /// Why there is no emulation, or why it ended early.
@@ -123,11 +126,12 @@ pub fn emulate(
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
     let mut hosts = Hosts::new(nodes, &host_options(&real)).map_err(Problem::Host)?;
-    let report = HostReport {
+    let mut report = HostReport {
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         congestion_controls: evenair_linux::tcp::available().unwrap_or_default(),
         unset: hosts.unset.clone(),
         real_flows: real.iter().map(|flow| flow.name.clone()).collect(),
+        failed_flows: Vec::new(),
     };
     let mut network = Network::new(&spec, run);
     if watchers.frames.is_some() {
@@ -173,6 +177,7 @@ pub fn emulate(
     let mut result = network.finish_at(ended);
     for (tally, flow) in tallies.iter().zip(&real) {
         count(&mut result.flows[tally.number as usize], tally, flow, result.measured_s);
+        report.failed_flows.extend(tally.failed.as_ref().map(|why| format!("{}: {why}", flow.name)));
     }
     Ok(Emulated { result, lateness: clockwork.result(), strays, host: report, status })
 }

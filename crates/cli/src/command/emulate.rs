@@ -197,6 +197,9 @@ fn as_text(
         let _ =
             writeln!(text, "\nSimulated, since Linux has nothing like them: flows {}", simulated.join(", "));
     }
+    for failed in &host.failed_flows {
+        terminal::warn(format_args!("a connection could not be opened: flow {failed}"));
+    }
     let _ = writeln!(text, "\n{}", timing(lateness));
     if strays != Strays::default() {
         let Strays { no_route, no_packet, hops_used_up, refused } = strays;

@@ -67,7 +67,7 @@ pub(super) struct Flow {
     pub(super) delivered: u64,
     /// How long its one transfer took, once it has ended.
     pub(super) took: Option<Duration>,
-    /// Why it could not begin.
+    /// Why some of its connections, or its source, could not be opened.
     pub(super) failed: Option<io::Error>,
     /// Datagrams handed down.
     pub(super) datagrams: u64,
@@ -89,7 +89,7 @@ pub(super) struct Flow {
 }
 
 /// What came of a flow in the measured time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     pub(crate) number: u32,
     /// Bytes handed to its sinks.
@@ -103,6 +103,8 @@ pub(crate) struct Tally {
     pub(crate) round_trip_s: Option<f64>,
     /// How long its one transfer took, from the run's beginning on.
     pub(crate) took: Option<Duration>,
+    /// Why some of its connections, or its source, could not be opened.
+    pub(crate) failed: Option<String>,
 }
 
 impl Flow {
@@ -198,6 +200,7 @@ impl Flow {
             congestion_window: mean(self.windows),
             round_trip_s: (count > 0).then(|| sum_s / count as f64),
             took: self.took,
+            failed: self.failed.map(|error| error.to_string()),
         }
     }
 }
