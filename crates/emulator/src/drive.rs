@@ -10,6 +10,7 @@ use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::BROADCAST;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
 /// Ports of a network's nodes, by their numbers, and the clock that they go by.
@@ -78,12 +79,6 @@ pub(crate) struct Drive<P> {
     free: Vec<usize>,
     clockwork: Clockwork,
     strays: Strays,
-}
-
-impl<P> std::fmt::Debug for Drive<P> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Drive").field("strays", &self.strays).finish_non_exhaustive()
-    }
 }
 
 impl<P: Ports> Drive<P> {
@@ -252,18 +247,11 @@ impl<P: Ports> Drive<P> {
     }
 }
 
-/// By what fair queues tell packets of no flow apart: ends, ports and protocol, hashed (FNV) to a small number.
+/// The small number by which fair queues tell packets of no flow apart: a hash of ends, ports and protocol.
 fn turn(head: &Head) -> u32 {
-    let Head { from, to, ports, protocol, .. } = head;
-    let octets = |address: &IpAddr| match address {
-        IpAddr::V4(address) => address.to_bits().into(),
-        IpAddr::V6(address) => address.to_bits(),
-    };
-    let (a, b) = ports.unwrap_or_default();
-    let words =
-        [octets(from) as u64, octets(to) as u64, u64::from(a) << 16 | u64::from(b), u64::from(*protocol)];
-    let step = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
-    (words.iter().fold(0xcbf2_9ce4_8422_2325, step) >> 32) as u32 & 1023
+    let mut hasher = DefaultHasher::new();
+    (head.from, head.to, head.ports, head.protocol).hash(&mut hasher);
+    hasher.finish() as u32 & 1023
 }
 
 #[cfg(test)]

@@ -56,8 +56,7 @@ pub(crate) struct Hosts {
     events: OwnedFd,
     found: Vec<epoll::Event>,
     buffer: Vec<u8>,
-    /// The clock's reading at which the network begins.
-    epoch: std::time::Duration,
+    clock: Clock,
     /// Settings that a kernel did not take.
     pub(crate) unset: Vec<String>,
 }
@@ -72,7 +71,7 @@ impl Hosts {
             events,
             found: Vec::with_capacity(nodes as usize),
             buffer: vec![0; evenair_linux::PACKET_MAX],
-            epoch: clock(),
+            clock: Clock::started(),
             unset: Vec::new(),
         };
         for node in 0..nodes {
@@ -98,8 +97,8 @@ impl Hosts {
 
     /// The network begins now.
     pub(crate) fn start(&mut self) -> Clock {
-        self.epoch = clock();
-        Clock { epoch: self.epoch }
+        self.clock = Clock::started();
+        self.clock
     }
 }
 
@@ -125,26 +124,27 @@ fn host(addresses: Addresses, node: u32, options: &HostOptions) -> io::Result<(T
     Ok((device, unset))
 }
 
-/// The emulation's time, for all its threads.
+/// The emulation's time, for all its threads: by the machine's clock that nobody sets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
+    /// That clock's reading at which the network begins.
     epoch: std::time::Duration,
 }
 
 impl Clock {
-    pub(crate) fn now(self) -> Instant {
-        since(self.epoch)
+    /// A clock that begins now.
+    fn started() -> Self {
+        Self { epoch: Self::reading() }
     }
-}
 
-fn since(epoch: std::time::Duration) -> Instant {
-    Instant::from_nanos(clock().saturating_sub(epoch).as_nanos() as u64)
-}
+    pub(crate) fn now(self) -> Instant {
+        Instant::from_nanos(Self::reading().saturating_sub(self.epoch).as_nanos() as u64)
+    }
 
-/// The machine's clock that nobody sets.
-fn clock() -> std::time::Duration {
-    let now = clock_gettime(ClockId::Monotonic);
-    std::time::Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    fn reading() -> std::time::Duration {
+        let now = clock_gettime(ClockId::Monotonic);
+        std::time::Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    }
 }
 
 /// A time as the kernel takes it.
@@ -156,7 +156,7 @@ pub(crate) const fn timespec(time: Duration) -> Timespec {
 
 impl Ports for Hosts {
     fn now(&self) -> Instant {
-        since(self.epoch)
+        self.clock.now()
     }
 
     fn wait(&mut self, until: Instant, ready: &mut Ready) {

@@ -3,6 +3,7 @@
 //! Everything is checked before it is used: what a program writes to a raw socket comes here as it is.
 
 use evenair_netsim::Codepoint;
+use evenair_netsim::pcap::internet_checksum;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What the head of a packet says.
@@ -124,17 +125,6 @@ fn change4(packet: &mut [u8], at: usize, change: impl Fn(u8) -> u8) {
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }
 
-/// The Internet checksum (RFC 1071).
-pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
-    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));
-    let sum: u64 = parts.iter().flat_map(|part| part.chunks(2)).map(|pair| u64::from(word(pair))).sum();
-    let mut sum = sum;
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
 /// What a router tells the sender of an IPv4 packet whose hops are used up (RFC 792: time exceeded in transit); nothing, if that
 /// packet is itself about an error, or goes to many.
 pub fn time_exceeded(packet: &[u8], router: Ipv4Addr) -> Option<Vec<u8>> {
@@ -149,14 +139,14 @@ pub fn time_exceeded(packet: &[u8], router: Ipv4Addr) -> Option<Vec<u8>> {
     let quoted = &packet[..packet.len().min(length + 8)];
     let mut message = vec![11, 0, 0, 0, 0, 0, 0, 0];
     message.extend_from_slice(quoted);
-    let sum = checksum(&[&message]);
+    let sum = internet_checksum(&[&message]);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     let total = (20 + message.len()) as u16;
     let mut answer = vec![0x45, 0xc0, 0, 0, 0, 0, 0, 0, 64, 1, 0, 0];
     answer[2..4].copy_from_slice(&total.to_be_bytes());
     answer.extend_from_slice(&router.octets());
     answer.extend_from_slice(&sender.octets());
-    let sum = checksum(&[&answer]);
+    let sum = internet_checksum(&[&answer]);
     answer[10..12].copy_from_slice(&sum.to_be_bytes());
     answer.extend_from_slice(&message);
     Some(answer)
@@ -170,7 +160,7 @@ mod tests {
     /// A UDP packet of four bytes from 10.0.0.1 to 10.0.0.2.
     fn udp4(class: u8, hops: u8) -> Vec<u8> {
         let mut packet = vec![0x45, class, 0, 32, 0, 7, 0, 0, hops, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
-        let sum = checksum(&[&packet]);
+        let sum = internet_checksum(&[&packet]);
         packet[10..12].copy_from_slice(&sum.to_be_bytes());
         packet.extend_from_slice(&[0x12, 0x34, 0, 53, 0, 12, 0, 0, 1, 2, 3, 4]);
         packet
@@ -213,8 +203,8 @@ mod tests {
         let answer = time_exceeded(&packet, Ipv4Addr::new(10, 0, 0, 9)).unwrap();
         let told = head(&answer).unwrap();
         assert_eq!((told.from, told.to, told.protocol), ([10, 0, 0, 9].into(), [10, 0, 0, 1].into(), 1));
-        assert_eq!(checksum(&[&answer[..20]]), 0);
-        assert_eq!(checksum(&[&answer[20..]]), 0);
+        assert_eq!(internet_checksum(&[&answer[..20]]), 0);
+        assert_eq!(internet_checksum(&[&answer[20..]]), 0);
         assert_eq!(&answer[28..], &packet[..28]);
         assert_eq!(time_exceeded(&answer, Ipv4Addr::LOCALHOST), None, "no error about an error");
     }
@@ -225,7 +215,7 @@ mod tests {
             let mut packet = udp4(class, hops);
             mark(&mut packet);
             take_hops(&mut packet, taken);
-            prop_assert_eq!(checksum(&[&packet[..20]]), 0);
+            prop_assert_eq!(internet_checksum(&[&packet[..20]]), 0);
             let told = head(&packet).unwrap();
             prop_assert_eq!((told.hops, told.ecn), (hops.saturating_sub(taken), Codepoint::Marked));
         }

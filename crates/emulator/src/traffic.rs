@@ -158,7 +158,7 @@ impl Traffic {
     }
 
     fn start(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
-        let open = self.infos(index);
+        let open = self.infos(index, true);
         let flow = &mut self.flows[index];
         flow.run += 1;
         flow.began.get_or_insert(at);
@@ -189,7 +189,7 @@ impl Traffic {
 
     /// The law of a flow's connections has looked: some are opened, or the last ones are closed once they have sent all they had.
     fn ask_law(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
-        let open = self.infos(index);
+        let open = self.infos(index, true);
         if let Some(wanted) = self.flows[index].ask_law(at, &open) {
             let there = open.len() as u32;
             self.open(index, wanted.saturating_sub(there), hosts);
@@ -209,10 +209,10 @@ impl Traffic {
         }
     }
 
-    /// How the open connections of a flow are.
-    fn infos(&self, index: usize) -> Vec<Info> {
-        let open = self.sockets.iter().flatten().filter(|socket| socket.flow() == index && socket.is_open());
-        open.filter_map(Socket::info).collect()
+    /// How the connections of a flow are that are open, or that only send what they still have.
+    fn infos(&self, index: usize, open: bool) -> Vec<Info> {
+        let own = self.sockets.iter().flatten().filter(|socket| socket.flow() == index);
+        own.filter(|socket| socket.is_open() == open).filter_map(Socket::info).collect()
     }
 
     /// The application of a paced flow has a segment, or a datagram; the next one follows.
@@ -266,10 +266,7 @@ impl Traffic {
     /// Asks all senders how they are.
     fn look(&mut self) {
         for index in 0..self.flows.len() {
-            let drained =
-                self.sockets.iter().flatten().filter(|s| s.flow() == index && s.is_sender() && !s.is_open());
-            let drained: Vec<Info> = drained.filter_map(Socket::info).collect();
-            let open = self.infos(index);
+            let (open, drained) = (self.infos(index, true), self.infos(index, false));
             self.flows[index].look(&open, &drained);
         }
     }

@@ -22,17 +22,18 @@ pub struct Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.step, self.error)?;
-        let is_zero = |path: &str| fs::read_to_string(path).is_ok_and(|value| value.trim() == "0");
-        if is_zero("/proc/sys/kernel/unprivileged_userns_clone") {
-            write!(f, "; allow user namespaces: sysctl kernel.unprivileged_userns_clone=1")?;
-        } else if is_zero("/proc/sys/user/max_user_namespaces") {
-            write!(f, "; allow user namespaces: sysctl user.max_user_namespaces=10000")?;
-        } else if fs::read_to_string("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-            .is_ok_and(|value| value.trim() == "1")
-        {
-            write!(f, "; allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0")?;
-        }
-        Ok(())
+        let switches = [
+            ("kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
+            ("user/max_user_namespaces", "0", "user.max_user_namespaces=10000"),
+            (
+                "kernel/apparmor_restrict_unprivileged_userns",
+                "1",
+                "kernel.apparmor_restrict_unprivileged_userns=0",
+            ),
+        ];
+        let reads = |path: &str| fs::read_to_string(format!("/proc/sys/{path}")).unwrap_or_default();
+        let off = switches.iter().find(|(path, off, _)| reads(path).trim() == *off);
+        off.map_or(Ok(()), |(_, _, on)| write!(f, "; allow user namespaces: sysctl {on}"))
     }
 }
 
@@ -40,6 +41,11 @@ impl std::error::Error for Refused {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.error)
     }
+}
+
+/// What makes of an error that this step was refused.
+fn refused(step: &'static str) -> impl Fn(io::Error) -> Refused {
+    move |error| Refused { step, error }
 }
 
 /// Goes on in a sandbox: a user namespace in which the process is who it was, and may do with its own network, mounts and
@@ -52,11 +58,6 @@ impl std::error::Error for Refused {
 /// # Errors
 /// If the kernel refuses user namespaces, or the process has several threads.
 pub fn enter() -> Result<(), Refused> {
-    let refused = |step| move |error: io::Error| Refused { step, error };
-    if threads() != Some(1) {
-        let error = io::Error::other("only a process of one thread can be taken there");
-        return Err(Refused { step: "cannot enter a sandbox", error });
-    }
     new_namespaces()?;
     if let Some(first) = fork().map_err(refused("no process"))? {
         ignore_interrupts();
@@ -79,19 +80,13 @@ pub fn enter() -> Result<(), Refused> {
 /// # Errors
 /// As [`enter`].
 pub fn probe() -> Result<(), Refused> {
-    let step = "no user namespace";
-    if threads() != Some(1) {
-        return Err(Refused {
-            step,
-            error: io::Error::other("only a process of one thread can be taken there"),
-        });
-    }
-    let Some(child) = fork().map_err(|error| Refused { step, error })? else {
+    let refused = refused("no user namespace");
+    let Some(child) = fork().map_err(&refused)? else {
         exit(new_namespaces().map_or_else(|refused| refused.error.raw_os_error().unwrap_or(1), |()| 0))
     };
     match status_of(child) {
         0 => Ok(()),
-        code => Err(Refused { step, error: io::Error::from_raw_os_error(code) }),
+        code => Err(refused(io::Error::from_raw_os_error(code))),
     }
 }
 
@@ -108,7 +103,7 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
 
 /// Leaves all that is shared, and stays who one was.
 fn new_namespaces() -> Result<(), Refused> {
-    let refused = |step| move |error: io::Error| Refused { step, error };
+    alone().map_err(refused("cannot enter a sandbox"))?;
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let new = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWNS | UnshareFlags::NEWPID;
     // SAFETY: there is one thread; neither memory nor descriptors are unshared.
@@ -119,14 +114,17 @@ fn new_namespaces() -> Result<(), Refused> {
     fs::write("/proc/self/gid_map", format!("{group} {group} 1")).map_err(refused("no map of groups"))
 }
 
-/// How many threads this process has.
-fn threads() -> Option<u32> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
+/// Fails where the process has other threads, which a new namespace and a fork would leave behind.
+fn alone() -> io::Result<()> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let threads = status.lines().find_map(|line| line.strip_prefix("Threads:"));
+    let is_alone = threads.is_some_and(|count| count.trim() == "1");
+    if is_alone { Ok(()) } else { Err(io::Error::other("only a process of one thread can be taken there")) }
 }
 
 /// The child's number; none in the child.
 fn fork() -> io::Result<Option<Pid>> {
+    alone()?;
     // SAFETY: there is one thread, so the child is a whole process.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),

@@ -18,12 +18,8 @@ pub struct Info {
     pub congestion_window: u32,
     /// Bytes that the other side has acknowledged.
     pub acknowledged_bytes: u64,
-    /// Bytes of data sent, repetitions included.
-    pub sent_bytes: u64,
     /// Segments with data sent, repetitions included.
     pub sent_segments: u64,
-    /// The largest segment that is sent \[bytes of data\].
-    pub segment_bytes: u32,
 }
 
 /// Asks a socket.
@@ -56,9 +52,7 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
         retransmitted: raw.tcpi_total_retrans.into(),
         congestion_window: raw.tcpi_snd_cwnd,
         acknowledged_bytes: raw.tcpi_bytes_acked,
-        sent_bytes: raw.tcpi_bytes_sent,
         sent_segments: raw.tcpi_data_segs_out.into(),
-        segment_bytes: raw.tcpi_snd_mss,
     })
 }
 

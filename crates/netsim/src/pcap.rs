@@ -373,11 +373,14 @@ fn ip_address(node: u32) -> [u8; 4] {
     [10, b, c, d]
 }
 
-/// RFC 1071, over parts of even lengths.
-fn internet_checksum(parts: &[&[u8]]) -> u16 {
-    let words =
-        parts.iter().flat_map(|part| part.as_chunks().0).map(|&pair| u32::from(u16::from_be_bytes(pair)));
-    let mut sum: u32 = words.sum();
+/// The Internet checksum (RFC 1071), over parts of which all but the last have even lengths.
+pub fn internet_checksum(parts: &[&[u8]]) -> u16 {
+    let of_part = |part: &&[u8]| {
+        let (pairs, odd) = part.as_chunks();
+        let words: u32 = pairs.iter().map(|&pair| u32::from(u16::from_be_bytes(pair))).sum();
+        words + odd.first().map_or(0, |&last| u32::from(last) << 8)
+    };
+    let mut sum: u32 = parts.iter().map(of_part).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -427,5 +430,10 @@ mod tests {
         let header =
             [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 0x01, 0xc0, 0xa8, 0, 0xc7];
         assert_eq!(internet_checksum(&[&header]), 0xb861);
+        assert_eq!(
+            internet_checksum(&[&header[..3]]),
+            !(0x4500),
+            "a last odd byte is the high one of a word"
+        );
     }
 }

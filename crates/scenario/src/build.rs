@@ -296,7 +296,7 @@ fn ends(
 }
 
 /// A node's number.
-fn node_number(id: &str, names: &[String]) -> Result<u32, String> {
+pub(crate) fn node_number(id: &str, names: &[String]) -> Result<u32, String> {
     if let Some(place) = names.iter().position(|name| name == id) {
         return Ok(place as u32);
     }

@@ -14,7 +14,7 @@ pub(crate) use flow::{ALPHA, Wrong};
 pub(crate) use mac::{COVERAGE_CLASS_MAX, Mac};
 pub(crate) use radio::Radio;
 
-use crate::build::Layout;
+use crate::build::{Layout, node_number};
 use crate::error::Mistake;
 use crate::language::{Scenario, TrafficKind, UtilityTable};
 use crate::law;
@@ -141,6 +141,14 @@ impl Resolved {
     /// The packet world.
     pub fn network(&self) -> &NetworkSpec {
         &self.network
+    }
+
+    /// The number of the node that has this name.
+    ///
+    /// # Errors
+    /// If there is none: names the nodes that there are, or one that is spelt alike.
+    pub fn node(&self, id: &str) -> Result<u32, String> {
+        node_number(id, &self.network.nodes)
     }
 
     /// One run of the packet world, without any measurement that costs.

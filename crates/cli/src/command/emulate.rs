@@ -5,7 +5,7 @@ use crate::interrupt::{self, STOP};
 use crate::output::{print, warn};
 use crate::terminal;
 use crate::text;
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use clap::Args;
 use evenair_emulator::{Emulated, HostReport, Lateness, Options, Problem, Program, Strays};
 use evenair_linux::sandbox;
@@ -136,12 +136,7 @@ impl EmulateOptions {
     /// The programs with their nodes, the one in the foreground last.
     fn programs(&self, scenario: &Resolved) -> Result<Vec<Program>> {
         let nodes = &scenario.network().nodes;
-        let node = |name: &str| -> Result<u32> {
-            let place = nodes.iter().position(|node| node == name);
-            place
-                .map(|place| place as u32)
-                .ok_or_else(|| anyhow!("there is no node \"{name}\"; nodes are {}", nodes.join(", ")))
-        };
+        let node = |name: &str| scenario.node(name).map_err(Error::msg);
         let mut programs = Vec::new();
         for at in &self.at {
             let Some((name, command)) = at.split_once('=') else {

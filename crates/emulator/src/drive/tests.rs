@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::checksum;
+use evenair_netsim::pcap::internet_checksum;
 use evenair_netsim::{MacSpec, RunSpec};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::Rate;
@@ -63,7 +63,7 @@ fn udp(from: [u8; 4], to: [u8; 4], hops: u8) -> Vec<u8> {
     let mut packet = vec![0x45, 2, 0, 100, 0, 0, 0, 0, hops, packet::UDP, 0, 0];
     packet.extend_from_slice(&from);
     packet.extend_from_slice(&to);
-    let sum = checksum(&[&packet]);
+    let sum = internet_checksum(&[&packet]);
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
     packet.extend_from_slice(&[0, 1, 0, 2]);
     packet.resize(100, 7);
@@ -104,7 +104,7 @@ fn a_packet_comes_out_three_hops_on_as_it_was_with_two_hops_fewer() {
     let took = at.since(Instant::ZERO + Duration::from_millis(5));
     assert!(took > Duration::from_millis(1) && took < Duration::from_millis(10), "{took:?}");
     assert_eq!(packet[8], 62);
-    assert_eq!(checksum(&[&packet[..20]]), 0);
+    assert_eq!(internet_checksum(&[&packet[..20]]), 0);
     assert_eq!(packet[20..], udp(A, D, 64)[20..]);
 }
 
