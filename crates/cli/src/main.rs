@@ -9,8 +9,10 @@ mod gateway;
 mod graph;
 mod interrupt;
 mod latex;
+mod live;
 mod output;
 mod progress;
+mod real_time;
 mod seeds;
 mod terminal;
 mod text;
@@ -51,9 +53,7 @@ fn main() -> ExitCode {
         #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Doctor(options) => command::doctor::doctor(options),
         #[cfg(not(all(feature = "live", target_os = "linux")))]
-        Command::Live { .. } => Err(anyhow::anyhow!(
-            "this build is without the live commands, which need Linux: cargo install --path crates/cli --features live"
-        )),
+        Command::Live { .. } => live::enter().map(|_| ()),
         Command::Solve(options) => solve::solve(options),
         Command::Fluid(options) => fluid::fluid(options),
         Command::Compare(options) => compare::compare(options),

@@ -6,9 +6,9 @@ use crate::address::Addresses;
 use crate::lateness::Clockwork;
 use crate::packet::{self, Head};
 use evenair_netsim::{Codepoint, Emerged, Fate, Foreign, Network, NetworkSpec, Watchers, Whose};
+use evenair_results::Strays;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::BROADCAST;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -42,19 +42,6 @@ pub(crate) struct RealFlow {
     pub(crate) to: u32,
     /// Bytes by which the scenario's headers are larger than those of the packets.
     pub(crate) more: i32,
-}
-
-/// Packets that never were in the network, or were lost beside it, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Strays {
-    /// Their destination is no node, or no route leads there.
-    pub no_route: u64,
-    /// They are no IP packets.
-    pub no_packet: u64,
-    /// Their hops were used up on the way (TTL).
-    pub hops_used_up: u64,
-    /// The kernel of their destination did not take them.
-    pub refused: u64,
 }
 
 /// A packet while the network has its size alone.

@@ -1,9 +1,8 @@
 //! An emulation from its beginning to its end.
 
 use crate::address::Addresses;
-use crate::drive::{Drive, RealFlow, Strays};
+use crate::drive::{Drive, RealFlow};
 use crate::hosts::{HostOptions, Hosts};
-use crate::lateness::Lateness;
 use crate::programs::{NotStarted, Program, Programs};
 use crate::traffic::{self, RealSpec, Tally, Traffic as RealTraffic};
 use evenair_laws::Parameters;
@@ -14,11 +13,12 @@ use evenair_netsim::{
     FlowResult, Histogram, MacSpec, Network, NetworkSpec, Pattern, RunResult, RunSpec, TcpSpec, Times,
     Traffic, TransferResult, Watchers,
 };
+use evenair_results::{HostReport, LiveRecord};
 use evenair_tcp::Recovery;
 use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::BROADCAST;
-use serde::Serialize;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, io};
 
@@ -38,30 +38,10 @@ pub struct Options<'a> {
 pub struct Emulated {
     /// The network's result, in which real flows count as their sockets have counted.
     pub result: RunResult,
-    /// How late packets were.
-    pub lateness: Lateness,
-    /// Packets that did not pass through the network.
-    pub strays: Strays,
-    /// The kernels of the hosts.
-    pub host: HostReport,
+    /// How far to trust it, and what machine made it.
+    pub live: LiveRecord,
     /// The status of the program in the foreground, as a shell has it.
     pub status: Option<u8>,
-}
-
-/// What the hosts' kernels are, for whoever wants to have the same.
-#[derive(Clone, Debug, Serialize)]
-pub struct HostReport {
-    /// The kernel's release.
-    pub kernel: String,
-    /// Its congestion controls.
-    pub congestion_controls: Vec<String>,
-    /// Settings that it does not have, or did not take.
-    pub unset: Vec<String>,
-    /// Flows that real sockets carry.
-    pub real_flows: Vec<String>,
-    /// Those of them of which not every connection could be opened, and why.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub failed_flows: Vec<String>,
 }
 
 /// Why there is no emulation, or why it ended early.
@@ -108,7 +88,10 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// Lets a network pass in real time, between hosts with this machine's kernel; `asked_to_stop` ends it early.
+/// How often it is asked whether a program has ended, and told how far the run is.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Lets a network pass in real time, between hosts with this machine's kernel; nothing comes of one that a watcher ends.
 ///
 /// The calling thread must be in a sandbox ([`evenair_linux::sandbox::enter`]).
 ///
@@ -118,16 +101,15 @@ pub fn emulate(
     spec: &NetworkSpec,
     run: RunSpec,
     options: &Options<'_>,
-    asked_to_stop: &AtomicBool,
     watchers: &mut Watchers<'_>,
-) -> Result<Emulated, Problem> {
+) -> Result<Option<Emulated>, Problem> {
     let real = if options.with_flows { real_flows(spec) } else { Vec::new() };
     check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
     let mut hosts = Hosts::new(nodes, &host_options(&real)).map_err(Problem::Host)?;
     let mut report = HostReport {
-        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        kernel: evenair_linux::kernel(),
         congestion_controls: evenair_linux::tcp::available().unwrap_or_default(),
         unset: hosts.unset.clone(),
         real_flows: real.iter().map(|flow| flow.name.clone()).collect(),
@@ -153,18 +135,21 @@ pub fn emulate(
         let ends = RealFlow { number: flow.number, from: flow.source, to: flow.destination, more };
         drive.add_flow(flow.port, ends);
     }
-    let (mut status, mut too_late) = (None, None);
+    let (mut status, mut too_late, mut is_stopped) = (None, None, false);
+    let mut progress = watchers.progress.take();
     let (ended, tallies) = std::thread::scope(|scope| {
         let sending = scope.spawn(|| traffic.run(&namespaces, &done));
         let mut looked = Instant::ZERO;
         let ended = drive.run(end, watchers, |now, clockwork| {
             let most = clockwork.most();
             too_late = options.abort_late.filter(|&late| most > late).map(|_| most);
-            if now.since(looked) >= Duration::from_millis(5) {
+            if now.since(looked) >= LOOK_EVERY {
                 looked = now;
                 status = programs.ended();
+                is_stopped =
+                    progress.as_mut().is_some_and(|progress| progress(now) == ControlFlow::Break(()));
             }
-            too_late.is_some() || status.is_some() || asked_to_stop.load(Ordering::Relaxed)
+            too_late.is_some() || status.is_some() || is_stopped
         });
         done.store(true, Ordering::Relaxed);
         (ended, sending.join().expect("the thread of the flows' sockets ends well"))
@@ -173,13 +158,17 @@ pub fn emulate(
     if let Some(late) = too_late {
         return Err(Problem::Late(late));
     }
+    if is_stopped {
+        return Ok(None);
+    }
     let (network, clockwork, strays) = drive.finish();
     let mut result = network.finish_at(ended);
     for (tally, flow) in tallies.iter().zip(&real) {
         count(&mut result.flows[tally.number as usize], tally, flow, result.measured_s);
         report.failed_flows.extend(tally.failed.as_ref().map(|why| format!("{}: {why}", flow.name)));
     }
-    Ok(Emulated { result, lateness: clockwork.result(), strays, host: report, status })
+    let live = LiveRecord { lateness: clockwork.result(), strays, host: report };
+    Ok(Some(Emulated { result, live, status }))
 }
 
 /// The flows that real sockets can carry: TCP under a window law that Linux has, and datagrams at a constant rate.

@@ -1,25 +1,8 @@
 //! How late packets were against their simulated instants.
 
 use evenair_netsim::Histogram;
+use evenair_results::Lateness;
 use evenair_units::Duration;
-use serde::Serialize;
-
-/// How late packets were written, against the instant at which they came out of the simulated network.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Lateness {
-    /// Packets that were written.
-    pub packets: u64,
-    /// The median \[s\], within 1 % as the other percentiles.
-    pub p50_s: f64,
-    /// The time that 99 % did not exceed \[s\].
-    pub p99_s: f64,
-    /// The time that 99.9 % did not exceed \[s\].
-    pub p999_s: f64,
-    /// The longest \[s\].
-    pub most_s: f64,
-    /// Share of the packets that were more than a millisecond late.
-    pub beyond_1ms: f64,
-}
 
 /// The count of it.
 #[derive(Debug, Default)]

@@ -16,7 +16,5 @@ mod programs;
 mod traffic;
 
 pub use address::Addresses;
-pub use drive::Strays;
-pub use emulation::{Emulated, HostReport, Options, Problem, emulate};
-pub use lateness::Lateness;
+pub use emulation::{Emulated, Options, Problem, emulate};
 pub use programs::{NotStarted, Program};

@@ -14,3 +14,8 @@ mod tun;
 
 pub use namespace::NetworkNamespace;
 pub use tun::{PACKET_MAX, Tun};
+
+/// The kernel's release.
+pub fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}

@@ -2,9 +2,10 @@
 //!
 //! A capture of the whole air is that of an observer who hears everything at once: every frame is in it; one that its
 //! addressee did not decode carries radiotap's "bad checksum" flag. A capture of one node is that of a monitor there: what it
-//! sent, and what it decoded, whoever that was meant for. Frames have the time at which they *began*. Addresses are made from node
-//! numbers: 02:00:00:00:00:05 and 10.0.0.5 are node 5. Payload beyond the TCP or UDP header is left out, as a capture
-//! with a snap length does; the original length is kept. Payload is zeros: the checksums of IP, TCP and UDP are right for these over
+//! sent, and what it decoded, whoever that was meant for. Frames have the time at which they *began*. Addresses are made from the nodes'
+//! order: 02:00:00:00:00:05 and 10.0.0.5 are the fifth node. Real packets from outside ([`FrameSink::real_frame`]) are there as they
+//! are. Of simulated ones, payload beyond the TCP or UDP header is left out, as a capture with a snap length does; the original length
+//! is kept. Payload is zeros: the checksums of IP, TCP and UDP are right for these over
 //! the whole length. Lengths are the standard's, also where a preset counts others.
 //!
 //! # TCP
@@ -42,6 +43,8 @@ const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const SNAP_LENGTH: u32 = 262_144;
 /// Bytes of LLC and SNAP in front of IP.
 const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
+/// What SNAP calls IPv6.
+const ETHER_TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
 /// The protocols above IP, by their numbers.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -123,6 +126,12 @@ impl<W: Write> PcapWriter<W> {
         Ok(self.outs)
     }
 
+    fn put(&mut self, frame: &FrameRecord, packet: Option<&Sent>, real: Option<&[u8]>) {
+        let record = self.encoder.record(frame, packet, real);
+        self.waiting.entry((frame.start.as_nanos(), frame.from)).or_default().record = record;
+        self.write_before(frame.end.as_nanos().saturating_sub(self.longest_ns));
+    }
+
     fn write_before(&mut self, start_ns: u64) {
         while let Some(entry) = self.waiting.first_entry()
             && entry.key().0 < start_ns
@@ -149,9 +158,11 @@ impl<W: Write> PcapWriter<W> {
 
 impl<W: Write> FrameSink for PcapWriter<W> {
     fn frame(&mut self, frame: &FrameRecord, packet: Option<&Sent>) {
-        let record = self.encoder.record(frame, packet);
-        self.waiting.entry((frame.start.as_nanos(), frame.from)).or_default().record = record;
-        self.write_before(frame.end.as_nanos().saturating_sub(self.longest_ns));
+        self.put(frame, packet, None);
+    }
+
+    fn real_frame(&mut self, frame: &FrameRecord, packet: &Sent, bytes: &[u8]) {
+        self.put(frame, Some(packet), Some(bytes));
     }
 
     fn overheard(&mut self, heard: &Overheard) {
@@ -171,8 +182,8 @@ struct Encoder {
 
 impl Encoder {
     /// A frame's record, its own header first.
-    fn record(&mut self, frame: &FrameRecord, packet: Option<&Sent>) -> Vec<u8> {
-        let (bytes, length) = self.frame_bytes(frame, packet);
+    fn record(&mut self, frame: &FrameRecord, packet: Option<&Sent>, real: Option<&[u8]>) -> Vec<u8> {
+        let (bytes, length) = self.frame_bytes(frame, packet, real);
         let rate = packet.map_or(self.timing.phy.rates()[0], |p| p.rate);
         let rate = if frame.kind == FrameKind::Data { rate } else { self.timing.control(rate) };
         let start_ns = frame.start.as_nanos();
@@ -188,7 +199,12 @@ impl Encoder {
     }
 
     /// The frame's bytes as far as they are known, and its length with payload and checksum.
-    fn frame_bytes(&mut self, frame: &FrameRecord, packet: Option<&Sent>) -> (Vec<u8>, u32) {
+    fn frame_bytes(
+        &mut self,
+        frame: &FrameRecord,
+        packet: Option<&Sent>,
+        real: Option<&[u8]>,
+    ) -> (Vec<u8>, u32) {
         // Frame control: version 0, then type and subtype.
         let control: u8 = match frame.kind {
             FrameKind::Data => 0x08,
@@ -218,11 +234,24 @@ impl Encoder {
                 }
                 bytes.extend(LLC);
                 let headers = bytes.len() as u32;
-                let size = packet.map_or(0, |packet| network_layer(packet, frame, &mut bytes));
+                let size = match real {
+                    Some(real) => real_packet(real, &mut bytes),
+                    None => packet.map_or(0, |packet| network_layer(packet, frame, &mut bytes)),
+                };
                 (bytes, headers + u32::from(size) + CHECKSUM_BYTES)
             }
         }
     }
+}
+
+/// A packet as it is, behind an LLC header that says which IP it is of; gives its length.
+fn real_packet(packet: &[u8], bytes: &mut Vec<u8>) -> u16 {
+    if packet.first().is_some_and(|first| first >> 4 == 6) {
+        let ether_type = bytes.len() - 2;
+        bytes[ether_type..].copy_from_slice(&ETHER_TYPE_IPV6);
+    }
+    bytes.extend(packet);
+    packet.len() as u16
 }
 
 /// The headers of IP and of what it carries; gives the packet's length.
@@ -361,7 +390,7 @@ fn mac_address(node: u32) -> [u8; 6] {
     if node == BROADCAST {
         return [0xff; 6];
     }
-    let [a, b, c, d] = node.to_be_bytes();
+    let [a, b, c, d] = (node + 1).to_be_bytes();
     [0x02, 0, a, b, c, d]
 }
 
@@ -369,7 +398,7 @@ fn ip_address(node: u32) -> [u8; 4] {
     if node == BROADCAST {
         return [255; 4];
     }
-    let [_, b, c, d] = node.to_be_bytes();
+    let [_, b, c, d] = (node + 1).to_be_bytes();
     [10, b, c, d]
 }
 

@@ -69,6 +69,11 @@ pub trait FrameSink {
     /// A frame has ended. The packet is none for dummy packets.
     fn frame(&mut self, frame: &FrameRecord, packet: Option<&Sent>);
 
+    /// The same of a packet from outside whose bytes are known to whoever injected it: an IP packet.
+    fn real_frame(&mut self, frame: &FrameRecord, packet: &Sent, _bytes: &[u8]) {
+        self.frame(frame, Some(packet));
+    }
+
     /// A station has decoded a frame, whoever it was meant for; before the frame is shown, or a moment later.
     fn overheard(&mut self, _heard: &Overheard) {}
 }

@@ -183,7 +183,7 @@ pub(crate) fn compare<'py>(
     let resolved = scenario.resolved.clone();
     let threads = scenario.calls_python.then_some(1);
     let comparison = conduct(py, threads, progress.as_ref(), move |session| {
-        evenair_study::compare(&resolved, seeds, &session.stop, session).map_err(failure)
+        evenair_study::compare(&resolved, seeds, None, &session.stop, session).map_err(failure)
     })?;
     let tables = tables(evenair_results::tables::comparison(&comparison))?;
     Ok((tables, ComparisonFacts { notes: comparison.notes, senders_time: comparison.senders_time }))

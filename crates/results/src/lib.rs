@@ -27,6 +27,6 @@ pub use file::OutputFile;
 pub use output::{OutputError, OutputFolder, SCHEMA_VERSION, file_name_fault};
 pub use program::{commit, manifest, program_hash, program_is, version};
 pub use record::{
-    ClassColumns, FrameRow, GatewayColumns, GatewayRecord, ModelError, RecordOptions, RunRecord, SeriesFile,
-    Steps, TheoryRecord, class_name, is_limit,
+    ClassColumns, FrameRow, GatewayColumns, GatewayRecord, HostReport, Lateness, LiveRecord, ModelError,
+    RecordOptions, RunRecord, SeriesFile, Steps, Strays, TheoryRecord, class_name, is_limit,
 };

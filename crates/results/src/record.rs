@@ -2,11 +2,13 @@
 
 mod frames;
 mod gateway;
+mod live;
 mod series;
 mod series_file;
 
 pub use frames::FrameRow;
 pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, is_limit, name as class_name};
+pub use live::{HostReport, Lateness, LiveRecord, Strays};
 pub(crate) use series::{Values, flow_columns, link_columns};
 pub use series_file::SeriesFile;
 
@@ -84,6 +86,9 @@ pub struct RunRecord {
     /// The gateway's record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayRecord>,
+    /// Of a run in real time: how far to trust it, and what machine made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveRecord>,
     /// Time series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
@@ -163,6 +168,7 @@ impl RunRecord {
             gateway: result
                 .gateway
                 .map(|gateway| GatewayRecord::new(gateway, options.series, warmup.as_secs_f64())),
+            live: None,
             series: result.series.filter(|_| options.series),
             frames,
             theory: None,
@@ -179,6 +185,7 @@ impl RunRecord {
         let flows = self.flows.iter_mut().flat_map(|flow| {
             flow.delay.iter_mut().chain(flow.transfers.iter_mut().filter_map(|t| t.took.as_mut()))
         });
-        flows.chain(self.links.iter_mut().filter_map(|link| link.waiting.as_mut()))
+        let outside = self.outside.iter_mut().filter_map(|pair| pair.delay.as_mut());
+        flows.chain(outside).chain(self.links.iter_mut().filter_map(|link| link.waiting.as_mut()))
     }
 }

@@ -203,7 +203,11 @@ impl TableWriter {
 impl Group<'_> {
     /// A manifest's account of a run.
     pub fn manifest_entry(&self, run: &RunRecord) -> Value {
-        json!({"variant": self.variant, "seed": run.seed, "fingerprint": run.fingerprint, "events": run.events})
+        let mut entry = json!({"variant": self.variant, "seed": run.seed, "fingerprint": run.fingerprint, "events": run.events});
+        if let Some(live) = &run.live {
+            entry["live"] = json!(live);
+        }
+        entry
     }
 }
 

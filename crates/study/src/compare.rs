@@ -1,21 +1,29 @@
 //! One scenario, one idealisation after the other taken away.
 
+use crate::live::Live;
 use crate::run::Aside;
 use crate::sweep::{Sweep, SweepError};
 use crate::watch::Progress;
+use crate::world::World;
 use evenair_laws::backoff::{AckPriority, AdaptiveParams, BackoffParams};
 use evenair_netsim::MacSpec;
 use evenair_results::{Comparison, RecordOptions, RunRecord, Stage};
 use evenair_scenario::{Failure, Objective, Optimum, Question, Resolved};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Compares the worlds that a scenario's laws have; the simulated ones run with so many seeds each.
+/// The stage over real sockets.
+const LINUX: &str = "Linux";
+
+/// Compares the worlds that a scenario's laws have; those with packets run with so many seeds each, one over real sockets where
+/// `live` is given.
 ///
 /// # Errors
-/// If the theory has no answer, or `stop` was set.
+/// If the theory has no answer, `stop` was set, or the machine does not do what is live.
 pub fn compare(
     base: &Resolved,
     seeds: u32,
+    live: Option<Arc<dyn Live>>,
     stop: &AtomicBool,
     progress: &dyn Progress,
 ) -> Result<Comparison, SweepError> {
@@ -28,7 +36,13 @@ pub fn compare(
         progress.expected(sweep.work());
         (name, gap, world, sweep)
     };
-    let sweeps: Vec<_> = simulated_worlds(base)?.into_iter().map(sweep).collect();
+    let mut sweeps: Vec<_> = simulated_worlds(base)?.into_iter().map(sweep).collect();
+    if let Some(live) = live {
+        let mut over_linux = sweep((LINUX, "this machine's own TCP: its timers, its recovery", base.clone()));
+        over_linux.3.set_live(live);
+        over_linux.3.cases[0].world = World::Linux;
+        sweeps.push(over_linux);
+    }
     for (name, gap, world, sweep) in sweeps {
         progress.stage(name);
         let capacity = optimum(&world, Objective::Fair, stop).map_err(unanswered)?.capacity_pps;
@@ -36,7 +50,9 @@ pub fn compare(
         let mean = |s: usize| runs.iter().map(|r| r.flows[s].goodput_pps).sum::<f64>() / runs.len() as f64;
         let rates: Vec<f64> = (0..capacity.len()).map(mean).collect();
         let shares = rates.iter().zip(&capacity).map(|(x, c)| x / c).collect();
-        comparison.senders_time = senders_time(&runs);
+        if name != LINUX {
+            comparison.senders_time = senders_time(&runs);
+        }
         comparison.stages.push(Stage { name, gap, shares, counted_pps: Some(rates) });
     }
     Ok(comparison)

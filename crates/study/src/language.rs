@@ -77,6 +77,11 @@ pub struct Study {
 }
 
 impl Study {
+    /// Whether a variant is in real time.
+    pub fn is_live(&self) -> bool {
+        self.variants.iter().any(|variant| variant.world == World::Linux)
+    }
+
     /// A study of nothing yet.
     pub(crate) fn blank(title: String) -> Self {
         Self {

@@ -17,6 +17,7 @@ pub mod glossary;
 pub mod html;
 mod language;
 mod library;
+mod live;
 mod markup;
 mod measure;
 mod metric;
@@ -45,6 +46,7 @@ pub use language::{
     Summary, Value, Variant,
 };
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
+pub use live::Live;
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use papers::Paper;

@@ -1,6 +1,7 @@
-//! A run of the packet world, and where goes what of it is too long for memory.
+//! A run of the packet world, simulated or over real sockets, and where goes what of it is too long for memory.
 
-use crate::watch::Watched;
+use crate::live::Live;
+use crate::watch::{NoRecord, Watched};
 use evenair_netsim::{FrameSink, Network, Series, Watchers};
 use evenair_results::{RecordOptions, RunRecord, SeriesFile};
 use evenair_scenario::Resolved;
@@ -51,14 +52,15 @@ impl<'a> Aside<'a> {
     }
 }
 
-/// Runs a scenario with a seed and keeps what was asked for; nothing of a run that is told to stop.
+/// Runs a scenario with a seed, in real time where `live` is given, and keeps what was asked for.
 pub(crate) fn run(
     scenario: &Resolved,
     seed: u64,
     options: RecordOptions,
     aside: &Aside<'_>,
+    live: Option<&dyn Live>,
     watched: &mut Watched<'_>,
-) -> Option<RunRecord> {
+) -> Result<RunRecord, NoRecord> {
     let spec = options.run_spec(scenario, seed);
     let end_s = (spec.warmup + spec.duration).as_secs_f64();
     let mut progress = |now: Instant| watched.reached(now.as_secs_f64() / end_s);
@@ -68,17 +70,22 @@ pub(crate) fn run(
     let is_captured = seed == scenario.settings().seed;
     let mut sink = aside.frames.as_ref().filter(|_| is_captured);
     let mut sink = sink.as_mut().map(|sink| sink.lock().unwrap_or_else(PoisonError::into_inner));
-    let watchers = Watchers {
+    let mut watchers = Watchers {
         progress: Some(&mut progress),
         frames: sink.as_deref_mut().map(|sink| &mut **sink as &mut dyn FrameSink),
         series: (!is_held).then_some(&mut put),
     };
-    let result = Network::run_watched(scenario.network(), spec, watchers)?;
+    let result = match live {
+        None => Network::run_watched(scenario.network(), spec, watchers).map(|result| (result, None)),
+        Some(live) => (live.run(scenario.network(), spec, &mut watchers)?)
+            .map(|(result, record)| (result, Some(record))),
+    };
+    let (result, record_of_host) = result.ok_or(NoRecord::Stopped)?;
     if let Some(mut file) = file {
         file.name(&result);
         aside.keep(seed, file);
     }
-    Some(RunRecord::new(scenario, result, options))
+    Ok(RunRecord { live: record_of_host, ..RunRecord::new(scenario, result, options) })
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 mod window;
 
 use crate::language::Study;
-use crate::run::{Aside, run};
+use crate::live::Live;
+use crate::run::Aside;
 use crate::watch::{NoRecord, Progress, Watched};
 use crate::world::World;
 use evenair_results::{Estimate, RecordOptions, RunRecord, program_hash};
@@ -14,6 +15,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Why a sweep ended early.
@@ -89,6 +91,8 @@ pub struct Sweep {
     options: RecordOptions,
     /// Record a window of frames of each variant's first seed.
     timeline: Option<Window>,
+    /// Whoever runs what is in real time.
+    live: Option<Arc<dyn Live>>,
 }
 
 /// Which frames of a run are recorded.
@@ -111,6 +115,8 @@ pub struct Shard {
 
 /// A run of a sweep: its case and its seed, from one.
 type Job = (usize, u64);
+/// Why there are no more results; nothing where all was told to stop.
+type Ended = Option<SweepError>;
 
 /// The most seeds that a precision may take, unless a study says otherwise.
 pub const SEEDS_MAX: u32 = 1_000;
@@ -120,9 +126,9 @@ const WINDOW: Duration = Duration::from_millis(60);
 const SEARCHED: Duration = Duration::from_secs(10);
 
 impl Sweep {
-    /// The scenarios that are simulated packet by packet.
+    /// The scenarios over which packets go, one by one.
     pub fn simulated(&self) -> impl Iterator<Item = &Resolved> {
-        let cases = self.cases.iter().filter(|case| case.world == World::Packets);
+        let cases = self.cases.iter().filter(|case| case.world.has_packets());
         cases.flat_map(|case| &case.scenarios)
     }
 
@@ -171,7 +177,7 @@ impl Sweep {
         let timeline =
             timeline.map(|f| f.around.clone().map_or(Window::First, |flow| Window::Around(Some(flow))));
         let precision = study.precision.filter(|_| !quick).map(|p| (p, study.seeds_max));
-        Self { cases, seeds, precision, options, timeline }
+        Self { cases, seeds, precision, options, timeline, live: None }
     }
 
     /// Runs of one scenario with several seeds.
@@ -192,12 +198,29 @@ impl Sweep {
             every_series: options.series,
         };
         let cases = scenarios.into_iter().map(case).collect();
-        Self { cases, seeds, precision: None, options, timeline: None }
+        Self { cases, seeds, precision: None, options, timeline: None, live: None }
     }
 
     /// Records a short window of the first seed's air, in which the flow with the fewest frames is served.
     pub fn show_air(&mut self) {
         self.timeline = Some(Window::Around(None));
+    }
+
+    /// The time that its runs over real sockets take; [`set_live`](Self::set_live) must come first, if there are any.
+    pub fn real_time(&self) -> Duration {
+        let live = self.cases.iter().filter(|case| case.world == World::Linux);
+        let times = live.flat_map(|case| {
+            (1..=u64::from(self.seeds)).map(|seed| {
+                let settings = case.scenario(seed).settings();
+                settings.warmup.0 + settings.duration.0
+            })
+        });
+        times.fold(Duration::ZERO, |sum, time| sum + time)
+    }
+
+    /// Variants of the world `linux` are run by this, alone and one after the other, when all others are done.
+    pub fn set_live(&mut self, live: Arc<dyn Live>) {
+        self.live = Some(live);
     }
 
     /// Asks for more seeds until goodputs are known this well, as a study's `precision` does.
@@ -294,54 +317,74 @@ impl Sweep {
         progress.started(missing().count(), jobs.len());
         progress.started_work(work(&mut missing()), work(&mut jobs.iter()));
         let finished = AtomicUsize::new(kept.iter().flatten().count());
-        let done: Option<Result<Vec<RunRecord>, SweepError>> = jobs
-            .par_iter()
-            .zip(kept)
-            .map(|(job, kept)| {
-                if let Some(record) = kept {
-                    return Some(Ok(record));
+        let done = self.each(jobs.iter().copied().zip(kept).collect(), |job, kept| {
+            if let Some(record) = kept {
+                return Ok(record);
+            }
+            let options = self.options_for(job.0, job.1);
+            let mut watched = Watched::new(stop, progress, self.work_of(job));
+            let record = self.run_job(job, options, &Aside::default(), &mut watched);
+            let record = record.map_err(|ended| match ended {
+                Some(SweepError::Scenario(message)) => {
+                    Some(SweepError::Scenario(format!("variant {}: {message}", self.cases[job.0].variant)))
                 }
-                if stop.load(Ordering::Relaxed) {
-                    return None;
-                }
-                let mut watched = Watched::new(stop, progress, self.work_of(*job));
-                let record = match self.run_job(*job, &mut watched) {
-                    Ok(record) => record,
-                    Err(NoRecord::Stopped) => return None,
-                    Err(NoRecord::Failed(message)) => return Some(Err(SweepError::Scenario(message))),
-                };
-                let record = self.cropped(record);
-                if let Err(error) = store(&path(job), &record) {
-                    return Some(Err(error));
-                }
-                finished.fetch_add(1, Ordering::Relaxed);
-                watched.finish();
-                Some(Ok(record))
-            })
-            .collect();
+                ended => ended,
+            })?;
+            store(&path(&job), &record)?;
+            finished.fetch_add(1, Ordering::Relaxed);
+            watched.finish();
+            Ok(record)
+        });
         let stopped = || {
             let finished = finished.load(Ordering::Relaxed);
             SweepError::Stopped { finished, all: jobs.len(), kept: true }
         };
-        done.ok_or_else(stopped)?
+        done.map_err(|ended| ended.unwrap_or_else(stopped))
     }
 
-    fn run_job(&self, (case, seed): Job, watched: &mut Watched<'_>) -> Result<RunRecord, NoRecord> {
-        let Case { variant, world, .. } = &self.cases[case];
-        let scenario = self.cases[case].scenario(seed);
-        world.run(scenario, self.seed(case, seed), self.options_for(case, seed), watched).map_err(|why| {
-            match why {
-                NoRecord::Failed(message) => NoRecord::Failed(format!("variant {variant}: {message}")),
-                NoRecord::Stopped => NoRecord::Stopped,
-            }
-        })
+    /// What becomes of each job, in their order: those that are computed over all cores, then those in real time, each alone.
+    fn each<T: Send>(
+        &self,
+        jobs: Vec<(Job, T)>,
+        one: impl Fn(Job, T) -> Result<RunRecord, Ended> + Sync,
+    ) -> Result<Vec<RunRecord>, Ended> {
+        let is_live = |((case, _), _): &(Job, T)| self.cases[*case].world == World::Linux;
+        let numbered = jobs.into_iter().enumerate();
+        let (live, computed): (Vec<_>, Vec<_>) = numbered.partition(|(_, job)| is_live(job));
+        let one = |(number, (job, given))| one(job, given).map(|record| (number, record));
+        let mut done: Vec<(usize, RunRecord)> =
+            computed.into_par_iter().map(one).collect::<Result<_, _>>()?;
+        for job in live {
+            done.push(one(job)?);
+        }
+        done.sort_unstable_by_key(|(number, _)| *number);
+        Ok(done.into_iter().map(|(_, record)| record).collect())
+    }
+
+    fn run_job(
+        &self,
+        (case, seed): Job,
+        options: RecordOptions,
+        aside: &Aside<'_>,
+        watched: &mut Watched<'_>,
+    ) -> Result<RunRecord, Ended> {
+        if watched.stop().load(Ordering::Relaxed) {
+            return Err(None);
+        }
+        let world = self.cases[case].world;
+        let (scenario, live) = (self.cases[case].scenario(seed), self.live.as_deref());
+        match world.run(scenario, self.seed(case, seed), options, aside, live, watched) {
+            Ok(record) => Ok(self.cropped(record)),
+            Err(NoRecord::Stopped) => Err(None),
+            Err(NoRecord::Failed(message)) => Err(Some(SweepError::Scenario(message))),
+        }
     }
 
     /// Runs everything and keeps nothing on disk but what goes aside, with more seeds where a precision asks for them; only for a
     /// sweep of one scenario.
     ///
     /// # Errors
-    /// If `stop` was set.
+    /// If `stop` was set, or the scenario has no such world.
     pub fn run_in_memory(
         &self,
         aside: &Aside<'_>,
@@ -357,27 +400,21 @@ impl Sweep {
             progress.started(count, wanted as usize);
             let work = missing.clone().map(|seed| self.work_of((0, seed))).sum();
             progress.started_work(work, work);
-            let more: Option<Vec<RunRecord>> = missing
-                .into_par_iter()
-                .map(|seed| {
-                    if stop.load(Ordering::Relaxed) {
-                        return None;
-                    }
-                    let scenario = self.cases[0].scenario(seed);
-                    let options =
-                        RecordOptions { timeline: self.options_for(0, seed).timeline, ..self.options };
-                    let mut watched = Watched::new(stop, progress, self.work_of((0, seed)));
-                    let record = run(scenario, self.seed(0, seed), options, aside, &mut watched)?;
-                    finished.fetch_add(1, Ordering::Relaxed);
-                    watched.finish();
-                    Some(self.cropped(record))
-                })
-                .collect();
+            let jobs = missing.map(|seed| ((0, seed), ())).collect();
+            let more = self.each(jobs, |job, ()| {
+                let timeline = self.options_for(0, job.1).timeline;
+                let mut watched = Watched::new(stop, progress, self.work_of(job));
+                let record =
+                    self.run_job(job, RecordOptions { timeline, ..self.options }, aside, &mut watched)?;
+                finished.fetch_add(1, Ordering::Relaxed);
+                watched.finish();
+                Ok(record)
+            });
             let stopped = || {
                 let finished = finished.load(Ordering::Relaxed);
                 SweepError::Stopped { finished, all: wanted as usize, kept: false }
             };
-            runs.extend(more.ok_or_else(stopped)?);
+            runs.extend(more.map_err(|ended| ended.unwrap_or_else(stopped))?);
             let Some(next) = self.more_seeds(&runs) else { return Ok(runs) };
             wanted = next.max(3); // one run has no interval, and that of two is too wide to end with
         }
@@ -446,6 +483,7 @@ impl Sweep {
             self.seed(case, seed),
             self.options_for(case, seed),
             &self.timeline,
+            self.live.as_ref().filter(|_| world == World::Linux).map(|live| live.kernel()),
         );
         let written = serde_json::to_string(&made_by).expect("a scenario is plain data");
         let hash = Sha256::new().chain_update(program_hash()).chain_update(written).finalize();

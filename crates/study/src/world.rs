@@ -1,6 +1,7 @@
 //! The worlds that a variant can live in, and a run in each.
 
 use crate::experiment::{FairShare, sawtooth, with_the_words_of};
+use crate::live::Live;
 use crate::run::{Aside, run};
 use crate::watch::{NoRecord, Watched};
 use evenair_netsim::{FlowResult, FlowSeries, LinkResult, LinkSeries, Series};
@@ -15,6 +16,8 @@ pub enum World {
     /// The packet world, once per seed.
     #[default]
     Packets,
+    /// This machine's kernel over the scenario's air, in real time, once per seed.
+    Linux,
     /// The scenario's fluid model.
     Fluid,
     /// The fair optimum, `Σ −1/x` without entropy.
@@ -46,7 +49,7 @@ with_the_words_of!(World);
 
 impl World {
     /// All there are.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Packets,
         Self::Fluid,
         Self::Fair,
@@ -61,6 +64,7 @@ impl World {
         Self::Sawtooth,
         Self::Experiment(FairShare::RandomPlacement),
         Self::Experiment(FairShare::OwnPlacement),
+        Self::Linux,
     ];
 
     /// Its word in study files.
@@ -73,6 +77,9 @@ impl World {
     pub const fn about(self) -> &'static str {
         match self {
             Self::Packets => "The packet world, once per seed.",
+            Self::Linux => {
+                "Real sockets of this machine's kernel over the scenario's air, in real time, once per seed."
+            }
             Self::Fluid => "The scenario's fluid model.",
             Self::Fair => "The fair optimum, Σ −1/x without entropy.",
             Self::FixedPoint => "The fixed point of the scenario's laws, problems MP and EP of [Chen10].",
@@ -95,16 +102,23 @@ impl World {
 
     /// Whether a run depends on its seed.
     pub const fn is_random(self) -> bool {
-        matches!(self, Self::Packets | Self::Experiment(_))
+        matches!(self, Self::Packets | Self::Linux | Self::Experiment(_))
     }
 
-    /// A run's cost beside others': simulated seconds times flows. Anything that is not simulated is quick.
+    /// Whether packets go over a simulated network, whoever sends them.
+    pub(crate) const fn has_packets(self) -> bool {
+        matches!(self, Self::Packets | Self::Linux)
+    }
+
+    /// A run's cost beside others': simulated seconds times flows; a second of real time is some thousand of those. Anything that is
+    /// not simulated is quick.
     pub(crate) fn work(self, scenario: &Resolved) -> f64 {
         let settings = scenario.settings();
         let seconds = (settings.warmup.0 + settings.duration.0).as_secs_f64();
         let simulated = seconds * scenario.network().flows.len() as f64;
         match self {
             Self::Packets => simulated,
+            Self::Linux => 3000.0 * seconds,
             Self::Experiment(_) => simulated * FairShare::RUNS as f64,
             _ => 1.0,
         }
@@ -121,21 +135,26 @@ impl World {
             Self::MaxMin => over(Region::Exact),
             Self::MaxMinCliques => over(Region::Cliques),
             Self::MaxMinCollisionDomains => over(Region::CollisionDomains),
-            Self::Packets | Self::Fluid | Self::FairShares | Self::Sawtooth | Self::Experiment(_) => {
-                return None;
-            }
+            Self::Packets
+            | Self::Linux
+            | Self::Fluid
+            | Self::FairShares
+            | Self::Sawtooth
+            | Self::Experiment(_) => return None,
         })
     }
 
-    /// One run of a scenario in this world.
+    /// One run of a scenario in this world; `aside` is where its packets' series and frames go.
     ///
     /// # Errors
-    /// If the scenario has no such world: the theory's message; if it is told to stop.
+    /// If the scenario has no such world: the theory's message; if nobody can run it live; if it is told to stop.
     pub(crate) fn run(
         self,
         scenario: &Resolved,
         seed: u64,
         options: RecordOptions,
+        aside: &Aside<'_>,
+        live: Option<&dyn Live>,
         watched: &mut Watched<'_>,
     ) -> Result<RunRecord, NoRecord> {
         if let Some(question) = self.question() {
@@ -146,10 +165,17 @@ impl World {
             Self::FairShares => Ok(of_optimum(scenario, &scenario.fair_shares()?)),
             Self::Sawtooth => Ok(sawtooth::run(scenario, options)?),
             Self::Experiment(experiment) => experiment.run(scenario, seed, watched),
-            _ => run(scenario, seed, options, &Aside::default(), watched).ok_or(NoRecord::Stopped),
+            Self::Linux => {
+                let live = live.ok_or_else(|| String::from(NOBODY))?;
+                run(scenario, seed, options, aside, Some(live), watched)
+            }
+            _ => run(scenario, seed, options, aside, None, watched),
         }
     }
 }
+
+/// The error of a world that a program has not.
+const NOBODY: &str = "world = \"linux\" is real time over this machine's kernel, which only the command does: evenair study, in a build with --features live";
 
 /// A record with nothing in it but what each flow and link is called.
 pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
@@ -198,6 +224,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
             .collect(),
         outside: Vec::new(),
         gateway: None,
+        live: None,
         series: None,
         frames: Vec::new(),
         theory: None,

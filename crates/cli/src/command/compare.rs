@@ -3,6 +3,7 @@
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
 use crate::latex::{Tables, tell};
+use crate::live;
 use crate::output::{Place, command_line, finish, print, resolved};
 use crate::progress::Bar;
 use crate::text;
@@ -22,7 +23,7 @@ use evenair_study::chart::{self, Figures};
     evenair compare jam10/chain --seeds 10\n  \
     evenair compare jam10/chain --out worlds\n\n\
     Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid \
-    model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11. Steps that the scenario's laws do not have \
+    model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11, with --live the kernel's own TCP over it. Steps that the scenario's laws do not have \
     are left out. The gap of a step is what its idealisation hid."
 )]
 pub(crate) struct CompareOptions {
@@ -31,6 +32,9 @@ pub(crate) struct CompareOptions {
     /// How many seeds each simulation runs with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
+    /// Add a step: real sockets of this machine's kernel over the same air (evenair emulate), in real time, with each seed
+    #[arg(long)]
+    pub(crate) live: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -42,11 +46,12 @@ pub(crate) struct CompareOptions {
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
     let base = options.scenario.resolve()?;
+    let live = options.live.then(live::enter).transpose()?;
     let output = options.place.prepare(&["stages.csv"])?;
     options.tables.heed();
     interrupt::watch();
     let bar = Bar::new(&base.settings().name);
-    let comparison = evenair_study::compare(&base, options.seeds, &STOP, &bar)?;
+    let comparison = evenair_study::compare(&base, options.seeds, live, &STOP, &bar)?;
     drop(bar);
     let name = options.scenario.called();
     let result = || written("compare", &CompareDocument::of(name, &comparison));

@@ -1,21 +1,22 @@
 //! `evenair emulate`.
 
-use crate::arguments::ScenarioArguments;
-use crate::interrupt::{self, STOP};
-use crate::output::{print, warn};
+use super::run::{self, How, RunOptions};
+use crate::STOPPED;
+use crate::interrupt;
+use crate::live::Emulator;
+use crate::output::warn;
 use crate::terminal;
-use crate::text;
 use anyhow::{Context, Error, Result, bail, ensure};
 use clap::Args;
-use evenair_emulator::{Emulated, HostReport, Lateness, Options, Problem, Program, Strays};
+use evenair_emulator::Program;
 use evenair_linux::sandbox;
-use evenair_netsim::Watchers;
-use evenair_results::{RecordOptions, RunRecord, SCHEMA_VERSION};
 use evenair_scenario::{Resolved, Time};
-use evenair_units::Duration;
-use serde::Serialize;
+use evenair_study::Live;
+use evenair_units::{Duration, Instant};
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Exit statuses as `env` has them: ours, when there is no emulation.
 const FAILED: u8 = 125;
@@ -35,7 +36,7 @@ const FAILED: u8 = 125;
 )]
 pub(crate) struct EmulateOptions {
     #[command(flatten)]
-    pub(crate) scenario: ScenarioArguments,
+    pub(crate) runs: RunOptions,
     /// Run a program at a node; the last one named is in the foreground. Words are split at blanks, quotes keep them together;
     /// no shell looks at them
     #[arg(long, value_name = "NODE=COMMAND")]
@@ -52,9 +53,6 @@ pub(crate) struct EmulateOptions {
     /// Give up when a packet is later than this against its simulated instant, such as 5ms
     #[arg(long, value_name = "TIME", value_parser = late)]
     pub(crate) abort_late: Option<Duration>,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Reads "5ms".
@@ -62,77 +60,65 @@ fn late(text: &str) -> Result<Duration, String> {
     Ok(text.parse::<Time>()?.0)
 }
 
-/// The result, as JSON has it.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    command: &'static str,
-    #[serde(flatten)]
-    run: &'a RunRecord,
-    lateness: &'a Lateness,
-    strays: Strays,
-    host: &'a HostReport,
-}
-
 pub(crate) fn emulate(options: &EmulateOptions) -> ExitCode {
-    match run(options) {
-        Ok(status) => ExitCode::from(status),
+    let mut status = FAILED;
+    match run(options, &mut status) {
+        Ok(()) => ExitCode::from(status),
         Err(error) => {
             terminal::error(format_args!("{error:#}"));
-            let not_started = error.downcast_ref::<Problem>().and_then(|problem| match problem {
-                Problem::Program(program) => Some(program.status()),
-                _ => None,
-            });
-            ExitCode::from(not_started.unwrap_or(FAILED))
+            ExitCode::from(status)
         }
     }
 }
 
-fn run(options: &EmulateOptions) -> Result<u8> {
-    let scenario = options.scenario.resolve()?;
+/// Makes the runs; `status` is that with which the command ends.
+fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
+    let scenario = options.runs.scenario.resolve()?;
     let programs = options.programs(&scenario)?;
-    let with_flows = programs.is_empty() || options.with_flows;
-    ensure!(
-        with_flows || !options.json,
-        "--json has no effect: with programs there is no result of the scenario's flows; say --with-flows, or leave it out"
-    );
-    if with_flows {
+    let (has_programs, without_flows) = (!programs.is_empty(), !programs.is_empty() && !options.with_flows);
+    options.check(has_programs)?;
+    options.runs.check(if has_programs { Instant::NEVER } else { run::end(&scenario) })?;
+    if !without_flows {
         warn(&scenario);
     }
-    let settings = scenario.settings();
     sandbox::enter()?;
     sandbox::replace("/etc/hosts".as_ref(), &names(&scenario)).context("cannot give nodes their names")?;
-    interrupt::watch();
-    let keep = RecordOptions { times: true, ..RecordOptions::default() };
-    let mut spec = keep.run_spec(&scenario, settings.seed);
-    if !programs.is_empty() {
-        spec.warmup = Duration::ZERO;
+    if has_programs {
+        // Ctrl-C is for the program in the foreground, and its end is the end of all.
+        ctrlc::set_handler(|| ())?;
+    } else {
+        interrupt::watch();
     }
-    let asked = Options { programs: &programs, with_flows, abort_late: options.abort_late };
-    let emulated =
-        evenair_emulator::emulate(scenario.network(), spec, &asked, &STOP, &mut Watchers::default())?;
-    let status = emulated.status.unwrap_or(0);
-    let Emulated { result, lateness, strays, host, .. } = emulated;
-    let record = RunRecord::new(&scenario, result, keep);
-    if options.json {
-        let document = Document {
-            schema_version: SCHEMA_VERSION,
-            command: "emulate",
-            run: &record,
-            lateness: &lateness,
-            strays,
-            host: &host,
-        };
-        print(&(serde_json::to_string(&document)? + "\n"))?;
-    } else if with_flows {
-        print(&as_text(options, &scenario, &record, (&lateness, strays, &host)))?;
-    } else if is_late(&lateness) {
-        terminal::warn(format_args!("{}", timing(&lateness)));
-    }
-    Ok(status)
+    let emulator =
+        Emulator { programs, without_flows, abort_late: options.abort_late, ..Emulator::default() };
+    let emulator = Arc::new(emulator);
+    let live: Arc<dyn Live> = Arc::clone(&emulator) as _;
+    let done = run::conduct(
+        &options.runs,
+        &scenario,
+        &How { command: "emulate", live: Some(live), is_silent: without_flows },
+    );
+    let ended = emulator.status.load(Ordering::Relaxed);
+    *status = match &done {
+        Err(_) if interrupt::STOP.load(Ordering::Relaxed) => STOPPED,
+        Err(_) if ended == 0 => FAILED,
+        _ => ended,
+    };
+    done
 }
 
 impl EmulateOptions {
+    /// Options without effect are refused.
+    fn check(&self, has_programs: bool) -> Result<()> {
+        ensure!(
+            has_programs || !self.with_flows,
+            "--with-flows has no effect: without programs the flows run in any case"
+        );
+        let repeats = self.runs.seeds > 1 || self.runs.precision.is_some();
+        ensure!(!has_programs || !repeats, "--seeds and --precision have no effect: programs run once");
+        Ok(())
+    }
+
     /// The programs with their nodes, the one in the foreground last.
     fn programs(&self, scenario: &Resolved) -> Result<Vec<Program>> {
         let nodes = &scenario.network().nodes;
@@ -169,57 +155,4 @@ fn names(scenario: &Resolved) -> String {
         let _ = write!(text, "{} {names}\n{} {names}\n", addresses.ipv4(node), addresses.ipv6(node));
     }
     text
-}
-
-fn as_text(
-    options: &EmulateOptions,
-    scenario: &Resolved,
-    record: &RunRecord,
-    (lateness, strays, host): (&Lateness, Strays, &HostReport),
-) -> String {
-    let settings = scenario.settings();
-    let name = if settings.name.is_empty() { options.scenario.called() } else { &settings.name };
-    let head = format!(
-        "{name}: {:.1} s after {} of warm-up, in real time, over Linux {}",
-        record.measured_s, settings.warmup, host.kernel
-    );
-    let mut text = text::wrapped("", &head, terminal::width()) + "\n";
-    text += &text::runs(std::slice::from_ref(record), false);
-    let simulated: Vec<&str> = (record.flows.iter().map(|flow| flow.flow.as_str()))
-        .filter(|flow| !host.real_flows.iter().any(|real| real == flow))
-        .collect();
-    if !simulated.is_empty() {
-        let _ =
-            writeln!(text, "\nSimulated, since Linux has nothing like them: flows {}", simulated.join(", "));
-    }
-    for failed in &host.failed_flows {
-        terminal::warn(format_args!("a connection could not be opened: flow {failed}"));
-    }
-    let _ = writeln!(text, "\n{}", timing(lateness));
-    if strays != Strays::default() {
-        let Strays { no_route, no_packet, hops_used_up, refused } = strays;
-        let _ = writeln!(
-            text,
-            "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} whose hops were used up, {refused} refused by their kernel"
-        );
-    }
-    text
-}
-
-/// Whether more than a thousandth of the packets were later than a millisecond, and more than a few.
-fn is_late(lateness: &Lateness) -> bool {
-    lateness.beyond_1ms * lateness.packets as f64 > (lateness.packets as f64 / 1000.0).max(10.0)
-}
-
-/// How much to trust the figures.
-fn timing(lateness: &Lateness) -> String {
-    let &Lateness { p50_s, p99_s, most_s, beyond_1ms, packets, .. } = lateness;
-    let verdict = if is_late(lateness) { ": do not trust figures that hang on milliseconds" } else { "" };
-    format!(
-        "{packets} packets, late by {:.0} µs in the median, {:.0} µs at the 99th percentile, {:.1} ms at most; {:.2} % later than 1 ms{verdict}",
-        p50_s * 1e6,
-        p99_s * 1e6,
-        most_s * 1e3,
-        beyond_1ms * 100.0
-    )
 }

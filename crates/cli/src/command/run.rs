@@ -1,4 +1,4 @@
-//! `evenair run`.
+//! `evenair run`, and the runs of `evenair emulate`.
 
 use crate::arguments::{ScenarioArguments, share};
 use crate::capture::Capture;
@@ -7,6 +7,7 @@ use crate::interrupt::{self, STOP};
 use crate::latex::{Tables, tell};
 use crate::output::{Place, command_line, drops_of_backoff, finish, resolved, say_kept, warn};
 use crate::progress::Bar;
+use crate::real_time;
 use crate::seeds;
 use crate::terminal;
 use crate::text;
@@ -16,13 +17,14 @@ use evenair_results::document::{RunMeans, written};
 use evenair_results::{OutputFolder, RecordOptions, RunRecord, SCHEMA_VERSION, SeriesFile, manifest, tables};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};
-use evenair_study::{Aside, Outcome, Progress as _, SEEDS_MAX, Sweep, html};
+use evenair_study::{Aside, Live, Outcome, Progress, SEEDS_MAX, Sweep, World, html};
 use evenair_units::{Duration, Instant};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;
@@ -116,17 +118,20 @@ impl RunOptions {
         self.report_path().filter(|_| !is_part)
     }
 
-    /// Options without effect are refused.
-    fn check(&self, scenario: &Resolved) -> Result<()> {
-        let writes = self.place.out.is_some() || self.report.is_some() || self.pcap.is_some();
-        self.place.overwrite.check(writes, "--out DIR, --report or --pcap")?;
+    /// Whether a file is asked for.
+    pub(crate) fn writes(&self) -> bool {
+        self.place.out.is_some() || self.report.is_some() || self.pcap.is_some()
+    }
+
+    /// Options without effect are refused, for runs that last until then.
+    pub(crate) fn check(&self, end: Instant) -> Result<()> {
+        self.place.overwrite.check(self.writes(), "--out DIR, --report or --pcap")?;
         let goes_somewhere = self.json || self.place.out.is_some();
         ensure!(goes_somewhere || !self.series, "--series has no effect: say --json or --out DIR with it");
         ensure!(
             goes_somewhere || self.report.is_some() || self.timeline.is_none(),
             "--timeline has no effect: say --json or --out DIR with it, or --report"
         );
-        let end = Instant::ZERO + scenario.settings().warmup.0 + scenario.settings().duration.0;
         ensure!(
             !self.series || Instant::ZERO + self.every <= end,
             "--series has no effect: --every is longer than the run, which ends at {} s",
@@ -148,10 +153,24 @@ impl RunOptions {
     }
 }
 
+/// Where and how the runs of a command are made.
+pub(crate) struct How {
+    /// The command's name in results.
+    pub(crate) command: &'static str,
+    /// Runs in real time are made by this.
+    pub(crate) live: Option<Arc<dyn Live>>,
+    /// Programs have the terminal: neither a bar nor tables are for it.
+    pub(crate) is_silent: bool,
+}
+
+/// When a scenario's runs end.
+pub(crate) fn end(scenario: &Resolved) -> Instant {
+    Instant::ZERO + scenario.settings().warmup.0 + scenario.settings().duration.0
+}
+
 pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
-    options.check(&scenario)?;
-    options.tables.heed();
+    options.check(end(&scenario))?;
     warn(&scenario);
     if scenario.network().flows.is_empty() {
         terminal::warn(
@@ -159,14 +178,20 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
              (evenair-netsim's example \"outside\"); add a [[flows]] table",
         );
     }
+    interrupt::watch();
+    conduct(options, &scenario, &How { command: "run", live: None, is_silent: false })
+}
+
+/// Makes the runs that are asked for, prints what comes of them and writes it where it is to go.
+pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> Result<()> {
+    options.tables.heed();
     // A place that cannot be written is found before anything is computed.
     let (place, overwrite) = (&options.place, options.place.overwrite);
     let report = if options.report == Some(None) { &[REPORT][..] } else { &[] };
     let output = place.prepare_if_any(&[&["runs.jsonl"], report, &tables::OF_RUNS[..]].concat())?;
     let mut capture =
-        options.pcap.as_deref().map(|path| Capture::create(&scenario, path, overwrite)).transpose()?;
+        options.pcap.as_deref().map(|path| Capture::create(scenario, path, overwrite)).transpose()?;
     let report = options.report_file().map(|path| overwrite.create(&path)).transpose()?;
-    interrupt::watch();
     let keep = RecordOptions {
         series: options.series || options.report.is_some(),
         every: Some(options.every),
@@ -176,6 +201,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
         timeline: options.timeline,
     };
     let mut sweep = Sweep::of_scenario(scenario.clone(), options.seeds, keep);
+    if let Some(live) = &how.live {
+        sweep.cases[0].world = World::Linux;
+        sweep.set_live(Arc::clone(live));
+    }
     if options.report.is_some() && options.timeline.is_none() {
         sweep.show_air();
     }
@@ -185,17 +214,22 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     let name = options.scenario.called();
     let disk = output.as_ref().map_or_else(std::env::temp_dir, |output| output.drafts().into());
     let aside = Aside::new(&disk, capture.as_mut().map(Capture::sink));
-    let bar = Bar::new(&scenario.settings().name);
-    bar.expected(sweep.work());
-    let mut runs = sweep.run_in_memory(&aside, &STOP, &bar)?;
+    let bar = (!how.is_silent).then(|| Bar::new(&scenario.settings().name));
+    bar.iter().for_each(|bar| bar.expected(sweep.work()));
+    let progress = bar.as_ref().map_or(&() as &dyn Progress, |bar| bar);
+    let mut runs = sweep.run_in_memory(&aside, &STOP, progress)?;
     drop(bar);
     let series = aside.into_series();
     runs.iter_mut().for_each(|run| run.scenario = name.into());
     let means = RunMeans::of(name, &runs);
-    let done = Done { means: &means, runs: &runs, series: if options.series { &series } else { &[] } };
+    let series_asked = if options.series { &series[..] } else { &[] };
+    let done = Done { command: how.command, means: &means, runs: &runs, series: series_asked };
     // What was computed is told even where the disk is full.
-    let told =
-        if options.json { done.print_lines() } else { tell(&as_text(options, &scenario, &runs, &means)) };
+    let told = match (options.json, how.is_silent) {
+        (true, _) => done.print_lines(),
+        (false, true) => Ok(()),
+        (false, false) => tell(&as_text(options, scenario, &runs, &means)),
+    };
     capture.map_or(Ok(()), Capture::finish)?;
     if output.is_some() || report.is_some() {
         let mut drawn = runs.clone();
@@ -209,7 +243,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
             if let (Some(page), None) = (&page, &report) {
                 output.write(REPORT, page)?;
             }
-            done.write(output, &scenario, &figures)?;
+            done.write(output, scenario, &figures)?;
         }
         if let (Some(page), Some(file)) = (page, report) {
             say_kept(file.fill(page.as_bytes())?);
@@ -221,21 +255,24 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
 fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means: &RunMeans) -> String {
     let settings = scenario.settings();
     let name = if settings.name.is_empty() { options.scenario.called() } else { &settings.name };
+    let time = format!("{} after {} of warm-up", settings.duration, settings.warmup);
     let seeds = if runs.len() == 1 {
         format!("seed {}", runs[0].seed)
     } else {
         format!("means over {} seeds with their 95 % intervals", runs.len())
     };
-    let head = format!("{name}: {} after {} of warm-up, {seeds}", settings.duration, settings.warmup);
+    let head = real_time::head(runs).unwrap_or_else(|| format!("{time}, {seeds}"));
+    let head = format!("{name}: {head}");
     let drops = drops_of_backoff(scenario).map(|drops| text::wrapped("", drops, terminal::width()));
     let head = text::wrapped("", &head, terminal::width()) + &drops.unwrap_or_default() + "\n";
     let report = options.report_path().map(|path| format!("\nreport: {}\n", path.display()));
     let tables = text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(means);
-    head + &tables + &report.unwrap_or_default()
+    head + &tables + &real_time::as_text(runs) + &report.unwrap_or_default()
 }
 
 /// The runs' results; the time series are on disk, if they were asked for.
 struct Done<'a> {
+    command: &'static str,
     means: &'a RunMeans,
     runs: &'a [RunRecord],
     series: &'a [SeriesFile],
@@ -255,9 +292,9 @@ struct Line<'a> {
 impl Done<'_> {
     /// Writes the scenario, the runs, their tables and figures.
     fn write(&self, output: OutputFolder, scenario: &Resolved, figures: &Figures) -> Result<()> {
-        let Self { means, runs, series } = *self;
+        let Self { command, means, runs, series } = *self;
         output.write("scenario.toml", &resolved(scenario)?)?;
-        output.write("result.json", &written("run", means))?;
+        output.write("result.json", &written(command, means))?;
         output.write(chart::FILE, &figures.to_json())?;
         let lines = File::create(output.drafts().join("runs.jsonl")).map(BufWriter::new);
         lines.and_then(|lines| self.lines(lines)).context("cannot write runs.jsonl")?;
@@ -278,7 +315,7 @@ impl Done<'_> {
     fn lines(&self, mut out: impl Write) -> io::Result<()> {
         for (index, run) in self.runs.iter().enumerate() {
             let (schema_version, series) = (SCHEMA_VERSION, self.series.get(index));
-            serde_json::to_writer(&mut out, &Line { schema_version, command: "run", run, series })?;
+            serde_json::to_writer(&mut out, &Line { schema_version, command: self.command, run, series })?;
             out.write_all(b"\n")?;
         }
         out.flush()

@@ -5,6 +5,7 @@ use super::list::{self, ListOptions, Listed};
 use crate::arguments::share;
 use crate::interrupt::{self, STOP};
 use crate::latex::{Tables, tell};
+use crate::live;
 use crate::output::{Overwrite, Place, counted, finish, print, resolved, shell_word, warn_of_all};
 use crate::progress::Bar;
 use crate::text;
@@ -60,9 +61,12 @@ pub(crate) struct StudyOptions {
     /// Instead of running it: look for mistakes, in its scenarios with its changes, too
     #[arg(long, conflicts_with_all = ["export", "shard", "decide", "precision", "seeds_max", "json", "latex", "out"])]
     pub(crate) check: bool,
-    /// Every study
+    /// Every study; those over real sockets, which take as long as they simulate, with --live only
     #[arg(long)]
     pub(crate) all: bool,
+    /// With --all: those over real sockets, too
+    #[arg(long, requires = "all")]
+    pub(crate) live: bool,
     /// Fewer seeds and shorter runs
     #[arg(long)]
     pub(crate) quick: bool,
@@ -183,7 +187,8 @@ struct Asked {
 fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
     let builtin = |id: &str| Ok(Asked { name: id.into(), folder: id.into(), study: Study::builtin(id)? });
     if options.all {
-        return evenair_study::study_ids().map(builtin).collect();
+        let all = evenair_study::study_ids().map(builtin).collect::<Result<Vec<_>>>()?;
+        return Ok(all.into_iter().filter(|asked| options.live || !asked.study.is_live()).collect());
     }
     let mut all: Vec<Asked> = Vec::new();
     for name in &options.ids {
@@ -281,7 +286,8 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     let (folder, writes) = (options.folder(), writes());
     let outputs = all.iter().map(|one| options.place.prepare_at(&folder.join(&one.folder), &writes));
     let outputs = outputs.collect::<Result<Vec<_>>>()?;
-    let sweeps = all.iter().map(|one| planned(&one.study, options)).collect::<Result<Vec<_>>>()?;
+    let mut sweeps = all.iter().map(|one| planned(&one.study, options)).collect::<Result<Vec<_>>>()?;
+    live::prepare(&mut sweeps)?;
     // Those that come with evenair are meant as they are.
     let own = sweeps.iter().zip(&all).filter(|(_, asked)| evenair_study::study_text(&asked.name).is_none());
     warn_of_all(own.flat_map(|(sweep, _)| sweep.simulated()));

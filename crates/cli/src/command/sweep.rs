@@ -4,6 +4,7 @@ use super::study::shard;
 use crate::arguments::{ScenarioArguments, share};
 use crate::interrupt::{self, STOP};
 use crate::latex::{Tables, tell};
+use crate::live;
 use crate::output::{Place, command_line, counted, finish, print, resolved, warn_of_all};
 use crate::progress::Bar;
 use crate::text;
@@ -105,12 +106,13 @@ impl SweepOptions {
 }
 
 pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
-    let plan = options.plan()?;
+    let mut plan = options.plan()?;
     options.tables.heed();
     let folder = options.folder();
     let output = options.place.prepare_at(&folder, &["report.html", "table.csv", "seeds.csv"])?;
     let runs = folder.join("runs");
     warn_of_all(plan.sweep.simulated());
+    live::prepare([&mut plan.sweep])?;
     interrupt::watch();
     let bar = Bar::new(&plan.study.title);
     bar.expected(plan.sweep.work() / options.shard.map_or(1.0, |shard| shard.of as f64));

@@ -1,6 +1,7 @@
 //! `evenair emulate`, as an ordinary user wherever the machine lets one be had.
 
 use crate::{evenair, json, stderr, stdout};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -127,9 +128,60 @@ fn a_scenarios_own_flow_is_carried_by_real_sockets() {
     // Three seconds of real time beside other tests: that they agree to a tenth is measured elsewhere, at leisure.
     let ratio = goodput(&emulated) / goodput(&simulated);
     assert!((0.5..1.3).contains(&ratio), "{} of {}", goodput(&emulated), goodput(&simulated));
-    assert_eq!(emulated["host"]["real_flows"], serde_json::json!(["1"]));
-    assert!(emulated["lateness"]["packets"].as_u64() > Some(100), "{}", emulated["lateness"]);
+    assert_eq!(emulated["live"]["host"]["real_flows"], serde_json::json!(["1"]));
+    assert!(emulated["live"]["lateness"]["packets"].as_u64() > Some(100), "{}", emulated["live"]);
     assert!(emulated["flows"][0]["round_trip_s"].as_f64() > Some(0.01));
+}
+
+const SHORT: [&str; 4] = ["--set", "duration=2 s", "--set", "warmup=1 s"];
+
+#[test]
+fn an_emulation_is_kept_as_a_run_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Whoever emulates may be nobody.
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("it is ours");
+    let (out, capture) = (folder.path().join("out"), folder.path().join("air.pcap"));
+    let [place, pcap] = [&out, &capture].map(|path| path.to_str().expect("UTF-8"));
+    let written = ["--seeds", "2", "--series", "--ledger", "--report", "--out", place, "--pcap", pcap];
+    let Some(done) = run(&[&["jam10/chain"], &SHORT[..], &written].concat()) else { return };
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert!(stdout(&done).contains("measured in real time, over Linux"), "{}", stdout(&done));
+    assert!(stdout(&done).contains("run 2: "), "each run's lateness: {}", stdout(&done));
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).expect(name);
+    let result: serde_json::Value = serde_json::from_str(&read("result.json")).expect("JSON");
+    assert_eq!((&result["command"], &result["seeds"][1]["seed"]), (&"emulate".into(), &2.into()));
+    let manifest: serde_json::Value = serde_json::from_str(&read("manifest.json")).expect("JSON");
+    assert!(manifest["runs"][1]["live"]["host"]["kernel"].is_string(), "{manifest}");
+    assert!(read("report.html").contains("over sockets of Linux"));
+    // Two seeds, each of a point a second.
+    assert!(read("series.csv").lines().count() > 4 && read("flows.csv").lines().count() == 7);
+    assert!(std::fs::metadata(&capture).expect("a capture").len() > 10_000);
+}
+
+#[test]
+fn real_sockets_are_a_world_beside_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("it is ours");
+    let compared = [&["compare", "jam10/chain", "--live", "--seeds", "1", "--json"], &SHORT[..]].concat();
+    let Ok(prefix) = prefix() else { return };
+    let done = start(prefix, &compared).output().expect("the command runs");
+    let stages = json(&done)["stages"].as_array().expect("stages").clone();
+    let last = &stages[stages.len() - 1];
+    assert_eq!(last["stage"], "Linux");
+    assert!(last["flows"][0]["counted_pps"].as_f64() > Some(1.0), "{last}");
+    let study = folder.path().join("mine.toml");
+    let text = "title = 'The chain, simulated and real'\nsource = 'mine'\nseeds = 1\n\
+        set = ['duration=2 s', 'warmup=1 s']\n\
+        [[variants]]\nid = 'packets'\nlabel = 'simulated'\nscenario = 'jam10/chain'\n\
+        [[variants]]\nid = 'linux'\nlabel = 'real'\nscenario = 'jam10/chain'\nworld = 'linux'\n";
+    std::fs::write(&study, text).expect("it is ours");
+    let arguments =
+        ["study", study.to_str().expect("UTF-8"), "--out", folder.path().to_str().expect("UTF-8"), "--json"];
+    let done = start(prefix, &arguments).output().expect("the command runs");
+    assert!(stderr(&done).contains("real sockets take 0.1 minutes"), "{}", stderr(&done));
+    let variants = json(&done)["variants"].as_array().expect("variants").clone();
+    let is_live = |variant: &serde_json::Value| variant["runs"][0]["live"].is_object();
+    assert_eq!(variants.iter().map(is_live).collect::<Vec<_>>(), [false, true]);
 }
 
 /// Devices, routes and mounts of the machine. Counters of devices change by themselves.
