@@ -5,6 +5,7 @@ use crate::drive::{Drive, RealFlow, Strays};
 use crate::hosts::{HostOptions, Hosts};
 use crate::lateness::Lateness;
 use crate::programs::{NotStarted, Program, Programs};
+use crate::scheduling::{self, DrivesThread, Scheduling};
 use crate::traffic::{self, RealSpec, Tally, Traffic as RealTraffic};
 use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
@@ -57,6 +58,8 @@ pub struct HostReport {
     pub congestion_controls: Vec<String>,
     /// Settings that it does not have, or did not take.
     pub unset: Vec<String>,
+    /// How all this was scheduled.
+    pub scheduling: Scheduling,
     /// Flows that real sockets carry.
     pub real_flows: Vec<String>,
     /// Those of them of which not every connection could be opened, and why.
@@ -125,11 +128,14 @@ pub fn emulate(
     check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
-    let mut hosts = Hosts::new(nodes, &host_options(&real)).map_err(Problem::Host)?;
+    let (_until_the_end, scheduling) = DrivesThread::begin();
+    let settings = HostOptions { real_time: scheduling.real_time.is_some(), ..host_options(&real) };
+    let mut hosts = Hosts::new(nodes, &settings).map_err(Problem::Host)?;
     let mut report = HostReport {
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         congestion_controls: evenair_linux::tcp::available().unwrap_or_default(),
         unset: hosts.unset.clone(),
+        scheduling,
         real_flows: real.iter().map(|flow| flow.name.clone()).collect(),
         failed_flows: Vec::new(),
     };
@@ -139,7 +145,8 @@ pub fn emulate(
     }
     let end = if options.programs.is_empty() { network.end() } else { Instant::NEVER };
     let namespaces = hosts.take_namespaces();
-    let mut programs = Programs::start(options.programs, &namespaces).map_err(Problem::Program)?;
+    let programs = scheduling::behind(|| Programs::start(options.programs, &namespaces));
+    let mut programs = programs.map_err(Problem::Program)?;
     let clock = hosts.start();
     let (sockets, done) = ((clock, Addresses::of(nodes)), AtomicBool::new(false));
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, &namespaces);
@@ -155,7 +162,10 @@ pub fn emulate(
     }
     let (mut status, mut too_late) = (None, None);
     let (ended, tallies) = std::thread::scope(|scope| {
-        let sending = scope.spawn(|| traffic.run(&namespaces, &done));
+        let sending = scope.spawn(|| {
+            scheduling::sockets();
+            traffic.run(&namespaces, &done)
+        });
         let mut looked = Instant::ZERO;
         let ended = drive.run(end, watchers, |now, clockwork| {
             let most = clockwork.most();
@@ -270,6 +280,7 @@ fn host_options(real: &[RealSpec]) -> HostOptions {
     let flows: Vec<&TcpSpec> = real.iter().filter_map(|flow| flow.traffic.tcp()).collect();
     let largest = real.iter().map(|flow| flow.traffic.size()).max().unwrap_or_default();
     let mut options = HostOptions {
+        real_time: false,
         mtu: largest.max(Bytes::new(1500)),
         route: RouteOptions::default(),
         settings: Vec::new(),

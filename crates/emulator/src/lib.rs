@@ -13,6 +13,7 @@ mod hosts;
 mod lateness;
 pub mod packet;
 mod programs;
+mod scheduling;
 mod traffic;
 
 pub use address::Addresses;
@@ -20,3 +21,4 @@ pub use drive::Strays;
 pub use emulation::{Emulated, HostReport, Options, Problem, emulate};
 pub use lateness::Lateness;
 pub use programs::{NotStarted, Program};
+pub use scheduling::Scheduling;

@@ -58,6 +58,7 @@ fn refused(step: &'static str) -> impl Fn(io::Error) -> Refused {
 /// # Errors
 /// If the kernel refuses user namespaces, or the process has several threads.
 pub fn enter() -> Result<(), Refused> {
+    crate::scheduling::keep_real_time();
     new_namespaces()?;
     if let Some(first) = fork().map_err(refused("no process"))? {
         ignore_interrupts();

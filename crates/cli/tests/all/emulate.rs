@@ -128,8 +128,20 @@ fn a_scenarios_own_flow_is_carried_by_real_sockets() {
     let ratio = goodput(&emulated) / goodput(&simulated);
     assert!((0.5..1.3).contains(&ratio), "{} of {}", goodput(&emulated), goodput(&simulated));
     assert_eq!(emulated["host"]["real_flows"], serde_json::json!(["1"]));
+    let scheduling = &emulated["host"]["scheduling"];
+    assert!(scheduling["real_time"] == 10 || scheduling["refused"].is_string(), "{scheduling}");
     assert!(emulated["lateness"]["packets"].as_u64() > Some(100), "{}", emulated["lateness"]);
     assert!(emulated["flows"][0]["round_trip_s"].as_f64() > Some(0.01));
+}
+
+#[test]
+fn a_program_gives_way_to_the_drive() {
+    let Some(done) = run(&["jam10/chain", "--", "cat", "/proc/self/stat"]) else { return };
+    let words = stdout(&done);
+    let (_, after_name) = words.rsplit_once(") ").expect("proc(5)");
+    let fields: Vec<&str> = after_name.split(' ').collect();
+    // Fields 19 and 41 of proc(5); its third is the first after the name.
+    assert_eq!((fields[19 - 3], fields[41 - 3]), ("19", "0"), "nice, and no real-time policy");
 }
 
 /// Devices, routes and mounts of the machine. Counters of devices change by themselves.
