@@ -55,6 +55,9 @@ pub struct Strays {
     pub hops_used_up: u64,
     /// The kernel of their destination did not take them.
     pub refused: u64,
+    /// Their node's device dropped them, since too many waited to be read: the drive was late, or a program sent too many. The
+    /// simulated queue would have had to decide.
+    pub unread: u64,
 }
 
 /// A packet while the network has its size alone.

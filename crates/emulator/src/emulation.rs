@@ -2,7 +2,7 @@
 
 use crate::address::Addresses;
 use crate::drive::{Drive, RealFlow, Strays};
-use crate::hosts::{HostOptions, Hosts};
+use crate::hosts::{self, HostOptions, Hosts};
 use crate::lateness::Lateness;
 use crate::programs::{NotStarted, Program, Programs};
 use crate::scheduling::{self, DrivesThread, Scheduling};
@@ -161,7 +161,7 @@ pub fn emulate(
         drive.add_flow(flow.port, ends);
     }
     let (mut status, mut too_late) = (None, None);
-    let (ended, tallies) = std::thread::scope(|scope| {
+    let (ended, unread, tallies) = std::thread::scope(|scope| {
         let sending = scope.spawn(|| {
             scheduling::sockets();
             traffic.run(&namespaces, &done)
@@ -176,8 +176,9 @@ pub fn emulate(
             }
             too_late.is_some() || status.is_some() || asked_to_stop.load(Ordering::Relaxed)
         });
+        let unread = hosts::unread(&namespaces); // before sockets and programs go on with nobody to read
         done.store(true, Ordering::Relaxed);
-        (ended, sending.join().expect("the thread of the flows' sockets ends well"))
+        (ended, unread, sending.join().expect("the thread of the flows' sockets ends well"))
     });
     drop(programs);
     if let Some(late) = too_late {
@@ -189,7 +190,13 @@ pub fn emulate(
         count(&mut result.flows[tally.number as usize], tally, flow, result.measured_s);
         report.failed_flows.extend(tally.failed.as_ref().map(|why| format!("{}: {why}", flow.name)));
     }
-    Ok(Emulated { result, lateness: clockwork.result(), strays, host: report, status })
+    Ok(Emulated {
+        result,
+        lateness: clockwork.result(),
+        strays: Strays { unread, ..strays },
+        host: report,
+        status,
+    })
 }
 
 /// The flows that real sockets can carry: TCP under a window law that Linux has, and datagrams at a constant rate.

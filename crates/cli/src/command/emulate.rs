@@ -126,8 +126,13 @@ fn run(options: &EmulateOptions) -> Result<u8> {
         print(&(serde_json::to_string(&document)? + "\n"))?;
     } else if with_flows {
         print(&as_text(options, &scenario, &record, (&lateness, strays, &host)))?;
-    } else if is_late(&lateness) {
-        terminal::warn(format_args!("{}", timing(&lateness)));
+    } else if is_late(&lateness) || strays.unread > 0 {
+        let unread = if strays.unread > 0 {
+            format!("; {} were dropped before they were read", strays.unread)
+        } else {
+            String::new()
+        };
+        terminal::warn(format_args!("{}{unread}", timing(&lateness)));
     }
     Ok(status)
 }
@@ -197,10 +202,11 @@ fn as_text(
     }
     let _ = writeln!(text, "\n{}", timing(lateness));
     if strays != Strays::default() {
-        let Strays { no_route, no_packet, hops_used_up, refused } = strays;
+        let Strays { no_route, no_packet, hops_used_up, refused, unread } = strays;
         let _ = writeln!(
             text,
-            "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} whose hops were used up, {refused} refused by their kernel"
+            "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} whose hops were used up, {refused} refused by their kernel, {unread} dropped before they were read{}",
+            if unread > 0 { ": do not trust figures of whoever sent them" } else { "" }
         );
     }
     text

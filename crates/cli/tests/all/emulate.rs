@@ -53,15 +53,28 @@ fn run(arguments: &[&str]) -> Option<Output> {
     emulation(arguments).map(|mut command| command.output().expect("the command runs"))
 }
 
+/// The same, where these programs are installed.
+fn run_with(programs: &[&str], arguments: &[&str]) -> Option<Output> {
+    let missing: Vec<&&str> = programs.iter().filter(|program| !is_installed(program)).collect();
+    if !missing.is_empty() {
+        eprintln!("SKIPPED: {arguments:?}: {missing:?} not installed");
+        return None;
+    }
+    run(arguments)
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
 /// Whether the machine has emulation, and the programs that a command names.
 pub(crate) fn can_run(arguments: &[String]) -> bool {
     let at = arguments.iter().filter_map(|word| word.split_once('=')).map(|(_, command)| command);
     let after = arguments.iter().skip_while(|word| *word != "--").nth(1).map(String::as_str);
     let programs = at.chain(after).filter_map(|command| command.split(' ').next());
     let named = programs.filter(|program| ["ping", "iperf3"].contains(program));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    let missing: Vec<&str> = named.filter(|program| !found(program)).collect();
+    let missing: Vec<&str> = named.filter(|program| !is_installed(program)).collect();
     if let Err(reason) = prefix() {
         eprintln!("SKIPPED: {arguments:?}: {reason}");
     } else if !missing.is_empty() {
@@ -142,6 +155,19 @@ fn a_program_gives_way_to_the_drive() {
     let fields: Vec<&str> = after_name.split(' ').collect();
     // Fields 19 and 41 of proc(5); its third is the first after the name.
     assert_eq!((fields[19 - 3], fields[41 - 3]), ("19", "0"), "nice, and no real-time policy");
+}
+
+/// Sends so many datagrams as fast as it can, from a device in whose queue there is room for one.
+const FLOOD: &str = "import socket, subprocess
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+subprocess.run(\"ip link set air0 txqueuelen 1\".split(), check=True)
+for _ in range(20000): s.sendto(b\"x\", (\"node-3\", 9))";
+
+#[test]
+fn what_is_dropped_before_it_is_read_is_told() {
+    let Some(done) = run_with(&["ip"], &["jam10/chain", "--", "python3", "-c", FLOOD]) else { return };
+    assert!(done.status.success(), "a program may change its node's device: {}", stderr(&done));
+    assert!(stderr(&done).contains("dropped before they were read"), "{}", stderr(&done));
 }
 
 /// Devices, routes and mounts of the machine. Counters of devices change by themselves.
