@@ -35,13 +35,26 @@ pub(crate) fn as_text(runs: &[RunRecord]) -> String {
     text
 }
 
+/// Says of runs that print nothing where they are not to be trusted.
+pub(crate) fn warn(runs: &[RunRecord]) {
+    for live in runs.iter().filter_map(|run| run.live.as_ref()) {
+        if live.lateness.is_late() {
+            terminal::warn(live.lateness.verdict());
+        }
+        if live.strays.unread > 0 {
+            terminal::warn(beside(live.strays).trim_end());
+        }
+    }
+}
+
 /// Packets that did not pass through the air.
 fn beside(strays: Strays) -> String {
     if strays == Strays::default() {
         return String::new();
     }
-    let Strays { no_route, no_packet, hops_used_up, refused } = strays;
+    let Strays { no_route, no_packet, hops_used_up, refused, unread } = strays;
+    let verdict = if unread > 0 { ": do not trust figures of whoever sent them" } else { "" };
     format!(
-        "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} whose hops were used up, {refused} refused by their kernel\n"
+        "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} whose hops were used up, {refused} refused by their kernel, {unread} dropped before they were read{verdict}\n"
     )
 }

@@ -2,8 +2,9 @@
 
 use crate::address::Addresses;
 use crate::drive::{Drive, RealFlow};
-use crate::hosts::{HostOptions, Hosts};
+use crate::hosts::{self, HostOptions, Hosts};
 use crate::programs::{NotStarted, Program, Programs};
+use crate::scheduling::{self, DrivesThread};
 use crate::traffic::{self, RealSpec, Tally, Traffic as RealTraffic};
 use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
@@ -13,7 +14,7 @@ use evenair_netsim::{
     FlowResult, Histogram, MacSpec, Network, NetworkSpec, Pattern, RunResult, RunSpec, TcpSpec, Times,
     Traffic, TransferResult, Watchers,
 };
-use evenair_results::{HostReport, LiveRecord};
+use evenair_results::{HostReport, LiveRecord, Strays};
 use evenair_tcp::Recovery;
 use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Instant};
@@ -107,11 +108,14 @@ pub fn emulate(
     check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
-    let mut hosts = Hosts::new(nodes, &host_options(&real)).map_err(Problem::Host)?;
+    let (_until_the_end, scheduling) = DrivesThread::begin();
+    let settings = HostOptions { real_time: scheduling.real_time.is_some(), ..host_options(&real) };
+    let mut hosts = Hosts::new(nodes, &settings).map_err(Problem::Host)?;
     let mut report = HostReport {
         kernel: evenair_linux::kernel(),
         congestion_controls: evenair_linux::tcp::available().unwrap_or_default(),
         unset: hosts.unset.clone(),
+        scheduling,
         real_flows: real.iter().map(|flow| flow.name.clone()).collect(),
         failed_flows: Vec::new(),
     };
@@ -121,7 +125,8 @@ pub fn emulate(
     }
     let end = if options.programs.is_empty() { network.end() } else { Instant::NEVER };
     let namespaces = hosts.take_namespaces();
-    let mut programs = Programs::start(options.programs, &namespaces).map_err(Problem::Program)?;
+    let programs = scheduling::behind(|| Programs::start(options.programs, &namespaces));
+    let mut programs = programs.map_err(Problem::Program)?;
     let clock = hosts.start();
     let (sockets, done) = ((clock, Addresses::of(nodes)), AtomicBool::new(false));
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, &namespaces);
@@ -137,8 +142,11 @@ pub fn emulate(
     }
     let (mut status, mut too_late, mut is_stopped) = (None, None, false);
     let mut progress = watchers.progress.take();
-    let (ended, tallies) = std::thread::scope(|scope| {
-        let sending = scope.spawn(|| traffic.run(&namespaces, &done));
+    let (ended, unread, tallies) = std::thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            scheduling::sockets();
+            traffic.run(&namespaces, &done)
+        });
         let mut looked = Instant::ZERO;
         let ended = drive.run(end, watchers, |now, clockwork| {
             let most = clockwork.most();
@@ -151,8 +159,9 @@ pub fn emulate(
             }
             too_late.is_some() || status.is_some() || is_stopped
         });
+        let unread = hosts::unread(&namespaces); // before sockets and programs go on with nobody to read
         done.store(true, Ordering::Relaxed);
-        (ended, sending.join().expect("the thread of the flows' sockets ends well"))
+        (ended, unread, sending.join().expect("the thread of the flows' sockets ends well"))
     });
     drop(programs);
     if let Some(late) = too_late {
@@ -162,11 +171,12 @@ pub fn emulate(
         return Ok(None);
     }
     let (network, clockwork, strays) = drive.finish();
-    let mut result = network.finish_at(ended);
+    let mut result = network.finish_watched(ended, watchers);
     for (tally, flow) in tallies.iter().zip(&real) {
         count(&mut result.flows[tally.number as usize], tally, flow, result.measured_s);
         report.failed_flows.extend(tally.failed.as_ref().map(|why| format!("{}: {why}", flow.name)));
     }
+    let strays = Strays { unread, ..strays };
     let live = LiveRecord { lateness: clockwork.result(), strays, host: report };
     Ok(Some(Emulated { result, live, status }))
 }
@@ -259,6 +269,7 @@ fn host_options(real: &[RealSpec]) -> HostOptions {
     let flows: Vec<&TcpSpec> = real.iter().filter_map(|flow| flow.traffic.tcp()).collect();
     let largest = real.iter().map(|flow| flow.traffic.size()).max().unwrap_or_default();
     let mut options = HostOptions {
+        real_time: false,
         mtu: largest.max(Bytes::new(1500)),
         route: RouteOptions::default(),
         settings: Vec::new(),

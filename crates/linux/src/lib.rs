@@ -8,6 +8,7 @@
 pub mod link;
 mod namespace;
 pub mod sandbox;
+pub mod scheduling;
 pub mod sysctl;
 pub mod tcp;
 mod tun;

@@ -23,6 +23,15 @@ pub struct Netlink {
     sequence: u32,
 }
 
+/// How a device is set: what is not given is the kernel's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkOptions {
+    /// The largest packet.
+    pub mtu: Option<Bytes>,
+    /// Packets that wait to be sent \[packets\]; of a TUN device, to be read.
+    pub queue: Option<u32>,
+}
+
 /// How TCP behaves on a route: what is not given is the kernel's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteOptions {
@@ -55,16 +64,17 @@ impl Netlink {
         Ok(rustix::net::netdevice::name_to_index(&self.socket, device)?)
     }
 
-    /// Sets a device up, with packets of this size at most.
+    /// Sets a device up.
     ///
     /// # Errors
-    /// If it is gone, or the size is not one that it can have.
-    pub fn set_up(&mut self, index: u32, mtu: Option<Bytes>) -> io::Result<()> {
+    /// If it is gone, or the largest packet is not one that it can have.
+    pub fn set_up(&mut self, index: u32, options: LinkOptions) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         message.header.flags = LinkFlags::Up;
         message.header.change_mask = LinkFlags::Up;
-        message.attributes.extend(mtu.map(|mtu| LinkAttribute::Mtu(mtu.count())));
+        message.attributes.extend(options.mtu.map(|mtu| LinkAttribute::Mtu(mtu.count())));
+        message.attributes.extend(options.queue.map(LinkAttribute::TxQueueLen));
         self.ask(RouteNetlinkMessage::SetLink(message), 0)
     }
 
@@ -142,6 +152,19 @@ impl Netlink {
             };
         }
     }
+}
+
+/// Packets that a device of the calling thread's network namespace was to send and dropped; of a TUN device, since too many waited to
+/// be read.
+///
+/// # Errors
+/// If there is none of this name, or /proc is not mounted.
+pub fn dropped(device: &str) -> io::Result<u64> {
+    let devices = std::fs::read_to_string("/proc/thread-self/net/dev")?;
+    let own = devices.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'));
+    // Eight numbers of what was received, then packets and bytes sent, errors, drops (proc(5)).
+    let drops = own.and_then(|numbers| numbers.split_whitespace().nth(8 + 3)?.parse().ok());
+    drops.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no counts of a device {device}")))
 }
 
 impl RouteOptions {

@@ -4,7 +4,10 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getegid, geteuid, set_parent_process_death_signal, wait, waitpid,
 };
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::thread::{
+    CapabilitySet, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
+    unshare_unsafe,
+};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -50,7 +53,8 @@ fn refused(step: &'static str) -> impl Fn(io::Error) -> Refused {
 
 /// Goes on in a sandbox: a user namespace in which the process is who it was, and may do with its own network, mounts and
 /// processes what root may; a network namespace without a device; a view of the file system whose mounts are its own; and a
-/// process namespace that dies with the process that called this, by whatever signal that dies.
+/// process namespace that dies with the process that called this, by whatever signal that dies. Programs that it starts may
+/// administer the sandbox's networks (ip, tc, nft), too, also an ordinary user's.
 ///
 /// It returns in a new process. The calling process waits for that, with Ctrl-C ignored, and ends with its status; between the
 /// two stands the first process of the process namespace, which buries orphans.
@@ -58,6 +62,7 @@ fn refused(step: &'static str) -> impl Fn(io::Error) -> Refused {
 /// # Errors
 /// If the kernel refuses user namespaces, or the process has several threads.
 pub fn enter() -> Result<(), Refused> {
+    crate::scheduling::keep_real_time();
     new_namespaces()?;
     if let Some(first) = fork().map_err(refused("no process"))? {
         ignore_interrupts();
@@ -72,7 +77,8 @@ pub fn enter() -> Result<(), Refused> {
         ignore_interrupts();
         exit(bury_until(worker));
     }
-    die_with_parent().map_err(refused("no signal at the parent's death"))
+    die_with_parent().map_err(refused("no signal at the parent's death"))?;
+    let_programs_administer().map_err(refused("no capabilities"))
 }
 
 /// Whether the kernel would let [`enter`] go on, as far as namespaces decide; nothing of this process changes.
@@ -134,6 +140,17 @@ fn fork() -> io::Result<Option<Pid>> {
 
 fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// Programs inherit what networks need: without this only root's would keep it.
+fn let_programs_administer() -> io::Result<()> {
+    let mut own = capabilities(None)?;
+    own.inheritable |= CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
+    set_capabilities(None, own)?;
+    for capability in [CapabilitySet::NET_ADMIN, CapabilitySet::NET_RAW] {
+        configure_capability_in_ambient_set(capability, true)?;
+    }
+    Ok(())
 }
 
 /// Ctrl-C is for the processes inside; whoever waits for them goes on waiting.

@@ -118,10 +118,7 @@ impl Network {
                 return None;
             }
             if until == end {
-                network.tell_series(&mut watchers, 1);
-                let mut result = network.finish();
-                result.series = result.series.filter(|_| watchers.series.is_none());
-                return Some(result);
+                return Some(network.finish_watched(end, &mut watchers));
             }
         }
     }

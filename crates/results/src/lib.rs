@@ -28,5 +28,5 @@ pub use output::{OutputError, OutputFolder, SCHEMA_VERSION, file_name_fault};
 pub use program::{commit, manifest, program_hash, program_is, version};
 pub use record::{
     ClassColumns, FrameRow, GatewayColumns, GatewayRecord, HostReport, Lateness, LiveRecord, ModelError,
-    RecordOptions, RunRecord, SeriesFile, Steps, Strays, TheoryRecord, class_name, is_limit,
+    RecordOptions, RunRecord, Scheduling, SeriesFile, Steps, Strays, TheoryRecord, class_name, is_limit,
 };

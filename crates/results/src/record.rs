@@ -8,7 +8,7 @@ mod series_file;
 
 pub use frames::FrameRow;
 pub use gateway::{ClassColumns, GatewayColumns, GatewayRecord, Steps, is_limit, name as class_name};
-pub use live::{HostReport, Lateness, LiveRecord, Strays};
+pub use live::{HostReport, Lateness, LiveRecord, Scheduling, Strays};
 pub(crate) use series::{Values, flow_columns, link_columns};
 pub use series_file::SeriesFile;
 

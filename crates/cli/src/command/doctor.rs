@@ -3,6 +3,7 @@
 use crate::output::print;
 use anyhow::{Result, ensure};
 use clap::Args;
+use evenair_linux::scheduling;
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 
@@ -51,6 +52,7 @@ fn needs() -> Vec<Need> {
         ),
         needed("TUN devices", tun()),
         needed("an emulation from its beginning to its end", emulation()),
+        Need { what: "real-time scheduling", found: real_time(), optional: true },
         Need { what: "congestion controls", found: congestion_controls(), optional: true },
         tool("ping", "iputils-ping"),
         tool("iperf3", "iperf3"),
@@ -85,6 +87,12 @@ fn congestion_controls() -> Result<String, String> {
     }
     let modules: Vec<String> = missing.iter().map(|name| format!("modprobe tcp_{name}")).collect();
     Err(format!("{}; not {} ({})", there.join(", "), missing.join(", "), modules.join("; ")))
+}
+
+fn real_time() -> Result<String, String> {
+    let most = scheduling::REAL_TIME_MAX;
+    let tried = scheduling::probe().map(|()| "allowed".into());
+    tried.map_err(|error| format!("{error}; packets are late on a busy machine. Let users have it: \"* - rtprio {most}\" in /etc/security/limits.conf"))
 }
 
 /// The whole, tried: a network of four nodes comes up, a program runs at one, and all is taken down.

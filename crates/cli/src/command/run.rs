@@ -227,7 +227,10 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     // What was computed is told even where the disk is full.
     let told = match (options.json, how.is_silent) {
         (true, _) => done.print_lines(),
-        (false, true) => Ok(()),
+        (false, true) => {
+            real_time::warn(&runs);
+            Ok(())
+        }
         (false, false) => tell(&as_text(options, scenario, &runs, &means)),
     };
     capture.map_or(Ok(()), Capture::finish)?;

@@ -54,15 +54,28 @@ fn run(arguments: &[&str]) -> Option<Output> {
     emulation(arguments).map(|mut command| command.output().expect("the command runs"))
 }
 
+/// The same, where these programs are installed.
+fn run_with(programs: &[&str], arguments: &[&str]) -> Option<Output> {
+    let missing: Vec<&&str> = programs.iter().filter(|program| !is_installed(program)).collect();
+    if !missing.is_empty() {
+        eprintln!("SKIPPED: {arguments:?}: {missing:?} not installed");
+        return None;
+    }
+    run(arguments)
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
 /// Whether the machine has emulation, and the programs that a command names.
 pub(crate) fn can_run(arguments: &[String]) -> bool {
     let at = arguments.iter().filter_map(|word| word.split_once('=')).map(|(_, command)| command);
     let after = arguments.iter().skip_while(|word| *word != "--").nth(1).map(String::as_str);
     let programs = at.chain(after).filter_map(|command| command.split(' ').next());
     let named = programs.filter(|program| ["ping", "iperf3"].contains(program));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    let missing: Vec<&str> = named.filter(|program| !found(program)).collect();
+    let missing: Vec<&str> = named.filter(|program| !is_installed(program)).collect();
     if let Err(reason) = prefix() {
         eprintln!("SKIPPED: {arguments:?}: {reason}");
     } else if !missing.is_empty() {
@@ -129,6 +142,8 @@ fn a_scenarios_own_flow_is_carried_by_real_sockets() {
     let ratio = goodput(&emulated) / goodput(&simulated);
     assert!((0.5..1.3).contains(&ratio), "{} of {}", goodput(&emulated), goodput(&simulated));
     assert_eq!(emulated["live"]["host"]["real_flows"], serde_json::json!(["1"]));
+    let scheduling = &emulated["live"]["host"]["scheduling"];
+    assert!(scheduling["real_time"] == 10 || scheduling["refused"].is_string(), "{scheduling}");
     assert!(emulated["live"]["lateness"]["packets"].as_u64() > Some(100), "{}", emulated["live"]);
     assert!(emulated["flows"][0]["round_trip_s"].as_f64() > Some(0.01));
 }
@@ -179,9 +194,33 @@ fn real_sockets_are_a_world_beside_the_others() {
         ["study", study.to_str().expect("UTF-8"), "--out", folder.path().to_str().expect("UTF-8"), "--json"];
     let done = start(prefix, &arguments).output().expect("the command runs");
     assert!(stderr(&done).contains("real sockets take 0.1 minutes"), "{}", stderr(&done));
-    let variants = json(&done)["variants"].as_array().expect("variants").clone();
-    let is_live = |variant: &serde_json::Value| variant["runs"][0]["live"].is_object();
-    assert_eq!(variants.iter().map(is_live).collect::<Vec<_>>(), [false, true]);
+    let manifest = std::fs::read_to_string(folder.path().join("mine/manifest.json")).expect("a manifest");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
+    let live = ["kernel", "scheduling"].map(|key| &manifest["runs"][1]["live"]["host"][key]);
+    assert!(manifest["runs"][0]["live"].is_null() && live.iter().all(|told| !told.is_null()), "{manifest}");
+}
+
+#[test]
+fn a_program_gives_way_to_the_drive() {
+    let Some(done) = run(&["jam10/chain", "--", "cat", "/proc/self/stat"]) else { return };
+    let words = stdout(&done);
+    let (_, after_name) = words.rsplit_once(") ").expect("proc(5)");
+    let fields: Vec<&str> = after_name.split(' ').collect();
+    // Fields 19 and 41 of proc(5); its third is the first after the name.
+    assert_eq!((fields[19 - 3], fields[41 - 3]), ("19", "0"), "nice, and no real-time policy");
+}
+
+/// Sends so many datagrams as fast as it can, from a device in whose queue there is room for one.
+const FLOOD: &str = "import socket, subprocess
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+subprocess.run(\"ip link set air0 txqueuelen 1\".split(), check=True)
+for _ in range(20000): s.sendto(b\"x\", (\"node-3\", 9))";
+
+#[test]
+fn what_is_dropped_before_it_is_read_is_told() {
+    let Some(done) = run_with(&["ip"], &["jam10/chain", "--", "python3", "-c", FLOOD]) else { return };
+    assert!(done.status.success(), "a program may change its node's device: {}", stderr(&done));
+    assert!(stderr(&done).contains("dropped before they were read"), "{}", stderr(&done));
 }
 
 /// Devices, routes and mounts of the machine. Counters of devices change by themselves.

@@ -186,6 +186,16 @@ impl Network {
         self.finish_at(end)
     }
 
+    /// The same as [`finish_at`](Self::finish_at) while somebody watches, who sees what is left of the time series.
+    ///
+    /// # Panics
+    /// As [`finish_at`](Self::finish_at).
+    pub fn finish_watched(mut self, end: Instant, watchers: &mut Watchers<'_>) -> RunResult {
+        self.tell_series(watchers, 1);
+        let result = self.finish_at(end);
+        RunResult { series: result.series.filter(|_| watchers.series.is_none()), ..result }
+    }
+
     /// The result of a run that ends at this instant, be it before or after the one that was planned: rates are those of the time
     /// that has passed since the warm-up, zero where none has.
     ///

@@ -62,6 +62,9 @@ pub struct Strays {
     pub hops_used_up: u64,
     /// The kernel of their destination did not take them.
     pub refused: u64,
+    /// Their node's device dropped them, since too many waited to be read: the drive was late, or a program sent too many. The
+    /// simulated queue would have had to decide.
+    pub unread: u64,
 }
 
 /// What the hosts' kernels are, for whoever wants to have the same.
@@ -73,11 +76,23 @@ pub struct HostReport {
     pub congestion_controls: Vec<String>,
     /// Settings that it does not have, or did not take.
     pub unset: Vec<String>,
+    /// How all this was scheduled.
+    pub scheduling: Scheduling,
     /// Flows that real sockets carry.
     pub real_flows: Vec<String>,
     /// Those of them of which not every connection could be opened, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_flows: Vec<String>,
+}
+
+/// How an emulation is scheduled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Scheduling {
+    /// The drive's real-time priority (`SCHED_FIFO`); none, if the kernel refuses it.
+    pub real_time: Option<u8>,
+    /// Why it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 #[cfg(test)]
