@@ -5,6 +5,7 @@
 use crate::address::Addresses;
 use crate::lateness::Clockwork;
 use crate::packet::{self, Head};
+use crate::traffic::Gates;
 use evenair_netsim::{Codepoint, Emerged, Fate, Foreign, Network, NetworkSpec, Watchers, Whose};
 use evenair_results::Strays;
 use evenair_units::{Bytes, Duration, Instant};
@@ -12,6 +13,7 @@ use evenair_wifi::BROADCAST;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Ports of a network's nodes, by their numbers, and the clock that they go by.
 pub(crate) trait Ports {
@@ -66,11 +68,12 @@ pub(crate) struct Drive<P> {
     free: Vec<usize>,
     clockwork: Clockwork,
     strays: Strays,
+    gates: Arc<Gates>,
 }
 
 impl<P: Ports> Drive<P> {
     /// A network at the beginning of its run, between these ports.
-    pub(crate) fn new(spec: &NetworkSpec, network: Network, ports: P) -> Self {
+    pub(crate) fn new(spec: &NetworkSpec, network: Network, ports: P, gates: Arc<Gates>) -> Self {
         let mut ways = BTreeMap::new();
         for path in spec.flows.iter().map(|flow| &flow.path).chain(&spec.routes) {
             let back: Vec<u32> = path.iter().rev().copied().collect();
@@ -88,6 +91,7 @@ impl<P: Ports> Drive<P> {
             free: Vec::new(),
             clockwork: Clockwork::default(),
             strays: Strays::default(),
+            gates,
         }
     }
 
@@ -137,6 +141,7 @@ impl<P: Ports> Drive<P> {
         while let Some(emerged) = self.network.advance_watched(now, watchers) {
             self.leave(&emerged);
         }
+        self.gates.tell(&self.network);
     }
 
     /// A packet that a node's kernel has sent enters the network, if it is one and there is a way.

@@ -5,14 +5,14 @@ use crate::drive::{Drive, RealFlow};
 use crate::hosts::{self, HostOptions, Hosts};
 use crate::programs::{NotStarted, Program, Programs};
 use crate::scheduling::{self, DrivesThread};
-use crate::traffic::{self, RealSpec, Tally, Traffic as RealTraffic};
+use crate::traffic::{self, Gates, RealSpec, Tally, Traffic as RealTraffic};
 use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, check_needs};
 use evenair_linux::link::RouteOptions;
 use evenair_netsim::{
-    FlowResult, Histogram, MacSpec, Network, NetworkSpec, Pattern, RunResult, RunSpec, TcpSpec, Times,
-    Traffic, TransferResult, Watchers,
+    FlowResult, MacSpec, Network, NetworkSpec, RunResult, RunSpec, Source, TcpSpec, Times, Traffic,
+    TransferResult, Watchers, WebSpec,
 };
 use evenair_results::{HostReport, LiveRecord, Strays};
 use evenair_tcp::Recovery;
@@ -20,6 +20,7 @@ use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::BROADCAST;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, io};
 
@@ -104,7 +105,7 @@ pub fn emulate(
     options: &Options<'_>,
     watchers: &mut Watchers<'_>,
 ) -> Result<Option<Emulated>, Problem> {
-    let real = if options.with_flows { real_flows(spec) } else { Vec::new() };
+    let real = if options.with_flows { real_flows(spec, run.seed) } else { Vec::new() };
     check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
@@ -129,9 +130,12 @@ pub fn emulate(
     let mut programs = programs.map_err(Problem::Program)?;
     let clock = hosts.start();
     let (sockets, done) = ((clock, Addresses::of(nodes)), AtomicBool::new(false));
-    let started = RealTraffic::new(real.clone(), run.warmup, sockets, &namespaces);
+    let saturated = real.iter().filter(|flow| flow.is_saturated()).map(|flow| flow.number);
+    let gates = Arc::new(Gates::new(saturated).map_err(Problem::Host)?);
+    gates.watch(&mut network);
+    let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&gates), &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
-    let mut drive = Drive::new(&spec, network, hosts);
+    let mut drive = Drive::new(&spec, network, hosts, gates);
     for flow in &real {
         let scenario = flow.traffic.tcp().map(|tcp| tcp.headers);
         let more = scenario.map_or(0, |headers| {
@@ -181,25 +185,20 @@ pub fn emulate(
     Ok(Some(Emulated { result, live, status }))
 }
 
-/// The flows that real sockets can carry: TCP under a window law that Linux has, and datagrams at a constant rate.
-fn real_flows(spec: &NetworkSpec) -> Vec<RealSpec> {
+/// The flows that real sockets can carry: TCP under a window law that Linux has, and datagrams that no law paces.
+fn real_flows(spec: &NetworkSpec, seed: u64) -> Vec<RealSpec> {
     let mut real = Vec::new();
     for (number, flow) in spec.flows.iter().enumerate() {
         let carried = match &flow.traffic {
-            Traffic::Tcp(tcp) => !tcp.resequence && traffic::congestion_control(&tcp.window).is_ok(),
-            Traffic::Datagrams { pattern: Pattern::Constant { .. }, .. } => flow.path[1] != BROADCAST,
-            _ => false,
+            Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => {
+                !tcp.resequence && traffic::congestion_control(&tcp.window).is_ok()
+            }
+            Traffic::Datagrams { .. } => true,
+            Traffic::Rated(_) | Traffic::Tfrc(_) | Traffic::Outside { .. } => false,
         };
         if carried {
-            real.push(RealSpec {
-                name: flow.name.clone(),
-                number: number as u32,
-                source: flow.path[0],
-                destination: flow.path[flow.path.len() - 1],
-                port: traffic::FIRST_PORT + real.len() as u16,
-                traffic: flow.traffic.clone(),
-                active: flow.active.clone(),
-            });
+            let port = traffic::FIRST_PORT + real.len() as u16;
+            real.push(RealSpec::new(flow, number as u32, port, seed));
         }
     }
     real
@@ -209,7 +208,7 @@ fn real_flows(spec: &NetworkSpec) -> Vec<RealSpec> {
 fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
     let there = evenair_linux::tcp::available().map_err(Problem::Host)?;
     for flow in real {
-        let Traffic::Tcp(tcp) = &flow.traffic else { continue };
+        let Some(tcp) = flow.traffic.tcp() else { continue };
         let refused = |why: String| Problem::Flow {
             name: flow.name.clone(),
             error: io::Error::new(io::ErrorKind::Unsupported, why),
@@ -237,7 +236,7 @@ fn with_outside(spec: &NetworkSpec, real: &[RealSpec], with_flows: bool) -> Netw
     if with_flows {
         for flow in real {
             let traffic = &mut spec.flows[flow.number as usize].traffic;
-            *traffic = Traffic::Outside { size: traffic.size() };
+            *traffic = Traffic::Outside { size: traffic.size(), replies: traffic.has_replies() };
         }
     } else {
         spec.flows.clear();
@@ -294,8 +293,16 @@ fn host_options(real: &[RealSpec]) -> HostOptions {
 /// A real flow's result: what its sockets have counted stands for what the network saw of its packets.
 fn count(result: &mut FlowResult, tally: &Tally, flow: &RealSpec, measured_s: f64) {
     result.sent = tally.sent;
-    let Traffic::Tcp(tcp) = &flow.traffic else { return };
-    result.retransmitted = tally.retransmitted;
+    let Some(tcp) = flow.traffic.tcp() else {
+        // As many bytes as it has of data: what a broadcast brings to several is handed over by each.
+        result.goodput_bps = result.goodput_pps * 8.0 * f64::from(result.unit_bytes);
+        (result.ack_queue, result.ack_queueing_delay_s) = (None, None);
+        return;
+    };
+    // What a segment's data wait for at their ends only the applications could know: the network saw packets.
+    (result.delay, result.jitter_s) = (None, None);
+    result.silence_s = tally.silence.as_secs_f64();
+    (result.retransmitted, result.timeouts) = (tally.retransmitted, tally.timeouts);
     result.unit_bytes = tcp.payload.count();
     result.goodput_bps = if measured_s > 0.0 { tally.delivered_bytes as f64 * 8.0 / measured_s } else { 0.0 };
     result.goodput_pps = result.goodput_bps / 8.0 / f64::from(result.unit_bytes);
@@ -303,14 +310,9 @@ fn count(result: &mut FlowResult, tally: &Tally, flow: &RealSpec, measured_s: f6
     result.connections = tally.connections;
     result.congestion_window = tally.congestion_window;
     result.offered_pps = None;
-    if let evenair_netsim::Source::Segments(_) = tcp.source {
-        let took = tally.took.map(|took| {
-            let mut histogram = Histogram::default();
-            histogram.add(took);
-            let s = took.as_secs_f64();
-            Times { count: 1, mean_s: s, p50_s: Some(s), p95_s: Some(s), p99_s: Some(s), histogram }
-        });
-        let completed = took.as_ref().map_or(0, |took| took.count);
-        result.transfers = Some(TransferResult { requests: 1, completed, took });
+    if flow.traffic.web().is_some() || matches!(tcp.source, Source::Segments(_)) {
+        let took = Times::of_each(&tally.took);
+        let completed = tally.took.len() as u64;
+        result.transfers = Some(TransferResult { requests: tally.requests, completed, took });
     }
 }

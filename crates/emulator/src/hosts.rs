@@ -43,7 +43,7 @@ pub(crate) struct HostOptions {
 }
 
 /// What every host has, and why; set before there is a device, for `default` is what a new one gets.
-const SETTINGS: [(&str, &str); 12] = [
+const SETTINGS: [(&str, &str); 11] = [
     // Connections would inherit windows and thresholds of those before.
     ("ipv4/tcp_no_metrics_save", "1"),
     // Nobody answers, and an idle device would talk.
@@ -54,9 +54,8 @@ const SETTINGS: [(&str, &str); 12] = [
     ("ipv4/conf/all/send_redirects", "0"),
     ("ipv4/conf/default/send_redirects", "0"),
     ("ipv4/conf/default/rp_filter", "0"),
-    // What is left of a connection would hold the namespace for minutes.
+    // What is left of a connection would hold the namespace for minutes. Of one that lives nothing is said here: it may starve.
     ("ipv4/tcp_orphan_retries", "1"),
-    ("ipv4/tcp_retries2", "3"),
     ("ipv4/tcp_fin_timeout", "1"),
     // An ordinary user's servers, and ping.
     ("ipv4/ip_unprivileged_port_start", "0"),

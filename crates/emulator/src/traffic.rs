@@ -1,9 +1,12 @@
 //! The scenario's own flows, by sockets of this machine's kernel: one thread for all of them, beside the drive's.
 
 mod flow;
+mod gate;
 mod sockets;
+mod web;
 
 pub(crate) use flow::{RealSpec, Tally, why_not};
+pub(crate) use gate::Gates;
 pub(crate) use sockets::congestion_control;
 
 use crate::address::Addresses;
@@ -11,17 +14,20 @@ use crate::hosts::{Clock, timespec};
 use evenair_laws::connections::ConnectionLaw;
 use evenair_linux::NetworkNamespace;
 use evenair_linux::tcp::Info;
-use evenair_netsim::{Pattern, Source, Traffic as Kind};
+use evenair_netsim::{Pattern, Source, Traffic as Kind, WebConnection};
 use evenair_units::{Duration, Instant};
+use evenair_wifi::BROADCAST;
 use flow::Flow;
 use rustix::event::epoll;
-use sockets::Socket;
+use sockets::{Phase, Socket};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use web::{End, Web};
 
 /// The port of the first flow; those of the others follow.
 pub(crate) const FIRST_PORT: u16 = 5001;
@@ -39,9 +45,15 @@ enum Due {
     Stop(usize),
     /// The law of a flow's connections looks; void as below.
     Law(usize, u32),
-    /// A flow's application has something to send; void if the flow has begun again since.
-    Produce(usize, u32),
+    /// A flow's application has something to send, if it still is what it says.
+    Produce(usize),
+    /// A source goes on, or off; a client makes a request: void as the law's.
+    Toggle(usize, u32),
+    Request(usize, u32),
 }
+
+/// What the bell of the saturated flows is told of by; no socket has this number.
+const BELL: u64 = u64::MAX;
 
 /// All flows, and the sockets of all.
 #[derive(Debug)]
@@ -52,6 +64,7 @@ pub(crate) struct Traffic {
     due: BinaryHeap<Reverse<(Instant, Due)>>,
     flows: Vec<Flow>,
     sockets: Vec<Option<Socket>>,
+    gates: Arc<Gates>,
 }
 
 impl Traffic {
@@ -63,13 +76,18 @@ impl Traffic {
         specs: Vec<RealSpec>,
         warmup: Duration,
         (clock, addresses): (Clock, Addresses),
+        gates: Arc<Gates>,
         hosts: &[NetworkNamespace],
     ) -> Result<Self, (String, io::Error)> {
         let events =
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| (String::new(), error.into()))?;
-        let mut traffic =
-            Self { clock, addresses, events, due: BinaryHeap::new(), flows: Vec::new(), sockets: Vec::new() };
-        traffic.at(Instant::ZERO + warmup, Due::Warm);
+        let bell = epoll::EventData::new_u64(BELL);
+        epoll::add(&events, &*gates, bell, epoll::EventFlags::IN)
+            .map_err(|error| (String::new(), error.into()))?;
+        let (due, flows, sockets) = (BinaryHeap::new(), Vec::new(), Vec::new());
+        let mut traffic = Self { clock, addresses, events, due, flows, sockets, gates };
+        let warm_at = Instant::ZERO + warmup;
+        traffic.at(warm_at, Due::Warm);
         traffic.at(Instant::ZERO + LOOK_EVERY, Due::Look);
         for (index, spec) in specs.into_iter().enumerate() {
             let name = spec.name.clone();
@@ -78,7 +96,7 @@ impl Traffic {
                 traffic.at(from, Due::Start(index));
                 traffic.at(until, Due::Stop(index));
             }
-            traffic.flows.push(Flow::new(spec));
+            traffic.flows.push(Flow::new(spec, warm_at));
         }
         Ok(traffic)
     }
@@ -100,12 +118,16 @@ impl Traffic {
             if epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut found), Some(&timeout)).is_ok() {
                 let now = self.clock.now();
                 for event in &found {
-                    self.on_ready(now, event.data.u64() as usize);
+                    match event.data.u64() {
+                        BELL => self.fill(),
+                        place => self.on_ready(now, place as usize),
+                    }
                 }
             }
         }
         self.look();
-        self.flows.into_iter().map(Flow::tally).collect()
+        let now = self.clock.now();
+        self.flows.into_iter().map(|flow| flow.tally(now)).collect()
     }
 
     fn at(&mut self, at: Instant, due: Due) {
@@ -115,25 +137,26 @@ impl Traffic {
     }
 
     /// Keeps a socket; its number is what the kernel tells of it by.
-    fn keep(&mut self, socket: Socket, flags: epoll::EventFlags) -> io::Result<()> {
+    fn keep(&mut self, socket: Socket, flags: epoll::EventFlags) -> io::Result<usize> {
         let place = self.sockets.iter().position(Option::is_none).unwrap_or(self.sockets.len());
         epoll::add(&self.events, &socket, epoll::EventData::new_u64(place as u64), flags)?;
         if place == self.sockets.len() {
             self.sockets.push(None);
         }
         self.sockets[place] = Some(socket);
-        Ok(())
+        Ok(place)
     }
 
     fn listen(&mut self, index: usize, spec: &RealSpec, hosts: &[NetworkNamespace]) -> io::Result<()> {
+        if spec.destination == BROADCAST {
+            return Ok(()); // nobody has to listen: who hears it is the air's to say
+        }
         let place = SocketAddrV4::new(self.addresses.ipv4(spec.destination), spec.port);
-        let socket = hosts[spec.destination as usize].within(|| match &spec.traffic {
-            Kind::Tcp(tcp) => {
-                sockets::listener(place, tcp).map(|socket| Socket::Listener { flow: index, socket })
-            }
-            _ => sockets::receiver(place).map(|socket| Socket::Receiver { flow: index, socket }),
+        let socket = hosts[spec.destination as usize].within(|| match spec.traffic.tcp() {
+            Some(tcp) => sockets::listener(place, tcp).map(|socket| Socket::Listener { flow: index, socket }),
+            None => sockets::receiver(place).map(|socket| Socket::Receiver { flow: index, socket }),
         })??;
-        self.keep(socket, epoll::EventFlags::IN)
+        self.keep(socket, epoll::EventFlags::IN).map(|_| ())
     }
 
     fn on_due(&mut self, at: Instant, due: Due, hosts: &[NetworkNamespace]) {
@@ -147,50 +170,93 @@ impl Traffic {
                 self.at(at + LOOK_EVERY, Due::Look);
             }
             Due::Start(index) => self.start(at, index, hosts),
-            Due::Stop(index) => {
-                self.flows[index].run += 1;
-                self.close_senders(index);
-            }
-            Due::Produce(index, run) if self.flows[index].run == run => self.produce(at, index),
+            Due::Stop(index) => self.stop(index),
+            Due::Produce(index) if self.flows[index].due == at => self.produce(at, index),
             Due::Law(index, run) if self.flows[index].run == run => self.ask_law(at, index, hosts),
-            Due::Produce(..) | Due::Law(..) => (),
+            Due::Toggle(index, run) if self.flows[index].run == run => self.toggle(at, index),
+            Due::Request(index, run) if self.flows[index].run == run => self.request(at, index, hosts),
+            Due::Produce(_) | Due::Law(..) | Due::Toggle(..) | Due::Request(..) => (),
         }
     }
 
     fn start(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
         let open = self.infos(index, true);
         let flow = &mut self.flows[index];
+        if flow.is_finished() {
+            return; // an earlier stretch of activity completed the transfer
+        }
         flow.run += 1;
-        flow.began.get_or_insert(at);
         let (run, connections) = (flow.run, flow.begin(at, open.into_iter()));
+        if let Kind::Web(_) = flow.spec.traffic {
+            return self.at(at, Due::Request(index, run));
+        }
         self.open(index, connections, hosts);
-        self.at(at, Due::Produce(index, run));
+        match &self.flows[index].spec.traffic {
+            Kind::Datagrams { pattern: Pattern::Saturated, .. } => return self.fill(),
+            Kind::Datagrams { pattern: Pattern::OnOff { on, .. }, .. } => self.toggle_after(at, index, *on),
+            _ => (),
+        }
+        self.produce(at, index);
         self.look_again(at, index);
+    }
+
+    /// A flow's activity ends: no new data; what its connections have is sent.
+    fn stop(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        flow.run += 1;
+        flow.due = Instant::NEVER;
+        flow.web.persistent = None;
+        for place in &mut self.sockets {
+            match place {
+                Some(socket @ Socket::Sender { .. }) if socket.flow() == index => socket.drain(),
+                Some(Socket::Web { flow, end }) if *flow == index && !end.is_server => end.finish(),
+                Some(Socket::Datagrams { flow, .. }) if *flow == index => *place = None,
+                _ => (),
+            }
+        }
     }
 
     /// Opens so many connections, or the one source of datagrams, of a flow.
     fn open(&mut self, index: usize, count: u32, hosts: &[NetworkNamespace]) {
-        let spec = self.flows[index].spec.clone();
-        let (from, to) = (self.addresses.ipv4(spec.source), self.addresses.ipv4(spec.destination));
-        let to = SocketAddrV4::new(to, spec.port);
-        let open = || match &spec.traffic {
-            Kind::Tcp(tcp) => {
-                sockets::connect(from, to, tcp).map(|stream| Socket::sender(index, stream, tcp))
-            }
-            _ => sockets::datagrams(from, to).map(|socket| Socket::Datagrams { flow: index, socket }),
-        };
         for _ in 0..count {
-            let opened = hosts[spec.source as usize].within(open).and_then(|socket| socket);
-            if let Err(error) = opened.and_then(|socket| self.keep(socket, sockets::ANYTHING)) {
+            let socket = if self.flows[index].spec.traffic.tcp().is_some() {
+                let stream = self.connect(index, hosts);
+                stream.map(|stream| Socket::Sender { flow: index, stream, left: 0, phase: Phase::Open })
+            } else {
+                let socket = self.datagrams(index, hosts);
+                socket.map(|socket| Socket::Datagrams { flow: index, socket })
+            };
+            if let Err(error) = socket.and_then(|socket| self.keep(socket, sockets::ANYTHING)) {
                 self.flows[index].failed = Some(error);
             }
         }
     }
 
+    /// The source of a flow's datagrams.
+    fn datagrams(&self, index: usize, hosts: &[NetworkNamespace]) -> io::Result<UdpSocket> {
+        let spec = &self.flows[index].spec;
+        let to = match spec.destination {
+            BROADCAST => Ipv4Addr::BROADCAST,
+            node => self.addresses.ipv4(node),
+        };
+        let (from, to) = (self.addresses.ipv4(spec.source), SocketAddrV4::new(to, spec.port));
+        hosts[spec.source as usize].within(|| sockets::datagrams(from, to)).and_then(|socket| socket)
+    }
+
+    /// Begins a connection of a flow.
+    fn connect(&self, index: usize, hosts: &[NetworkNamespace]) -> io::Result<TcpStream> {
+        let spec = &self.flows[index].spec;
+        let (from, to) = (self.addresses.ipv4(spec.source), self.addresses.ipv4(spec.destination));
+        let to = SocketAddrV4::new(to, spec.port);
+        let tcp = spec.traffic.tcp().expect("a flow over TCP");
+        hosts[spec.source as usize].within(|| sockets::connect(from, to, tcp)).and_then(|stream| stream)
+    }
+
     /// The law of a flow's connections has looked: some are opened, or the last ones are closed once they have sent all they had.
     fn ask_law(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
         let open = self.infos(index, true);
-        if let Some(wanted) = self.flows[index].ask_law(at, &open) {
+        let wanted = self.flows[index].ask_law(at, &open);
+        if let Some(wanted) = wanted.filter(|_| !self.flows[index].is_finished()) {
             let there = open.len() as u32;
             self.open(index, wanted.saturating_sub(there), hosts);
             let closing =
@@ -215,22 +281,91 @@ impl Traffic {
         own.filter(|socket| socket.is_open() == open).filter_map(Socket::info).collect()
     }
 
-    /// The application of a paced flow has a segment, or a datagram; the next one follows.
+    /// The application of a flow has a segment, or a datagram; the next one follows.
     fn produce(&mut self, at: Instant, index: usize) {
-        let gap = match &self.flows[index].spec.traffic {
+        let flow = &mut self.flows[index];
+        let next_in = match &flow.spec.traffic {
             Kind::Tcp(tcp) => match tcp.source {
                 Source::Paced(gap) => Some(gap),
                 Source::Endless | Source::Segments(_) => None,
             },
-            Kind::Datagrams { pattern: Pattern::Constant { interval, .. }, .. } => Some(*interval),
+            Kind::Datagrams { pattern, .. } => pattern.next_in(&mut flow.stream),
             _ => None,
         };
-        let Some(gap) = gap else { return };
-        let run = self.flows[index].run;
-        self.at(at + gap, Due::Produce(index, run));
+        let Some(next_in) = next_in else { return };
+        flow.due = at + next_in;
+        let due = flow.due;
+        self.at(due, Due::Produce(index));
+        self.hand_down(index);
+    }
+
+    /// A flow's application hands a segment or a datagram to each of its sockets.
+    fn hand_down(&mut self, index: usize) {
         for socket in self.sockets.iter_mut().flatten().filter(|socket| socket.flow() == index) {
             socket.produce(&mut self.flows[index]);
         }
+    }
+
+    fn toggle_after(&mut self, at: Instant, index: usize, mean: Duration) {
+        let flow = &mut self.flows[index];
+        let (next, run) = (at + flow.stream.exponential(mean), flow.run);
+        self.at(next, Due::Toggle(index, run));
+    }
+
+    /// An on-off source changes its state.
+    fn toggle(&mut self, at: Instant, index: usize) {
+        let flow = &mut self.flows[index];
+        let Kind::Datagrams { pattern: Pattern::OnOff { on, off, .. }, .. } = flow.spec.traffic else {
+            return;
+        };
+        let was_on = !flow.due.is_never();
+        flow.due = Instant::NEVER;
+        self.toggle_after(at, index, if was_on { off } else { on });
+        if !was_on {
+            self.produce(at, index);
+        }
+    }
+
+    /// Saturated sources send what is missing at their nodes.
+    fn fill(&mut self) {
+        self.gates.hear();
+        for index in 0..self.flows.len() {
+            let flow = &self.flows[index];
+            if flow.spec.is_saturated() && flow.is_active() {
+                for _ in 0..flow.saturated.missing(&self.gates, flow.spec.number) {
+                    self.flows[index].saturated.count();
+                    self.hand_down(index);
+                }
+            }
+        }
+    }
+
+    /// A web client makes a request, over the connection that persists or over one of its own.
+    fn request(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
+        let flow = &mut self.flows[index];
+        let Kind::Web(spec) = flow.spec.traffic.clone() else { return };
+        let (request, next_in) = Web::next(flow, &spec, at);
+        let (run, persistent) = (flow.run, flow.web.persistent);
+        self.at(at + next_in, Due::Request(index, run));
+        let place = persistent.map_or_else(|| self.open_client(index, hosts), Ok);
+        match place {
+            Ok(place) => {
+                if let Some(Socket::Web { end, .. }) = &mut self.sockets[place] {
+                    end.ask(request, &mut self.flows[index], spec.connection);
+                }
+                self.flows[index].web.persistent =
+                    (spec.connection == WebConnection::Persistent).then_some(place);
+            }
+            Err(error) => self.flows[index].failed = Some(error),
+        }
+    }
+
+    /// Opens a web client's end of a connection; gives its place.
+    fn open_client(&mut self, index: usize, hosts: &[NetworkNamespace]) -> io::Result<usize> {
+        let stream = self.connect(index, hosts)?;
+        let port = stream.local_addr()?.port();
+        let end = End::new(stream, port, false);
+        self.keep(Socket::Web { flow: index, end }, sockets::ANYTHING)
     }
 
     /// A socket can be read or written.
@@ -238,28 +373,38 @@ impl Traffic {
         let Some(socket) = &mut self.sockets[place] else { return };
         let index = socket.flow();
         let flow = &mut self.flows[index];
-        match socket {
-            Socket::Listener { socket, .. } => {
-                let accepted = sockets::accept(socket);
-                for stream in accepted {
-                    let _ =
-                        self.keep(Socket::Sink { flow: index, stream, received: 0 }, epoll::EventFlags::IN);
-                }
+        if let Socket::Listener { socket, .. } = socket {
+            let is_web = matches!(flow.spec.traffic, Kind::Web(_));
+            for (stream, port) in sockets::accept(socket) {
+                let _ = if is_web {
+                    let end = End::new(stream, port, true);
+                    self.keep(Socket::Web { flow: index, end }, sockets::ANYTHING)
+                } else {
+                    self.keep(Socket::Sink { flow: index, stream }, epoll::EventFlags::IN)
+                };
             }
-            socket => {
-                if socket.serve(now, flow) {
-                    self.sockets[place] = None; // closed, which takes it from the events
-                }
+        } else if socket.serve(now, flow) {
+            let over = self.sockets[place].take(); // dropped here, which takes it from the events
+            over.iter().for_each(Socket::part_well);
+            if let Some(Socket::Web { end, .. }) = over {
+                self.forget_web(index, place, &end);
             }
         }
     }
 
-    fn close_senders(&mut self, index: usize) {
-        let is_sender = |socket: &Socket| socket.flow() == index && socket.is_sender();
-        for socket in self.sockets.iter_mut().filter(|socket| socket.as_ref().is_some_and(is_sender)) {
-            if let Some(socket) = socket.take() {
-                self.flows[index].take_leave(&socket);
-            }
+    /// A client's end of a connection is over, and so is the server's.
+    fn forget_web(&mut self, index: usize, place: usize, end: &End) {
+        if end.is_server {
+            return;
+        }
+        let web = &mut self.flows[index].web;
+        web.persistent = web.persistent.filter(|&persistent| persistent != place);
+        let is_other = |socket: &&mut Option<Socket>| {
+            socket.as_ref().is_some_and(|socket| socket.is_server_of(index, end.port))
+        };
+        if let Some(socket) = self.sockets.iter_mut().find(is_other).and_then(Option::take) {
+            socket.part_well();
+            self.flows[index].take_leave(&socket);
         }
     }
 
@@ -268,6 +413,10 @@ impl Traffic {
         for index in 0..self.flows.len() {
             let (open, drained) = (self.infos(index, true), self.infos(index, false));
             self.flows[index].look(&open, &drained);
+            if self.flows[index].spec.is_saturated() {
+                let number = self.flows[index].spec.number;
+                self.flows[index].saturated.settle(&self.gates, number);
+            }
         }
     }
 }

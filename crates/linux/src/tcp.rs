@@ -20,29 +20,36 @@ pub struct Info {
     pub acknowledged_bytes: u64,
     /// Segments with data sent, repetitions included.
     pub sent_segments: u64,
+    /// Retransmission time-outs; none before Linux 6.7, which does not count them.
+    pub timeouts: Option<u64>,
 }
+
+/// The kernel's `struct tcp_info`, which grows from release to release, and room for what `libc` does not know.
+#[repr(C)]
+union Raw {
+    known: libc::tcp_info,
+    halves: [u16; 256],
+}
+
+/// The place of `tcpi_total_rto` among the half words: five words follow `tcpi_dsack_dups`, then it.
+const TOTAL_RTO: usize = (std::mem::offset_of!(libc::tcp_info, tcpi_dsack_dups) + 24) / size_of::<u16>();
 
 /// Asks a socket.
 ///
 /// # Errors
 /// If it is no TCP socket.
 pub fn info(socket: impl AsFd) -> io::Result<Info> {
-    let mut raw = std::mem::MaybeUninit::<libc::tcp_info>::zeroed();
-    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    let mut raw = Raw { halves: [0; 256] };
+    let mut length = size_of::<Raw>() as libc::socklen_t;
     let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes `length` bytes at most, and any bytes are a `tcp_info`.
-    let raw = unsafe {
-        if libc::getsockopt(
-            socket,
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            raw.as_mut_ptr().cast(),
-            &raw mut length,
-        ) != 0
+    // SAFETY: the kernel writes `length` bytes at most, and any bytes are a `tcp_info`, and half words.
+    let (raw, halves) = unsafe {
+        if libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut raw).cast(), &raw mut length)
+            != 0
         {
             return Err(io::Error::last_os_error());
         }
-        raw.assume_init()
+        (raw.known, raw.halves)
     };
     // Before the first sample the kernel says 0 for the one, and the greatest number for the other.
     let micros = |time: u32| (time != 0 && time != u32::MAX).then(|| Duration::from_micros(time.into()));
@@ -53,6 +60,7 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
         congestion_window: raw.tcpi_snd_cwnd,
         acknowledged_bytes: raw.tcpi_bytes_acked,
         sent_segments: raw.tcpi_data_segs_out.into(),
+        timeouts: (length as usize > TOTAL_RTO * size_of::<u16>()).then(|| halves[TOTAL_RTO].into()),
     })
 }
 
@@ -89,6 +97,14 @@ pub fn set_window_clamp(socket: impl AsFd, bytes: u32) -> io::Result<()> {
 /// If the kernel has other bounds (88 to 32 767 bytes).
 pub fn set_segment(socket: impl AsFd, bytes: Bytes) -> io::Result<()> {
     set(socket, libc::TCP_MAXSEG, bytes.count())
+}
+
+/// Bounds how often a connection that is still to come tries to open; the kernel's most is 127.
+///
+/// # Errors
+/// If it is no TCP socket.
+pub fn set_opening_attempts(socket: impl AsFd, attempts: u8) -> io::Result<()> {
+    set(socket, libc::TCP_SYNCNT, attempts.clamp(1, 127).into())
 }
 
 /// Sets an option of TCP that is a number.

@@ -144,8 +144,12 @@ impl Attached {
 
     /// A packet of a flow that is watched has left its node, or was dropped there, and there is room for the next.
     pub(crate) fn on_room(&mut self, core: &mut Core<Due>, flow: u32) {
-        let state = &self.flows[flow as usize];
-        debug_assert!(matches!(state.traffic, Traffic::Datagrams { pattern: Pattern::Saturated, .. }));
+        let state = &mut self.flows[flow as usize];
+        debug_assert!(matches!(
+            state.traffic,
+            Traffic::Datagrams { pattern: Pattern::Saturated, .. } | Traffic::Outside { .. }
+        ));
+        state.departed += u64::from(state.traffic.is_outside());
         if state.is_active {
             self.send_datagram(core, flow); // a saturated source's queue is never empty
         }

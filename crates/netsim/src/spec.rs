@@ -1,6 +1,7 @@
 //! The description that a network is built from.
 
 use crate::queue::DisciplineParams;
+use evenair_des::Stream;
 use evenair_laws::backoff::{BackoffParams, Category, DcfParams, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::flow::Signal;
@@ -17,7 +18,7 @@ mod gateway;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
-pub use web::{Arrivals, WebConnection, WebSpec};
+pub use web::{Arrivals, WebConnection, WebRequest, WebSpec};
 
 /// A network, whole: everything that a run depends on but its seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -224,10 +225,25 @@ impl FlowSpec {
     /// The way of most of its data: a web flow's are the replies, from its destination to its source.
     pub fn data_path(&self) -> Vec<u32> {
         let mut path = self.path.clone();
-        if self.traffic.web().is_some() {
+        if self.traffic.has_replies() {
             path.reverse();
         }
         path
+    }
+
+    /// What its source draws from in the run with this seed.
+    pub fn stream(&self, seed: u64) -> Stream {
+        Stream::named(seed, &self.name, if self.traffic.web().is_some() { "web" } else { "traffic" })
+    }
+
+    /// When it is active in the run with this seed.
+    pub fn active_in(&self, seed: u64) -> Vec<(Instant, Instant)> {
+        let mut active = self.active.clone();
+        if let Some((from, until)) = active.first_mut().filter(|_| !self.start_jitter.is_zero()) {
+            *from += self.start_jitter.mul_f64(Stream::named(seed, &self.name, "start").unit());
+            debug_assert!(from <= until, "a flow that stops before it starts");
+        }
+        active
     }
 }
 
@@ -254,6 +270,8 @@ pub enum Traffic {
     Outside {
         /// The largest of them, network-layer size.
         size: Bytes,
+        /// What goes back are the data, and what goes there asks for them, as of the web.
+        replies: bool,
     },
 }
 
@@ -265,7 +283,7 @@ impl Traffic {
             Self::Datagrams { size, .. }
             | Self::Rated(RatedSpec { size, .. })
             | Self::Tfrc(TfrcSpec { size, .. })
-            | Self::Outside { size } => *size,
+            | Self::Outside { size, .. } => *size,
         }
     }
 
@@ -285,6 +303,11 @@ impl Traffic {
     /// Of web traffic.
     pub const fn web(&self) -> Option<&WebSpec> {
         if let Self::Web(web) = self { Some(web) } else { None }
+    }
+
+    /// Whether most of its data go back, from its destination to its source.
+    pub const fn has_replies(&self) -> bool {
+        matches!(self, Self::Web(_) | Self::Outside { replies: true, .. })
     }
 
     /// Whether its packets come from outside.
@@ -382,6 +405,19 @@ pub enum Pattern {
         /// Mean time off.
         off: Duration,
     },
+}
+
+impl Pattern {
+    /// How long after a datagram the next one is due, while the source is on; none of what asks the queue.
+    pub fn next_in(&self, stream: &mut Stream) -> Option<Duration> {
+        match *self {
+            Self::Saturated => None,
+            Self::Constant { interval, jitter } if jitter > 0.0 => {
+                Some(interval.mul_f64(1.0 + jitter * (2.0 * stream.unit() - 1.0)))
+            }
+            Self::Constant { interval, .. } | Self::OnOff { interval, .. } => Some(interval),
+        }
+    }
 }
 
 /// How much a TCP flow has to send.

@@ -163,6 +163,16 @@ pub struct Times {
 }
 
 impl Times {
+    /// All of these; nothing, if there are none.
+    pub fn of_each(times: &[Duration]) -> Option<Self> {
+        let (mut all, mut each) = (Delays::default(), Histogram::default());
+        for &time in times {
+            all.add(time);
+            each.add(time);
+        }
+        Self::of(all, Some(&each))
+    }
+
     /// The times of so many; nothing, if there are none.
     pub(crate) fn of(delays: Delays, each: Option<&Histogram>) -> Option<Self> {
         let mean_s = delays.mean_s()?;

@@ -223,6 +223,57 @@ fn what_is_dropped_before_it_is_read_is_told() {
     assert!(stderr(&done).contains("dropped before they were read"), "{}", stderr(&done));
 }
 
+/// A flow of each kind that a scenario has and Linux can carry.
+const KINDS: &str = "flows=[
+    { id = 'saturated', from = '1', to = '0', traffic = 'saturated', size = '200 B', stop = '1 s' },
+    { id = 'cbr', from = '0', to = '2', traffic = 'cbr', interval = '40 ms', size = '100 B', jitter = 0.5, start = '1 s' },
+    { id = 'on-off', from = '2', to = '1', traffic = 'on-off', interval = '20 ms', size = '100 B', on = '300 ms', off = '300 ms', start = '1 s' },
+    { id = 'everybody', from = '1', to = '*', traffic = 'cbr', interval = '50 ms', size = '60 B', start = '1 s' },
+    { id = 'web', from = '2', to = '1', traffic = 'web', start = '1 s', web = { interval = '100 ms', request = ['100 B', '200 B'], reply = '500 B', arrivals = 'poisson' } },
+    { id = 'pages', from = '0', to = '1', traffic = 'web', start = '1 s', web = { interval = '300 ms', request = ['100 B', '200 B'], reply = '1 kB', connection = 'per-request' } },
+    { id = 'file', from = '1', to = '2', transfer = '5 kB', start = '1 s' },
+    { id = 'paced', from = '1', to = '0', application_rate = '20 kbps', start = '1 s' },
+]";
+
+#[test]
+fn each_kind_of_traffic_is_that_of_the_simulated_applications() {
+    let settings = ["duration=4 s", "warmup=1 s", "tcp.window=reno", KINDS];
+    let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+    let arguments = [&["jam10/chain"], &words[..], &["--json"]].concat();
+    let Some(done) = run(&arguments) else { return };
+    let emulated = json(&done);
+    let simulated = json(&evenair(&[&["run"], &arguments[..]].concat()));
+    let flows = emulated["flows"].as_array().expect("flows");
+    let names: Vec<&str> = flows.iter().map(|flow| flow["flow"].as_str().unwrap()).collect();
+    assert_eq!(emulated["live"]["host"]["real_flows"], serde_json::json!(names), "all of them");
+    for (real, twin) in flows.iter().zip(simulated["flows"].as_array().expect("flows")) {
+        let of = |document: &serde_json::Value, key: &str| {
+            document.pointer(key).and_then(serde_json::Value::as_f64).unwrap_or(0.0)
+        };
+        // The same instants of the same seed: one more or less where the measured time begins and ends.
+        let near = |key: &str, by: f64| {
+            let (real, twin) = (of(real, key), of(twin, key));
+            assert!((real - twin).abs() <= by, "{key}: {real} for {twin} of {}", names.join(" "));
+        };
+        match real["flow"].as_str().unwrap() {
+            "saturated" => assert_eq!(real["sent"], 0, "before the measured time"),
+            "cbr" | "on-off" | "everybody" => near("/sent", 2.0),
+            "web" | "pages" => {
+                near("/transfers/requests", 1.0);
+                near("/transfers/completed", 6.0);
+                assert!(of(real, "/transfers/took/mean_s") > 0.005);
+            }
+            "file" => near("/transfers/completed", 0.0),
+            _ => near("/goodput_bps", 8_000.0),
+        }
+        let goodput = of(real, "/goodput_bps");
+        assert!(goodput > 0.0 || real["flow"] == "saturated", "{real}");
+    }
+    // Who hears a broadcast is the air's to say: two nodes on both sides.
+    let everybody = flows[3]["goodput_pps"].as_f64().unwrap();
+    assert!((25.0..=41.0).contains(&everybody), "{everybody} of 20 a second to two nodes");
+}
+
 /// Devices, routes and mounts of the machine. Counters of devices change by themselves.
 fn surroundings() -> Vec<String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

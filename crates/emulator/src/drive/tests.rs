@@ -85,7 +85,8 @@ fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<(Instant, u32, Vec<u8>)>, Stray
     };
     let come = come.iter().map(|(ms, port, packet)| (at(*ms), *port, packet.clone())).collect();
     let ports = Scripted { come, ..Scripted::default() };
-    let mut drive = Drive::new(&spec, Network::new(&spec, run), ports);
+    let gates = Arc::new(Gates::new(std::iter::empty()).unwrap());
+    let mut drive = Drive::new(&spec, Network::new(&spec, run), ports, gates);
     let ended = drive.run(at(1_000), &mut Watchers::default(), |_, _| false);
     assert_eq!(ended, at(1_000));
     assert_eq!(drive.clockwork.most(), Duration::ZERO, "virtual time is never late");

@@ -1,11 +1,14 @@
 //! A real flow, and what is counted of it.
 
+use super::gate::Saturated;
 use super::sockets::Socket;
+use super::web::Web;
+use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw};
 use evenair_laws::flow::{FlowRole, FlowView, Signal};
 use evenair_linux::tcp::Info;
-use evenair_netsim::Traffic;
+use evenair_netsim::{FlowSpec, Pattern, Source, Traffic};
 use evenair_units::{Duration, Instant, Volume};
 use std::io;
 
@@ -22,6 +25,40 @@ pub(crate) struct RealSpec {
     /// What it sends, as the simulation would.
     pub(crate) traffic: Traffic,
     pub(crate) active: Vec<(Instant, Instant)>,
+    /// What its application draws from: as in a simulated run with the same seed.
+    stream: Stream,
+}
+
+impl RealSpec {
+    /// A flow of a network, by its number there.
+    pub(crate) fn new(flow: &FlowSpec, number: u32, port: u16, seed: u64) -> Self {
+        Self {
+            name: flow.name.clone(),
+            number,
+            source: flow.path[0],
+            destination: flow.path[flow.path.len() - 1],
+            port,
+            traffic: flow.traffic.clone(),
+            active: flow.active_in(seed),
+            stream: flow.stream(seed),
+        }
+    }
+
+    /// Whether its source is never without datagrams.
+    pub(crate) const fn is_saturated(&self) -> bool {
+        matches!(self.traffic, Traffic::Datagrams { pattern: Pattern::Saturated, .. })
+    }
+
+    /// What it has to send in all \[bytes\]; without end, if it is no transfer.
+    fn whole(&self) -> u64 {
+        match &self.traffic {
+            Traffic::Tcp(tcp) => match tcp.source {
+                Source::Segments(count) => u64::from(count) * u64::from(tcp.payload.count()),
+                Source::Endless | Source::Paced(_) => u64::MAX,
+            },
+            _ => u64::MAX,
+        }
+    }
 }
 
 /// Why a host with Linux' own TCP cannot tell a law of connections something.
@@ -43,6 +80,7 @@ pub(crate) fn why_not(signal: Signal) -> Option<&'static str> {
 pub(super) struct Sent {
     pub(super) segments: u64,
     pub(super) repeated: u64,
+    pub(super) timeouts: u64,
     /// Bytes that were acknowledged.
     pub(super) acknowledged: u64,
 }
@@ -52,6 +90,7 @@ impl Sent {
         Self {
             segments: self.segments + info.sent_segments,
             repeated: self.repeated + info.retransmitted,
+            timeouts: self.timeouts + info.timeouts.unwrap_or(0),
             acknowledged: self.acknowledged + info.acknowledged_bytes,
         }
     }
@@ -63,10 +102,24 @@ pub(super) struct Flow {
     /// Counts its starts and stops: what an earlier time left to do is void.
     pub(super) run: u32,
     pub(super) began: Option<Instant>,
+    /// What its application draws from.
+    pub(super) stream: Stream,
+    /// When its application has the next segment or datagram; what else says so is void.
+    pub(super) due: Instant,
+    /// Bytes that no connection has taken yet; shared by all of them, `u64::MAX` without end.
+    pub(super) remaining: u64,
+    /// Of a source of datagrams that is never without.
+    pub(super) saturated: Saturated,
+    /// Of a web client and its server.
+    pub(super) web: Web,
     /// Bytes that its sinks have been handed.
     pub(super) delivered: u64,
-    /// How long its one transfer took, once it has ended.
-    pub(super) took: Option<Duration>,
+    /// When the last of them were, and the longest time without any, since the warm-up.
+    last_delivery: Instant,
+    silence: Duration,
+    /// Requests since the warm-up, or its one transfer; and how long those took that are complete.
+    pub(super) requests: u64,
+    pub(super) took: Vec<Duration>,
     /// Why some of its connections, or its source, could not be opened.
     pub(super) failed: Option<io::Error>,
     /// Datagrams handed down.
@@ -80,6 +133,8 @@ pub(super) struct Flow {
     finished: Sent,
     /// Of those and all that are open.
     sent: Sent,
+    /// When the warm-up is over, and the counts then.
+    pub(super) warm_at: Instant,
     at_warmup: (u64, Sent, u64),
     /// Since the warm-up, of each look: how many connections, their windows together, and their smoothed round trips [s].
     looks: u64,
@@ -97,24 +152,37 @@ pub(crate) struct Tally {
     /// Segments or datagrams sent, and repetitions among them.
     pub(crate) sent: u64,
     pub(crate) retransmitted: u64,
+    /// Retransmission time-outs, as far as the kernel counts them.
+    pub(crate) timeouts: u64,
+    /// The longest time in which its sinks were handed nothing.
+    pub(crate) silence: Duration,
     /// Mean over looks, and over connections of each.
     pub(crate) connections: f64,
     pub(crate) congestion_window: f64,
     pub(crate) round_trip_s: Option<f64>,
-    /// How long its one transfer took, from the run's beginning on.
-    pub(crate) took: Option<Duration>,
+    /// Requests, or whether the one transfer began, and how long those took that are complete.
+    pub(crate) requests: u64,
+    pub(crate) took: Vec<Duration>,
     /// Why some of its connections, or its source, could not be opened.
     pub(crate) failed: Option<String>,
 }
 
 impl Flow {
-    pub(super) fn new(spec: RealSpec) -> Self {
+    pub(super) fn new(spec: RealSpec, warm_at: Instant) -> Self {
         Self {
-            spec,
             run: 0,
             began: None,
+            stream: spec.stream.clone(),
+            due: Instant::NEVER,
+            remaining: spec.whole(),
+            spec,
+            saturated: Saturated::default(),
+            web: Web::default(),
             delivered: 0,
-            took: None,
+            last_delivery: Instant::ZERO,
+            silence: Duration::ZERO,
+            requests: 0,
+            took: Vec::new(),
             failed: None,
             datagrams: 0,
             law: None,
@@ -122,6 +190,7 @@ impl Flow {
             least: None,
             finished: Sent::default(),
             sent: Sent::default(),
+            warm_at,
             at_warmup: (0, Sent::default(), 0),
             looks: 0,
             connections: 0,
@@ -138,6 +207,10 @@ impl Flow {
     /// It begins to send: its law begins anew. Gives how many connections are to be open.
     pub(super) fn begin(&mut self, now: Instant, open: impl Iterator<Item = Info>) -> u32 {
         let Traffic::Tcp(tcp) = &self.spec.traffic else { return 1 };
+        if self.began.is_none() && self.remaining < u64::MAX {
+            self.requests = 1;
+        }
+        self.began.get_or_insert(now);
         self.law = tcp.connections.as_ref().map(|law| law.begin(&FlowRole { payload: tcp.payload }));
         self.looked = (now, open.fold(self.finished, |sent, info| sent.plus(&info)));
         self.least = None;
@@ -181,13 +254,42 @@ impl Flow {
         }
     }
 
+    /// Whether it is in a stretch of activity.
+    pub(super) const fn is_active(&self) -> bool {
+        self.run % 2 == 1
+    }
+
+    /// Its connections have taken all that there was.
+    pub(super) const fn is_finished(&self) -> bool {
+        self.remaining == 0
+    }
+
+    /// Its sinks have been handed so much more.
+    pub(super) fn deliver(&mut self, now: Instant, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.delivered += bytes;
+        self.silence = self.silence_until(now);
+        self.last_delivery = now;
+        if self.delivered == self.spec.whole() {
+            self.took.extend(self.began.map(|began| now.since(began)));
+        }
+    }
+
+    /// The longest time without a delivery, if there is none until `now`.
+    fn silence_until(&self, now: Instant) -> Duration {
+        self.silence.max(now.since(self.last_delivery))
+    }
+
     /// The warm-up is over.
     pub(super) fn start_measuring(&mut self) {
+        (self.last_delivery, self.silence) = (self.warm_at, Duration::ZERO);
         self.at_warmup = (self.delivered, self.sent, self.datagrams);
         (self.looks, self.connections, self.windows, self.round_trips) = (0, 0, 0, (0.0, 0));
     }
 
-    pub(super) fn tally(self) -> Tally {
+    pub(super) fn tally(self, now: Instant) -> Tally {
         let (delivered, sent, datagrams) = self.at_warmup;
         let mean = |sum: u64| sum as f64 / self.looks.max(1) as f64;
         let (sum_s, count) = self.round_trips;
@@ -196,9 +298,12 @@ impl Flow {
             delivered_bytes: self.delivered - delivered,
             sent: self.sent.segments - sent.segments + self.datagrams - datagrams,
             retransmitted: self.sent.repeated - sent.repeated,
+            timeouts: self.sent.timeouts - sent.timeouts,
+            silence: self.silence_until(now),
             connections: mean(self.connections),
             congestion_window: mean(self.windows),
             round_trip_s: (count > 0).then(|| sum_s / count as f64),
+            requests: self.requests,
             took: self.took,
             failed: self.failed.map(|error| error.to_string()),
         }

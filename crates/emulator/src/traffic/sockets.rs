@@ -1,6 +1,7 @@
 //! Sockets of real flows; none of them ever blocks.
 
 use super::flow::Flow;
+use super::web::End;
 use evenair_laws::window::WindowParams;
 use evenair_linux::tcp;
 use evenair_netsim::{Source, TcpSpec, Traffic};
@@ -25,9 +26,11 @@ pub(super) enum Socket {
     /// Waits for a flow's connections.
     Listener { flow: usize, socket: TcpListener },
     /// The receiving end of one.
-    Sink { flow: usize, stream: TcpStream, received: u64 },
-    /// The sending end of one: bytes that its application has for it, and how far it is.
+    Sink { flow: usize, stream: TcpStream },
+    /// The sending end of one: bytes that a paced application has for it, and how far it is.
     Sender { flow: usize, stream: TcpStream, left: u64, phase: Phase },
+    /// An end of a connection of the web.
+    Web { flow: usize, end: End },
     /// The receiving end of a flow of datagrams.
     Receiver { flow: usize, socket: UdpSocket },
     /// The sending end.
@@ -39,8 +42,6 @@ pub(super) enum Socket {
 pub(super) enum Phase {
     /// It takes what its application has.
     Open,
-    /// The same, and after that it is closed.
-    Finishing,
     /// It is closed, and sends what it has taken.
     Drained,
 }
@@ -49,19 +50,13 @@ pub(super) enum Phase {
 pub(super) const ANYTHING: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::ET);
 
 impl Socket {
-    /// The sending end of a connection of a flow.
-    pub(super) fn sender(flow: usize, stream: TcpStream, spec: &TcpSpec) -> Self {
-        let (left, phase) = match spec.source {
-            Source::Segments(count) => (u64::from(count) * u64::from(spec.payload.count()), Phase::Finishing),
-            Source::Endless => (u64::MAX, Phase::Open),
-            Source::Paced(_) => (0, Phase::Open),
-        };
-        Self::Sender { flow, stream, left, phase }
-    }
-
     /// Whether it is a connection that takes what its application has.
     pub(super) const fn is_open(&self) -> bool {
-        matches!(self, Self::Sender { phase: Phase::Open | Phase::Finishing, .. })
+        match self {
+            Self::Sender { phase, .. } => matches!(phase, Phase::Open),
+            Self::Web { end, .. } => end.is_open(),
+            _ => false,
+        }
     }
 
     /// Closes a connection, which sends what it has taken.
@@ -77,26 +72,32 @@ impl Socket {
             Self::Listener { flow, .. }
             | Self::Sink { flow, .. }
             | Self::Sender { flow, .. }
+            | Self::Web { flow, .. }
             | Self::Receiver { flow, .. }
             | Self::Datagrams { flow, .. } => *flow,
         }
     }
 
-    pub(super) const fn is_sender(&self) -> bool {
-        matches!(self, Self::Sender { .. } | Self::Datagrams { .. })
+    /// Whether it is the server's end of the web connection whose client has this port.
+    pub(super) fn is_server_of(&self, of: usize, port: u16) -> bool {
+        matches!(self, Self::Web { flow, end } if (*flow, end.port, end.is_server) == (of, port, true))
     }
 
     /// What its kernel says of a connection that sends.
     pub(super) fn info(&self) -> Option<tcp::Info> {
-        if let Self::Sender { stream, .. } = self { tcp::info(stream).ok() } else { None }
+        match self {
+            Self::Sender { stream, .. } => tcp::info(stream).ok(),
+            Self::Web { end, .. } => tcp::info(end.stream()).ok(),
+            _ => None,
+        }
     }
 
     /// The application has one more segment or datagram.
     pub(super) fn produce(&mut self, flow: &mut Flow) {
         match (self, &flow.spec.traffic) {
-            (Self::Sender { stream, left, .. }, Traffic::Tcp(spec)) => {
+            (Self::Sender { stream, left, phase: Phase::Open, .. }, Traffic::Tcp(spec)) => {
                 *left += u64::from(spec.payload.count());
-                send(stream, left);
+                push(stream, left);
             }
             (Self::Datagrams { socket, .. }, traffic) => {
                 let data = traffic.size().count().saturating_sub(DATAGRAM_HEADERS);
@@ -107,19 +108,46 @@ impl Socket {
         }
     }
 
+    /// It is closed as TCP closes: what is under way arrives.
+    pub(super) fn part_well(&self) {
+        let _ = sockopt::set_socket_linger(self, None);
+    }
+
     /// It can be read, or written; tells whether it is over.
     pub(super) fn serve(&mut self, now: Instant, flow: &mut Flow) -> bool {
         match self {
-            Self::Sink { stream, received, .. } => receive(stream, received, now, flow),
+            Self::Sink { stream, .. } => {
+                let (received, ended) = take(stream);
+                flow.deliver(now, received);
+                if let Traffic::Tcp(tcp) = &flow.spec.traffic {
+                    remind(stream, tcp);
+                }
+                ended
+            }
             Self::Sender { stream, left, phase, .. } => {
-                let alive = send(stream, left) && (*phase != Phase::Drained || !is_closed(stream));
-                if alive && *left == 0 && *phase == Phase::Finishing {
+                let is_paced = matches!(flow.spec.traffic.source(), Some(Source::Paced(_)));
+                let left = if is_paced { left } else { &mut flow.remaining };
+                let alive = match phase {
+                    Phase::Open => push(stream, left),
+                    Phase::Drained => !take(stream).1,
+                };
+                if alive && *phase == Phase::Open && flow.is_finished() {
                     self.drain();
                 }
                 if !alive {
                     flow.take_leave(self);
                 }
                 !alive
+            }
+            Self::Web { end, .. } => {
+                let over = end.serve(now, flow);
+                if let Traffic::Web(web) = &flow.spec.traffic {
+                    remind(end.stream(), &web.tcp);
+                }
+                if over {
+                    flow.take_leave(self);
+                }
+                over
             }
             Self::Receiver { socket, .. } => {
                 let mut buffer = [0; PORTION];
@@ -138,13 +166,14 @@ impl AsFd for Socket {
         match self {
             Self::Listener { socket, .. } => socket.as_fd(),
             Self::Sink { stream, .. } | Self::Sender { stream, .. } => stream.as_fd(),
+            Self::Web { end, .. } => end.stream().as_fd(),
             Self::Receiver { socket, .. } | Self::Datagrams { socket, .. } => socket.as_fd(),
         }
     }
 }
 
 /// Hands a connection what it takes; tells whether it is alive.
-fn send(stream: &mut TcpStream, left: &mut u64) -> bool {
+pub(super) fn push(mut stream: &TcpStream, left: &mut u64) -> bool {
     while *left > 0 {
         let portion = (DATA.len() as u64).min(*left) as usize;
         match stream.write(&DATA[..portion]) {
@@ -156,36 +185,16 @@ fn send(stream: &mut TcpStream, left: &mut u64) -> bool {
     true
 }
 
-/// Whether the other side has closed a connection, too: it has taken all.
-fn is_closed(stream: &mut TcpStream) -> bool {
-    match stream.read(&mut [0]) {
-        Ok(length) => length == 0,
-        Err(error) => error.kind() != ErrorKind::WouldBlock,
-    }
-}
-
-/// Takes what a connection has; tells whether it is over.
-fn receive(stream: &mut TcpStream, received: &mut u64, now: Instant, flow: &mut Flow) -> bool {
-    let mut buffer = [0; PORTION];
+/// Takes what a connection has; gives how many bytes, and whether it has ended.
+pub(super) fn take(mut stream: &TcpStream) -> (u64, bool) {
+    let (mut buffer, mut received) = ([0; PORTION], 0);
     loop {
         match stream.read(&mut buffer) {
-            Ok(0) => {
-                if let Traffic::Tcp(TcpSpec { source: Source::Segments(count), payload, .. }) =
-                    &flow.spec.traffic
-                    && *received == u64::from(*count) * u64::from(payload.count())
-                {
-                    flow.took = flow.began.map(|began| now.since(began));
-                }
-                return true;
+            Ok(0) => return (received, true),
+            Ok(length) => received += length as u64,
+            Err(error) => {
+                return (received, !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected));
             }
-            Ok(length) => {
-                *received += length as u64;
-                flow.delivered += length as u64;
-                if let Traffic::Tcp(tcp) = &flow.spec.traffic {
-                    remind(stream, tcp);
-                }
-            }
-            Err(error) => return error.kind() != ErrorKind::WouldBlock,
         }
     }
 }
@@ -208,6 +217,12 @@ fn stream_socket(spec: &TcpSpec) -> io::Result<OwnedFd> {
     tcp::set_segment(&socket, segment(spec))?;
     // A buffer of a size that is given is not tuned, and only then a bound of the window stays; it holds packets with their frames.
     let room = (window(spec) as usize).saturating_mul(4).saturating_add(PORTION);
+    // What is open when all ends is gone at once: a connection that starves would hold its namespace until its timer expires.
+    sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO))?;
+    // It tries to open as long as a simulated one, for ever.
+    tcp::set_opening_attempts(&socket, u8::MAX)?;
+    // Nothing waits for more to send with it.
+    sockopt::set_tcp_nodelay(&socket, true)?;
     sockopt::set_socket_recv_buffer_size(&socket, room)?;
     tcp::set_window_clamp(&socket, window(spec))?;
     Ok(socket)
@@ -249,10 +264,11 @@ fn window(spec: &TcpSpec) -> u32 {
     spec.sender.receiver_window.saturating_mul(spec.payload.count())
 }
 
-/// All connections that wait.
-pub(super) fn accept(listener: &TcpListener) -> Vec<TcpStream> {
+/// All connections that wait, and the ports that they come from.
+pub(super) fn accept(listener: &TcpListener) -> Vec<(TcpStream, u16)> {
     let waiting = std::iter::from_fn(|| listener.accept().ok());
-    waiting.filter_map(|(stream, _)| stream.set_nonblocking(true).ok().map(|()| stream)).collect()
+    let ours = waiting.filter(|(stream, _)| stream.set_nonblocking(true).is_ok());
+    ours.map(|(stream, from)| (stream, from.port())).collect()
 }
 
 pub(super) fn connect(from: Ipv4Addr, to: SocketAddrV4, spec: &TcpSpec) -> io::Result<TcpStream> {
@@ -273,6 +289,7 @@ pub(super) fn receiver(place: SocketAddrV4) -> io::Result<UdpSocket> {
 pub(super) fn datagrams(from: Ipv4Addr, to: SocketAddrV4) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((from, 0))?;
     socket.set_nonblocking(true)?;
+    socket.set_broadcast(to.ip().is_broadcast())?;
     socket.connect(to)?;
     Ok(socket)
 }

@@ -79,6 +79,8 @@ pub(crate) struct Flow {
     pub(crate) traffic: Traffic,
     pub(crate) source: u32,
     pub(crate) destination: u32,
+    /// Of a flow from outside whose departures are watched: how many packets have left its first node, or were dropped there.
+    pub(crate) departed: u64,
     /// Counts the times that it began to send; what earlier times left in the event queue is recognised by it.
     pub(crate) run: u32,
     pub(crate) is_active: bool,
@@ -154,11 +156,12 @@ impl Flow {
             traffic: spec.traffic.clone(),
             source: spec.path[0],
             destination: spec.path[spec.path.len() - 1],
+            departed: 0,
             run: 0,
             is_active: false,
             datagram_due: Instant::NEVER,
-            active: stretches(spec, seed),
-            stream: Stream::named(seed, &spec.name, "traffic"),
+            active: spec.active_in(seed).into(),
+            stream: spec.stream(seed),
             hops,
             connections: Vec::new(),
             needs_path: needs(Signal::PathBacklog),
@@ -167,7 +170,7 @@ impl Flow {
                 Traffic::Tcp(TcpSpec { resequence: true, .. }) => Some(Box::default()),
                 _ => None,
             },
-            web: spec.traffic.web().map(|_| Box::new(Web::new(&spec.name, seed))),
+            web: spec.traffic.web().map(|_| Box::new(Web::new(spec.stream(seed)))),
             route_changes: Vec::new(),
             law,
             paced,
@@ -321,16 +324,6 @@ impl Attached {
         of_each.for_each(|round_trip| samples.add(round_trip));
         samples.mean()
     }
-}
-
-/// When a flow is active in this run.
-fn stretches(spec: &FlowSpec, seed: u64) -> VecDeque<(Instant, Instant)> {
-    let mut active: VecDeque<(Instant, Instant)> = spec.active.iter().copied().collect();
-    if let Some((from, until)) = active.front_mut().filter(|_| !spec.start_jitter.is_zero()) {
-        *from += spec.start_jitter.mul_f64(Stream::named(seed, &spec.name, "start").unit());
-        debug_assert!(from <= until, "a flow that stops before it starts");
-    }
-    active
 }
 
 #[derive(Clone, Debug)]

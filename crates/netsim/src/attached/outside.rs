@@ -52,13 +52,14 @@ impl Outside {
     pub(super) fn arrive(&mut self, flows: &mut [Flow], now: Instant, size: u32, entered: &Entered) {
         let delay = now.since(entered.at());
         match entered.whose() {
-            Whose::Flow { flow, back: false } => {
+            Whose::Flow { flow, back } => {
                 let flow = &mut flows[flow as usize];
-                flow.hand_over(now, 1);
-                flow.delay.add(delay);
+                // What asks for data, or acknowledges them, is counted by the core.
+                if back == flow.traffic.has_replies() {
+                    flow.hand_over(now, 1);
+                    flow.delay.add(delay);
+                }
             }
-            // What goes back is counted by the core.
-            Whose::Flow { back: true, .. } => (),
             Whose::Nobody(_) => {
                 let pair = self.pair(entered);
                 pair.arrived.add(size.into());

@@ -79,21 +79,12 @@ impl Attached {
 
     fn schedule_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
-        let gap = match state.traffic {
+        let gap = match &state.traffic {
             Traffic::Rated(_) => return self.schedule_paced(core, flow),
-            Traffic::Datagrams { pattern: Pattern::Constant { interval, jitter }, .. } if jitter > 0.0 => {
-                interval.mul_f64(1.0 + jitter * (2.0 * state.stream.unit() - 1.0))
-            }
-            Traffic::Datagrams {
-                pattern: Pattern::Constant { interval, .. } | Pattern::OnOff { interval, .. },
-                ..
-            } => interval,
-            Traffic::Datagrams { pattern: Pattern::Saturated, .. }
-            | Traffic::Tcp(_)
-            | Traffic::Tfrc(_)
-            | Traffic::Web(_)
-            | Traffic::Outside { .. } => return,
+            Traffic::Datagrams { pattern, .. } => pattern.next_in(&mut state.stream),
+            Traffic::Tcp(_) | Traffic::Tfrc(_) | Traffic::Web(_) | Traffic::Outside { .. } => None,
         };
+        let Some(gap) = gap else { return };
         state.datagram_due = core.now() + gap;
         core.call_at(core.now() + gap, Due::Datagram(flow));
     }

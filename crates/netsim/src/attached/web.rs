@@ -6,7 +6,7 @@
 
 use super::{Attached, Due};
 use crate::core::Core;
-use crate::spec::{Arrivals, WebConnection, WebSpec};
+use crate::spec::{WebConnection, WebRequest};
 use evenair_des::Stream;
 use evenair_units::Instant;
 use std::collections::VecDeque;
@@ -62,14 +62,8 @@ pub(crate) struct Half {
 }
 
 impl Web {
-    pub(crate) fn new(name: &str, seed: u64) -> Self {
-        Self {
-            stream: Stream::named(seed, name, "web"),
-            persistent: None,
-            requests: 0,
-            bytes: 0,
-            bytes_before: 0,
-        }
+    pub(crate) const fn new(stream: Stream) -> Self {
+        Self { stream, persistent: None, requests: 0, bytes: 0, bytes_before: 0 }
     }
 
     /// The warm-up is over.
@@ -85,15 +79,6 @@ impl Web {
     /// Requests since the warm-up.
     pub(crate) const fn requests(&self) -> u64 {
         self.requests
-    }
-
-    /// The next request, by chance.
-    fn draw(&mut self, spec: &WebSpec, now: Instant) -> Exchange {
-        let (least, most) = (spec.request.0.count(), spec.request.1.count());
-        let request_bytes = least + self.stream.up_to(most - least);
-        let reply =
-            f64::from(spec.reply.count()) + f64::from(spec.reply_deviation.count()) * self.stream.normal();
-        Exchange { made: now, request_bytes, reply_bytes: reply.round().max(1.0) as u32 }
     }
 }
 
@@ -180,14 +165,11 @@ impl Attached {
         let warm = now >= self.warm_at;
         let state = &mut self.flows[flow as usize];
         let (Some(spec), Some(web)) = (state.traffic.web(), &mut state.web) else { return };
-        let exchange = web.draw(spec, now);
+        let WebRequest { request, reply, next_in } = spec.draw(&mut web.stream);
+        let exchange = Exchange { made: now, request_bytes: request.count(), reply_bytes: reply.count() };
         web.requests += u64::from(warm);
-        let gap = match spec.arrivals {
-            Arrivals::Even => spec.interval,
-            Arrivals::Poisson => web.stream.exponential(spec.interval),
-        };
         let (connection, persistent) = (spec.connection, web.persistent);
-        core.call_at(now + gap, Due::Request(flow, run));
+        core.call_at(now + next_in, Due::Request(flow, run));
         let requests = match (connection, persistent) {
             (WebConnection::Persistent, Some(requests)) => requests,
             (WebConnection::Persistent, None) => self.open_pair(now, flow),

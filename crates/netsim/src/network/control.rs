@@ -53,6 +53,17 @@ impl Network {
         }
     }
 
+    /// From now on it is counted how many packets of a flow from outside have left its first node, or were dropped there, with room
+    /// for another: for whoever injects them and wants the queue never to be empty.
+    pub fn watch_departures(&mut self, flow: u32) {
+        self.core.watch(self.attached.flows[flow as usize].hops.forward);
+    }
+
+    /// How many those are.
+    pub fn departures(&self, flow: u32) -> u64 {
+        self.attached.flows[flow as usize].departed
+    }
+
     /// The queue at a flow's source, by its number and its name; none on a wire.
     pub fn source_queue(&self, flow: u32) -> Option<(u32, &str)> {
         let hop = self.attached.flows[flow as usize].hops.forward;

@@ -66,9 +66,10 @@ impl Network {
         let passage = |way: Way| &self.core.passages()[way.0 as usize];
         let stats = self.attached.stats(index);
         // Most data of the web are replies, on the way back.
-        let (data, acks) = match flow.web {
-            Some(_) => (Way::backward(index), Way::forward(index)),
-            None => (Way::forward(index), Way::backward(index)),
+        let (data, acks) = if flow.traffic.has_replies() {
+            (Way::backward(index), Way::forward(index))
+        } else {
+            (Way::forward(index), Way::backward(index))
         };
         let probes_came = flow.prober.as_ref().map_or(0, |prober| prober.came());
         FlowCounts {
@@ -171,6 +172,7 @@ impl Network {
         let flow = &self.attached.flows[index];
         match flow.web {
             Some(_) => (flow.hops.replies, flow.hops.reply_acks),
+            None if flow.traffic.has_replies() => (flow.hops.backward, flow.hops.forward),
             None => (flow.hops.forward, flow.hops.backward),
         }
     }

@@ -1,6 +1,7 @@
 //! Web traffic.
 
 use super::TcpSpec;
+use evenair_des::Stream;
 use evenair_units::{Bytes, Duration};
 
 /// Requests to a server, each answered ([Jam10] section 8.2.5, J15): the flow's source is the client, its destination the server.
@@ -22,7 +23,30 @@ pub struct WebSpec {
     pub connection: WebConnection,
 }
 
+/// A request by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WebRequest {
+    /// Its size.
+    pub request: Bytes,
+    /// That of its reply.
+    pub reply: Bytes,
+    /// How long after it the next one is made.
+    pub next_in: Duration,
+}
+
 impl WebSpec {
+    /// The next request.
+    pub fn draw(&self, stream: &mut Stream) -> WebRequest {
+        let (least, most) = (self.request.0.count(), self.request.1.count());
+        let request = Bytes::new(least + stream.up_to(most - least));
+        let reply = f64::from(self.reply.count()) + f64::from(self.reply_deviation.count()) * stream.normal();
+        let next_in = match self.arrivals {
+            Arrivals::Even => self.interval,
+            Arrivals::Poisson => stream.exponential(self.interval),
+        };
+        WebRequest { request, reply: Bytes::new(reply.round().max(1.0) as u32), next_in }
+    }
+
     /// Bytes of requests over those of replies, on average, with the headers of a packet for each full segment begun.
     pub fn request_share(&self) -> f64 {
         let whole = |bytes: f64| {

@@ -177,7 +177,7 @@ fn where_no_route_leads_a_packet_is_refused() {
 
 /// A gateway, node 0, and one flow from outside through it, limited in both directions.
 fn shaped_from_outside() -> NetworkSpec {
-    let mut spec = chain(Traffic::Outside { size: Bytes::new(1040) });
+    let mut spec = chain(Traffic::Outside { size: Bytes::new(1040), replies: false });
     spec.flows[0].path = vec![0, 1, 2];
     let class =
         |direction| GatewayClass { name: "2".into(), role: ClassRole { direction, ..ClassRole::default() } };
@@ -286,4 +286,46 @@ fn who_steps_a_network_sees_its_frames_and_series_and_nothing_grows() {
     assert!(result.timeline.is_empty(), "and no frames");
     // Three hops, each a DATA frame and its ACK at least.
     assert!(seen.from_outside >= 6 && seen.frames > 500, "{} of {}", seen.from_outside, seen.frames);
+}
+
+#[test]
+fn of_a_flow_with_replies_what_goes_back_are_the_data() {
+    let count = |replies: bool| {
+        let mut network =
+            Network::new(&chain(Traffic::Outside { size: Bytes::new(1040), replies }), seconds(1, 0, 2));
+        let end = network.end();
+        // One packet there, three back.
+        feed(&mut network, Duration::from_millis(20), end, |content| {
+            let back = content % 4 != 0;
+            let (from, to) = if back { (0, 3) } else { (3, 0) };
+            Foreign { whose: Whose::Flow { flow: 0, back }, ..foreign(from, to, content) }
+        });
+        let flow = network.finish().flows.remove(0);
+        assert!((flow.goodput_bps - flow.goodput_pps * 700.0 * 8.0).abs() < 1.0, "{flow:?}");
+        (flow.arrived, flow.acks, flow.queue, flow.ack_queue)
+    };
+    assert_eq!(count(false), (25, 75, "n3".into(), Some("n0".into())));
+    assert_eq!(count(true), (75, 25, "n0".into(), Some("n3".into())));
+}
+
+#[test]
+fn whoever_sends_for_each_that_departs_keeps_the_queue_from_being_empty() {
+    let saturated = chain(Traffic::Datagrams { size: Bytes::new(700), pattern: Pattern::Saturated });
+    let simulated = Network::run(&saturated, seconds(1, 0, 5)).flows.remove(0);
+    let mut network =
+        Network::new(&chain(Traffic::Outside { size: Bytes::new(700), replies: false }), seconds(1, 0, 5));
+    network.watch_departures(0);
+    let (end, mut sent) = (network.end(), 0);
+    while network.now() < end {
+        while sent < network.departures(0) + 2 {
+            let whose = Whose::Flow { flow: 0, back: false };
+            network.inject(network.now(), Foreign { whose, ..foreign(3, 0, sent) }).unwrap();
+            sent += 1;
+        }
+        let next = network.next_at().min(end);
+        while network.advance(next).is_some() {}
+    }
+    let fed = network.finish().flows.remove(0);
+    assert_eq!(fed.arrived, simulated.arrived);
+    assert!(simulated.sent - fed.sent <= 2, "but for what would go at the last instant: {}", fed.sent);
 }
