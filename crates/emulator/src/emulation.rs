@@ -4,6 +4,7 @@ use crate::address::Addresses;
 use crate::drive::{Drive, RealFlow};
 use crate::hosts::{self, HostOptions, Hosts};
 use crate::programs::{NotStarted, Program, Programs};
+use crate::rehearsal::rehearse;
 use crate::scheduling::{self, DrivesThread};
 use crate::traffic::{self, Gates, RealSpec, Tally, Traffic as RealTraffic};
 use evenair_laws::Parameters;
@@ -19,6 +20,7 @@ use evenair_tcp::Recovery;
 use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::BROADCAST;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,6 +128,11 @@ pub fn emulate(
     }
     let end = if options.programs.is_empty() { network.end() } else { Instant::NEVER };
     let namespaces = hosts.take_namespaces();
+    if settings.route.first_threshold.is_some() {
+        let over_tcp = real.iter().filter(|flow| flow.traffic.tcp().is_some());
+        let pairs: BTreeSet<_> = over_tcp.map(|flow| (flow.source, flow.destination)).collect();
+        rehearse(&mut hosts, Addresses::of(nodes), &namespaces, pairs).map_err(Problem::Host)?;
+    }
     let programs = scheduling::behind(|| Programs::start(options.programs, &namespaces));
     let mut programs = programs.map_err(Problem::Program)?;
     let clock = hosts.start();
@@ -263,6 +270,9 @@ fn real_headers(traffic: &Traffic) -> Bytes {
     Bytes::new(if timestamps { 52 } else { 40 })
 }
 
+/// No window comes to such a threshold \[segments\].
+const LARGE_THRESHOLD: u32 = 1 << 20;
+
 /// Settings that make the hosts' TCP what the scenario's is. They are of all connections; the first flow's decide.
 fn host_options(real: &[RealSpec]) -> HostOptions {
     let flows: Vec<&TcpSpec> = real.iter().filter_map(|flow| flow.traffic.tcp()).collect();
@@ -276,6 +286,12 @@ fn host_options(real: &[RealSpec]) -> HostOptions {
     let Some(tcp) = flows.first() else { return options };
     options.route.least_rto = Some(tcp.sender.rto.min);
     options.route.first_window = Some(tcp.sender.start.initial_window as u32);
+    // Linux's own is without bound, as a scenario's is that says none.
+    let threshold = tcp.sender.start.initial_ssthresh;
+    if threshold < f64::from(LARGE_THRESHOLD) {
+        options.route.first_threshold = Some(threshold as u32);
+        options.settings.push(("ipv4/tcp_no_ssthresh_metrics_save".into(), "0".into()));
+    }
     options.route.congestion_control = traffic::congestion_control(&tcp.window).ok().map(String::from);
     let sack = matches!(tcp.sender.recovery, Recovery::Sack);
     for (key, on) in [

@@ -143,7 +143,9 @@ fn host(addresses: Addresses, node: u32, options: &HostOptions) -> io::Result<(T
     let mut netlink = Netlink::new()?;
     let (loopback, air) = (netlink.index("lo")?, netlink.index(DEVICE)?);
     netlink.set_up(loopback, LinkOptions::default())?;
-    netlink.set_up(air, LinkOptions { mtu: Some(options.mtu), queue: Some(UNREAD_MAX) })?;
+    // In pieces of one segment no connection has more ready than it is to have.
+    let device_options = LinkOptions { mtu: Some(options.mtu), queue: Some(UNREAD_MAX), segments: Some(1) };
+    netlink.set_up(air, device_options)?;
     let (own4, own6) = (addresses.ipv4(node).into(), addresses.ipv6(node).into());
     netlink.add_address(air, own4, 32)?;
     netlink.add_route(air, (IPV4.0.into(), IPV4.1), Some(own4), &options.route)?;

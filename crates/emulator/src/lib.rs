@@ -13,6 +13,7 @@ mod hosts;
 mod lateness;
 pub mod packet;
 mod programs;
+mod rehearsal;
 mod scheduling;
 mod traffic;
 

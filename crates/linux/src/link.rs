@@ -30,6 +30,8 @@ pub struct LinkOptions {
     pub mtu: Option<Bytes>,
     /// Packets that wait to be sent \[packets\]; of a TUN device, to be read.
     pub queue: Option<u32>,
+    /// Segments that TCP hands down in one piece, to be cut before the device.
+    pub segments: Option<u32>,
 }
 
 /// How TCP behaves on a route: what is not given is the kernel's.
@@ -41,6 +43,8 @@ pub struct RouteOptions {
     pub least_rto: Option<Duration>,
     /// The first congestion window \[segments\].
     pub first_window: Option<u32>,
+    /// The first slow-start threshold \[segments\]; taken where `tcp_no_ssthresh_metrics_save` is 0.
+    pub first_threshold: Option<u32>,
     /// The largest segment that is asked for \[bytes of data\].
     pub segment: Option<Bytes>,
 }
@@ -75,6 +79,7 @@ impl Netlink {
         message.header.change_mask = LinkFlags::Up;
         message.attributes.extend(options.mtu.map(|mtu| LinkAttribute::Mtu(mtu.count())));
         message.attributes.extend(options.queue.map(LinkAttribute::TxQueueLen));
+        message.attributes.extend(options.segments.map(LinkAttribute::GsoMaxSegs));
         self.ask(RouteNetlinkMessage::SetLink(message), 0)
     }
 
@@ -173,8 +178,9 @@ impl RouteOptions {
         let control = self.congestion_control.clone().map(RouteMetric::CcAlgo);
         let rto = self.least_rto.map(|time| RouteMetric::RtoMin(milliseconds(time)));
         let window = self.first_window.map(RouteMetric::InitCwnd);
+        let threshold = self.first_threshold.map(RouteMetric::SsThresh);
         let segment = self.segment.map(|segment| RouteMetric::Advmss(segment.count()));
-        [control, rto, window, segment].into_iter().flatten().collect()
+        [control, rto, window, threshold, segment].into_iter().flatten().collect()
     }
 }
 

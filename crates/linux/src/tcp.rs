@@ -107,6 +107,14 @@ pub fn set_opening_attempts(socket: impl AsFd, attempts: u8) -> io::Result<()> {
     set(socket, libc::TCP_SYNCNT, attempts.clamp(1, 127).into())
 }
 
+/// Bounds the bytes that a connection takes from its program before it may send them.
+///
+/// # Errors
+/// If it is no TCP socket.
+pub fn set_unsent(socket: impl AsFd, most: Bytes) -> io::Result<()> {
+    set(socket, libc::TCP_NOTSENT_LOWAT, most.count())
+}
+
 /// Sets an option of TCP that is a number.
 fn set(socket: impl AsFd, option: libc::c_int, value: u32) -> io::Result<()> {
     let value = libc::c_int::try_from(value).unwrap_or(libc::c_int::MAX);

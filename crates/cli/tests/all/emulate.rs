@@ -223,6 +223,18 @@ fn what_is_dropped_before_it_is_read_is_told() {
     assert!(stderr(&done).contains("dropped before they were read"), "{}", stderr(&done));
 }
 
+#[test]
+fn a_connection_begins_with_the_scenarios_threshold() {
+    let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
+    let settings = ["--set", "tcp.initial_ssthresh='7 packets'", "--set", only, "--with-flows"];
+    let look = ["--at", "1=sh -c 'sleep 0.5; cat /proc/net/tcp'"];
+    let Some(done) = run(&[&["jam10/chain"], &settings[..], &look].concat()) else { return };
+    // The last word of a connection's line is its threshold, -1 without one (proc(5)).
+    let thresholds: Vec<String> =
+        stdout(&done).lines().filter_map(|line| Some(line.split_whitespace().nth(16)?.to_owned())).collect();
+    assert!(thresholds.iter().any(|threshold| threshold == "7"), "{}", stdout(&done));
+}
+
 /// A flow of each kind that a scenario has and Linux can carry.
 const KINDS: &str = "flows=[
     { id = 'saturated', from = '1', to = '0', traffic = 'saturated', size = '200 B', stop = '1 s' },

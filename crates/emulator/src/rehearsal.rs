@@ -1,0 +1,83 @@
+//! Connections before the network begins, which leave the kernels a first slow-start threshold.
+//!
+//! Linux takes a threshold from a route when it first remembers a pair of addresses, which it does at the end of a connection between
+//! them, and gives it to those that begin later. So one opens and closes between each pair, its packets handed over at once.
+
+use crate::address::Addresses;
+use crate::drive::{Ports, Ready};
+use evenair_linux::{NetworkNamespace, sysctl};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with};
+use std::io::{self, Read};
+use std::net::{SocketAddrV4, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+/// The setting that lets a kernel remember how connections went.
+const FORGETS: &str = "ipv4/tcp_no_metrics_save";
+/// The kernels hand packets over within microseconds.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Lets one connection open and close between each two of these nodes.
+///
+/// # Errors
+/// If sockets cannot be had, or a connection does not come about.
+pub(crate) fn rehearse(
+    ports: &mut impl Ports,
+    addresses: Addresses,
+    namespaces: &[NetworkNamespace],
+    pairs: impl IntoIterator<Item = (u32, u32)>,
+) -> io::Result<()> {
+    for (from, to) in pairs {
+        let both = [&namespaces[from as usize], &namespaces[to as usize]];
+        both.iter().try_for_each(|host| host.within(|| sysctl::set(FORGETS, "0"))?)?;
+        let listener = both[1].within(|| TcpListener::bind((addresses.ipv4(to), 0)))??;
+        listener.set_nonblocking(true)?;
+        let place = SocketAddrV4::new(addresses.ipv4(to), listener.local_addr()?.port());
+        let client = both[0].within(|| opening(place))??;
+        let mut server = until(ports, (from, to), || listener.accept().ok())?.0;
+        server.set_nonblocking(true)?;
+        until(ports, (from, to), || client.peer_addr().ok())?;
+        drop(client);
+        until(ports, (from, to), || matches!(server.read(&mut [0]), Ok(0)).then_some(()))?;
+        drop(server);
+        // The last acknowledgements; whoever waits for one remembers when it is there.
+        let last = Instant::now();
+        until(ports, (from, to), || (last.elapsed() > Duration::from_millis(1)).then_some(()))?;
+        both.iter().try_for_each(|host| host.within(|| sysctl::set(FORGETS, "1"))?)?;
+    }
+    Ok(())
+}
+
+/// A connection that opens.
+fn opening(place: SocketAddrV4) -> io::Result<TcpStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    match connect(&socket, &place) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Hands packets over between two nodes until something is there.
+fn until<T>(
+    ports: &mut impl Ports,
+    (from, to): (u32, u32),
+    mut is_there: impl FnMut() -> Option<T>,
+) -> io::Result<T> {
+    let began = Instant::now();
+    let (mut packet, mut ready) = (Vec::new(), Ready::new());
+    while began.elapsed() < PATIENCE {
+        for (port, other) in [(from, to), (to, from)] {
+            packet.clear();
+            while ports.read(port, &mut packet) {
+                ports.write(other, &packet);
+                packet.clear();
+            }
+        }
+        if let Some(thing) = is_there() {
+            return Ok(thing);
+        }
+        ready.clear();
+        ports.wait(ports.now() + evenair_units::Duration::from_micros(300), &mut ready);
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, "no connection before the network begins"))
+}
