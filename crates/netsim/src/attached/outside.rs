@@ -54,8 +54,11 @@ impl Outside {
         match entered.whose() {
             Whose::Flow { flow, back: false } => {
                 let flow = &mut flows[flow as usize];
-                flow.hand_over(now, 1);
-                flow.delay.add(delay);
+                // What leaves at a router is still under way.
+                if entered.ends().1 == flow.destination {
+                    flow.hand_over(now, 1);
+                    flow.delay.add(delay);
+                }
             }
             // What goes back is counted by the core.
             Whose::Flow { back: true, .. } => (),
