@@ -15,6 +15,7 @@ pub mod packet;
 mod programs;
 mod scheduling;
 mod traffic;
+mod ways;
 
 pub use address::Addresses;
 pub use drive::Strays;

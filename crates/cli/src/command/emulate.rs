@@ -14,6 +14,7 @@ use evenair_results::{RecordOptions, RunRecord, SCHEMA_VERSION};
 use evenair_scenario::{Resolved, Time};
 use evenair_units::Duration;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -49,6 +50,9 @@ pub(crate) struct EmulateOptions {
     /// Let the scenario's own flows run beside the programs
     #[arg(long)]
     pub(crate) with_flows: bool,
+    /// A router: what passes this node goes through its kernel, with its routing tables, queues and nftables; may be given several times
+    #[arg(long, value_name = "NODE")]
+    pub(crate) router: Vec<String>,
     /// Give up when a packet is later than this against its simulated instant, such as 5ms
     #[arg(long, value_name = "TIME", value_parser = late)]
     pub(crate) abort_late: Option<Duration>,
@@ -91,6 +95,7 @@ pub(crate) fn emulate(options: &EmulateOptions) -> ExitCode {
 fn run(options: &EmulateOptions) -> Result<u8> {
     let scenario = options.scenario.resolve()?;
     let programs = options.programs(&scenario)?;
+    let routers = options.routers(&scenario)?;
     let with_flows = programs.is_empty() || options.with_flows;
     ensure!(
         with_flows || !options.json,
@@ -108,7 +113,8 @@ fn run(options: &EmulateOptions) -> Result<u8> {
     if !programs.is_empty() {
         spec.warmup = Duration::ZERO;
     }
-    let asked = Options { programs: &programs, with_flows, abort_late: options.abort_late };
+    let asked =
+        Options { programs: &programs, with_flows, routers: &routers, abort_late: options.abort_late };
     let emulated =
         evenair_emulator::emulate(scenario.network(), spec, &asked, &STOP, &mut Watchers::default())?;
     let status = emulated.status.unwrap_or(0);
@@ -138,6 +144,13 @@ fn run(options: &EmulateOptions) -> Result<u8> {
 }
 
 impl EmulateOptions {
+    /// The nodes that are routers.
+    fn routers(&self, scenario: &Resolved) -> Result<Vec<u32>> {
+        let routers: Result<BTreeSet<u32>, String> =
+            self.router.iter().map(|name| scenario.node(name)).collect();
+        Ok(routers.map_err(|error| Error::msg(format!("--router: {error}")))?.into_iter().collect())
+    }
+
     /// The programs with their nodes, the one in the foreground last.
     fn programs(&self, scenario: &Resolved) -> Result<Vec<Program>> {
         let nodes = &scenario.network().nodes;

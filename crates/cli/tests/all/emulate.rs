@@ -49,12 +49,12 @@ fn emulation(arguments: &[&str]) -> Option<Command> {
     }
 }
 
-fn run(arguments: &[&str]) -> Option<Output> {
+pub(crate) fn run(arguments: &[&str]) -> Option<Output> {
     emulation(arguments).map(|mut command| command.output().expect("the command runs"))
 }
 
 /// The same, where these programs are installed.
-fn run_with(programs: &[&str], arguments: &[&str]) -> Option<Output> {
+pub(crate) fn run_with(programs: &[&str], arguments: &[&str]) -> Option<Output> {
     let missing: Vec<&&str> = programs.iter().filter(|program| !is_installed(program)).collect();
     if !missing.is_empty() {
         eprintln!("SKIPPED: {arguments:?}: {missing:?} not installed");
