@@ -190,6 +190,7 @@ fn host(
 /// A device that is up.
 fn device(netlink: &mut Netlink, name: &str, options: &HostOptions) -> io::Result<(Tun, u32)> {
     let device = Tun::new(name)?;
+    device.outlive()?; // in a namespace of its own
     let index = netlink.index(name)?;
     netlink.set_up(index, LinkOptions { mtu: Some(options.mtu), queue: Some(UNREAD_MAX) })?;
     Ok((device, index))

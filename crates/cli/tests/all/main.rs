@@ -18,6 +18,8 @@ mod lists;
 mod output;
 mod plots;
 #[cfg(all(feature = "live", target_os = "linux"))]
+mod robust;
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod routers;
 mod studies;
 mod sweeps;
