@@ -49,6 +49,8 @@ mod with {
     pub(crate) struct Emulator {
         /// Programs at nodes, the one in the foreground last; there are none by default.
         pub(crate) programs: Vec<Program>,
+        /// Nodes whose kernels forward what passes them.
+        pub(crate) routers: Vec<u32>,
         /// Beside programs the scenario's flows are silent.
         pub(crate) without_flows: bool,
         /// A run ends where a packet is later than this.
@@ -68,6 +70,7 @@ mod with {
             let warmup = if has_programs { Duration::ZERO } else { run.warmup };
             let options = Options {
                 programs: &self.programs,
+                routers: &self.routers,
                 with_flows: !self.without_flows,
                 abort_late: self.abort_late,
             };

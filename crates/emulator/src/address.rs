@@ -24,6 +24,11 @@ impl Addresses {
         Self { nodes }
     }
 
+    /// How many nodes there are.
+    pub(crate) const fn nodes(self) -> u32 {
+        self.nodes
+    }
+
     /// A node's IPv4 address.
     pub const fn ipv4(self, node: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(IPV4.0.to_bits() + node + 1)

@@ -4,18 +4,20 @@
 
 use crate::address::Addresses;
 use crate::lateness::Clockwork;
-use crate::packet::{self, Head};
+use crate::packet::{self, Head, Trouble};
 use crate::traffic::Gates;
+use crate::ways::{Leg, Ways};
 use evenair_netsim::{Codepoint, Emerged, Fate, Foreign, Network, NetworkSpec, Watchers, Whose};
 use evenair_results::Strays;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::BROADCAST;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Ports of a network's nodes, by their numbers, and the clock that they go by.
+/// Ports of a network's nodes, and the clock that they go by. A node has the port of its number; a router has one more for each of
+/// its wires.
 pub(crate) trait Ports {
     /// What time it is; the network begins at zero.
     fn now(&self) -> Instant;
@@ -36,12 +38,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Packets that a port gives at once, before others have their turn.
 const TURN: usize = 64;
 
+/// Messages of trouble that a router tells one sender at once, and then one in so long, as Linux does (`icmp_ratelimit`).
+const TOLD_AT_ONCE: u64 = 6;
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// Packets that are in routers' kernels, at most; there are fewer, or those have dropped many.
+const PASSING_MAX: usize = 1 << 16;
+
 /// A flow of the network whose packets are real: told by the port of its destination.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RealFlow {
     pub(crate) number: u32,
-    pub(crate) from: u32,
-    pub(crate) to: u32,
+    /// The nodes on its way, both ends included.
+    pub(crate) way: Vec<u32>,
     /// Bytes by which the scenario's headers are larger than those of the packets.
     pub(crate) more: i32,
 }
@@ -50,10 +59,7 @@ pub(crate) struct RealFlow {
 #[derive(Debug, Default)]
 struct Kept {
     bytes: Vec<u8>,
-    /// Routers that it passes.
-    routers: u8,
-    /// The last of them has to tell the sender that its hops were used up.
-    expires: bool,
+    leg: Option<Leg>,
 }
 
 /// A network between ports.
@@ -61,8 +67,13 @@ pub(crate) struct Drive<P> {
     network: Network,
     ports: P,
     addresses: Addresses,
-    /// The nodes on the way from one to another, both included.
-    ways: BTreeMap<(u32, u32), Vec<u32>>,
+    ways: Ways,
+    /// Ports of routers' wires: the router, and the node at the other end.
+    sides: Vec<(u32, u32)>,
+    /// When packets entered first that are in routers' kernels.
+    passing: HashMap<u64, Instant>,
+    /// Until when a router's messages to a sender are spoken for.
+    told: BTreeMap<(u32, u32), Instant>,
     flows: BTreeMap<u16, RealFlow>,
     kept: Vec<Kept>,
     free: Vec<usize>,
@@ -72,20 +83,22 @@ pub(crate) struct Drive<P> {
 }
 
 impl<P: Ports> Drive<P> {
-    /// A network at the beginning of its run, between these ports.
-    pub(crate) fn new(spec: &NetworkSpec, network: Network, ports: P, gates: Arc<Gates>) -> Self {
-        let mut ways = BTreeMap::new();
-        for path in spec.flows.iter().map(|flow| &flow.path).chain(&spec.routes) {
-            let back: Vec<u32> = path.iter().rev().copied().collect();
-            for way in [path.clone(), back] {
-                ways.entry((way[0], way[way.len() - 1])).or_insert(way);
-            }
-        }
+    /// A network at the beginning of its run, between these ports; those of these sides follow the nodes'.
+    pub(crate) fn new(
+        spec: &NetworkSpec,
+        network: Network,
+        (ways, sides): (Ways, Vec<(u32, u32)>),
+        ports: P,
+        gates: Arc<Gates>,
+    ) -> Self {
         Self {
             network,
             ports,
             addresses: Addresses::of(spec.nodes.len() as u32),
             ways,
+            sides,
+            passing: HashMap::new(),
+            told: BTreeMap::new(),
             flows: BTreeMap::new(),
             kept: Vec::new(),
             free: Vec::new(),
@@ -145,57 +158,91 @@ impl<P: Ports> Drive<P> {
     }
 
     /// A packet that a node's kernel has sent enters the network, if it is one and there is a way.
-    fn enter(&mut self, now: Instant, node: u32, bytes: Vec<u8>) {
+    fn enter(&mut self, now: Instant, port: u32, bytes: Vec<u8>) {
         let Some(head) = packet::head(&bytes) else {
             self.strays.no_packet += 1;
             return;
         };
+        let node = self.node_of(port);
+        if self.ways.is_router(node) && packet::is_redirect(&bytes) {
+            return; // a packet that goes out where it came in is none that takes a detour: the air is one device
+        }
+        let is_passing = self.ways.is_router(node) && self.addresses.node(head.from) != Some(node);
+        let since = if is_passing { self.passing.remove(&packet::identity(&bytes)) } else { None };
         let to = match head.to {
             IpAddr::V4(to) if to.is_multicast() || to.is_broadcast() => Some(BROADCAST),
             IpAddr::V6(to) if to.is_multicast() => Some(BROADCAST),
             to => self.addresses.node(to),
         };
-        if to.filter(|&to| to != node).is_none_or(|to| !self.send(now, (node, to), &head, bytes)) {
+        let refused = match to.filter(|&to| to != node) {
+            Some(to) => self.send(now, (node, to), since, &head, bytes),
+            None => Some(bytes),
+        };
+        if let Some(bytes) = refused {
             self.strays.no_route += 1;
+            self.tell(now, node, Trouble::NoRoute, &bytes);
         }
     }
 
-    /// Puts a packet into the network; tells whether there is a way.
-    fn send(&mut self, now: Instant, (from, to): (u32, u32), head: &Head, bytes: Vec<u8>) -> bool {
-        let routers = self.ways.get(&(from, to)).map_or(0, |way| way.len().saturating_sub(2));
-        let expires = usize::from(head.hops) <= routers && to != BROADCAST && routers > 0;
-        let flow = self.flow_of(from, to, head).filter(|_| !expires);
-        let last = if expires { self.ways[&(from, to)][usize::from(head.hops)] } else { to };
-        if last == from {
-            self.strays.hops_used_up += 1;
-            return true;
-        }
-        let length = (bytes.len() as u32).saturating_add_signed(flow.map_or(0, |(flow, _)| flow.more));
-        let whose = match flow {
-            Some((flow, back)) => Whose::Flow { flow: flow.number, back },
-            None => Whose::Nobody(turn(head)),
+    fn node_of(&self, port: u32) -> u32 {
+        let nodes = self.addresses.nodes();
+        port.checked_sub(nodes).map_or(port, |side| self.sides[side as usize].0)
+    }
+
+    /// The port at which a packet reaches a node that comes from this neighbour.
+    fn port_of(&self, node: u32, neighbour: u32) -> u32 {
+        let side = self.sides.iter().position(|&side| side == (node, neighbour));
+        side.map_or(node, |side| self.addresses.nodes() + side as u32)
+    }
+
+    /// Puts a packet into the network; gives it back if there is no way.
+    fn send(
+        &mut self,
+        now: Instant,
+        (from, to): (u32, u32),
+        since: Option<Instant>,
+        head: &Head,
+        bytes: Vec<u8>,
+    ) -> Option<Vec<u8>> {
+        let flow = self.flow_of(from, to, head);
+        let leg = match flow {
+            Some((flow, back)) => self.ways.along(from, flow.after(from, back), to, head.hops),
+            None => self.ways.leg(from, to, head.hops),
         };
+        let Some(leg) = leg else { return Some(bytes) };
+        let (whose, more) = match flow.filter(|_| !leg.expires) {
+            Some((flow, back)) => (Whose::Flow { flow: flow.number, back }, flow.more),
+            None => (Whose::Nobody(turn(head)), 0),
+        };
+        let length = (bytes.len() as u32).saturating_add_signed(more);
         let content = self.free.pop().unwrap_or_else(|| {
             self.kept.push(Kept::default());
             self.kept.len() - 1
         });
         let size = Bytes::new(length.clamp(1, u16::MAX.into()));
-        let packet = Foreign { from, to: last, size, whose, ecn: head.ecn, content: content as u64 };
-        let entered = self.network.inject(now, packet).is_ok();
-        if entered {
-            self.kept[content] = Kept { bytes, routers: routers.min(255) as u8, expires };
-        } else {
+        let category = packet::category(head.dscp);
+        let (to, ecn, place) = (leg.to, head.ecn, content as u64);
+        let packet = Foreign { from, to, size, whose, since, category, ecn, content: place };
+        if self.network.inject(now, packet).is_err() {
             self.free.push(content);
+            return Some(bytes);
         }
-        entered
+        self.kept[content] = Kept { bytes, leg: Some(leg) };
+        None
     }
 
-    /// The flow that a packet belongs to, and whether it goes back.
-    fn flow_of(&self, from: u32, to: u32, head: &Head) -> Option<(RealFlow, bool)> {
+    /// The flow that a packet between these nodes belongs to, and whether it goes back. One that a router gives on comes from where its
+    /// head says.
+    fn flow_of(&self, from: u32, to: u32, head: &Head) -> Option<(&RealFlow, bool)> {
         let (source, destination) = head.ports?;
-        let there = self.flows.get(&destination).filter(|flow| (flow.from, flow.to) == (from, to));
-        let back = self.flows.get(&source).filter(|flow| (flow.to, flow.from) == (from, to));
-        there.map(|flow| (*flow, false)).or(back.map(|flow| (*flow, true)))
+        let origin = self.addresses.node(head.from)?;
+        if origin != from && !self.ways.is_router(from) {
+            return None;
+        }
+        let there = self.flows.get(&destination).filter(|flow| flow.ends() == (origin, to));
+        let back = self.flows.get(&source).filter(|flow| flow.ends() == (to, origin));
+        let flow = there.map(|flow| (flow, false)).or(back.map(|flow| (flow, true)));
+        flow.filter(|(flow, _)| flow.way.contains(&from))
     }
 
     /// Something has become of a packet.
@@ -205,37 +252,87 @@ impl<P: Ports> Drive<P> {
         let marked = emerged.packet.ecn == Codepoint::Marked;
         match emerged.fate {
             Fate::Heard { node } => {
-                self.write(node, &kept.bytes, emerged.at);
+                let port = self.port_of(node, emerged.packet.from);
+                self.write(port, &kept.bytes, emerged.at);
                 self.kept[content] = kept;
                 return;
             }
-            Fate::Arrived if kept.expires => self.tell_of_expiry(emerged, &kept.bytes),
             Fate::Arrived => {
-                packet::take_hops(&mut kept.bytes, kept.routers);
+                let leg = kept.leg.expect("it was sent");
+                packet::take_hops(&mut kept.bytes, leg.passed);
                 if marked {
                     packet::mark(&mut kept.bytes);
                 }
-                self.write(emerged.packet.to, &kept.bytes, emerged.at);
+                if leg.expires {
+                    self.strays.hops_used_up += 1;
+                    self.tell(emerged.at, leg.to, Trouble::HopsUsedUp, &kept.bytes);
+                } else {
+                    self.remember(emerged, &kept.bytes);
+                    self.write(self.port_of(leg.to, leg.before), &kept.bytes, emerged.at);
+                }
             }
             Fate::Over | Fate::Lost { .. } => (),
         }
         self.free.push(content);
     }
 
-    fn write(&mut self, node: u32, bytes: &[u8], due: Instant) {
-        let taken = self.ports.write(node, bytes);
+    /// A router gets a packet that is for others: when it entered is not to be forgotten.
+    fn remember(&mut self, emerged: &Emerged, bytes: &[u8]) {
+        let router = emerged.packet.to;
+        let is_for =
+            |node| packet::head(bytes).is_some_and(|head| self.addresses.node(head.to) == Some(node));
+        if self.ways.is_router(router)
+            && !is_for(router)
+            && let Some(since) = emerged.packet.since
+        {
+            if self.passing.len() == PASSING_MAX {
+                self.passing.clear();
+            }
+            self.passing.insert(packet::identity(bytes), since);
+        }
+    }
+
+    fn write(&mut self, port: u32, bytes: &[u8], due: Instant) {
+        let taken = self.ports.write(port, bytes);
         self.strays.refused += u64::from(!taken);
         self.clockwork.add(self.ports.now().since(due));
     }
 
-    /// A packet whose hops are used up has come to the router that finds it so.
-    fn tell_of_expiry(&mut self, emerged: &Emerged, bytes: &[u8]) {
-        self.strays.hops_used_up += 1;
-        let router = emerged.packet.to;
-        let Some(answer) = packet::time_exceeded(bytes, self.addresses.ipv4(router)) else { return };
+    /// A router tells a packet's sender why that does not go on.
+    fn tell(&mut self, now: Instant, router: u32, trouble: Trouble, bytes: &[u8]) {
+        let addresses = (self.addresses.ipv4(router), self.addresses.ipv6(router));
+        let Some(answer) = packet::tell(trouble, bytes, addresses) else { return };
         let head = packet::head(&answer).expect("it was just made");
-        // No way back is no more than a router has, either.
-        self.send(emerged.at, (router, emerged.packet.from), &head, answer);
+        let Some(sender) = self.addresses.node(head.to) else { return };
+        let spoken_for = self.told.entry((router, sender)).or_insert(now);
+        *spoken_for = now.max(*spoken_for);
+        if spoken_for.since(now) > TELL_EVERY * (TOLD_AT_ONCE - 1) {
+            return;
+        }
+        *spoken_for += TELL_EVERY;
+        if sender == router {
+            self.write(router, &answer, now);
+        } else {
+            // No way back is no more than a router has, either.
+            self.send(now, (router, sender), None, &head, answer);
+        }
+    }
+}
+
+impl RealFlow {
+    /// Its source and its destination.
+    fn ends(&self) -> (u32, u32) {
+        (self.way[0], self.way[self.way.len() - 1])
+    }
+
+    /// The nodes that follow one on its way, or on the way back.
+    fn after(&self, node: u32, back: bool) -> impl Iterator<Item = u32> {
+        let count = self.way.len();
+        let place = self.way.iter().position(|&other| other == node).unwrap_or(count);
+        (1..count).map_while(move |step| {
+            let next = if back { place.checked_sub(step) } else { place.checked_add(step) };
+            self.way.get(next?).copied()
+        })
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::address::Addresses;
 use crate::drive::{Drive, RealFlow};
-use crate::hosts::{self, HostOptions, Hosts};
+use crate::hosts::{self, HostOptions, Hosts, RouterSpec};
 use crate::programs::{NotStarted, Program, Programs};
 use crate::rehearsal::rehearse;
 use crate::scheduling::{self, DrivesThread};
 use crate::traffic::{self, Gates, RealSpec, Tally, Traffic as RealTraffic};
+use crate::ways::Ways;
 use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, check_needs};
@@ -33,6 +34,8 @@ pub struct Options<'a> {
     pub programs: &'a [Program],
     /// Real sockets carry the network's own flows, as far as Linux can; the others are simulated.
     pub with_flows: bool,
+    /// Nodes whose kernels forward what passes them.
+    pub routers: &'a [u32],
     /// End where a packet is later than this.
     pub abort_late: Option<Duration>,
 }
@@ -111,9 +114,14 @@ pub fn emulate(
     check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
+    let ways = Ways::of(&spec, options.routers);
+    let routers: Vec<RouterSpec> = options.routers.iter().map(|&node| router(&spec, &ways, node)).collect();
+    let sides =
+        |router: &RouterSpec| router.wires.iter().map(|&(to, _)| (router.node, to)).collect::<Vec<_>>();
+    let sides = routers.iter().flat_map(sides).collect();
     let (_until_the_end, scheduling) = DrivesThread::begin();
     let settings = HostOptions { real_time: scheduling.real_time.is_some(), ..host_options(&real) };
-    let mut hosts = Hosts::new(nodes, &settings).map_err(Problem::Host)?;
+    let mut hosts = Hosts::new(nodes, &routers, &settings).map_err(Problem::Host)?;
     let mut report = HostReport {
         kernel: evenair_linux::kernel(),
         congestion_controls: evenair_linux::tcp::available().unwrap_or_default(),
@@ -142,21 +150,21 @@ pub fn emulate(
     gates.watch(&mut network);
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&gates), &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
-    let mut drive = Drive::new(&spec, network, hosts, gates);
+    let mut drive = Drive::new(&spec, network, (ways, sides), hosts, gates);
     for flow in &real {
         let scenario = flow.traffic.tcp().map(|tcp| tcp.headers);
         let more = scenario.map_or(0, |headers| {
             headers.count().wrapping_sub(real_headers(&flow.traffic).count()).cast_signed()
         });
-        let ends = RealFlow { number: flow.number, from: flow.source, to: flow.destination, more };
-        drive.add_flow(flow.port, ends);
+        let way = spec.flows[flow.number as usize].path.clone();
+        drive.add_flow(flow.port, RealFlow { number: flow.number, way, more });
     }
     let (mut status, mut too_late, mut is_stopped) = (None, None, false);
     let mut progress = watchers.progress.take();
     let (ended, unread, tallies) = std::thread::scope(|scope| {
         let sending = scope.spawn(|| {
             scheduling::sockets();
-            traffic.run(&namespaces, &done)
+            if real.is_empty() { Vec::new() } else { traffic.run(&namespaces, &done) }
         });
         let mut looked = Instant::ZERO;
         let ended = drive.run(end, watchers, |now, clockwork| {
@@ -262,6 +270,15 @@ fn with_outside(spec: &NetworkSpec, real: &[RealSpec], with_flows: bool) -> Netw
         }
     }
     spec
+}
+
+/// A router, with the wires at which it stands.
+fn router(spec: &NetworkSpec, ways: &Ways, node: u32) -> RouterSpec {
+    let ends: BTreeSet<u32> =
+        spec.wires.iter().filter(|wire| wire.from == node).map(|wire| wire.to).collect();
+    let nodes = 0..spec.nodes.len() as u32;
+    let behind = |end: u32| nodes.clone().filter(|&to| ways.next(node, to) == Some(end)).collect();
+    RouterSpec { node, wires: ends.into_iter().map(|end| (end, behind(end))).collect() }
 }
 
 /// Headers of a real packet with data: IP's and TCP's, with timestamps where they are on.

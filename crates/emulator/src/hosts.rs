@@ -14,6 +14,18 @@ use std::os::fd::OwnedFd;
 /// The device's name in every namespace.
 pub(crate) const DEVICE: &str = "air0";
 
+/// The name of a router's device for one of its wires.
+fn wire(number: usize) -> String {
+    format!("wire{number}")
+}
+
+/// A node whose kernel forwards: the wires at which it stands, in order, and the nodes that it reaches over each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RouterSpec {
+    pub(crate) node: u32,
+    pub(crate) wires: Vec<(u32, Vec<u32>)>,
+}
+
 /// So long before an instant the drive stops sleeping, and looks again and again: a sleeper wakes late.
 const SPIN: Duration = Duration::from_micros(200);
 
@@ -43,7 +55,7 @@ pub(crate) struct HostOptions {
 }
 
 /// What every host has, and why; set before there is a device, for `default` is what a new one gets.
-const SETTINGS: [(&str, &str); 11] = [
+const SETTINGS: [(&str, &str); 12] = [
     // Connections would inherit windows and thresholds of those before.
     ("ipv4/tcp_no_metrics_save", "1"),
     // Nobody answers, and an idle device would talk.
@@ -54,6 +66,8 @@ const SETTINGS: [(&str, &str); 11] = [
     ("ipv4/conf/all/send_redirects", "0"),
     ("ipv4/conf/default/send_redirects", "0"),
     ("ipv4/conf/default/rp_filter", "0"),
+    // A node is told by itself that its packet has no way.
+    ("ipv4/conf/default/accept_local", "1"),
     // What is left of a connection would hold the namespace for minutes. Of one that lives nothing is said here: it may starve.
     ("ipv4/tcp_orphan_retries", "1"),
     ("ipv4/tcp_fin_timeout", "1"),
@@ -61,6 +75,10 @@ const SETTINGS: [(&str, &str); 11] = [
     ("ipv4/ip_unprivileged_port_start", "0"),
     ("ipv4/ping_group_range", "0 2147483647"),
 ];
+
+/// What a router has beside that.
+const ROUTERS_SETTINGS: [(&str, &str); 3] =
+    [("ipv4/ip_forward", "1"), ("ipv6/conf/all/forwarding", "1"), ("ipv6/conf/default/forwarding", "1")];
 
 /// The hosts of all nodes.
 pub(crate) struct Hosts {
@@ -80,7 +98,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    pub(crate) fn new(nodes: u32, options: &HostOptions) -> io::Result<Self> {
+    pub(crate) fn new(nodes: u32, routers: &[RouterSpec], options: &HostOptions) -> io::Result<Self> {
         let addresses = Addresses::of(nodes);
         let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut hosts = Self {
@@ -101,16 +119,18 @@ impl Hosts {
         };
         for node in 0..nodes {
             let namespace = NetworkNamespace::new()?;
-            let (device, unset) = namespace.within(|| host(addresses, node, options))??;
+            let router = routers.iter().find(|router| router.node == node);
+            let (device, unset) = namespace.within(|| host(addresses, node, router.is_some(), options))??;
             hosts.unset = unset;
-            epoll::add(
-                &hosts.events,
-                &device,
-                epoll::EventData::new_u64(node.into()),
-                epoll::EventFlags::IN,
-            )?;
             hosts.namespaces.push(namespace);
             hosts.devices.push(device);
+        }
+        for router in routers {
+            let namespace = &hosts.namespaces[router.node as usize];
+            hosts.devices.extend(namespace.within(|| wires(addresses, router, options))??);
+        }
+        for (device, port) in hosts.devices.iter().zip(0_u64..) {
+            epoll::add(&hosts.events, device, epoll::EventData::new_u64(port), epoll::EventFlags::IN)?;
         }
         Ok(hosts)
     }
@@ -130,22 +150,30 @@ impl Hosts {
 
 /// Packets that devices have dropped since too many waited to be read.
 pub(crate) fn unread(namespaces: &[NetworkNamespace]) -> u64 {
-    let dropped = |host: &NetworkNamespace| host.within(|| link::dropped(DEVICE));
-    namespaces.iter().filter_map(|host| dropped(host).ok()?.ok()).sum()
+    let devices = || std::iter::once(DEVICE.to_owned()).chain((0..).map(wire));
+    let dropped = || devices().map_while(|device| link::dropped(&device).ok()).sum::<u64>();
+    namespaces.iter().filter_map(|host| host.within(dropped).ok()).sum()
 }
 
 /// Sets the calling thread's namespace up as a node's; gives its device, and the settings that its kernel does not have.
-fn host(addresses: Addresses, node: u32, options: &HostOptions) -> io::Result<(Tun, Vec<String>)> {
+fn host(
+    addresses: Addresses,
+    node: u32,
+    is_router: bool,
+    options: &HostOptions,
+) -> io::Result<(Tun, Vec<String>)> {
     let own = options.settings.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    let unset = SETTINGS.into_iter().chain(own).filter(|(key, value)| sysctl::set(key, value).is_err());
+    let routers = ROUTERS_SETTINGS.into_iter().filter(|_| is_router);
+    let unset = SETTINGS
+        .into_iter()
+        .chain(routers)
+        .chain(own)
+        .filter(|(key, value)| sysctl::set(key, value).is_err());
     let unset = unset.map(|(key, _)| key.to_owned()).collect();
-    let device = Tun::new(DEVICE)?;
     let mut netlink = Netlink::new()?;
-    let (loopback, air) = (netlink.index("lo")?, netlink.index(DEVICE)?);
+    let loopback = netlink.index("lo")?;
     netlink.set_up(loopback, LinkOptions::default())?;
-    // In pieces of one segment no connection has more ready than it is to have.
-    let device_options = LinkOptions { mtu: Some(options.mtu), queue: Some(UNREAD_MAX), segments: Some(1) };
-    netlink.set_up(air, device_options)?;
+    let (device, air) = device(&mut netlink, DEVICE, options)?;
     let (own4, own6) = (addresses.ipv4(node).into(), addresses.ipv6(node).into());
     netlink.add_address(air, own4, 32)?;
     netlink.add_route(air, (IPV4.0.into(), IPV4.1), Some(own4), &options.route)?;
@@ -156,6 +184,36 @@ fn host(addresses: Addresses, node: u32, options: &HostOptions) -> io::Result<(T
         netlink.add_route(air, (IPV6.0.into(), IPV6.1), Some(own6), &options.route)?;
     }
     Ok((device, unset))
+}
+
+/// A device that is up.
+fn device(netlink: &mut Netlink, name: &str, options: &HostOptions) -> io::Result<(Tun, u32)> {
+    let device = Tun::new(name)?;
+    device.outlive()?; // in a namespace of its own
+    let index = netlink.index(name)?;
+    // In pieces of one segment no connection has more ready than it is to have.
+    let device_options = LinkOptions { mtu: Some(options.mtu), queue: Some(UNREAD_MAX), segments: Some(1) };
+    netlink.set_up(index, device_options)?;
+    Ok((device, index))
+}
+
+/// Gives the calling thread's namespace, a router's, a device for each of its wires, with routes to the nodes behind.
+fn wires(addresses: Addresses, router: &RouterSpec, options: &HostOptions) -> io::Result<Vec<Tun>> {
+    let mut netlink = Netlink::new()?;
+    let own = (addresses.ipv4(router.node), addresses.ipv6(router.node));
+    let mut devices = Vec::new();
+    for (number, (_, behind)) in router.wires.iter().enumerate() {
+        let (device, index) = device(&mut netlink, &wire(number), options)?;
+        for &node in behind {
+            let to = addresses.ipv4(node).into();
+            netlink.add_route(index, (to, 32), Some(own.0.into()), &options.route)?;
+            let to = addresses.ipv6(node).into();
+            // As on the first device, where there may be no IPv6.
+            let _ = netlink.add_route(index, (to, 128), Some(own.1.into()), &options.route);
+        }
+        devices.push(device);
+    }
+    Ok(devices)
 }
 
 /// The emulation's time, for all its threads: by the machine's clock that nobody sets.

@@ -16,6 +16,7 @@ mod programs;
 mod rehearsal;
 mod scheduling;
 mod traffic;
+mod ways;
 
 pub use address::Addresses;
 pub use emulation::{Emulated, Options, Problem, emulate};

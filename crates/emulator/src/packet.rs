@@ -2,8 +2,10 @@
 //!
 //! Everything is checked before it is used: what a program writes to a raw socket comes here as it is.
 
+use evenair_laws::backoff::Category;
 use evenair_netsim::Codepoint;
 use evenair_netsim::pcap::internet_checksum;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What the head of a packet says.
@@ -25,7 +27,9 @@ pub struct Head {
     pub protocol: u8,
 }
 
-/// TCP's and UDP's protocol numbers.
+/// Protocol numbers: of ICMP and `ICMPv6`, TCP and UDP.
+const ICMP: u8 = 1;
+const ICMP6: u8 = 58;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
 
@@ -125,31 +129,114 @@ fn change4(packet: &mut [u8], at: usize, change: impl Fn(u8) -> u8) {
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }
 
-/// What a router tells the sender of an IPv4 packet whose hops are used up (RFC 792: time exceeded in transit); nothing, if that
-/// packet is itself about an error, or goes to many.
-pub fn time_exceeded(packet: &[u8], router: Ipv4Addr) -> Option<Vec<u8>> {
-    let head = head4(packet)?;
-    let IpAddr::V4(sender) = head.from else { return None };
-    let length = usize::from(packet[0] & 15) * 4;
-    let is_error = head.protocol == 1 && !matches!(packet.get(length), Some(0 | 8 | 13 | 15 | 17));
-    let IpAddr::V4(to) = head.to else { return None };
-    if is_error || to.is_multicast() || to.is_broadcast() {
+/// The access category of a packet (RFC 8325 section 4.3; RFC 8622 for the lowest).
+pub const fn category(dscp: u8) -> Category {
+    match dscp {
+        44 | 46 | 48 | 56 => Category::Voice, // VA, EF, CS6, CS7
+        24 | 26 | 28 | 30 | 32 | 34 | 36 | 38 | 40 => Category::Video, // CS3, AF3x, CS4, AF4x, CS5
+        1 | 8 => Category::Background,        // LE, CS1
+        _ => Category::BestEffort,
+    }
+}
+
+/// Why a packet does not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Its hops are used up.
+    HopsUsedUp,
+    /// Its destination is nowhere.
+    NoRoute,
+}
+
+/// Largest packet that tells of trouble, over IPv4 (RFC 1812 section 4.3.2.3) and over IPv6 (RFC 4443 section 2.4 c).
+const TOLD_MAX: (usize, usize) = (576, 1280);
+
+/// What a router with these addresses tells the sender of a packet (RFC 792, RFC 4443); nothing, if that packet is itself about an
+/// error, goes to many, comes from nobody, or is a later fragment (RFC 1812 section 4.3.2.7).
+pub fn tell(trouble: Trouble, packet: &[u8], router: (Ipv4Addr, Ipv6Addr)) -> Option<Vec<u8>> {
+    let head = head(packet)?;
+    if head.to.is_multicast() || head.from.is_multicast() || head.from.is_unspecified() {
         return None;
     }
-    let quoted = &packet[..packet.len().min(length + 8)];
-    let mut message = vec![11, 0, 0, 0, 0, 0, 0, 0];
-    message.extend_from_slice(quoted);
+    match (head.from, head.to) {
+        (IpAddr::V4(sender), IpAddr::V4(to)) => {
+            let length = usize::from(packet[0] & 15) * 4;
+            let is_error = head.protocol == ICMP && !matches!(packet.get(length), Some(0 | 8 | 13 | 15 | 17));
+            let is_later = u16::from_be_bytes([packet[6], packet[7]]) & 0x1fff != 0;
+            (!is_error && !is_later && !to.is_broadcast()).then(|| tell4(trouble, packet, router.0, sender))
+        }
+        (IpAddr::V6(sender), _) => {
+            // Errors are below 128, and nothing is told of a redirect.
+            let is_error = head.protocol == ICMP6 && matches!(packet.get(40), None | Some(..128 | 137));
+            (!is_error).then(|| tell6(trouble, packet, router.1, sender))
+        }
+        _ => None,
+    }
+}
+
+/// Its type and code, room for the checksum, four bytes that are unused, and as much of the packet as fits.
+fn message((kind, code): (u8, u8), packet: &[u8], room: usize) -> Vec<u8> {
+    let mut message = vec![kind, code, 0, 0, 0, 0, 0, 0];
+    message.extend_from_slice(&packet[..packet.len().min(room - message.len())]);
+    message
+}
+
+fn tell4(trouble: Trouble, packet: &[u8], router: Ipv4Addr, sender: Ipv4Addr) -> Vec<u8> {
+    let kind = match trouble {
+        Trouble::HopsUsedUp => (11, 0),
+        Trouble::NoRoute => (3, 1), // host unreachable
+    };
+    let mut message = message(kind, packet, TOLD_MAX.0 - 20);
     let sum = internet_checksum(&[&message]);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     let total = (20 + message.len()) as u16;
-    let mut answer = vec![0x45, 0xc0, 0, 0, 0, 0, 0, 0, 64, 1, 0, 0];
+    let mut answer = vec![0x45, 0xc0, 0, 0, 0, 0, 0, 0, 64, ICMP, 0, 0];
     answer[2..4].copy_from_slice(&total.to_be_bytes());
     answer.extend_from_slice(&router.octets());
     answer.extend_from_slice(&sender.octets());
     let sum = internet_checksum(&[&answer]);
     answer[10..12].copy_from_slice(&sum.to_be_bytes());
     answer.extend_from_slice(&message);
-    Some(answer)
+    answer
+}
+
+fn tell6(trouble: Trouble, packet: &[u8], router: Ipv6Addr, sender: Ipv6Addr) -> Vec<u8> {
+    let kind = match trouble {
+        Trouble::HopsUsedUp => (3, 0),
+        Trouble::NoRoute => (1, 3), // address unreachable
+    };
+    let mut message = message(kind, packet, TOLD_MAX.1 - 40);
+    let length = (message.len() as u16).to_be_bytes();
+    // The pseudo-header (RFC 8200 section 8.1).
+    let above = [0, 0, length[0], length[1], 0, 0, 0, ICMP6];
+    let sum = internet_checksum(&[&router.octets(), &sender.octets(), &above, &message]);
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let mut answer = vec![0x60, 0, 0, 0, length[0], length[1], ICMP6, 64];
+    answer.extend_from_slice(&router.octets());
+    answer.extend_from_slice(&sender.octets());
+    answer.extend_from_slice(&message);
+    answer
+}
+
+/// Whether a router tells the sender of another way (RFC 4443: redirect). Linux has a switch for that over IPv4 alone.
+pub fn is_redirect(packet: &[u8]) -> bool {
+    packet.first().is_some_and(|first| first >> 4 == 6)
+        && packet.get(6) == Some(&ICMP6)
+        && packet.get(40) == Some(&137)
+}
+
+/// What stays the same of a packet while it is forwarded, as a number: by it a packet that a router gives back is known again.
+pub fn identity(packet: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    packet.len().hash(&mut hasher);
+    let unchanged: [std::ops::Range<usize>; 3] = match packet.first().map(|first| first >> 4) {
+        Some(4) => [2..8, 9..10, 12..64], // all but class, hops and checksum
+        _ => [4..7, 8..64, 0..0],         // all but class, label and hops
+    };
+    for range in unchanged {
+        packet.get(range.start..range.end.min(packet.len())).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -185,10 +272,7 @@ mod tests {
 
     #[test]
     fn an_ipv6_packet_is_read_marked_and_aged() {
-        let mut packet = vec![0x60, 0x20, 0, 0, 0, 8, UDP, 5];
-        packet.extend_from_slice(&Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 1).octets());
-        packet.extend_from_slice(&Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 2).octets());
-        packet.extend_from_slice(&[0, 1, 0, 2, 0, 8, 0, 0]);
+        let mut packet = udp6(5);
         let before = head(&packet).unwrap();
         assert_eq!((before.ecn, before.hops, before.ports), (Codepoint::Capable, 5, Some((1, 2))));
         mark(&mut packet);
@@ -197,16 +281,76 @@ mod tests {
         assert_eq!((after.ecn, after.hops, after.dscp), (Codepoint::Marked, 3, before.dscp));
     }
 
+    /// A UDP packet of no bytes from fd65::1 to fd65::2.
+    fn udp6(hops: u8) -> Vec<u8> {
+        let mut packet = vec![0x60, 0x20, 0, 0, 0, 8, UDP, hops];
+        packet.extend_from_slice(&Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 1).octets());
+        packet.extend_from_slice(&Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 2).octets());
+        packet.extend_from_slice(&[0, 1, 0, 2, 0, 8, 0, 0]);
+        packet
+    }
+
+    const ROUTER: (Ipv4Addr, Ipv6Addr) =
+        (Ipv4Addr::new(10, 0, 0, 9), Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 9));
+
     #[test]
     fn a_router_quotes_what_it_could_not_forward() {
-        let packet = udp4(0, 1);
-        let answer = time_exceeded(&packet, Ipv4Addr::new(10, 0, 0, 9)).unwrap();
-        let told = head(&answer).unwrap();
-        assert_eq!((told.from, told.to, told.protocol), ([10, 0, 0, 9].into(), [10, 0, 0, 1].into(), 1));
-        assert_eq!(internet_checksum(&[&answer[..20]]), 0);
-        assert_eq!(internet_checksum(&[&answer[20..]]), 0);
-        assert_eq!(&answer[28..], &packet[..28]);
-        assert_eq!(time_exceeded(&answer, Ipv4Addr::LOCALHOST), None, "no error about an error");
+        for (trouble, kind) in [(Trouble::HopsUsedUp, [11, 0]), (Trouble::NoRoute, [3, 1])] {
+            let packet = udp4(0, 1);
+            let answer = tell(trouble, &packet, ROUTER).unwrap();
+            let told = head(&answer).unwrap();
+            assert_eq!((told.from, told.to), (ROUTER.0.into(), [10, 0, 0, 1].into()));
+            assert_eq!((told.protocol, &answer[20..22]), (ICMP, &kind[..]));
+            assert_eq!(internet_checksum(&[&answer[..20]]), 0);
+            assert_eq!(internet_checksum(&[&answer[20..]]), 0);
+            assert_eq!(&answer[28..], &packet);
+            assert_eq!(tell(trouble, &answer, ROUTER), None, "no error about an error");
+        }
+        let mut large = udp4(0, 1);
+        large.resize(1500, 0);
+        large[2..4].copy_from_slice(&1500_u16.to_be_bytes());
+        assert_eq!(tell(Trouble::NoRoute, &large, ROUTER).unwrap().len(), 576);
+        large[7] = 1;
+        assert_eq!(tell(Trouble::NoRoute, &large, ROUTER), None, "a later fragment");
+    }
+
+    #[test]
+    fn over_ipv6_too() {
+        for (trouble, kind) in [(Trouble::HopsUsedUp, [3, 0]), (Trouble::NoRoute, [1, 3])] {
+            let packet = udp6(1);
+            let answer = tell(trouble, &packet, ROUTER).unwrap();
+            let told = head(&answer).unwrap();
+            assert_eq!((told.from, told.to), (ROUTER.1.into(), head(&packet).unwrap().from));
+            assert_eq!((told.protocol, &answer[40..42]), (ICMP6, &kind[..]));
+            let length = (answer.len() - 40) as u8;
+            let sum = internet_checksum(&[&answer[8..40], &[0, 0, 0, length, 0, 0, 0, ICMP6], &answer[40..]]);
+            assert_eq!((sum, &answer[48..]), (0, &packet[..]));
+            assert_eq!(tell(trouble, &answer, ROUTER), None, "no error about an error");
+        }
+    }
+
+    #[test]
+    fn what_a_router_changes_does_not_change_who_a_packet_is() {
+        for mut packet in [udp4(2, 9), udp6(9)] {
+            let before = identity(&packet);
+            mark(&mut packet);
+            take_hops(&mut packet, 1);
+            assert_eq!(identity(&packet), before);
+            let last = packet.len() - 1;
+            packet[last] ^= 1;
+            assert_ne!(identity(&packet), before);
+        }
+    }
+
+    #[test]
+    fn classes_of_service_have_their_categories() {
+        let of = |dscp| category(dscp);
+        assert_eq!(
+            [of(46), of(48), of(34), of(40)],
+            [Category::Voice, Category::Voice, Category::Video, Category::Video]
+        );
+        assert_eq!([of(0), of(10), of(16), of(18)], [Category::BestEffort; 4]);
+        assert_eq!([of(1), of(8)], [Category::Background; 2]);
     }
 
     proptest! {
@@ -225,7 +369,8 @@ mod tests {
             if head(&packet).is_some() {
                 mark(&mut packet);
                 take_hops(&mut packet, 1);
-                let _ = time_exceeded(&packet, Ipv4Addr::LOCALHOST);
+                let answer = tell(Trouble::HopsUsedUp, &packet, ROUTER);
+                prop_assert!(answer.is_none_or(|answer| head(&answer).is_some()));
                 prop_assert!(head(&packet).is_some());
             }
         }

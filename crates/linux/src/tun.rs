@@ -2,7 +2,7 @@
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read, write};
-use rustix::ioctl::{Setter, ioctl};
+use rustix::ioctl::{IntegerSetter, Setter, ioctl};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -16,6 +16,9 @@ const IFF_NO_PI: i16 = 0x1000;
 /// Linux' `TUNSETIFF`.
 const TUNSETIFF: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<libc::c_int>(b'T', 202);
 
+/// Linux' `TUNSETPERSIST`.
+const TUNSETPERSIST: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<libc::c_int>(b'T', 203);
+
 /// Linux' `struct ifreq` with its flags.
 #[repr(C)]
 struct Request {
@@ -26,7 +29,7 @@ struct Request {
 
 const _: () = assert!(size_of::<Request>() == size_of::<libc::ifreq>());
 
-/// A TUN device; it is gone once this is dropped. Packets are IP packets, one a call; nothing blocks.
+/// A TUN device; it is gone once this is dropped, or together with its namespace ([`outlive`](Self::outlive)). Packets are IP packets, one a call; nothing blocks.
 #[derive(Debug)]
 pub struct Tun {
     device: OwnedFd,
@@ -49,6 +52,16 @@ impl Tun {
         // SAFETY: TUNSETIFF reads a `struct ifreq`, whose layout this is.
         unsafe { ioctl(&device, Setter::<TUNSETIFF, Request>::new(request)) }?;
         Ok(Self { device })
+    }
+
+    /// Lets the device stay when this is dropped, until its network namespace goes: many that go with theirs are gone at once, while
+    /// each that goes alone takes 20 ms.
+    ///
+    /// # Errors
+    /// None that a kernel is known to have.
+    pub fn outlive(&self) -> io::Result<()> {
+        // SAFETY: TUNSETPERSIST takes its argument as a number.
+        Ok(unsafe { ioctl(&self.device, IntegerSetter::<TUNSETPERSIST>::new_usize(1)) }?)
     }
 
     /// The next packet that the kernel sends through the device, in `buffer`; none if none waits. What is longer than the

@@ -7,6 +7,7 @@
 //! up, and their queues overflow.
 #![allow(clippy::print_stdout, reason = "an example tells what it finds")]
 
+use evenair_laws::backoff::Category;
 use evenair_netsim::pcap::PcapWriter;
 use evenair_netsim::{
     Codepoint, Emerged, Fate, Foreign, LossCause, MacSpec, Network, NetworkSpec, RunResult, RunSpec,
@@ -94,6 +95,8 @@ fn run() -> io::Result<(RunResult, Tally, Kept, Vec<u8>)> {
             to: 1,
             size: Bytes::new(1000),
             whose: Whose::Nobody(from),
+            since: None,
+            category: Category::BestEffort,
             ecn: Codepoint::NotCapable,
             content: number,
         };

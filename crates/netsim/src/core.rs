@@ -242,7 +242,9 @@ impl<T: Copy> Core<T> {
     /// A new packet enters the network at the queue of this hop.
     pub(crate) fn inject(&mut self, way: Way, hop: u32, size: u32, body: Body) {
         debug_assert!(hop != END, "a packet goes nowhere");
-        self.passage(way).originated.add(size.into());
+        // A flow's packet that comes in again is not one more of the flow's.
+        let comes_again = matches!(&body, Body::Foreign(entered) if entered.at() < self.now);
+        self.passage(if comes_again { Way::OUTSIDE } else { way }).originated.add(size.into());
         let id = self.pool.insert(Packet { way, hop, size, body });
         self.send_down(id);
     }
@@ -357,14 +359,24 @@ impl<T: Copy> Core<T> {
         packet
     }
 
+    /// Whether a packet from outside leaves at the node that it has come to, though its flow's way goes on.
+    fn leaves_early(&self, packet: &Packet) -> bool {
+        let Body::Foreign(entered) = &packet.body else { return false };
+        entered.leaves_early()
+            && self.queues[self.hops.get(packet.hop).queue as usize].node == entered.ends().1
+    }
+
     /// A packet reaches the network layer of a node: forward it, or hand it up.
     #[inline]
     fn arrive(&mut self, id: PacketId) {
-        if self.pool.get(id).hop != END {
+        let packet = self.pool.get(id);
+        let leaves_early = packet.hop != END && self.leaves_early(packet);
+        if packet.hop != END && !leaves_early {
             return self.send_down(id);
         }
         let packet = self.pool.take(id);
-        self.passage(packet.way).delivered.add(packet.size.into());
+        let way = if leaves_early { Way::OUTSIDE } else { packet.way };
+        self.passage(way).delivered.add(packet.size.into());
         self.news.push_back(News::Arrived(packet));
     }
 }

@@ -8,7 +8,7 @@ mod tests;
 pub use control::FlowState;
 
 use crate::attached::{Attached, Due};
-use crate::core::{Core, END, News, Passed, Traced};
+use crate::core::{Core, News, Passed, Traced};
 use crate::measure::{Counts, FlowCounts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
 use crate::packet::{Body, Entered, Foreign, LossCause, Packet, Way, Whose};
 use crate::queue::{Delays, TransmitQueue};
@@ -211,7 +211,7 @@ impl Network {
     /// Puts a packet into the network at its source.
     ///
     /// # Errors
-    /// If it belongs to a flow and does not go between that flow's ends, or if it belongs to none and no
+    /// If it belongs to a flow and its way is no part of that flow's, or if it belongs to none and no
     /// [route](NetworkSpec::routes) leads to its destination.
     ///
     /// # Panics
@@ -219,31 +219,36 @@ impl Network {
     /// due before it would.
     pub fn inject(&mut self, at: Instant, packet: Foreign) -> Result<(), NoRoute> {
         self.core.move_to(at);
-        let Foreign { from, to, size, whose, .. } = packet;
+        let Foreign { from, to, size, whose, category, .. } = packet;
         let (way, hop) = match whose {
             Whose::Flow { flow, back } => self.place_of(flow, back, (from, to)),
             Whose::Nobody(number) => {
                 let way = Way::foreign(self.attached.flows.len() as u32, number);
-                self.core.hops.toward(from, to).map(|hop| (way, hop))
+                self.core.hops.toward(from, to, category).map(|hop| (way, hop))
             }
         }
         .ok_or(NoRoute { from, to })?;
-        let entered = Entered::new(packet, at);
+        let leaves_early =
+            self.core.hops.chain(hop).last().is_some_and(|hop| self.core.hops.all()[hop].to != to);
+        let entered = Entered::new(packet, at, leaves_early);
         self.attached.outside.enter(size.count(), &entered);
         self.core.inject(way, hop, size.count(), Body::Foreign(entered));
         Ok(())
     }
 
-    /// Where a flow's packet from outside enters, if these are the ends of its way.
-    fn place_of(&self, flow: u32, back: bool, ends: (u32, u32)) -> Option<(Way, u32)> {
+    /// Where a flow's packet from outside enters, if these nodes are on its way, in this order.
+    fn place_of(&self, flow: u32, back: bool, (from, to): (u32, u32)) -> Option<(Way, u32)> {
         let state = self.attached.flows.get(flow as usize).filter(|flow| flow.traffic.is_outside())?;
-        let (there, home) = ((state.source, state.destination), (state.destination, state.source));
-        let (way, hop, expected) = if back {
-            (Way::backward(flow), state.hops.backward, home)
+        let (way, first) = if back {
+            (Way::backward(flow), state.hops.backward)
         } else {
-            (Way::forward(flow), state.hops.forward, there)
+            (Way::forward(flow), state.hops.forward)
         };
-        (ends == expected && hop != END).then_some((way, hop))
+        let hops = &self.core.hops;
+        let mut chain = hops.chain(first);
+        let here = chain.find(|&hop| self.core.queues[hops.all()[hop].queue as usize].node == from)?;
+        let leads_there = |hop: usize| hops.all()[hop].to == to;
+        (from != to && (leads_there(here) || chain.any(leads_there))).then_some((way, here as u32))
     }
 
     /// One piece of news is answered; something has become of a packet from outside.

@@ -1,5 +1,6 @@
 //! Packets on their way.
 
+use evenair_laws::backoff::Category;
 use evenair_tcp::{Segment, SegmentKind, TfrcData, TfrcReport};
 use evenair_units::{Bytes, Instant};
 
@@ -101,6 +102,10 @@ pub struct Foreign {
     pub size: Bytes,
     /// Which flow it belongs to.
     pub whose: Whose,
+    /// When it entered first, if it has left on its way and enters again: what a delay counts from. None: now.
+    pub since: Option<Instant>,
+    /// Its access category, under EDCA; a flow's packets have the flow's.
+    pub category: Category,
     /// Whether queues may mark it, or have.
     pub ecn: Codepoint,
     /// Its meaning for whoever injected it.
@@ -123,7 +128,8 @@ pub enum Codepoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// A flow's of the network that has its packets from outside ([`Traffic::Outside`](crate::Traffic::Outside)): it takes the
-    /// flow's path, passes the gateway as the flow's, and counts in its result.
+    /// flow's path, passes the gateway as the flow's, and counts in its result. It may leave at a node on the path, a router
+    /// outside, and enter there again: it is delivered at the flow's end.
     Flow {
         /// The flow.
         flow: u32,
@@ -142,6 +148,8 @@ pub struct Entered {
     to: u32,
     number: u32,
     belongs: Belongs,
+    category: Category,
+    leaves_early: bool,
     ecn: Codepoint,
     content: u64,
     at: Instant,
@@ -156,17 +164,18 @@ enum Belongs {
 }
 
 impl Entered {
-    pub(crate) const fn new(foreign: Foreign, at: Instant) -> Self {
-        let Foreign { from, to, whose, ecn, content, .. } = foreign;
+    pub(crate) const fn new(foreign: Foreign, at: Instant, leaves_early: bool) -> Self {
+        let Foreign { from, to, whose, since, category, ecn, content, .. } = foreign;
+        let at = if let Some(first) = since { first } else { at };
         let (number, belongs) = match whose {
             Whose::Flow { flow, back: false } => (flow, Belongs::There),
             Whose::Flow { flow, back: true } => (flow, Belongs::Back),
             Whose::Nobody(number) => (number, Belongs::Nowhere),
         };
-        Self { from, to, number, belongs, ecn, content, at }
+        Self { from, to, number, belongs, category, leaves_early, ecn, content, at }
     }
 
-    /// When it entered.
+    /// When it entered, the first time.
     pub const fn at(&self) -> Instant {
         self.at
     }
@@ -174,6 +183,11 @@ impl Entered {
     /// The nodes at which it entered and at which it leaves.
     pub const fn ends(&self) -> (u32, u32) {
         (self.from, self.to)
+    }
+
+    /// Whether it leaves before the end of its flow's way.
+    pub(crate) const fn leaves_early(&self) -> bool {
+        self.leaves_early
     }
 
     /// Which flow it belongs to.
@@ -187,8 +201,9 @@ impl Entered {
 
     /// As it leaves again, a mark on its way included.
     pub(crate) const fn foreign(&self, size: u32) -> Foreign {
-        let &Self { from, to, ecn, content, .. } = self;
-        Foreign { from, to, size: Bytes::new(size), whose: self.whose(), ecn, content }
+        let &Self { from, to, category, ecn, content, at, .. } = self;
+        let (size, since) = (Bytes::new(size), Some(at));
+        Foreign { from, to, size, whose: self.whose(), since, category, ecn, content }
     }
 }
 
@@ -211,6 +226,9 @@ pub enum LossCause {
 pub(crate) struct Way(pub(crate) u32);
 
 impl Way {
+    /// No flow's.
+    pub(crate) const OUTSIDE: Self = Self(u32::MAX);
+
     /// From a flow's source to its destination.
     pub(crate) const fn forward(flow: u32) -> Self {
         Self(flow << 1)

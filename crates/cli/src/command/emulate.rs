@@ -13,6 +13,7 @@ use evenair_linux::sandbox;
 use evenair_scenario::{Resolved, Time};
 use evenair_study::Live;
 use evenair_units::{Duration, Instant};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -50,6 +51,9 @@ pub(crate) struct EmulateOptions {
     /// Let the scenario's own flows run beside the programs
     #[arg(long)]
     pub(crate) with_flows: bool,
+    /// A router: what passes this node goes through its kernel, with its routing tables, queues and nftables; may be given several times
+    #[arg(long, value_name = "NODE")]
+    pub(crate) router: Vec<String>,
     /// Give up when a packet is later than this against its simulated instant, such as 5ms
     #[arg(long, value_name = "TIME", value_parser = late)]
     pub(crate) abort_late: Option<Duration>,
@@ -75,6 +79,7 @@ pub(crate) fn emulate(options: &EmulateOptions) -> ExitCode {
 fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
     let scenario = options.runs.scenario.resolve()?;
     let programs = options.programs(&scenario)?;
+    let routers = options.routers(&scenario)?;
     let (has_programs, without_flows) = (!programs.is_empty(), !programs.is_empty() && !options.with_flows);
     options.check(has_programs)?;
     options.runs.check(if has_programs { Instant::NEVER } else { run::end(&scenario) })?;
@@ -90,7 +95,7 @@ fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
         interrupt::watch();
     }
     let emulator =
-        Emulator { programs, without_flows, abort_late: options.abort_late, ..Emulator::default() };
+        Emulator { programs, routers, without_flows, abort_late: options.abort_late, ..Emulator::default() };
     let emulator = Arc::new(emulator);
     let live: Arc<dyn Live> = Arc::clone(&emulator) as _;
     let done = run::conduct(
@@ -108,6 +113,13 @@ fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
 }
 
 impl EmulateOptions {
+    /// The nodes that are routers.
+    fn routers(&self, scenario: &Resolved) -> Result<Vec<u32>> {
+        let routers: Result<BTreeSet<u32>, String> =
+            self.router.iter().map(|name| scenario.node(name)).collect();
+        Ok(routers.map_err(|error| Error::msg(format!("--router: {error}")))?.into_iter().collect())
+    }
+
     /// Options without effect are refused.
     fn check(&self, has_programs: bool) -> Result<()> {
         ensure!(

@@ -3,7 +3,7 @@
 use crate::{evenair, json, stderr, stdout};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Starts a command as nobody, with a device file of its own: where root's is for root alone, no user could open it.
@@ -32,7 +32,7 @@ fn prefix() -> &'static Result<Vec<&'static str>, String> {
     })
 }
 
-fn start(prefix: &[&str], arguments: &[&str]) -> Command {
+pub(crate) fn start(prefix: &[&str], arguments: &[&str]) -> Command {
     let words = [prefix, &[env!("CARGO_BIN_EXE_evenair")], arguments].concat();
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).stdin(Stdio::null());
@@ -50,12 +50,12 @@ fn emulation(arguments: &[&str]) -> Option<Command> {
     }
 }
 
-fn run(arguments: &[&str]) -> Option<Output> {
+pub(crate) fn run(arguments: &[&str]) -> Option<Output> {
     emulation(arguments).map(|mut command| command.output().expect("the command runs"))
 }
 
 /// The same, where these programs are installed.
-fn run_with(programs: &[&str], arguments: &[&str]) -> Option<Output> {
+pub(crate) fn run_with(programs: &[&str], arguments: &[&str]) -> Option<Output> {
     let missing: Vec<&&str> = programs.iter().filter(|program| !is_installed(program)).collect();
     if !missing.is_empty() {
         eprintln!("SKIPPED: {arguments:?}: {missing:?} not installed");
@@ -64,7 +64,7 @@ fn run_with(programs: &[&str], arguments: &[&str]) -> Option<Output> {
     run(arguments)
 }
 
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
@@ -85,7 +85,7 @@ pub(crate) fn can_run(arguments: &[String]) -> bool {
 }
 
 /// Answers each datagram with itself.
-const ECHO: &str = "import socket
+pub(crate) const ECHO: &str = "import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((\"\", 7))
 while True:
     data, peer = s.recvfrom(2000); s.sendto(data, peer)";
@@ -286,16 +286,23 @@ fn each_kind_of_traffic_is_that_of_the_simulated_applications() {
     assert!((25.0..=41.0).contains(&everybody), "{everybody} of 20 a second to two nodes");
 }
 
-/// Devices, routes and mounts of the machine. Counters of devices change by themselves.
-fn surroundings() -> Vec<String> {
+/// Held by a test that looks at, or changes, what the machine has.
+pub(crate) static SURROUNDINGS: Mutex<()> = Mutex::new(());
+
+/// Devices, addresses, routes, rules and mounts of the machine. Counters of devices change by themselves.
+pub(crate) fn surroundings() -> Vec<String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let devices = read("/proc/net/dev");
     let names = devices.lines().filter_map(|line| line.split_once(':').map(|(name, _)| name.to_owned()));
-    names.chain(["/proc/net/route", "/proc/self/mountinfo"].map(read)).collect()
+    let files =
+        ["/proc/net/route", "/proc/net/fib_trie", "/proc/net/if_inet6", "/proc/self/mountinfo"].map(read);
+    let rules = ["-4", "-6"].map(|family| Command::new("ip").args([family, "rule"]).output());
+    let rules = rules.into_iter().flatten().map(|done| stdout(&done));
+    names.chain(files).chain(rules).collect()
 }
 
 /// Processes that were started with this word among their arguments.
-fn processes_with(word: &str) -> usize {
+pub(crate) fn processes_with(word: &str) -> usize {
     let all = std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
     let lines = all.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
     lines.filter(|line| line.contains(word)).count()
@@ -303,6 +310,7 @@ fn processes_with(word: &str) -> usize {
 
 #[test]
 fn nothing_is_left_behind_even_after_a_kill() {
+    let _alone = SURROUNDINGS.lock();
     let before = surroundings();
     let word = format!("{:09}", std::process::id());
     let sleeper = format!("2=sleep 300.{word}");

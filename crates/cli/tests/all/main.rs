@@ -17,6 +17,10 @@ mod emulate {
 mod lists;
 mod output;
 mod plots;
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod robust;
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod routers;
 mod studies;
 mod sweeps;
 mod terminal;

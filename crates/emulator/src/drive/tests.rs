@@ -1,6 +1,7 @@
 use super::*;
+use evenair_laws::backoff::Category;
 use evenair_netsim::pcap::internet_checksum;
-use evenair_netsim::{MacSpec, RunSpec};
+use evenair_netsim::{FlowSpec, MacSpec, RunResult, RunSpec, Traffic};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::Rate;
 use evenair_wifi::{MacTiming, Preamble, Rules};
@@ -12,6 +13,8 @@ struct Scripted {
     now: Instant,
     come: VecDeque<(Instant, u32, Vec<u8>)>,
     written: Vec<(Instant, u32, Vec<u8>)>,
+    /// A node whose kernel forwards: what is for others comes back with a hop less, before anything else.
+    router: Option<(u32, [u8; 4])>,
 }
 
 impl Ports for Scripted {
@@ -36,6 +39,14 @@ impl Ports for Scripted {
     }
     fn write(&mut self, port: u32, packet: &[u8]) -> bool {
         self.written.push((self.now, port, packet.to_vec()));
+        if let Some((router, address)) = self.router
+            && router == port
+            && packet[16..20] != address
+        {
+            let mut packet = packet.to_vec();
+            packet::take_hops(&mut packet, 1);
+            self.come.push_front((self.now, port, packet));
+        }
         true
     }
 }
@@ -72,8 +83,17 @@ fn udp(from: [u8; 4], to: [u8; 4], hops: u8) -> Vec<u8> {
 
 /// What is written when these packets come, each at its millisecond; and what went astray.
 fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<(Instant, u32, Vec<u8>)>, Strays) {
+    let (out, strays, _) = drive(&row(), come, None);
+    (out, strays)
+}
+
+/// The same in a network, in which one node may be a router, and what the network says of it.
+fn drive(
+    spec: &NetworkSpec,
+    come: &[(u64, u32, Vec<u8>)],
+    router: Option<(u32, [u8; 4])>,
+) -> (Vec<(Instant, u32, Vec<u8>)>, Strays, RunResult) {
     let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-    let spec = row();
     let run = RunSpec {
         seed: 1,
         warmup: Duration::ZERO,
@@ -84,14 +104,21 @@ fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<(Instant, u32, Vec<u8>)>, Stray
         timeline: None,
     };
     let come = come.iter().map(|(ms, port, packet)| (at(*ms), *port, packet.clone())).collect();
-    let ports = Scripted { come, ..Scripted::default() };
+    let ports = Scripted { come, router, ..Scripted::default() };
+    let routers: Vec<u32> = router.iter().map(|router| router.0).collect();
+    let ways = (Ways::of(spec, &routers), Vec::new());
     let gates = Arc::new(Gates::new(std::iter::empty()).unwrap());
-    let mut drive = Drive::new(&spec, Network::new(&spec, run), ports, gates);
+    let mut drive = Drive::new(spec, Network::new(spec, run), ways, ports, gates);
+    for (number, flow) in (0..).zip(&spec.flows) {
+        drive.add_flow(2, RealFlow { number, way: flow.path.clone(), more: 0 });
+    }
     let ended = drive.run(at(1_000), &mut Watchers::default(), |_, _| false);
     assert_eq!(ended, at(1_000));
     assert_eq!(drive.clockwork.most(), Duration::ZERO, "virtual time is never late");
     assert_eq!(drive.free.len(), drive.kept.len(), "all that was kept is let go");
-    (std::mem::take(&mut drive.ports.written), drive.strays)
+    let written = std::mem::take(&mut drive.ports.written);
+    let (network, _, strays) = drive.finish();
+    (written, strays, network.finish())
 }
 
 const A: [u8; 4] = [10, 0, 0, 1];
@@ -132,10 +159,45 @@ fn what_goes_to_all_is_heard_by_the_neighbours_alone() {
 
 #[test]
 fn strays_are_counted() {
-    let nowhere = udp(A, [192, 168, 0, 1], 64);
-    let (out, strays) = written(&[(0, 0, nowhere), (1, 0, vec![0; 50]), (2, 0, udp(A, A, 64))]);
-    assert!(out.is_empty());
-    assert_eq!((strays.no_route, strays.no_packet), (2, 1));
+    let (out, strays) = written(&[(1, 0, vec![0; 50]), (2, 0, udp([0; 4], [10, 0, 0, 9], 64))]);
+    assert!(out.is_empty(), "nobody is told");
+    assert_eq!((strays.no_route, strays.no_packet), (1, 1));
+}
+
+#[test]
+fn the_sender_is_told_of_no_route_but_not_too_often() {
+    let come: Vec<_> = (0..100).map(|ms| (ms, 0, udp(A, [10, 0, 0, 9], 64))).collect();
+    let (out, strays) = written(&come);
+    assert_eq!((out.len() as u64, strays.no_route), (TOLD_AT_ONCE, 100));
+    assert!(out.iter().all(|(_, node, answer)| *node == 0 && answer[20..22] == [3, 1]));
+}
+
+#[test]
+fn what_passes_a_router_goes_through_its_kernel_and_counts_once() {
+    let mut spec = row();
+    let traffic = Traffic::Outside { size: Bytes::new(100), replies: false };
+    spec.flows.push(FlowSpec {
+        name: "1".into(),
+        path: vec![0, 1, 2, 3],
+        active: vec![(Instant::ZERO, Instant::NEVER)],
+        start_jitter: Duration::ZERO,
+        traffic,
+        category: Category::BestEffort,
+        weight: 1.0,
+    });
+    let router = Some((2, [10, 0, 0, 3]));
+    let (out, strays, result) = drive(&spec, &[(5, 0, udp(A, D, 64)), (50, 0, udp(A, D, 2))], router);
+    assert_eq!(strays, Strays::default());
+    let seen: Vec<(u32, u8)> = out.iter().map(|(_, node, packet)| (*node, packet[8])).collect();
+    // The router gets what the simulated node before it has taken a hop of, and its kernel takes one more; of the second packet none
+    // is left, and what a kernel does then is its own: here it forwards, to whoever has the address.
+    assert_eq!(seen, [(2, 63), (3, 62), (2, 1), (3, 0)]);
+    assert_eq!((result.flows[0].arrived, result.flows[0].sent), (2, 2), "each counts once");
+    let took = out[1].0.since(Instant::ZERO + Duration::from_millis(5)).as_secs_f64();
+    let mean_s = result.flows[0].delay.as_ref().unwrap().mean_s;
+    assert!((mean_s / took - 1.0).abs() < 0.3, "from its source on: {mean_s} {took}");
+    let (_, strays, _) = drive(&spec, &[(5, 0, udp(A, D, 1))], router);
+    assert_eq!(strays.hops_used_up, 1, "at the node before it");
 }
 
 #[test]

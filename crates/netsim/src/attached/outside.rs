@@ -55,7 +55,9 @@ impl Outside {
             Whose::Flow { flow, back } => {
                 let flow = &mut flows[flow as usize];
                 // What asks for data, or acknowledges them, is counted by the core.
-                if back == flow.traffic.has_replies() {
+                let end = if back { flow.source } else { flow.destination };
+                // What leaves at a router is still under way.
+                if back == flow.traffic.has_replies() && entered.ends().1 == end {
                     flow.hand_over(now, 1);
                     flow.delay.add(delay);
                 }

@@ -39,6 +39,13 @@ fn scope(spec: &NetworkSpec, node: u32, category: Category, next_hop: u32) -> Sc
     }
 }
 
+/// The categories that some node tells apart.
+fn categories(spec: &NetworkSpec) -> &'static [Category] {
+    let mut nodes = 0..spec.nodes.len() as u32;
+    let tells = |node| matches!(scope(spec, node, Category::BestEffort, node), Scope::Category(_));
+    if nodes.any(tells) { &Category::ALL } else { &[Category::BestEffort] }
+}
+
 /// Where the packets of a flow enter the network: its first hop there, and back; [`END`](super::END) if nothing goes back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowHops {
@@ -109,11 +116,14 @@ impl<T: Copy> Core<T> {
             FlowHops { forward, backward, replies, reply_acks }
         };
         let flows = spec.flows.iter().enumerate().map(flow_hops).collect();
+        let categories = categories(spec);
         for path in &spec.routes {
             let back: Vec<u32> = path.iter().rev().copied().collect();
             let ways = if path.contains(&BROADCAST) { 1 } else { 2 }; // nothing comes back from everybody
             for path in [path, &back].into_iter().take(ways) {
-                hops.add_path(path, |from, to| hop(Category::BestEffort, from, to));
+                for &category in categories {
+                    hops.add_path(path, category, |from, to| hop(category, from, to));
+                }
             }
         }
         let core = Self {
@@ -163,7 +173,8 @@ fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeM
         (&flow.path, flow.category, traffic.tcp().is_some() || is_outside, is_web || is_outside)
     });
     // What comes from outside may be TCP, and may be data both ways.
-    let routes = spec.routes.iter().map(|path| (path, Category::BestEffort, true, true));
+    let (routes, categories) = (spec.routes.iter(), categories(spec));
+    let routes = routes.flat_map(|path| categories.iter().map(move |&category| (path, category, true, true)));
     for (path, category, tcp, both) in flows.chain(routes) {
         for hop in path.windows(2) {
             for (from, to, data) in [(hop[0], hop[1], true), (hop[1], hop[0], both)] {

@@ -3,6 +3,7 @@
 
 use super::END;
 use crate::queue::Delays;
+use evenair_laws::backoff::Category;
 use evenair_units::{Rate, Volume};
 use evenair_wifi::Mode;
 use std::collections::BTreeMap;
@@ -58,8 +59,8 @@ impl Passed {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Forwarding {
     hops: Vec<Hop>,
-    /// Of packets from outside: the hop at this node towards this destination.
-    toward: BTreeMap<(u32, u32), u32>,
+    /// Of packets from outside: the hop at this node towards this destination, of each category that the nodes tell apart.
+    toward: BTreeMap<(u32, u32, Category), u32>,
 }
 
 impl Forwarding {
@@ -74,13 +75,18 @@ impl Forwarding {
         first
     }
 
-    /// Lets packets from outside go along a path of nodes, from each of them to each after it. Where a node knows a way to a
+    /// Lets packets from outside, of a category, go along a path of nodes, from each of them to each after it. Where a node knows a way to a
     /// destination already, that stays.
-    pub(crate) fn add_path(&mut self, path: &[u32], hop: impl Fn(u32, u32) -> (u32, u32, Rate)) {
+    pub(crate) fn add_path(
+        &mut self,
+        path: &[u32],
+        category: Category,
+        hop: impl Fn(u32, u32) -> (u32, u32, Rate),
+    ) {
         for (end, &destination) in path.iter().enumerate() {
             let mut next = END;
             for pair in path[..=end].windows(2).rev() {
-                let place = *self.toward.entry((pair[0], destination)).or_insert_with(|| {
+                let place = *self.toward.entry((pair[0], destination, category)).or_insert_with(|| {
                     self.hops.push(Hop::new(hop(pair[0], pair[1]), next));
                     self.hops.len() as u32 - 1
                 });
@@ -90,8 +96,9 @@ impl Forwarding {
     }
 
     /// The first hop of a packet from outside.
-    pub(crate) fn toward(&self, node: u32, destination: u32) -> Option<u32> {
-        self.toward.get(&(node, destination)).copied()
+    pub(crate) fn toward(&self, node: u32, destination: u32, category: Category) -> Option<u32> {
+        let of = |category| self.toward.get(&(node, destination, category)).copied();
+        of(category).or_else(|| of(Category::BestEffort))
     }
 
     #[inline]

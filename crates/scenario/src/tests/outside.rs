@@ -1,6 +1,7 @@
 //! Nodes that are attached to the outside.
 
 use super::*;
+use evenair_laws::backoff::Category;
 use evenair_netsim::{Codepoint, Fate, Foreign, Whose};
 use evenair_units::{Bytes, Duration, Instant};
 
@@ -76,6 +77,8 @@ fn a_scenario_may_have_no_flow_but_what_comes_from_outside() {
         to: 0,
         size: Bytes::new(1500),
         whose: Whose::Nobody(1),
+        since: None,
+        category: Category::BestEffort,
         ecn: Codepoint::NotCapable,
         content: 1,
     };

@@ -149,6 +149,8 @@ fn a_gateway_is_past_by_whoever_has_no_class() {
         to: 2,
         size: Bytes::new(700),
         whose: Whose::Nobody(1),
+        since: None,
+        category: Category::BestEffort,
         ecn: Codepoint::NotCapable,
         content: 7,
     };

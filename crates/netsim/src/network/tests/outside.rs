@@ -5,7 +5,16 @@ use evenair_laws::gateway::{ClassRole, Direction};
 use std::collections::BTreeMap;
 
 pub(super) fn foreign(from: u32, to: u32, content: u64) -> Foreign {
-    Foreign { from, to, size: Bytes::new(700), whose: Whose::Nobody(1), ecn: Codepoint::NotCapable, content }
+    Foreign {
+        from,
+        to,
+        size: Bytes::new(700),
+        whose: Whose::Nobody(1),
+        since: None,
+        category: Category::BestEffort,
+        ecn: Codepoint::NotCapable,
+        content,
+    }
 }
 
 /// Injects a packet every so often, made from its number, and gives all that becomes of them until `end`.
@@ -328,4 +337,47 @@ fn whoever_sends_for_each_that_departs_keeps_the_queue_from_being_empty() {
     let fed = network.finish().flows.remove(0);
     assert_eq!(fed.arrived, simulated.arrived);
     assert!(simulated.sent - fed.sent <= 2, "but for what would go at the last instant: {}", fed.sent);
+}
+
+#[test]
+fn a_flows_packet_may_leave_at_a_router_and_enter_there_again() {
+    let spec = chain(Traffic::Outside { size: Bytes::new(700), replies: false });
+    let path = spec.flows[0].path.clone();
+    let &[first, router, .., last] = &path[..] else { panic!("{path:?}") };
+    let of_flow = |from, to, since, back| {
+        let whose = Whose::Flow { flow: 0, back };
+        Foreign { whose, since, ..foreign(from, to, 7) }
+    };
+    let mut network = Network::new(&spec, seconds(1, 0, 1));
+    network.inject(Instant::ZERO, of_flow(first, router, None, false)).unwrap();
+    let at_router = network.advance(network.end()).unwrap();
+    assert_eq!((at_router.fate, at_router.packet.since), (Fate::Arrived, Some(Instant::ZERO)));
+    let half_a_second = Instant::ZERO + Duration::from_millis(500);
+    assert_eq!(network.advance(half_a_second), None);
+    network.inject(half_a_second, of_flow(router, last, at_router.packet.since, false)).unwrap();
+    assert_eq!(network.advance(network.end()).unwrap().fate, Fate::Arrived);
+    assert_eq!(network.advance(network.end()), None);
+    let upstream = of_flow(router, first, None, false);
+    assert_eq!(network.inject(network.end(), upstream), Err(NoRoute { from: router, to: first }));
+    network.inject(network.end(), of_flow(router, first, None, true)).unwrap();
+    let flow = network.finish().flows.remove(0);
+    assert!((flow.goodput_bps - 700.0 * 8.0).abs() < 1e-6, "delivered once: {flow:?}");
+    let delay_s = flow.delay.expect("it has arrived").mean_s;
+    assert!((0.5..0.6).contains(&delay_s), "since the flow's source: {delay_s} s");
+}
+
+#[test]
+fn under_edca_a_packet_waits_in_the_queue_of_its_category() {
+    let mut spec = bare_chain();
+    spec.backoff = BackoffParams::Edca(EdcaParams::default());
+    let mut network = Network::new(&spec, seconds(1, 0, 2));
+    // More than the air carries, of both: the voices go first, as far as the node's one buffer has room for them.
+    let end = network.end();
+    let out = feed(&mut network, Duration::from_micros(500), end, |content| {
+        let category = if content % 2 == 0 { Category::Voice } else { Category::Background };
+        Foreign { category, ..foreign(0, 1, content) }
+    });
+    let of = |category| arrived(&out).filter(|emerged| emerged.packet.category == category).count();
+    let (voice, background) = (of(Category::Voice), of(Category::Background));
+    assert!(voice > 100 && voice > 2 * background, "{voice} {background}");
 }

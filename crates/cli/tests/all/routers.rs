@@ -1,0 +1,59 @@
+//! `evenair emulate --router`: a node's kernel forwards what passes it.
+
+use crate::emulate::{run, run_with};
+use crate::{evenair, json, stderr, stdout};
+
+/// Sends three pings over three hops while something runs at the first node between.
+fn ping(extra: &[&str]) -> Option<String> {
+    let to = ["--", "ping", "-4", "-n", "-c", "3", "-i", "0.3", "-W", "1", "node-3"];
+    let done = run_with(&["ping"], &[&["jam10/chain"], extra, &to].concat())?;
+    assert!(done.status.code() < Some(125), "{}", stderr(&done));
+    Some(stdout(&done))
+}
+
+#[test]
+fn each_node_on_the_way_takes_one_hop_whoever_forwards() {
+    for routers in [&[][..], &["--router", "1"], &["--router", "1", "--router", "2"]] {
+        let Some(told) = ping(routers) else { return };
+        assert_eq!(told.matches(" ttl=62 ").count(), 3, "{routers:?}: {told}");
+    }
+}
+
+#[test]
+fn a_router_that_does_not_forward_stops_what_passes_it() {
+    let stop = "1=sh -c 'echo 0 > /proc/sys/net/ipv4/ip_forward'";
+    let Some(told) = ping(&["--router", "1", "--at", stop]) else { return };
+    assert!(told.contains(" 0 received"), "{told}");
+    let Some(told) = ping(&["--at", stop]) else { return };
+    assert_eq!(told.matches(" ttl=62 ").count(), 3, "a node that is no router is not asked: {told}");
+}
+
+#[test]
+fn a_flow_through_a_router_counts_the_whole_way() {
+    let flow = "flows=[{ id = '1', from = '3', to = '0', traffic = 'cbr', rate = '40 kb/s' }]";
+    let arguments = ["jam10/chain", "--set", flow, "--set", "warmup=1 s", "--set", "duration=3 s", "--json"];
+    let Some(done) = run(&[&["--router", "1", "--router", "2"], &arguments[..]].concat()) else { return };
+    let emulated = json(&done);
+    let simulated = json(&evenair(&[&["run"], &arguments[..]].concat()));
+    for (quantity, least, most) in [("goodput_bps", 0.8, 1.2), ("sent", 0.8, 1.2), ("arrived", 0.8, 1.2)] {
+        let of = |document: &serde_json::Value| document["flows"][0][quantity].as_f64().expect("a number");
+        let ratio = of(&emulated) / of(&simulated);
+        assert!((least..most).contains(&ratio), "{quantity}: {} of {}", of(&emulated), of(&simulated));
+    }
+    let delay = |document: &serde_json::Value| document["flows"][0]["delay"]["p50_s"].as_f64();
+    // Three hops of 1 Mb/s; a router's kernel takes no more than the machine needs.
+    let (real, ours) = (delay(&emulated).expect("a time"), delay(&simulated).expect("a time"));
+    assert!((ours * 0.9..ours * 1.5 + 0.01).contains(&real), "{real} for {ours} s");
+}
+
+#[test]
+fn a_router_has_a_device_for_each_wire() {
+    let shown = "b=sh -c 'grep -c wire0 /proc/net/dev; grep -c wire1 /proc/net/dev'";
+    let Some(done) = run(&["chen10/wired", "--router", "b", "--at", shown, "--", "sleep", "0.3"]) else {
+        return;
+    };
+    assert_eq!(stdout(&done).trim(), "1\n0", "{}", stderr(&done));
+    let Some(done) = run(&["chen10/wired", "--router", "x", "--", "true"]) else { return };
+    assert_eq!(done.status.code(), Some(125));
+    assert!(stderr(&done).contains("--router: there is no node"), "{}", stderr(&done));
+}
