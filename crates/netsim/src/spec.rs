@@ -219,6 +219,17 @@ pub struct FlowSpec {
     pub category: Category,
     /// Its share of queues that know weights, against that of others.
     pub weight: f64,
+    /// Whose endpoints it wants, where there is a choice: in a run all are simulated, and it has no effect.
+    pub stack: Option<Stack>,
+}
+
+/// Whose endpoints carry a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// Real sockets of this machine's Linux.
+    Linux,
+    /// The simulator's own.
+    Simulated,
 }
 
 impl FlowSpec {

@@ -110,6 +110,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
                 traffic: Traffic::Tcp(tcp(None)),
                 category: Category::BestEffort,
                 weight: 1.0,
+                stack: None,
             })
             .collect(),
         ..NetworkSpec::new(nodes, medium(&A), MacSpec::Dcf { timing, rules }, Rate::from_kbps(11_000))
@@ -322,6 +323,7 @@ fn chain(traffic: Traffic) -> NetworkSpec {
         start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         weight: 1.0,
+        stack: None,
         traffic,
     }];
     spec.routes = vec![vec![0, 1, 2, 3]];
@@ -357,6 +359,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         weight: 1.0,
+        stack: None,
         traffic,
     }];
     spec
@@ -679,6 +682,7 @@ proptest! {
                 start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         weight: 1.0,
+        stack: None,
                 traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
             })
             .collect();
