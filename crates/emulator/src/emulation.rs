@@ -13,8 +13,8 @@ use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, check_needs};
 use evenair_linux::link::RouteOptions;
 use evenair_netsim::{
-    FlowResult, MacSpec, Network, NetworkSpec, RunResult, RunSpec, Source, TcpSpec, Times, Traffic,
-    TransferResult, Watchers, WebSpec,
+    FlowResult, MacSpec, Network, NetworkSpec, RunResult, RunSpec, Source, Stack, TcpSpec, Times, Traffic,
+    TransferResult, Watchers,
 };
 use evenair_results::{HostReport, LiveRecord, Strays};
 use evenair_tcp::Recovery;
@@ -110,7 +110,7 @@ pub fn emulate(
     options: &Options<'_>,
     watchers: &mut Watchers<'_>,
 ) -> Result<Option<Emulated>, Problem> {
-    let real = if options.with_flows { real_flows(spec, run.seed) } else { Vec::new() };
+    let real = if options.with_flows { real_flows(spec, run.seed)? } else { Vec::new() };
     check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
@@ -200,23 +200,28 @@ pub fn emulate(
     Ok(Some(Emulated { result, live, status }))
 }
 
-/// The flows that real sockets can carry: TCP under a window law that Linux has, and datagrams that no law paces.
-fn real_flows(spec: &NetworkSpec, seed: u64) -> Vec<RealSpec> {
+/// The flows that real sockets carry: all that Linux has something like, but for those that are to be simulated.
+fn real_flows(spec: &NetworkSpec, seed: u64) -> Result<Vec<RealSpec>, Problem> {
     let mut real = Vec::new();
-    for (number, flow) in spec.flows.iter().enumerate() {
-        let carried = match &flow.traffic {
-            Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => {
-                !tcp.resequence && traffic::congestion_control(&tcp.window).is_ok()
+    for (number, flow) in (0..).zip(&spec.flows) {
+        match (flow.stack, traffic::why_simulated(&flow.traffic)) {
+            (Some(Stack::Linux), Some(why)) => {
+                let why = format!("stack = \"linux\": {why}. Leave stack out, or set it to \"simulated\"");
+                return Err(refused(&flow.name, why));
             }
-            Traffic::Datagrams { .. } => true,
-            Traffic::Rated(_) | Traffic::Tfrc(_) | Traffic::Outside { .. } => false,
-        };
-        if carried {
-            let port = traffic::FIRST_PORT + real.len() as u16;
-            real.push(RealSpec::new(flow, number as u32, port, seed));
+            (Some(Stack::Simulated), _) | (None, Some(_)) => (),
+            (Some(Stack::Linux) | None, None) => {
+                let port = traffic::FIRST_PORT + real.len() as u16;
+                real.push(RealSpec::new(flow, number, port, seed));
+            }
         }
     }
-    real
+    Ok(real)
+}
+
+/// A flow that real sockets cannot carry as it is.
+fn refused(flow: &str, why: String) -> Problem {
+    Problem::Flow { name: flow.into(), error: io::Error::new(io::ErrorKind::Unsupported, why) }
 }
 
 /// Refuses a window law that this kernel lacks, and a law of connections that must know what Linux does not tell.
@@ -224,21 +229,22 @@ fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
     let there = evenair_linux::tcp::available().map_err(Problem::Host)?;
     for flow in real {
         let Some(tcp) = flow.traffic.tcp() else { continue };
-        let refused = |why: String| Problem::Flow {
-            name: flow.name.clone(),
-            error: io::Error::new(io::ErrorKind::Unsupported, why),
-        };
         let name = traffic::congestion_control(&tcp.window).unwrap_or_default();
         if !there.iter().any(|control| control == name) {
             let there = there.join(", ");
-            return Err(refused(format!(
-                "this kernel has no congestion control {name}; it has {there}. Load it (modprobe tcp_{name}), or set tcp.window"
-            )));
+            let why = format!(
+                "this kernel has no congestion control {name}; it has {there}. Load it (modprobe tcp_{name}), set tcp.window, or have the flow simulated (stack = \"simulated\")"
+            );
+            return Err(refused(&flow.name, why));
         }
         if let Some(law) = &tcp.connections {
             let needs = law.begin(&FlowRole { payload: tcp.payload }).needs();
-            check_needs(&needs, traffic::why_not)
-                .map_err(|untold| refused(format!("connections: {untold}")))?;
+            check_needs(&needs, traffic::why_not).map_err(|untold| {
+                refused(
+                    &flow.name,
+                    format!("connections: {untold}; or have the flow simulated (stack = \"simulated\")"),
+                )
+            })?;
         }
     }
     Ok(())

@@ -281,7 +281,7 @@ mod tests {
         assert_eq!((after.ecn, after.hops, after.dscp), (Codepoint::Marked, 3, before.dscp));
     }
 
-    /// A UDP packet of no bytes from fd65::1 to fd65::2.
+    /// A UDP packet of no bytes from `fd65::1` to `fd65::2`.
     fn udp6(hops: u8) -> Vec<u8> {
         let mut packet = vec![0x60, 0x20, 0, 0, 0, 8, UDP, hops];
         packet.extend_from_slice(&Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 1).octets());

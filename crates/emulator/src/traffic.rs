@@ -5,7 +5,7 @@ mod gate;
 mod sockets;
 mod web;
 
-pub(crate) use flow::{RealSpec, Tally, why_not};
+pub(crate) use flow::{RealSpec, Tally, why_not, why_simulated};
 pub(crate) use gate::Gates;
 pub(crate) use sockets::congestion_control;
 

@@ -36,8 +36,8 @@ pub use queue::{
 };
 pub use spec::{
     Arrivals, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec,
-    Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping, Shares, Source, SourceLimit,
-    TcpSpec, TfrcSpec, Traffic, WebConnection, WebRequest, WebSpec, Wire,
+    NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping,
+    Shares, Source, SourceLimit, Stack, TcpSpec, TfrcSpec, Traffic, WebConnection, WebRequest, WebSpec, Wire,
 };
 pub use tape::{Tapes, Track};
 pub use times::{Histogram, Times};

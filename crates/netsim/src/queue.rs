@@ -24,6 +24,7 @@ pub use shaper::Shaper;
 pub(crate) use shaper::{ClassCounts, Line, NO_CLASS};
 pub use weighted::{Weighted, WeightedParams};
 
+use crate::spec::Pacer;
 use crate::times::Histogram;
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView};
@@ -64,6 +65,8 @@ pub(crate) struct WireEnd {
     /// When the packet that was sent last arrives.
     pub(crate) last_arrival: Instant,
     pub(crate) loss: Option<LossProcess>,
+    /// When it may send, where that is recorded.
+    pub(crate) trace: Option<Pacer>,
     /// Packets under way on it, the oldest first.
     pub(crate) in_flight: VecDeque<PacketId>,
 }

@@ -15,9 +15,12 @@ use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::{LossModel, MacTiming, Rules};
 
 mod gateway;
+mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
+pub(crate) use opportunities::Pacer;
+pub use opportunities::{NoTrace, Opportunities};
 pub use web::{Arrivals, WebConnection, WebRequest, WebSpec};
 
 /// A network, whole: everything that a run depends on but its seed.
@@ -134,8 +137,10 @@ pub struct Wire {
     pub from: u32,
     /// The node that receives.
     pub to: u32,
-    /// How fast packets are put on it.
+    /// How fast packets are put on it; the mean rate, where a trace says when.
     pub rate: Rate,
+    /// When packets are put on it, where that is recorded.
+    pub trace: Option<Opportunities>,
     /// How long they are under way.
     pub delay: Duration,
     /// From when on that is another, in order: the route below has changed. Packets stay in order all the same.
@@ -219,6 +224,17 @@ pub struct FlowSpec {
     pub category: Category,
     /// Its share of queues that know weights, against that of others.
     pub weight: f64,
+    /// Whose endpoints it wants, where there is a choice: in a run all are simulated, and it has no effect.
+    pub stack: Option<Stack>,
+}
+
+/// Whose endpoints carry a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// Real sockets of this machine's Linux.
+    Linux,
+    /// The simulator's own.
+    Simulated,
 }
 
 impl FlowSpec {

@@ -195,12 +195,14 @@ impl Scenario {
             if !wire.delay_changes.iter().map(|[at, _]| at.0).is_sorted() {
                 return Err(Mistake::entry("wires", index, "delay_changes", "must be in the order of time"));
             }
+            let rate = wire.rate().map_err(|(key, why)| Mistake::entry("wires", index, key, why))?;
             for (from, to) in [(a, b), (b, a)] {
                 let queue = queue.clone();
-                let (rate, delay) = (wire.rate.0, wire.delay.0);
+                let (rate, trace) = rate.clone();
+                let delay = wire.delay.0;
                 let delay_changes =
                     wire.delay_changes.iter().map(|[at, delay]| (Instant::ZERO + at.0, delay.0)).collect();
-                wires.push(Wire { from, to, rate, delay, delay_changes, queue });
+                wires.push(Wire { from, to, rate, trace, delay, delay_changes, queue });
             }
         }
         Ok(wires)

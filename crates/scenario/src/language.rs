@@ -206,7 +206,14 @@ pub struct WireTable {
     /// The other.
     pub to: String,
     /// How fast packets are put on it.
-    pub rate: RateQuantity,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateQuantity>,
+    /// Instead of `rate`: instants at which 1500 bytes (IP packets) may be put on it, each way, in milliseconds and in order, over and
+    /// over; or `{ file = "cellular.trace" }`, a trace of mahimahi's form with an instant in each line. The last one is when the next round
+    /// begins. What is not used at its instant is lost; a packet may take several, and several packets one. Theory and fluid models
+    /// take the mean rate.
+    #[serde(default, skip_serializing_if = "Listed::is_empty")]
+    pub trace: Listed<u64>,
     /// How long they are under way.
     pub delay: Time,
     /// From when on that is another, where the route below changes: pairs of an instant and a delay, in order.

@@ -38,8 +38,8 @@ pub use language::{
     HostsName, InterferenceRule, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable,
     NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable, PropagationName,
     QueueKind, QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario,
-    ShaperName, SignalTable, SourceLimitTable, TcpTable, TrafficKind, UtilityTable, WallTable, WeakSignals,
-    WebTable, Window, WireQueue, WireTable, exactly,
+    ShaperName, SignalTable, SourceLimitTable, StackName, TcpTable, TrafficKind, UtilityTable, WallTable,
+    WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
 pub use meant::{did_you_mean, explained};
 pub use optimum::{Objective, Optimum, Question, Region, Solver};

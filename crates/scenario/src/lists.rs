@@ -1,10 +1,11 @@
-//! Links and conflicts that a scenario has in CSV files, and the names by which conflicts call links.
+//! Links, conflicts and traces that a scenario has in files, and the names by which conflicts call links.
 //!
 //! A file's separator is the comma, else the semicolon, the tab or blanks, whichever its first line has; lines that begin with # are
 //! comments. Of a faulty line the error says which it is.
 
 use crate::error::Mistake;
 use crate::language::{FlowPattern, FlowTable, Generate, LinkTable, Listed, Scenario};
+use evenair_netsim::{NoTrace, Opportunities};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::Path;
@@ -30,6 +31,13 @@ impl Scenario {
     /// Reads what stands in files, which are looked for in `folder`, and writes conflicts as pairs of ids of links.
     pub(crate) fn read_lists(&mut self, folder: &Path) -> Result<(), Mistake> {
         self.generate_graph(folder)?;
+        for (index, wire) in self.wires.iter_mut().enumerate() {
+            if let Listed::File(file) = &wire.trace {
+                let trace = rows(folder, file).and_then(|rows| instants(file, &rows));
+                let wrong = |why| Mistake::entry("wires", index, "trace", why);
+                wire.trace = Listed::Here(trace.map_err(wrong)?);
+            }
+        }
         if let Listed::File(file) = &self.links {
             let links = rows(folder, file).and_then(|rows| links(file, &rows));
             self.links = Listed::Here(links.map_err(|why| Mistake::at("links.file", why))?);
@@ -186,6 +194,28 @@ fn links(file: &str, rows: &[Row]) -> Result<Vec<LinkTable>, String> {
     };
     let links: Vec<LinkTable> = rows.iter().enumerate().map(link).collect::<Result<_, _>>()?;
     if links.is_empty() { Err(format!("{file} has no link")) } else { Ok(links) }
+}
+
+/// A trace: an instant in each line \[ms\].
+fn instants(file: &str, rows: &[Row]) -> Result<Vec<u64>, String> {
+    let instant = |Row { line, cells }: &Row| match cells.as_slice() {
+        [at] => at.parse().map_err(|_| {
+            format!("{file}, line {line}: \"{at}\" is no whole number of milliseconds, such as 12")
+        }),
+        more => Err(columns(file, *line, more.len(), "one instant, in milliseconds")),
+    };
+    let at_ms: Vec<u64> = rows.iter().map(instant).collect::<Result<_, _>>()?;
+    match Opportunities::new(at_ms.clone()) {
+        Ok(_) => Ok(at_ms),
+        Err(NoTrace::Back(place)) => {
+            let (at, before) = (at_ms[place], at_ms[place - 1]);
+            Err(format!(
+                "{file}, line {}: {at} ms comes before {before} ms; sort the lines",
+                rows[place].line
+            ))
+        }
+        Err(why) => Err(format!("{file} {why}")),
+    }
 }
 
 /// The names by which conflicts may call links: their ids, "from>to", and a node's name for all the links on which it transmits.

@@ -9,6 +9,7 @@ mod queue;
 mod radio;
 mod tcp;
 mod web;
+mod wire;
 
 pub(crate) use flow::{ALPHA, Wrong};
 pub(crate) use mac::{COVERAGE_CLASS_MAX, Mac};

@@ -286,6 +286,28 @@ fn each_kind_of_traffic_is_that_of_the_simulated_applications() {
     assert!((25.0..=41.0).contains(&everybody), "{everybody} of 20 a second to two nodes");
 }
 
+#[test]
+fn a_flow_has_the_stack_that_it_asks_for() {
+    let flow = |more: &str| format!("flows=[{{ id = 'f', from = '1', to = '0', {more} }}]");
+    let run = |more: &str| {
+        run(&["jam10/chain", "--set", "duration=1 s", "--set", "warmup=0 s", "--set", &flow(more), "--json"])
+    };
+    let Some(real) = run("stack = 'linux', window = 'reno'") else { return };
+    assert_eq!(json(&real)["live"]["host"]["real_flows"], serde_json::json!(["f"]));
+    let simulated = json(&run("stack = 'simulated', window = 'reno'").unwrap());
+    assert_eq!(simulated["live"]["host"]["real_flows"], serde_json::json!([]));
+    assert!(simulated["flows"][0]["goodput_bps"].as_f64() > Some(1e5), "{simulated}");
+    for (more, reason) in [
+        ("stack = 'linux', window = 'fast'", "congestion control like the window law Fast"),
+        ("stack = 'linux', traffic = 'tfrc'", "Linux has no TFRC; real sockets carry TCP and the web under"),
+        ("stack = 'windows'", "stack"),
+    ] {
+        let refused = run(more).unwrap();
+        assert_eq!(refused.status.code(), Some(125), "{more}");
+        assert!(stderr(&refused).contains(reason), "{}", stderr(&refused));
+    }
+}
+
 /// Held by a test that looks at, or changes, what the machine has.
 pub(crate) static SURROUNDINGS: Mutex<()> = Mutex::new(());
 

@@ -1,14 +1,14 @@
 //! A real flow, and what is counted of it.
 
 use super::gate::Saturated;
-use super::sockets::Socket;
+use super::sockets::{Socket, congestion_control};
 use super::web::Web;
 use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw};
 use evenair_laws::flow::{FlowRole, FlowView, Signal};
 use evenair_linux::tcp::Info;
-use evenair_netsim::{FlowSpec, Pattern, Source, Traffic};
+use evenair_netsim::{FlowSpec, Pattern, Source, TcpSpec, Traffic, WebSpec};
 use evenair_units::{Duration, Instant, Volume};
 use std::io;
 
@@ -59,6 +59,26 @@ impl RealSpec {
             _ => u64::MAX,
         }
     }
+}
+
+/// What the sockets of Linux carry.
+const CARRIED: &str = "real sockets carry TCP and the web under the window laws reno, cubic, bbr and vegas, and saturated, cbr and on-off datagrams";
+
+/// Why real sockets cannot carry a flow, if they cannot.
+pub(crate) fn why_simulated(traffic: &Traffic) -> Option<String> {
+    let why = match traffic {
+        Traffic::Tcp(TcpSpec { resequence: true, .. }) => {
+            "Linux does not put the data of several connections into one order".into()
+        }
+        Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => {
+            congestion_control(&tcp.window).err()?.to_string()
+        }
+        Traffic::Datagrams { .. } => return None,
+        Traffic::Rated(_) => "Linux has no laws of the rate of datagrams".into(),
+        Traffic::Tfrc(_) => "Linux has no TFRC".into(),
+        Traffic::Outside { .. } => "its packets come from outside".into(),
+    };
+    Some(format!("{why}; {CARRIED}"))
 }
 
 /// Why a host with Linux' own TCP cannot tell a law of connections something.

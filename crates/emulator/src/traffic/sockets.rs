@@ -247,9 +247,7 @@ pub(crate) fn congestion_control(law: &WindowParams) -> io::Result<&'static str>
         other => {
             let words = format!("{other:?}");
             let name = words.split('(').next().unwrap_or_default();
-            let why = format!(
-                "Linux has no congestion control like the window law {name}; reno, cubic, bbr and vegas are its own"
-            );
+            let why = format!("Linux has no congestion control like the window law {name}");
             Err(io::Error::new(ErrorKind::Unsupported, why))
         }
     }

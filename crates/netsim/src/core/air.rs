@@ -104,8 +104,12 @@ impl<T: Copy> Core<T> {
             waits.add(waited);
         }
         queue.service = Service::Packet(next, packet.hop);
-        if matches!(queue.outlet, Outlet::Wire(_)) {
-            self.call(self.now + mode.rate().time_for(size), Event::WireSent(by));
+        if let Outlet::Wire(wire) = &mut queue.outlet {
+            let sent = match &mut wire.trace {
+                Some(trace) => trace.sent_at(self.now, size),
+                None => self.now + mode.rate().time_for(size),
+            };
+            self.call(sent, Event::WireSent(by));
             return;
         }
         if let Some(trace) = &mut self.trace {

@@ -5,7 +5,7 @@ use super::{Core, Forwarding, Passage};
 use crate::queue::{
     Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
 };
-use crate::spec::{FlowSpec, MacSpec, NetworkSpec, QueueSpec, Traffic, WebSpec, Wire};
+use crate::spec::{FlowSpec, MacSpec, NetworkSpec, Pacer, QueueSpec, Traffic, WebSpec, Wire};
 use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole};
@@ -251,7 +251,8 @@ fn wire_queue(
     let loss = loss.map(|l| LossProcess::new(l.schedule.clone(), Stream::named(seed, &name, "loss")));
     let changes = wire.delay_changes.iter().copied().collect();
     let (last_arrival, in_flight) = (Instant::ZERO, VecDeque::new());
-    let end = WireEnd { delay: wire.delay, changes, last_arrival, loss, in_flight };
+    let trace = wire.trace.clone().map(Pacer::new);
+    let end = WireEnd { delay: wire.delay, changes, last_arrival, loss, trace, in_flight };
     TransmitQueue {
         outlet: Outlet::Wire(Box::new(end)),
         node: wire.from,

@@ -110,6 +110,7 @@ fn four_links(ns2: bool) -> NetworkSpec {
                 traffic: Traffic::Tcp(tcp(None)),
                 category: Category::BestEffort,
                 weight: 1.0,
+                stack: None,
             })
             .collect(),
         ..NetworkSpec::new(nodes, medium(&A), MacSpec::Dcf { timing, rules }, Rate::from_kbps(11_000))
@@ -322,6 +323,7 @@ fn chain(traffic: Traffic) -> NetworkSpec {
         start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         weight: 1.0,
+        stack: None,
         traffic,
     }];
     spec.routes = vec![vec![0, 1, 2, 3]];
@@ -342,6 +344,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         from,
         to,
         rate: Rate::from_kbps(rate_kbps),
+        trace: None,
         delay: Duration::from_millis(delay_ms),
         delay_changes: Vec::new(),
         queue: QueueSpec::fifo(buffer),
@@ -357,6 +360,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
         start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         weight: 1.0,
+        stack: None,
         traffic,
     }];
     spec
@@ -376,6 +380,27 @@ fn a_wire_takes_its_rate_and_its_delay() {
     assert!(flow.jitter_s.unwrap().abs() < 1e-12);
     assert!((flow.goodput_pps - 40.0).abs() < 0.11 && (flow.offered_pps.unwrap() - 40.0).abs() < 0.11);
     assert_conserved(&result);
+}
+
+#[test]
+fn a_wire_with_a_trace_sends_when_the_trace_says() {
+    // 1500 bytes at 3, 3, 8 and 20 ms of each 20: 1250 bytes offered each 20 ms leave at the first chance, 3 ms after the start of
+    // a round, and come 20 ms later; the others are lost.
+    let trace = Opportunities::new(vec![3, 3, 8, 20]).unwrap();
+    let traced = |pattern| {
+        let mut spec = wired(1_000, 20, 10, datagrams(pattern));
+        for wire in &mut spec.wires {
+            (wire.rate, wire.trace) = (trace.rate(), Some(trace.clone()));
+        }
+        spec
+    };
+    let every = Pattern::Constant { interval: Duration::from_millis(20), jitter: 0.0 };
+    let slow = Network::run(&traced(every), seconds(1, 1, 10));
+    assert!((slow.flows[0].delay.as_ref().unwrap().mean_s - 0.023).abs() < 1e-9, "{:?}", slow.flows);
+    // A source that is never without has the mean: 6000 bytes each 20 ms.
+    let full = Network::run(&traced(Pattern::Saturated), seconds(1, 1, 10));
+    assert!((full.flows[0].goodput_bps / 2.4e6 - 1.0).abs() < 1e-3, "{:?}", full.flows);
+    assert_conserved(&full);
 }
 
 #[test]
@@ -679,6 +704,7 @@ proptest! {
                 start_jitter: Duration::ZERO,
         category: Category::BestEffort,
         weight: 1.0,
+        stack: None,
                 traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
             })
             .collect();
@@ -692,6 +718,7 @@ proptest! {
                 from,
                 to,
                 rate: Rate::from_kbps(3_000),
+                trace: None,
                 delay: Duration::from_millis(3),
                 delay_changes: Vec::new(),
                 queue: queues::any_queue(discipline, marking, limit_packets),

@@ -88,6 +88,11 @@ pub struct FlowTable {
     /// Its access category, under EDCA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
+    /// Whose endpoints carry it under `evenair emulate`, and in a study's world "linux": "linux" for real sockets, which is an error where
+    /// Linux has nothing like it, or "simulated" for the simulator's own on the same air; real ones wherever Linux has them, if it is not
+    /// given. Without effect in a simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<StackName>,
     /// How much it counts in the best allocation: the weight of its utility, or its share under max-min fairness; 1, if it is
     /// not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,6 +148,16 @@ pub struct ProbesTable {
     /// No more than so many a second; without bound, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_per_second: Option<f64>,
+}
+
+/// Whose endpoints carry a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StackName {
+    /// Real sockets of this machine's Linux.
+    Linux,
+    /// The simulator's own.
+    Simulated,
 }
 
 /// A kind of traffic.

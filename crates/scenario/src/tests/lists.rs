@@ -78,6 +78,43 @@ fn a_faulty_line_is_named() {
 }
 
 #[test]
+fn a_wires_trace_is_read_from_a_file() {
+    let traced = |trace: &str, file: &str| {
+        let text = format!(
+            "nodes = [{{ id = 'a' }}, {{ id = 'b' }}]\nwires = [{{ from = 'a', to = 'b', delay = '1 ms', {trace} }}]\n\
+            flows = [{{ id = 'f', from = 'a', to = 'b' }}]\n"
+        );
+        load(&[("x.toml", &text), ("up.trace", file)])
+    };
+    let from_file = "trace = { file = 'up.trace' }";
+    let scenario = traced(from_file, "# ours\n1\n4\n4\n\n10\n").unwrap();
+    for wire in &scenario.network().wires {
+        assert_eq!(wire.rate.as_bps(), 4 * 12_000 * 100, "four packets each 10 ms");
+        assert!(wire.trace.is_some());
+    }
+    assert_eq!(traced("trace = [1, 4, 4, 10]", "").unwrap(), scenario);
+    assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it does without the file");
+    for (trace, file, reason) in [
+        (
+            from_file,
+            "1\n2.5\n",
+            "wires[0].trace: up.trace, line 2: \"2.5\" is no whole number of milliseconds",
+        ),
+        (from_file, "1\n# x\n5\n4\n", "up.trace, line 4: 4 ms comes before 5 ms"),
+        (from_file, "1 2\n", "up.trace, line 1 has 2 columns; a line has one instant"),
+        (from_file, "", "up.trace has no instant"),
+        (from_file, "0\n", "up.trace ends at 0 ms"),
+        ("trace = [2, 1]", "", "wires[0].trace: has instants out of order"),
+        ("trace = [1], rate = '1 Mbps'", "", "wires[0].rate: a wire has a rate or a trace"),
+        ("queue = '5 packets'", "", "wires[0].rate: is missing"),
+        ("trace = { file = 'none' }", "", "none cannot be read"),
+    ] {
+        let refused = traced(trace, file).expect_err(trace);
+        assert!(refused.contains(reason), "{trace}: {refused}");
+    }
+}
+
+#[test]
 fn an_abstract_conflict_graph_is_a_scenario() {
     let text = r#"
         mac = { kind = "ideal" }
