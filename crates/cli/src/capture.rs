@@ -16,13 +16,25 @@ const NODES_MAX: usize = 500;
 pub(crate) struct Capture(PcapWriter<BufWriter<OutputFile>>);
 
 impl Capture {
-    /// Tries the place before anything is computed: a folder, or a name that ends in a separator, is for captures by node.
-    pub(crate) fn create(scenario: &Resolved, path: &Path, overwrite: Overwrite) -> Result<Self> {
+    /// Tries the place before anything is computed: a folder, or a name that ends in a separator, is for captures by node. Real
+    /// packets are for nobody else's eyes.
+    pub(crate) fn create(
+        scenario: &Resolved,
+        path: &Path,
+        overwrite: Overwrite,
+        is_real: bool,
+    ) -> Result<Self> {
         let network = scenario.network();
         let MacSpec::Dcf { timing, .. } = network.mac else {
             bail!("ideal CSMA has no frames, so that --pcap has nothing to write; captures are of 802.11");
         };
-        let create = |path: &Path| overwrite.create(path).map(BufWriter::new);
+        let create = |path: &Path| -> Result<_> {
+            let file = overwrite.create(path)?;
+            if is_real {
+                file.keep_private()?;
+            }
+            Ok(BufWriter::new(file))
+        };
         let is_folder = path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/');
         if !is_folder {
             return Ok(Self(PcapWriter::new(create(path)?, network.nodes.len(), timing)?));

@@ -3,6 +3,7 @@
 //! The clock is the ports': real time with TUN devices, virtual time in tests. The drive never lets the network run ahead of it.
 
 use crate::address::Addresses;
+use crate::capture::RealBytes;
 use crate::lateness::Clockwork;
 use crate::packet::{self, Head, Trouble};
 use crate::traffic::Gates;
@@ -11,7 +12,7 @@ use evenair_netsim::{Codepoint, Emerged, Fate, Foreign, Network, NetworkSpec, Wa
 use evenair_results::Strays;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::BROADCAST;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -57,9 +58,27 @@ pub(crate) struct RealFlow {
 
 /// A packet while the network has its size alone.
 #[derive(Debug, Default)]
-struct Kept {
-    bytes: Vec<u8>,
+pub(crate) struct Kept {
+    pub(crate) bytes: Vec<u8>,
     leg: Option<Leg>,
+    /// How often its place has been taken: a frame may repeat a packet that is gone.
+    uses: u32,
+}
+
+impl Kept {
+    /// The number of a place that the network has for its content.
+    fn number(&self, place: usize) -> u64 {
+        u64::from(self.uses) << u32::BITS | place as u64
+    }
+
+    fn place(number: u64) -> usize {
+        number as u32 as usize
+    }
+
+    /// A packet whose place nobody else has taken.
+    pub(crate) fn of(all: &[Self], number: u64) -> Option<&Self> {
+        all.get(Self::place(number)).filter(|kept| kept.number(Self::place(number)) == number)
+    }
 }
 
 /// A network between ports.
@@ -76,7 +95,8 @@ pub(crate) struct Drive<P> {
     told: BTreeMap<(u32, u32), Instant>,
     flows: BTreeMap<u16, RealFlow>,
     kept: Vec<Kept>,
-    free: Vec<usize>,
+    /// Places of those that are gone, the longest gone first.
+    free: VecDeque<usize>,
     clockwork: Clockwork,
     strays: Strays,
     gates: Arc<Gates>,
@@ -101,7 +121,7 @@ impl<P: Ports> Drive<P> {
             told: BTreeMap::new(),
             flows: BTreeMap::new(),
             kept: Vec::new(),
-            free: Vec::new(),
+            free: VecDeque::new(),
             clockwork: Clockwork::default(),
             strays: Strays::default(),
             gates,
@@ -151,10 +171,20 @@ impl<P: Ports> Drive<P> {
 
     /// All that happens in the network until now.
     fn catch_up(&mut self, now: Instant, watchers: &mut Watchers<'_>) {
-        while let Some(emerged) = self.network.advance_watched(now, watchers) {
+        while let Some(emerged) = self.advance(now, watchers) {
             self.leave(&emerged);
         }
         self.gates.tell(&self.network);
+    }
+
+    fn advance(&mut self, now: Instant, watchers: &mut Watchers<'_>) -> Option<Emerged> {
+        let Some(sink) = watchers.frames.as_deref_mut() else {
+            return self.network.advance_watched(now, watchers);
+        };
+        let mut real = RealBytes { sink, kept: &self.kept };
+        let series = watchers.series.as_mut().map(|see| &mut **see as &mut dyn FnMut(&_));
+        let mut watchers = Watchers { frames: Some(&mut real), series, progress: None };
+        self.network.advance_watched(now, &mut watchers)
     }
 
     /// A packet that a node's kernel has sent enters the network, if it is one and there is a way.
@@ -215,19 +245,22 @@ impl<P: Ports> Drive<P> {
             None => (Whose::Nobody(turn(head)), 0),
         };
         let length = (bytes.len() as u32).saturating_add_signed(more);
-        let content = self.free.pop().unwrap_or_else(|| {
+        let place = self.free.pop_front().unwrap_or_else(|| {
             self.kept.push(Kept::default());
             self.kept.len() - 1
         });
+        let kept = &mut self.kept[place];
+        kept.uses = kept.uses.wrapping_add(1);
+        let content = kept.number(place);
         let size = Bytes::new(length.clamp(1, u16::MAX.into()));
         let category = packet::category(head.dscp);
-        let (to, ecn, place) = (leg.to, head.ecn, content as u64);
-        let packet = Foreign { from, to, size, whose, since, category, ecn, content: place };
+        let (to, ecn) = (leg.to, head.ecn);
+        (kept.bytes, kept.leg) = (bytes, Some(leg));
+        let packet = Foreign { from, to, size, whose, since, category, ecn, content };
         if self.network.inject(now, packet).is_err() {
-            self.free.push(content);
-            return Some(bytes);
+            self.free.push_back(place);
+            return Some(std::mem::take(&mut self.kept[place].bytes));
         }
-        self.kept[content] = Kept { bytes, leg: Some(leg) };
         None
     }
 
@@ -247,14 +280,14 @@ impl<P: Ports> Drive<P> {
 
     /// Something has become of a packet.
     fn leave(&mut self, emerged: &Emerged) {
-        let content = emerged.packet.content as usize;
-        let mut kept = std::mem::take(&mut self.kept[content]);
+        let place = Kept::place(emerged.packet.content);
+        let mut kept = std::mem::take(&mut self.kept[place]);
         let marked = emerged.packet.ecn == Codepoint::Marked;
         match emerged.fate {
             Fate::Heard { node } => {
                 let port = self.port_of(node, emerged.packet.from);
                 self.write(port, &kept.bytes, emerged.at);
-                self.kept[content] = kept;
+                self.kept[place] = kept;
                 return;
             }
             Fate::Arrived => {
@@ -273,7 +306,8 @@ impl<P: Ports> Drive<P> {
             }
             Fate::Over | Fate::Lost { .. } => (),
         }
-        self.free.push(content);
+        self.kept[place] = kept;
+        self.free.push_back(place);
     }
 
     /// A router gets a packet that is for others: when it entered is not to be forgotten.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod capture;
 mod drive;
 mod emulation;
 mod hosts;

@@ -190,6 +190,11 @@ impl Entered {
         self.leaves_early
     }
 
+    /// Its meaning for whoever injected it.
+    pub const fn content(&self) -> u64 {
+        self.content
+    }
+
     /// Which flow it belongs to.
     pub const fn whose(&self) -> Whose {
         match self.belongs {

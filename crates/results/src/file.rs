@@ -53,6 +53,20 @@ impl OutputFile {
         Ok(Self { path, draft, file })
     }
 
+    /// Nobody but its owner may read it: it has what others have sent. A pipe stays as it is.
+    ///
+    /// # Errors
+    /// If the file system knows no permissions.
+    pub fn keep_private(&self) -> Result<(), OutputError> {
+        #[cfg(unix)]
+        if self.draft.is_some() {
+            use std::os::unix::fs::PermissionsExt;
+            let private = fs::Permissions::from_mode(0o600);
+            self.file.set_permissions(private).map_err(error_at("write", &self.path))?;
+        }
+        Ok(())
+    }
+
     /// Fills it, with the mark that goes with its name's ending, and puts it in place.
     ///
     /// # Errors

@@ -189,8 +189,9 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     let (place, overwrite) = (&options.place, options.place.overwrite);
     let report = if options.report == Some(None) { &[REPORT][..] } else { &[] };
     let output = place.prepare_if_any(&[&["runs.jsonl"], report, &tables::OF_RUNS[..]].concat())?;
-    let mut capture =
-        options.pcap.as_deref().map(|path| Capture::create(scenario, path, overwrite)).transpose()?;
+    let is_real = how.live.is_some();
+    let capture = |path: &PathBuf| Capture::create(scenario, path, overwrite, is_real);
+    let mut capture = options.pcap.as_ref().map(capture).transpose()?;
     let report = options.report_file().map(|path| overwrite.create(&path)).transpose()?;
     let keep = RecordOptions {
         series: options.series || options.report.is_some(),

@@ -174,6 +174,26 @@ fn an_emulation_is_kept_as_a_run_is() {
 }
 
 #[test]
+fn captures_have_the_bytes_that_programs_sent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("it is ours");
+    let path = folder.path().join("air.pcap");
+    let echo = format!("3=python3 -c '{ECHO}'");
+    let asking = ["--at", &echo, "--pcap", path.to_str().expect("UTF-8"), "--", "python3", "-c", ASK];
+    let Some(done) = run(&[&["jam10/chain"], &asking[..]].concat()) else { return };
+    assert!(done.status.success(), "{}", stderr(&done));
+    let capture = std::fs::read(&path).expect("a capture");
+    // Twenty questions and their answers, each over three hops at least once.
+    let found = capture.windows(200).filter(|window| window.iter().all(|&byte| byte == b'x')).count();
+    assert!((120..200).contains(&found), "{found}");
+    assert_eq!(
+        std::fs::metadata(&path).expect("a capture").permissions().mode() & 0o077,
+        0,
+        "of nobody else"
+    );
+}
+
+#[test]
 fn real_sockets_are_a_world_beside_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("it is ours");

@@ -1,0 +1,28 @@
+//! Frames with the bytes that they carry, for whoever captures them.
+
+use crate::drive::Kept;
+use evenair_netsim::{Body, FrameSink, Sent};
+use evenair_wifi::{FrameRecord, Overheard};
+
+/// A sink that is told of real packets what is in them, as their senders wrote it.
+pub(crate) struct RealBytes<'a> {
+    pub(crate) sink: &'a mut dyn FrameSink,
+    pub(crate) kept: &'a [Kept],
+}
+
+impl FrameSink for RealBytes<'_> {
+    fn frame(&mut self, frame: &FrameRecord, packet: Option<&Sent>) {
+        let kept = packet.and_then(|sent| match &sent.body {
+            Body::Foreign(entered) => Kept::of(self.kept, entered.content()),
+            _ => None,
+        });
+        match (packet, kept) {
+            (Some(packet), Some(kept)) => self.sink.real_frame(frame, packet, &kept.bytes),
+            _ => self.sink.frame(frame, packet),
+        }
+    }
+
+    fn overheard(&mut self, heard: &Overheard) {
+        self.sink.overheard(heard);
+    }
+}
