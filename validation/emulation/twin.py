@@ -39,7 +39,7 @@ ENDS = [("ap", station) for station in "abcde"]
 def cell(downwards: bool) -> str:
     """The flows of a cell of five, all up or all down."""
     flows = [(ap, station) if downwards else (station, ap) for ap, station in ENDS]
-    written = (f"{{ id = '{a}>{b}', from = '{a}', to = '{b}' }}" for a, b in flows)
+    written = (f"{{ id = '{a}-{b}', from = '{a}', to = '{b}' }}" for a, b in flows)
     return f"flows=[{', '.join(written)}]"
 
 

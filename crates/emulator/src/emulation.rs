@@ -156,6 +156,10 @@ pub fn emulate(
         });
         let ends = RealFlow { number: flow.number, from: flow.source, to: flow.destination, more };
         drive.add_flow(flow.port, ends);
+        if let Some(probes) = traffic::wanted_probes(&flow.traffic) {
+            let more = probes.size.count().wrapping_sub(traffic::PROBE_BYTES).cast_signed();
+            drive.add_flow(traffic::probe_port(flow.port), RealFlow { more, ..ends });
+        }
     }
     let (mut status, mut too_late) = (None, None);
     let (ended, tallies) = std::thread::scope(|scope| {
@@ -309,6 +313,10 @@ fn count(result: &mut FlowResult, tally: &Tally, flow: &RealSpec, measured_s: f6
     (result.delay, result.jitter_s) = (None, None);
     result.silence_s = tally.silence.as_secs_f64();
     (result.retransmitted, result.timeouts) = (tally.retransmitted, tally.timeouts);
+    if let Some((probes, came)) = tally.probes {
+        result.arrived = result.arrived.saturating_sub(came);
+        result.probes = Some(probes);
+    }
     result.unit_bytes = tcp.payload.count();
     result.goodput_bps = if measured_s > 0.0 { tally.delivered_bytes as f64 * 8.0 / measured_s } else { 0.0 };
     result.goodput_pps = result.goodput_bps / 8.0 / f64::from(result.unit_bytes);
