@@ -6,7 +6,7 @@
 
 Needs evenair built by `cargo build --release -p evenair-cli --features live`, Linux, and an otherwise idle machine. Each
 case runs `evenair emulate` some times, 40 s each after a warm-up, and `evenair run` with the same window law for some
-seeds. A line is a flow: both means with 95 % intervals (Student's), their quotient, and the verdict: `agrees` where the
+seeds. A line is a flow, or all of a case together: both means with 95 % intervals (Student's), their quotient, and the verdict: `agrees` where the
 real mean is within a tenth of the simulated one, or each mean lies within the other's interval. The first column of
 figures is goodput [packets/s]; of transfers and the web the mean time to complete [s]. Beside each case stands how many
 of its packets were later than a millisecond: not to be trusted above a thousandth. All cases take an hour and a half.
@@ -114,6 +114,8 @@ def figures(document: dict[str, Any]) -> dict[str, float]:
     for flow in document["flows"]:
         took = (flow.get("transfers") or {}).get("took")
         found[flow["flow"]] = took["mean_s"] if took else flow["goodput_pps"]
+    if len(found) > 1:
+        found["all"] = sum(found.values())
     return found
 
 

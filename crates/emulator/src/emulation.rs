@@ -149,18 +149,7 @@ pub fn emulate(
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&gates), &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
     let mut drive = Drive::new(&spec, network, hosts, gates);
-    for flow in &real {
-        let scenario = flow.traffic.tcp().map(|tcp| tcp.headers);
-        let more = scenario.map_or(0, |headers| {
-            headers.count().wrapping_sub(real_headers(&flow.traffic).count()).cast_signed()
-        });
-        let ends = RealFlow { number: flow.number, from: flow.source, to: flow.destination, more };
-        drive.add_flow(flow.port, ends);
-        if let Some(probes) = traffic::wanted_probes(&flow.traffic) {
-            let more = probes.size.count().wrapping_sub(traffic::PROBE_BYTES).cast_signed();
-            drive.add_flow(traffic::probe_port(flow.port), RealFlow { more, ..ends });
-        }
-    }
+    real.iter().for_each(|flow| tell_apart(&mut drive, flow));
     let (mut status, mut too_late) = (None, None);
     let (ended, tallies) = std::thread::scope(|scope| {
         let sending = scope.spawn(|| traffic.run(&namespaces, &done));
@@ -188,6 +177,23 @@ pub fn emulate(
         report.failed_flows.extend(tally.failed.as_ref().map(|why| format!("{}: {why}", flow.name)));
     }
     Ok(Emulated { result, lateness: clockwork.result(), strays, host: report, status })
+}
+
+/// Has the drive know the packets of a flow and of its probes.
+fn tell_apart(drive: &mut Drive<Hosts>, flow: &RealSpec) {
+    let more = |on_the_air: Bytes, real: Bytes| on_the_air.count().wrapping_sub(real.count()).cast_signed();
+    let headers = flow.traffic.tcp().map(|tcp| more(tcp.headers, real_headers(&flow.traffic)));
+    let ends = RealFlow {
+        number: flow.number,
+        from: flow.source,
+        to: flow.destination,
+        more: headers.unwrap_or_default(),
+    };
+    drive.add_flow(flow.port, ends);
+    if let Some(probes) = traffic::wanted_probes(&flow.traffic) {
+        let more = more(probes.size, traffic::PROBE_BYTES);
+        drive.add_flow(traffic::probe_port(flow.port), RealFlow { more, ..ends });
+    }
 }
 
 /// The flows that real sockets carry: all that Linux has something like, but for those that are to be simulated.

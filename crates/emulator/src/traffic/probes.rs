@@ -10,7 +10,7 @@ use std::net::UdpSocket;
 /// A probe's data: when it was sent \[ns\]. Whatever the scenario says is its size on the air.
 const STAMP: usize = size_of::<u64>();
 /// IP's and UDP's headers, and the stamp \[bytes\].
-pub(crate) const REAL_BYTES: u32 = 28 + STAMP as u32;
+pub(crate) const REAL_BYTES: Bytes = Bytes::new(28 + STAMP as u32);
 /// A flow's probes go to the port that is so much above its own.
 const PORTS_ABOVE: u16 = 20_000;
 
