@@ -151,14 +151,7 @@ pub fn emulate(
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&gates), &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
     let mut drive = Drive::new(&spec, network, (ways, sides), hosts, gates);
-    for flow in &real {
-        let scenario = flow.traffic.tcp().map(|tcp| tcp.headers);
-        let more = scenario.map_or(0, |headers| {
-            headers.count().wrapping_sub(real_headers(&flow.traffic).count()).cast_signed()
-        });
-        let way = spec.flows[flow.number as usize].path.clone();
-        drive.add_flow(flow.port, RealFlow { number: flow.number, way, more });
-    }
+    real.iter().for_each(|flow| tell_apart(&mut drive, flow, &spec.flows[flow.number as usize].path));
     let (mut status, mut too_late, mut is_stopped) = (None, None, false);
     let mut progress = watchers.progress.take();
     let (ended, unread, tallies) = std::thread::scope(|scope| {
@@ -198,6 +191,18 @@ pub fn emulate(
     let strays = Strays { unread, ..strays };
     let live = LiveRecord { lateness: clockwork.result(), strays, host: report };
     Ok(Some(Emulated { result, live, status }))
+}
+
+/// Has the drive know the packets of a flow and of its probes.
+fn tell_apart(drive: &mut Drive<Hosts>, flow: &RealSpec, way: &[u32]) {
+    let more = |on_the_air: Bytes, real: Bytes| on_the_air.count().wrapping_sub(real.count()).cast_signed();
+    let headers = flow.traffic.tcp().map(|tcp| more(tcp.headers, real_headers(&flow.traffic)));
+    let told = |more| RealFlow { number: flow.number, way: way.to_vec(), more };
+    drive.add_flow(flow.port, told(headers.unwrap_or_default()));
+    if let Some(probes) = traffic::wanted_probes(&flow.traffic) {
+        let more = more(probes.size, traffic::PROBE_BYTES);
+        drive.add_flow(traffic::probe_port(flow.port), told(more));
+    }
 }
 
 /// The flows that real sockets carry: all that Linux has something like, but for those that are to be simulated.
@@ -342,6 +347,10 @@ fn count(result: &mut FlowResult, tally: &Tally, flow: &RealSpec, measured_s: f6
     (result.delay, result.jitter_s) = (None, None);
     result.silence_s = tally.silence.as_secs_f64();
     (result.retransmitted, result.timeouts) = (tally.retransmitted, tally.timeouts);
+    if let Some((probes, came)) = tally.probes {
+        result.arrived = result.arrived.saturating_sub(came);
+        result.probes = Some(probes);
+    }
     result.unit_bytes = tcp.payload.count();
     result.goodput_bps = if measured_s > 0.0 { tally.delivered_bytes as f64 * 8.0 / measured_s } else { 0.0 };
     result.goodput_pps = result.goodput_bps / 8.0 / f64::from(result.unit_bytes);

@@ -2,11 +2,13 @@
 
 mod flow;
 mod gate;
+mod probes;
 mod sockets;
 mod web;
 
 pub(crate) use flow::{RealSpec, Tally, why_not, why_simulated};
 pub(crate) use gate::Gates;
+pub(crate) use probes::{REAL_BYTES as PROBE_BYTES, port as probe_port, wanted as wanted_probes};
 pub(crate) use sockets::congestion_control;
 
 use crate::address::Addresses;
@@ -50,6 +52,8 @@ enum Due {
     /// A source goes on, or off; a client makes a request: void as the law's.
     Toggle(usize, u32),
     Request(usize, u32),
+    /// A probe of a flow's path, or the next round of them.
+    Probe(usize, u32),
 }
 
 /// What the bell of the saturated flows is told of by; no socket has this number.
@@ -156,7 +160,16 @@ impl Traffic {
             Some(tcp) => sockets::listener(place, tcp).map(|socket| Socket::Listener { flow: index, socket }),
             None => sockets::receiver(place).map(|socket| Socket::Receiver { flow: index, socket }),
         })??;
-        self.keep(socket, epoll::EventFlags::IN).map(|_| ())
+        self.keep(socket, epoll::EventFlags::IN)?;
+        if probes::wanted(&spec.traffic).is_some() {
+            let place = SocketAddrV4::new(*place.ip(), probes::port(spec.port));
+            let echo = hosts[spec.destination as usize].within(|| sockets::receiver(place))??;
+            self.keep(Socket::Echo { flow: index, socket: echo }, epoll::EventFlags::IN)?;
+            let from = self.addresses.ipv4(spec.source);
+            let probe = hosts[spec.source as usize].within(|| sockets::datagrams(from, place))??;
+            self.keep(Socket::Probe { flow: index, socket: probe }, epoll::EventFlags::IN)?;
+        }
+        Ok(())
     }
 
     fn on_due(&mut self, at: Instant, due: Due, hosts: &[NetworkNamespace]) {
@@ -175,7 +188,8 @@ impl Traffic {
             Due::Law(index, run) if self.flows[index].run == run => self.ask_law(at, index, hosts),
             Due::Toggle(index, run) if self.flows[index].run == run => self.toggle(at, index),
             Due::Request(index, run) if self.flows[index].run == run => self.request(at, index, hosts),
-            Due::Produce(_) | Due::Law(..) | Due::Toggle(..) | Due::Request(..) => (),
+            Due::Probe(index, run) if self.flows[index].run == run => self.probe(at, index),
+            Due::Produce(_) | Due::Law(..) | Due::Toggle(..) | Due::Request(..) | Due::Probe(..) => (),
         }
     }
 
@@ -198,6 +212,27 @@ impl Traffic {
         }
         self.produce(at, index);
         self.look_again(at, index);
+        let data = self.segments(index);
+        if let Some(probes) = &mut self.flows[index].probes {
+            probes.begin(at, data);
+            self.at(at, Due::Probe(index, run));
+        }
+    }
+
+    /// Segments that a flow has sent so far.
+    fn segments(&self, index: usize) -> u64 {
+        let all = [self.infos(index, true), self.infos(index, false)].concat();
+        self.flows[index].segments(&all)
+    }
+
+    /// A probe of a flow's path is due, or a round of them is over.
+    fn probe(&mut self, at: Instant, index: usize) {
+        let (data, run) = (self.segments(index), self.flows[index].run);
+        let is_own = |socket: &&Socket| matches!(socket, Socket::Probe { flow, .. } if *flow == index);
+        let Some(Socket::Probe { socket, .. }) = self.sockets.iter().flatten().find(is_own) else { return };
+        let Some(probes) = &mut self.flows[index].probes else { return };
+        let again = probes.send(at, data, socket, self.clock.now());
+        self.at(again, Due::Probe(index, run));
     }
 
     /// A flow's activity ends: no new data; what its connections have is sent.

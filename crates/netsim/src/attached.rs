@@ -14,6 +14,7 @@ mod web;
 
 pub(crate) use flow::{Connection, Flow};
 pub(crate) use outside::Outside;
+pub use probes::Prober;
 pub(crate) use tfrc::TfrcConnection;
 
 use crate::core::{Core, FlowHops};

@@ -22,6 +22,7 @@ mod times;
 mod trace;
 
 pub use crate::core::ClassRefused;
+pub use attached::Prober;
 pub use measure::{
     AirtimeShares, ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries,
     LinkResult, LinkSeries, OutsideResult, Packets, ProbeResult, ResequencingResult, RunResult, Series,

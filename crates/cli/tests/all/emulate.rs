@@ -307,6 +307,25 @@ fn each_kind_of_traffic_is_that_of_the_simulated_applications() {
 }
 
 #[test]
+fn a_law_that_wants_probes_has_them_sent() {
+    let law = "connections = { k = 20, samples = 'probes', interval = '500 ms' }";
+    let flow = format!("flows=[{{ id = 'f', from = '1', to = '0', window = 'newreno', {law} }}]");
+    let settings = ["duration=4 s", "warmup=2 s", flow.as_str()];
+    let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+    let Some(done) = run(&[&["jam10/chain"], &words[..], &["--json"]].concat()) else { return };
+    let flow = &json(&done)["flows"][0];
+    let of = |key: &str| flow.pointer(key).and_then(serde_json::Value::as_f64).expect(key);
+    // As many as data packets in the round trip before, on the same way.
+    let (probes, sent) = (of("/probes/sent"), of("/sent"));
+    assert!((0.5..1.5).contains(&(probes / sent)), "{probes} probes, {sent} segments");
+    let (probed, measured) = (of("/probes/round_trip_s"), of("/round_trip_s"));
+    assert!((0.5..1.5).contains(&(probed / measured)), "{probed} s, {measured} s");
+    assert!((0.01..0.1).contains(&of("/probes/share")), "{flow}");
+    // n = kT, a law of whole connections.
+    assert!((of("/connections") / (20.0 * probed) - 1.0).abs() < 0.5, "{flow}");
+}
+
+#[test]
 fn a_flow_has_the_stack_that_it_asks_for() {
     let flow = |more: &str| format!("flows=[{{ id = 'f', from = '1', to = '0', {more} }}]");
     let run = |more: &str| {

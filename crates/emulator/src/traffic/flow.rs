@@ -1,6 +1,7 @@
 //! A real flow, and what is counted of it.
 
 use super::gate::Saturated;
+use super::probes::Probes;
 use super::sockets::{Socket, congestion_control};
 use super::web::Web;
 use evenair_des::Stream;
@@ -8,7 +9,7 @@ use evenair_laws::Parameters;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw};
 use evenair_laws::flow::{FlowRole, FlowView, Signal};
 use evenair_linux::tcp::Info;
-use evenair_netsim::{FlowSpec, Pattern, Source, TcpSpec, Traffic, WebSpec};
+use evenair_netsim::{FlowSpec, Pattern, ProbeResult, Source, TcpSpec, Traffic, WebSpec};
 use evenair_units::{Duration, Instant, Volume};
 use std::io;
 
@@ -84,11 +85,10 @@ pub(crate) fn why_simulated(traffic: &Traffic) -> Option<String> {
 /// Why a host with Linux' own TCP cannot tell a law of connections something.
 pub(crate) fn why_not(signal: Signal) -> Option<&'static str> {
     match signal {
-        Signal::SmoothedRoundTrip | Signal::LeastRoundTrip => None,
+        Signal::SmoothedRoundTrip | Signal::LeastRoundTrip | Signal::RoundTripOfProbes => None,
         Signal::RoundTrip | Signal::RoundTripOfWindows => {
-            Some("Linux tells a smoothed round trip alone: set samples = \"smoothed\"")
+            Some("Linux tells a smoothed round trip alone: set samples = \"smoothed\" or \"probes\"")
         }
-        Signal::RoundTripOfProbes => Some("no probes are sent: set samples = \"smoothed\""),
         Signal::RouteChanged => Some("Linux does not tell of routes"),
         Signal::Lost => Some("a sender sees no losses, only what it repeats"),
         Signal::FirstBacklog | Signal::PathBacklog => Some("a sender does not see the air's queues"),
@@ -130,6 +130,8 @@ pub(super) struct Flow {
     pub(super) remaining: u64,
     /// Of a source of datagrams that is never without.
     pub(super) saturated: Saturated,
+    /// Of its path, where its law wants that.
+    pub(super) probes: Option<Probes>,
     /// Of a web client and its server.
     pub(super) web: Web,
     /// Bytes that its sinks have been handed.
@@ -183,6 +185,8 @@ pub(crate) struct Tally {
     /// Requests, or whether the one transfer began, and how long those took that are complete.
     pub(crate) requests: u64,
     pub(crate) took: Vec<Duration>,
+    /// Of the probes of its path, where there are any, and how many of them came to its destination.
+    pub(crate) probes: Option<(ProbeResult, u64)>,
     /// Why some of its connections, or its source, could not be opened.
     pub(crate) failed: Option<String>,
 }
@@ -195,6 +199,7 @@ impl Flow {
             stream: spec.stream.clone(),
             due: Instant::NEVER,
             remaining: spec.whole(),
+            probes: Probes::of(&spec.traffic),
             spec,
             saturated: Saturated::default(),
             web: Web::default(),
@@ -252,12 +257,18 @@ impl Flow {
             interval: now.since(began),
             smoothed_round_trip: (bytes > 0 && !smoothed.is_empty()).then(|| Duration::from_secs_f64(mean_s)),
             least_round_trip: self.least,
+            round_trip_of_probes: self.probes.as_mut().and_then(Probes::take_mean),
             delivered: Volume { packets: bytes / u64::from(tcp.payload.count()), bytes },
             sent: sent.segments.saturating_sub(before.segments),
             retransmitted: sent.repeated.saturating_sub(before.repeated),
             ..FlowView::default()
         };
         self.law.as_mut().map(|law| law.on_interval(&view))
+    }
+
+    /// Segments sent so far, with those of connections that are open.
+    pub(super) fn segments(&self, all: &[Info]) -> u64 {
+        all.iter().fold(self.finished, Sent::plus).segments
     }
 
     /// How its connections are: those that are open, and those that only send what they still have.
@@ -305,24 +316,27 @@ impl Flow {
     /// The warm-up is over.
     pub(super) fn start_measuring(&mut self) {
         (self.last_delivery, self.silence) = (self.warm_at, Duration::ZERO);
+        self.probes.iter_mut().for_each(Probes::start_measuring);
         self.at_warmup = (self.delivered, self.sent, self.datagrams);
         (self.looks, self.connections, self.windows, self.round_trips) = (0, 0, 0, (0.0, 0));
     }
 
     pub(super) fn tally(self, now: Instant) -> Tally {
         let (delivered, sent, datagrams) = self.at_warmup;
+        let segments = self.sent.segments - sent.segments;
         let mean = |sum: u64| sum as f64 / self.looks.max(1) as f64;
         let (sum_s, count) = self.round_trips;
         Tally {
             number: self.spec.number,
             delivered_bytes: self.delivered - delivered,
-            sent: self.sent.segments - sent.segments + self.datagrams - datagrams,
+            sent: segments + self.datagrams - datagrams,
             retransmitted: self.sent.repeated - sent.repeated,
             timeouts: self.sent.timeouts - sent.timeouts,
             silence: self.silence_until(now),
             connections: mean(self.connections),
             congestion_window: mean(self.windows),
             round_trip_s: (count > 0).then(|| sum_s / count as f64),
+            probes: self.probes.map(|probes| probes.result(segments, self.spec.traffic.size())),
             requests: self.requests,
             took: self.took,
             failed: self.failed.map(|error| error.to_string()),

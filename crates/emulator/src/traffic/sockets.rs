@@ -26,17 +26,46 @@ static DATA: [u8; 64 * 1024] = [0; 64 * 1024];
 #[derive(Debug)]
 pub(super) enum Socket {
     /// Waits for a flow's connections.
-    Listener { flow: usize, socket: TcpListener },
+    Listener {
+        flow: usize,
+        socket: TcpListener,
+    },
     /// The receiving end of one.
-    Sink { flow: usize, stream: TcpStream },
+    Sink {
+        flow: usize,
+        stream: TcpStream,
+    },
     /// The sending end of one: bytes that a paced application has for it, and how far it is.
-    Sender { flow: usize, stream: TcpStream, left: u64, phase: Phase },
+    Sender {
+        flow: usize,
+        stream: TcpStream,
+        left: u64,
+        phase: Phase,
+    },
     /// An end of a connection of the web.
-    Web { flow: usize, end: End },
+    Web {
+        flow: usize,
+        end: End,
+    },
+    /// The ends of the probes of a flow's path: the one that sends them, and the one that sends them back.
+    Probe {
+        flow: usize,
+        socket: UdpSocket,
+    },
+    Echo {
+        flow: usize,
+        socket: UdpSocket,
+    },
     /// The receiving end of a flow of datagrams.
-    Receiver { flow: usize, socket: UdpSocket },
+    Receiver {
+        flow: usize,
+        socket: UdpSocket,
+    },
     /// The sending end.
-    Datagrams { flow: usize, socket: UdpSocket },
+    Datagrams {
+        flow: usize,
+        socket: UdpSocket,
+    },
 }
 
 /// How far a connection is.
@@ -75,6 +104,8 @@ impl Socket {
             | Self::Sink { flow, .. }
             | Self::Sender { flow, .. }
             | Self::Web { flow, .. }
+            | Self::Probe { flow, .. }
+            | Self::Echo { flow, .. }
             | Self::Receiver { flow, .. }
             | Self::Datagrams { flow, .. } => *flow,
         }
@@ -158,6 +189,15 @@ impl Socket {
                 }
                 false
             }
+            Self::Probe { socket, .. } => {
+                let is_measured = now >= flow.warm_at;
+                flow.probes.iter_mut().for_each(|probes| probes.read(now, socket, is_measured));
+                false
+            }
+            Self::Echo { socket, .. } => {
+                flow.probes.iter_mut().for_each(|probes| probes.answer(socket));
+                false
+            }
             Self::Listener { .. } | Self::Datagrams { .. } => false,
         }
     }
@@ -169,7 +209,10 @@ impl AsFd for Socket {
             Self::Listener { socket, .. } => socket.as_fd(),
             Self::Sink { stream, .. } | Self::Sender { stream, .. } => stream.as_fd(),
             Self::Web { end, .. } => end.stream().as_fd(),
-            Self::Receiver { socket, .. } | Self::Datagrams { socket, .. } => socket.as_fd(),
+            Self::Receiver { socket, .. }
+            | Self::Datagrams { socket, .. }
+            | Self::Probe { socket, .. }
+            | Self::Echo { socket, .. } => socket.as_fd(),
         }
     }
 }

@@ -12,9 +12,9 @@ use evenair_units::{Duration, Instant};
 /// How long a round is as long as no probe has come back: RFC 6298's first time-out.
 const FIRST_ROUND: Duration = Duration::from_secs(1);
 
-/// The probes of one flow's path.
+/// The probes of one flow's path: when they are due, and what they tell. Its host sends them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Prober {
+pub struct Prober {
     /// Data packets that were sent in this round.
     data: u32,
     /// Probes that this round still has to send, and their distance.
@@ -32,30 +32,49 @@ pub(crate) struct Prober {
 }
 
 impl Prober {
-    /// A data packet is sent.
+    /// So many data packets are sent.
     #[inline]
-    pub(crate) const fn count_data(&mut self) {
-        self.data += 1;
+    pub const fn count_data(&mut self, packets: u32) {
+        self.data += packets;
     }
 
     /// Probes sent so far.
-    pub(crate) const fn sent(&self) -> u64 {
+    pub const fn sent(&self) -> u64 {
         self.sent
     }
 
     /// Probes that came to the destination so far.
-    pub(crate) const fn came(&self) -> u64 {
+    pub const fn came(&self) -> u64 {
         self.came
     }
 
     /// The mean round trip since the warm-up.
-    pub(crate) fn measured(&self) -> Option<Duration> {
+    pub fn measured(&self) -> Option<Duration> {
         self.measured.mean()
     }
 
     /// The mean round trip since this was last asked.
-    pub(crate) fn take_mean(&mut self) -> Option<Duration> {
+    pub fn take_mean(&mut self) -> Option<Duration> {
         std::mem::take(&mut self.samples).mean()
+    }
+
+    /// The flow begins to send.
+    pub const fn begin(&mut self, now: Instant) {
+        (self.data, self.left, self.round_ends) = (0, 0, now);
+    }
+
+    /// One has come to the destination, which answers it.
+    pub const fn arrive(&mut self) {
+        self.came += 1;
+    }
+
+    /// One has come back.
+    pub fn come_back(&mut self, round_trip: Duration, is_measured: bool) {
+        self.round_trip = Some(round_trip);
+        self.samples.add(round_trip);
+        if is_measured {
+            self.measured.add(round_trip);
+        }
     }
 
     /// Begins the round that comes after the last, if that is over.
@@ -73,8 +92,9 @@ impl Prober {
         self.round_ends = now + round;
     }
 
-    /// Takes the next probe, if one is due, and says when to come again.
-    fn next(&mut self, now: Instant) -> (bool, Instant) {
+    /// Takes the next probe, if one is due, and says when to come again; no more than so many a second on average over a round.
+    pub fn next(&mut self, now: Instant, most_per_second: Option<f64>) -> (bool, Instant) {
+        self.turn_to(now, most_per_second);
         let sends = self.left > 0;
         self.left -= u32::from(sends);
         self.sent += u64::from(sends);
@@ -88,7 +108,7 @@ impl Attached {
     pub(super) fn start_probes(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
         if let Some(prober) = &mut state.prober {
-            (prober.data, prober.left, prober.round_ends) = (0, 0, core.now());
+            prober.begin(core.now());
             core.call_at(core.now(), Due::Probe(flow, state.run));
         }
     }
@@ -102,8 +122,7 @@ impl Attached {
         let Some(spec) = state.traffic.probes() else { return };
         let hop = state.hops.forward;
         let Some(prober) = &mut state.prober else { return };
-        prober.turn_to(core.now(), spec.most_per_second);
-        let (sends, again) = prober.next(core.now());
+        let (sends, again) = prober.next(core.now(), spec.most_per_second);
         if sends {
             core.inject(Way::forward(flow), hop, spec.size.count(), Body::Probe { sent: core.now() });
         }
@@ -116,19 +135,14 @@ impl Attached {
         let warm = now >= self.warm_at;
         let state = &mut self.flows[way.flow() as usize];
         if way == Way::forward(way.flow()) {
-            state.prober.iter_mut().for_each(|prober| prober.came += 1);
+            state.prober.iter_mut().for_each(|prober| prober.arrive());
             let size = state.traffic.probes().expect("only flows with connections are probed").size;
             core.inject(Way::backward(way.flow()), state.hops.backward, size.count(), Body::Probe { sent });
             return;
         }
         let prober = state.prober.as_mut().expect("a probe came back");
         debug_assert!(sent < now, "a probe came back in no time");
-        let round_trip = now.since(sent);
-        prober.round_trip = Some(round_trip);
-        prober.samples.add(round_trip);
-        if warm {
-            prober.measured.add(round_trip);
-        }
+        prober.come_back(now.since(sent), warm);
     }
 }
 
@@ -143,10 +157,9 @@ mod tests {
         let mut told = 0;
         while now < end {
             let data = (now.since(Instant::ZERO).as_secs_f64() * f64::from(data_per_second)) as u32;
-            (told..data).for_each(|_| prober.count_data());
+            prober.count_data(data.saturating_sub(told));
             told = told.max(data);
-            prober.turn_to(now, most_per_second);
-            let (_, again) = prober.next(now);
+            let (_, again) = prober.next(now, most_per_second);
             assert!(again > now);
             now = again;
         }
@@ -175,9 +188,8 @@ mod tests {
         let mut prober = Prober::default();
         let mut now = Instant::ZERO;
         for _ in 0..5 {
-            (0..100).for_each(|_| prober.count_data());
-            prober.turn_to(now, None);
-            let (sends, again) = prober.next(now);
+            prober.count_data(100);
+            let (sends, again) = prober.next(now, None);
             assert!(sends && again == now + FIRST_ROUND);
             now = again;
         }

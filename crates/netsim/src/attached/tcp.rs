@@ -204,7 +204,7 @@ impl Attached {
     fn count_data(&mut self, now: Instant, flow: u32, connection: u32, number: u32) {
         let state = &mut self.flows[flow as usize];
         if let Some(prober) = &mut state.prober {
-            prober.count_data();
+            prober.count_data(1);
         }
         if !state.follows_segments {
             return;

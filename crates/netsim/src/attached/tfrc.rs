@@ -88,7 +88,7 @@ impl Attached {
         while let Some(data) = sender.poll_transmit(now) {
             let state = &mut self.flows[flow as usize];
             if let Some(prober) = &mut state.prober {
-                prober.count_data();
+                prober.count_data(1);
             }
             let (hop, size) = (state.hops.forward, state.unit_bytes());
             core.inject(Way::forward(flow), hop, size, Body::TfrcData { connection: id, epoch, data });
