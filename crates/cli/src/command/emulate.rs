@@ -1,5 +1,6 @@
 //! `evenair emulate`.
 
+use super::doctor;
 use crate::arguments::ScenarioArguments;
 use crate::interrupt::{self, STOP};
 use crate::output::{print, warn};
@@ -9,6 +10,7 @@ use anyhow::{Context, Error, Result, bail, ensure};
 use clap::Args;
 use evenair_emulator::{Emulated, HostReport, Lateness, Options, Problem, Program, Strays};
 use evenair_linux::sandbox;
+use evenair_linux::uplink::{self, Uplink};
 use evenair_netsim::Watchers;
 use evenair_results::{RecordOptions, RunRecord, SCHEMA_VERSION};
 use evenair_scenario::{Resolved, Time};
@@ -53,6 +55,9 @@ pub(crate) struct EmulateOptions {
     /// A router: what passes this node goes through its kernel, with its routing tables, queues and nftables; may be given several times
     #[arg(long, value_name = "NODE")]
     pub(crate) router: Vec<String>,
+    /// Let programs reach the machine's own network, and the Internet, through this node, by slirp4netns
+    #[arg(long, value_name = "NODE")]
+    pub(crate) internet: Option<String>,
     /// Give up when a packet is later than this against its simulated instant, such as 5ms
     #[arg(long, value_name = "TIME", value_parser = late)]
     pub(crate) abort_late: Option<Duration>,
@@ -105,7 +110,12 @@ fn run(options: &EmulateOptions) -> Result<u8> {
         warn(&scenario);
     }
     let settings = scenario.settings();
+    let uplink = options.uplink(&scenario)?;
     sandbox::enter()?;
+    if uplink.is_some() {
+        let text = format!("nameserver {}\n", uplink::NAME_SERVER);
+        sandbox::replace("/etc/resolv.conf".as_ref(), &text).context("cannot say who resolves names")?;
+    }
     sandbox::replace("/etc/hosts".as_ref(), &names(&scenario)).context("cannot give nodes their names")?;
     interrupt::watch();
     let keep = RecordOptions { times: true, ..RecordOptions::default() };
@@ -113,8 +123,13 @@ fn run(options: &EmulateOptions) -> Result<u8> {
     if !programs.is_empty() {
         spec.warmup = Duration::ZERO;
     }
-    let asked =
-        Options { programs: &programs, with_flows, routers: &routers, abort_late: options.abort_late };
+    let asked = Options {
+        programs: &programs,
+        with_flows,
+        routers: &routers,
+        uplink: uplink.as_ref().map(|(node, uplink)| (*node, uplink)),
+        abort_late: options.abort_late,
+    };
     let emulated =
         evenair_emulator::emulate(scenario.network(), spec, &asked, &STOP, &mut Watchers::default())?;
     let status = emulated.status.unwrap_or(0);
@@ -149,6 +164,18 @@ impl EmulateOptions {
         let routers: Result<BTreeSet<u32>, String> =
             self.router.iter().map(|name| scenario.node(name)).collect();
         Ok(routers.map_err(|error| Error::msg(format!("--router: {error}")))?.into_iter().collect())
+    }
+
+    /// The node through which the machine's own network is reached, and what carries it there: outside of the sandbox, hence made before.
+    fn uplink(&self, scenario: &Resolved) -> Result<Option<(u32, Uplink)>> {
+        let Some(name) = &self.internet else { return Ok(None) };
+        let node = scenario.node(name).map_err(|error| Error::msg(format!("--internet: {error}")))?;
+        let program = uplink::PROGRAM;
+        ensure!(
+            doctor::find(program).is_some(),
+            "--internet: {program} is not installed; it is in the package {program}"
+        );
+        Ok(Some((node, Uplink::new().context("--internet: no process outside of the sandbox")?)))
     }
 
     /// The programs with their nodes, the one in the foreground last.

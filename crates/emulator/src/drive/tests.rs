@@ -105,8 +105,8 @@ fn drive(
     };
     let come = come.iter().map(|(ms, port, packet)| (at(*ms), *port, packet.clone())).collect();
     let ports = Scripted { come, router, ..Scripted::default() };
-    let routers: Vec<u32> = router.iter().map(|router| router.0).collect();
-    let ways = (Ways::of(spec, &routers), Vec::new());
+    let routers = router.iter().map(|router| router.0).collect();
+    let ways = (Ways::of(spec, &routers), Vec::new(), None);
     let mut drive = Drive::new(spec, Network::new(spec, run), ways, ports);
     for (number, flow) in (0..).zip(&spec.flows) {
         drive.add_flow(2, RealFlow { number, way: flow.path.clone(), more: 0 });
