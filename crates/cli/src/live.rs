@@ -31,6 +31,7 @@ mod with {
     use anyhow::Result;
     use evenair_emulator::{Options, Problem, Program};
     use evenair_linux::sandbox;
+    use evenair_linux::uplink::Uplink;
     use evenair_netsim::{NetworkSpec, RunResult, RunSpec, Watchers};
     use evenair_results::LiveRecord;
     use evenair_study::Live;
@@ -51,6 +52,8 @@ mod with {
         pub(crate) programs: Vec<Program>,
         /// Nodes whose kernels forward what passes them.
         pub(crate) routers: Vec<u32>,
+        /// The node through which the machine's own network is reached.
+        pub(crate) uplink: Option<(u32, Uplink)>,
         /// Beside programs the scenario's flows are silent.
         pub(crate) without_flows: bool,
         /// A run ends where a packet is later than this.
@@ -71,6 +74,7 @@ mod with {
             let options = Options {
                 programs: &self.programs,
                 routers: &self.routers,
+                uplink: self.uplink.as_ref().map(|(node, uplink)| (*node, uplink)),
                 with_flows: !self.without_flows,
                 abort_late: self.abort_late,
             };

@@ -39,6 +39,14 @@ impl Addresses {
         Ipv6Addr::from_bits(IPV6.0.to_bits() + node as u128 + 1)
     }
 
+    /// Whether an address is one that a node could have.
+    pub(crate) fn is_inside(address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(address) => address.octets()[0] == IPV4.0.octets()[0],
+            IpAddr::V6(address) => address.octets()[..8] == IPV6.0.octets()[..8],
+        }
+    }
+
     /// The node that has an address.
     pub fn node(self, address: IpAddr) -> Option<u32> {
         let number = match address {

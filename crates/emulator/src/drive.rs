@@ -89,6 +89,8 @@ pub(crate) struct Drive<P> {
     ways: Ways,
     /// Ports of routers' wires: the router, and the node at the other end.
     sides: Vec<(u32, u32)>,
+    /// The node to which everything goes that no node has the address of.
+    uplink: Option<u32>,
     /// When packets entered first that are in routers' kernels.
     passing: HashMap<u64, Instant>,
     /// Until when a router's messages to a sender are spoken for.
@@ -103,11 +105,12 @@ pub(crate) struct Drive<P> {
 }
 
 impl<P: Ports> Drive<P> {
-    /// A network at the beginning of its run, between these ports; those of these sides follow the nodes'.
+    /// A network at the beginning of its run, between these ports; those of these sides follow the nodes'. One node may be the
+    /// way to everywhere else.
     pub(crate) fn new(
         spec: &NetworkSpec,
         network: Network,
-        (ways, sides): (Ways, Vec<(u32, u32)>),
+        (ways, sides, uplink): (Ways, Vec<(u32, u32)>, Option<u32>),
         ports: P,
         gates: Arc<Gates>,
     ) -> Self {
@@ -117,6 +120,7 @@ impl<P: Ports> Drive<P> {
             addresses: Addresses::of(spec.nodes.len() as u32),
             ways,
             sides,
+            uplink,
             passing: HashMap::new(),
             told: BTreeMap::new(),
             flows: BTreeMap::new(),
@@ -202,7 +206,7 @@ impl<P: Ports> Drive<P> {
         let to = match head.to {
             IpAddr::V4(to) if to.is_multicast() || to.is_broadcast() => Some(BROADCAST),
             IpAddr::V6(to) if to.is_multicast() => Some(BROADCAST),
-            to => self.addresses.node(to),
+            to => self.addresses.node(to).or(self.uplink.filter(|_| !Addresses::is_inside(to))),
         };
         let refused = match to.filter(|&to| to != node) {
             Some(to) => self.send(now, (node, to), since, &head, bytes),

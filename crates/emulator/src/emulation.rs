@@ -12,6 +12,7 @@ use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, check_needs};
 use evenair_linux::link::RouteOptions;
+use evenair_linux::uplink::{self, Uplink};
 use evenair_netsim::{
     FlowResult, MacSpec, Network, NetworkSpec, RunResult, RunSpec, Source, Stack, TcpSpec, Times, Traffic,
     TransferResult, Watchers,
@@ -36,6 +37,8 @@ pub struct Options<'a> {
     pub with_flows: bool,
     /// Nodes whose kernels forward what passes them.
     pub routers: &'a [u32],
+    /// A router that is the way to everywhere else, and what carries it there.
+    pub uplink: Option<(u32, &'a Uplink)>,
     /// End where a packet is later than this.
     pub abort_late: Option<Duration>,
 }
@@ -63,6 +66,8 @@ pub enum Problem {
         /// What the kernel says.
         error: io::Error,
     },
+    /// There is no way to the machine's own network.
+    Uplink(io::Error),
     /// A program did not start.
     Program(NotStarted),
     /// A packet was later than allowed.
@@ -82,6 +87,9 @@ impl fmt::Display for Problem {
                 write!(f, "cannot make a node's device: {error}; load the kernel's module: modprobe tun")
             }
             Self::Host(error) => write!(f, "cannot make a node's host: {error}"),
+            Self::Uplink(error) => {
+                write!(f, "cannot connect to the machine's network by {}: {error}", uplink::PROGRAM)
+            }
             Self::Flow { name, error } => write!(f, "flow {name}: {error}"),
             Self::Program(NotStarted { program, error }) => write!(f, "cannot start {program}: {error}"),
             Self::Late(late) => write!(
@@ -114,8 +122,11 @@ pub fn emulate(
     check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
-    let ways = Ways::of(&spec, options.routers);
-    let routers: Vec<RouterSpec> = options.routers.iter().map(|&node| router(&spec, &ways, node)).collect();
+    let uplink = options.uplink.map(|(node, _)| node);
+    let routers: BTreeSet<u32> = options.routers.iter().copied().chain(uplink).collect();
+    let ways = Ways::of(&spec, &routers);
+    let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(&spec, &ways, node) };
+    let routers: Vec<RouterSpec> = routers.iter().map(router).collect();
     let sides =
         |router: &RouterSpec| router.wires.iter().map(|&(to, _)| (router.node, to)).collect::<Vec<_>>();
     let sides = routers.iter().flat_map(sides).collect();
@@ -141,6 +152,9 @@ pub fn emulate(
         let pairs: BTreeSet<_> = over_tcp.map(|flow| (flow.source, flow.destination)).collect();
         rehearse(&mut hosts, Addresses::of(nodes), &namespaces, pairs).map_err(Problem::Host)?;
     }
+    if let Some((node, uplink)) = options.uplink {
+        uplink.connect(&namespaces[node as usize]).map_err(Problem::Uplink)?;
+    }
     let programs = scheduling::behind(|| Programs::start(options.programs, &namespaces));
     let mut programs = programs.map_err(Problem::Program)?;
     let clock = hosts.start();
@@ -150,7 +164,7 @@ pub fn emulate(
     gates.watch(&mut network);
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&gates), &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
-    let mut drive = Drive::new(&spec, network, (ways, sides), hosts, gates);
+    let mut drive = Drive::new(&spec, network, (ways, sides, uplink), hosts, gates);
     real.iter().for_each(|flow| tell_apart(&mut drive, flow, &spec.flows[flow.number as usize].path));
     let (mut status, mut too_late, mut is_stopped) = (None, None, false);
     let mut progress = watchers.progress.take();
@@ -289,7 +303,7 @@ fn router(spec: &NetworkSpec, ways: &Ways, node: u32) -> RouterSpec {
         spec.wires.iter().filter(|wire| wire.from == node).map(|wire| wire.to).collect();
     let nodes = 0..spec.nodes.len() as u32;
     let behind = |end: u32| nodes.clone().filter(|&to| ways.next(node, to) == Some(end)).collect();
-    RouterSpec { node, wires: ends.into_iter().map(|end| (end, behind(end))).collect() }
+    RouterSpec { node, is_uplink: false, wires: ends.into_iter().map(|end| (end, behind(end))).collect() }
 }
 
 /// Headers of a real packet with data: IP's and TCP's, with timestamps where they are on.

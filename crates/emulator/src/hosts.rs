@@ -22,6 +22,8 @@ fn wire(number: usize) -> String {
 /// A node whose kernel forwards: the wires at which it stands, in order, and the nodes that it reaches over each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouterSpec {
+    /// It is the way to everywhere else, too.
+    pub(crate) is_uplink: bool,
     pub(crate) node: u32,
     pub(crate) wires: Vec<(u32, Vec<u32>)>,
 }
@@ -80,6 +82,9 @@ const SETTINGS: [(&str, &str); 12] = [
 const ROUTERS_SETTINGS: [(&str, &str); 3] =
     [("ipv4/ip_forward", "1"), ("ipv6/conf/all/forwarding", "1"), ("ipv6/conf/default/forwarding", "1")];
 
+/// What the way to everywhere else has beside that: whoever is beyond asks for each node's address, not for its own alone.
+const UPLINKS_SETTINGS: [(&str, &str); 1] = [("ipv4/conf/default/proxy_arp", "1")];
+
 /// The hosts of all nodes.
 pub(crate) struct Hosts {
     namespaces: Vec<NetworkNamespace>,
@@ -120,7 +125,9 @@ impl Hosts {
         for node in 0..nodes {
             let namespace = NetworkNamespace::new()?;
             let router = routers.iter().find(|router| router.node == node);
-            let (device, unset) = namespace.within(|| host(addresses, node, router.is_some(), options))??;
+            let has_uplink = routers.iter().any(|router| router.is_uplink);
+            let (device, unset) =
+                namespace.within(|| host(addresses, node, (router, has_uplink), options))??;
             hosts.unset = unset;
             hosts.namespaces.push(namespace);
             hosts.devices.push(device);
@@ -159,11 +166,13 @@ pub(crate) fn unread(namespaces: &[NetworkNamespace]) -> u64 {
 fn host(
     addresses: Addresses,
     node: u32,
-    is_router: bool,
+    (router, has_uplink): (Option<&RouterSpec>, bool),
     options: &HostOptions,
 ) -> io::Result<(Tun, Vec<String>)> {
     let own = options.settings.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    let routers = ROUTERS_SETTINGS.into_iter().filter(|_| is_router);
+    let is_uplink = router.is_some_and(|router| router.is_uplink);
+    let routers = ROUTERS_SETTINGS.into_iter().filter(|_| router.is_some());
+    let routers = routers.chain(UPLINKS_SETTINGS.into_iter().filter(|_| is_uplink));
     let unset = SETTINGS
         .into_iter()
         .chain(routers)
@@ -177,6 +186,9 @@ fn host(
     let (own4, own6) = (addresses.ipv4(node).into(), addresses.ipv6(node).into());
     netlink.add_address(air, own4, 32)?;
     netlink.add_route(air, (IPV4.0.into(), IPV4.1), Some(own4), &options.route)?;
+    if has_uplink && !is_uplink {
+        netlink.add_route(air, ([0, 0, 0, 0].into(), 0), Some(own4), &options.route)?;
+    }
     let multicast: IpAddr = [224, 0, 0, 0].into();
     netlink.add_route(air, (multicast, 4), Some(own4), &RouteOptions::default())?;
     // A host may be without IPv6, and IPv6 without packets of 1280 bytes (RFC 8200 section 5).

@@ -25,7 +25,7 @@ pub(crate) struct Leg {
 }
 
 impl Ways {
-    pub(crate) fn of(spec: &NetworkSpec, routers: &[u32]) -> Self {
+    pub(crate) fn of(spec: &NetworkSpec, routers: &BTreeSet<u32>) -> Self {
         let mut next = BTreeMap::new();
         for path in &spec.routes {
             let back: Vec<u32> = path.iter().rev().copied().collect();
@@ -37,7 +37,7 @@ impl Ways {
                 }
             }
         }
-        Self { next, routers: routers.iter().copied().collect() }
+        Self { next, routers: routers.clone() }
     }
 
     pub(crate) fn is_router(&self, node: u32) -> bool {

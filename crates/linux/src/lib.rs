@@ -1,6 +1,6 @@
 //! What live rooms need of Linux, thin, without policy, safe outside: a sandbox of namespaces that dies with the process
 //! ([`sandbox`]), network namespaces ([`NetworkNamespace`]), TUN devices ([`Tun`]), addresses and routes ([`link`]), settings
-//! ([`sysctl`]), and what a TCP socket tells and takes ([`tcp`]).
+//! ([`sysctl`]), a way to the machine's own network ([`uplink`]), and what a TCP socket tells and takes ([`tcp`]).
 //!
 //! Everything here works for an ordinary user, in namespaces of his own; as root it works the same way. Linux 5.11 is the least.
 #![cfg(target_os = "linux")]
@@ -12,6 +12,7 @@ pub mod scheduling;
 pub mod sysctl;
 pub mod tcp;
 mod tun;
+pub mod uplink;
 
 pub use namespace::NetworkNamespace;
 pub use tun::{PACKET_MAX, Tun};

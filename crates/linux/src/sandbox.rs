@@ -129,7 +129,7 @@ fn alone() -> io::Result<()> {
 }
 
 /// The child's number; none in the child.
-fn fork() -> io::Result<Option<Pid>> {
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
     alone()?;
     // SAFETY: there is one thread, so the child is a whole process.
     match unsafe { libc::fork() } {
@@ -138,7 +138,7 @@ fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
-fn die_with_parent() -> io::Result<()> {
+pub(crate) fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 

@@ -57,6 +57,7 @@ fn needs() -> Vec<Need> {
         tool("ping", "iputils-ping"),
         tool("iperf3", "iperf3"),
         tool("tshark", "tshark"),
+        tool("slirp4netns", "slirp4netns"),
     ]
 }
 
@@ -108,7 +109,7 @@ fn emulation() -> Result<String, String> {
 }
 
 /// Where a program is, of those that a shell would find.
-fn find(program: &str) -> Option<String> {
+pub(super) fn find(program: &str) -> Option<String> {
     let path = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&path).map(|folder| folder.join(program));
     places.find(|place| place.is_file()).map(|place| place.display().to_string())

@@ -1,5 +1,6 @@
 //! `evenair emulate`.
 
+use super::doctor;
 use super::run::{self, How, RunOptions};
 use crate::STOPPED;
 use crate::interrupt;
@@ -10,6 +11,7 @@ use anyhow::{Context, Error, Result, bail, ensure};
 use clap::Args;
 use evenair_emulator::Program;
 use evenair_linux::sandbox;
+use evenair_linux::uplink::{self, Uplink};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::Live;
 use evenair_units::{Duration, Instant};
@@ -54,6 +56,9 @@ pub(crate) struct EmulateOptions {
     /// A router: what passes this node goes through its kernel, with its routing tables, queues and nftables; may be given several times
     #[arg(long, value_name = "NODE")]
     pub(crate) router: Vec<String>,
+    /// Let programs reach the machine's own network, and the Internet, through this node, by slirp4netns
+    #[arg(long, value_name = "NODE")]
+    pub(crate) internet: Option<String>,
     /// Give up when a packet is later than this against its simulated instant, such as 5ms
     #[arg(long, value_name = "TIME", value_parser = late)]
     pub(crate) abort_late: Option<Duration>,
@@ -86,7 +91,12 @@ fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
     if !without_flows {
         warn(&scenario);
     }
+    let uplink = options.uplink(&scenario)?;
     sandbox::enter()?;
+    if uplink.is_some() {
+        let text = format!("nameserver {}\n", uplink::NAME_SERVER);
+        sandbox::replace("/etc/resolv.conf".as_ref(), &text).context("cannot say who resolves names")?;
+    }
     sandbox::replace("/etc/hosts".as_ref(), &names(&scenario)).context("cannot give nodes their names")?;
     if has_programs {
         // Ctrl-C is for the program in the foreground, and its end is the end of all.
@@ -94,8 +104,8 @@ fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
     } else {
         interrupt::watch();
     }
-    let emulator =
-        Emulator { programs, routers, without_flows, abort_late: options.abort_late, ..Emulator::default() };
+    let abort_late = options.abort_late;
+    let emulator = Emulator { programs, routers, uplink, without_flows, abort_late, ..Emulator::default() };
     let emulator = Arc::new(emulator);
     let live: Arc<dyn Live> = Arc::clone(&emulator) as _;
     let done = run::conduct(
@@ -118,6 +128,18 @@ impl EmulateOptions {
         let routers: Result<BTreeSet<u32>, String> =
             self.router.iter().map(|name| scenario.node(name)).collect();
         Ok(routers.map_err(|error| Error::msg(format!("--router: {error}")))?.into_iter().collect())
+    }
+
+    /// The node through which the machine's own network is reached, and what carries it there: outside of the sandbox, hence made before.
+    fn uplink(&self, scenario: &Resolved) -> Result<Option<(u32, Uplink)>> {
+        let Some(name) = &self.internet else { return Ok(None) };
+        let node = scenario.node(name).map_err(|error| Error::msg(format!("--internet: {error}")))?;
+        let program = uplink::PROGRAM;
+        ensure!(
+            doctor::find(program).is_some(),
+            "--internet: {program} is not installed; it is in the package {program}"
+        );
+        Ok(Some((node, Uplink::new().context("--internet: no process outside of the sandbox")?)))
     }
 
     /// Options without effect are refused.

@@ -2,6 +2,8 @@
 
 use crate::emulate::{run, run_with};
 use crate::{evenair, json, stderr, stdout};
+use std::io::Write as _;
+use std::net::{TcpListener, UdpSocket};
 
 /// Sends three pings over three hops while something runs at the first node between.
 fn ping(extra: &[&str]) -> Option<String> {
@@ -56,4 +58,34 @@ fn a_router_has_a_device_for_each_wire() {
     let Some(done) = run(&["chen10/wired", "--router", "x", "--", "true"]) else { return };
     assert_eq!(done.status.code(), Some(125));
     assert!(stderr(&done).contains("--router: there is no node"), "{}", stderr(&done));
+}
+
+/// Asks a server and prints the answer.
+const FETCH: &str = "import socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 10); print(s.recv(100).decode())";
+
+#[test]
+fn programs_reach_the_machines_own_network_over_the_air() {
+    // An address of this machine that others would reach it by; no packet is sent for that.
+    let asked = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    let Ok(own) = asked else { return eprintln!("SKIPPED: this machine has no network") };
+    let server = TcpListener::bind((own.ip(), 0)).expect("an address of its own");
+    let place = server.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in server.incoming() {
+            stream.and_then(|mut stream| stream.write_all(b"from outside")).expect("somebody listens");
+        }
+    });
+    let (host, port) = (place.ip().to_string(), place.port().to_string());
+    let fetch = ["--", "python3", "-c", FETCH, &host, &port];
+    let Some(done) = run_with(&["slirp4netns"], &[&["jam10/chain", "--internet", "3"][..], &fetch].concat())
+    else {
+        return;
+    };
+    assert_eq!(stdout(&done).trim(), "from outside", "{}", stderr(&done));
+    let Some(done) = run(&[&["jam10/chain"][..], &fetch].concat()) else { return };
+    assert!(stderr(&done).contains("unreachable"), "there is no other way: {}", stderr(&done));
 }

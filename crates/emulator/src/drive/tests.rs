@@ -108,8 +108,8 @@ fn drive(
     };
     let come = come.iter().map(|(ms, port, packet)| (at(*ms), *port, packet.clone())).collect();
     let ports = Scripted { come, router, ..Scripted::default() };
-    let routers: Vec<u32> = router.iter().map(|router| router.0).collect();
-    let ways = (Ways::of(spec, &routers), Vec::new());
+    let routers = router.iter().map(|router| router.0).collect();
+    let ways = (Ways::of(spec, &routers), Vec::new(), None);
     let gates = Arc::new(Gates::new(std::iter::empty()).unwrap());
     let mut drive = Drive::new(spec, Network::new(spec, run), ways, ports, gates);
     for (number, flow) in (0..).zip(&spec.flows) {
