@@ -86,8 +86,9 @@ pub(crate) enum News<T> {
     Frames,
 }
 
-/// The fates of the packets of one way.
+/// The fates of the packets of one way: one line of the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
 pub(crate) struct Passage {
     pub(crate) originated: Volume,
     pub(crate) delivered: Volume,

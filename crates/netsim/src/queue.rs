@@ -78,41 +78,44 @@ pub(crate) struct Buffer {
     pub(crate) limit: u32,
 }
 
+/// A transmit queue. Each packet touches the first four lines of the cache, and no more.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct TransmitQueue {
     pub(crate) service: Service,
-    pub(crate) discipline: AnyDiscipline,
     pub(crate) outlet: Outlet,
     /// Which buffer its packets wait in.
     pub(crate) buffer: u32,
-    pub(crate) marking: Option<AnyMarking>,
-    /// Whom its marking tells apart.
-    pub(crate) flows: Flows,
-    /// What its back-off law says since it was last updated: with what probability arrivals are dropped, and which dummies
-    /// are sent.
+    pub(crate) node: u32,
+    pub(crate) discipline: AnyDiscipline,
+    /// With what probability arrivals are dropped, as its back-off law said when it was last updated.
     pub(crate) law_drops: Option<Probability>,
-    pub(crate) dummy: Option<Bytes>,
-    /// The packets that came and were accepted, and those of them that were given up.
+    pub(crate) marking: Option<Box<AnyMarking>>,
+    /// The packets that came and were accepted.
     pub(crate) arrived: Volume,
-    pub(crate) given_up: Volume,
-    pub(crate) dropped: Dropped,
-    /// Packets marked that would have been dropped.
-    pub(crate) marked: u64,
     /// How long each packet waited since the warm-up, if that is kept.
     pub(crate) waits: Option<Histogram>,
     /// The instant at which it is asked again for a packet that it keeps back; never, if it is not.
     pub(crate) ready_at: Instant,
+    /// The dummies that its back-off law has it send.
+    pub(crate) dummy: Option<Bytes>,
+    /// Its rate.
+    pub(crate) rate: Rate,
     /// Packets of sources that are never without, which have left or were dropped and are not made up for: the first is next.
     pub(crate) without_room: VecDeque<Queued>,
+    /// Whom its marking tells apart.
+    pub(crate) flows: Flows,
+    /// The packets that were accepted and given up.
+    pub(crate) given_up: Volume,
+    pub(crate) dropped: Dropped,
+    /// Packets marked that would have been dropped.
+    pub(crate) marked: u64,
     pub(crate) stream: Stream,
     /// None on a wire.
     pub(crate) law: Option<Box<BackoffHost>>,
     pub(crate) name: String,
-    pub(crate) node: u32,
     /// The next hop of dummy packets.
     pub(crate) next_hop: u32,
-    /// Its rate.
-    pub(crate) rate: Rate,
 }
 
 /// A back-off law at work.

@@ -15,18 +15,20 @@ use evenair_units::{Duration, Instant};
 
 /// The delays of one flow, and how they vary.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct OneWay {
-    /// All so far; until the warm-up ended; until the last point of the time series.
+    /// All so far.
     all: Delays,
-    at_warmup: Delays,
-    at_sample: Delays,
-    /// Each since the warm-up, if they are kept.
-    pub(crate) each: Option<Histogram>,
     last: Duration,
     /// RFC 3550's estimate.
     jitter_s: f64,
     /// Its sum since the warm-up, over all arrivals but the first of the run.
     jitters_s: f64,
+    /// Each since the warm-up, if they are kept.
+    pub(crate) each: Option<Histogram>,
+    /// All until the warm-up ended; until the last point of the time series.
+    at_warmup: Delays,
+    at_sample: Delays,
 }
 
 impl OneWay {

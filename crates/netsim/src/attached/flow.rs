@@ -73,25 +73,43 @@ impl Interval {
     }
 }
 
+/// A flow. A datagram touches what stands first, in a few lines of the cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) name: String,
+    /// One-way delays of its data.
+    pub(crate) delay: OneWay,
+    /// Segments or datagrams handed to the application.
+    pub(crate) delivered: u64,
+    /// When the last of them was; the warm-up's end, if none was since.
+    pub(crate) last_delivery: Instant,
+    /// The longest time without any, since the warm-up.
+    pub(crate) silence: Duration,
+    /// The number of segments of its one transfer.
+    whole: u64,
+    /// Where its data and its acknowledgements enter the network.
+    pub(crate) hops: FlowHops,
+    /// Datagrams handed down.
+    pub(crate) next_datagram: u32,
+    pub(crate) is_active: bool,
+    /// Of a flow whose rate is a law's.
+    pub(crate) paced: Option<Box<Paced>>,
+    /// When it first began to send.
+    pub(crate) began: Option<Instant>,
     pub(crate) traffic: Traffic,
+    pub(crate) name: String,
     pub(crate) source: u32,
     pub(crate) destination: u32,
     /// Of a flow from outside whose departures are watched: how many packets have left its first node, or were dropped there.
     pub(crate) departed: u64,
     /// Counts the times that it began to send; what earlier times left in the event queue is recognised by it.
     pub(crate) run: u32,
-    pub(crate) is_active: bool,
     /// When the next datagram is due; what else says so in the event queue is void.
     pub(crate) datagram_due: Instant,
     /// When the next active stretch begins and ends.
     pub(crate) active: VecDeque<(Instant, Instant)>,
     /// Gaps between datagrams.
     pub(crate) stream: Stream,
-    /// Where its data and its acknowledgements enter the network.
-    pub(crate) hops: FlowHops,
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
     pub(crate) law: Option<AnyConnections>,
@@ -105,32 +123,16 @@ pub(crate) struct Flow {
     pub(crate) web: Option<Box<Web>>,
     /// When its path becomes another one, in order.
     pub(crate) route_changes: Vec<Instant>,
-    /// Of a flow whose rate is a law's.
-    pub(crate) paced: Option<Paced>,
     /// The counts since the law of its connections, or of its rate, last ran.
     pub(crate) interval: Interval,
     /// Samples since the warm-up.
     pub(crate) measured: Samples,
     /// Samples since the last point of the time series.
     pub(crate) sampled: Samples,
-    /// Segments or datagrams handed to the application.
-    pub(crate) delivered: u64,
-    /// When the last of them was; the warm-up's end, if none was since.
-    pub(crate) last_delivery: Instant,
-    /// The longest time without any, since the warm-up.
-    pub(crate) silence: Duration,
-    /// Datagrams handed down.
-    pub(crate) next_datagram: u32,
-    /// One-way delays of its data.
-    pub(crate) delay: OneWay,
     /// How long what it was asked for took: replies of the web since the warm-up, or its one transfer.
     pub(crate) took: (Delays, Histogram),
-    /// The number of segments of its one transfer.
-    whole: u64,
     /// It is known of each segment of its connections when it was handed over, and which one of the stream it is.
     pub(crate) follows_segments: bool,
-    /// When it first began to send.
-    pub(crate) began: Option<Instant>,
     /// Segments that its application has produced.
     pub(crate) produced: u32,
     /// Of a transfer: segments that no connection has taken yet; shared by all of them.
@@ -146,10 +148,11 @@ impl Flow {
         let role = FlowRole { payload: spec.traffic.payload() };
         let law = spec.traffic.connections().map(|params| params.begin(&role));
         let paced = match &spec.traffic {
-            Traffic::Rated(rated) => Some(Paced::new(rated)),
+            Traffic::Rated(rated) => Some(Box::new(Paced::new(rated))),
             _ => None,
         };
-        let needs = law.as_ref().map(ConnectionLaw::needs).or_else(|| paced.as_ref().map(Paced::needs));
+        let needs =
+            law.as_ref().map(ConnectionLaw::needs).or_else(|| paced.as_ref().map(|paced| paced.needs()));
         let needs = |signal| needs.as_ref().is_some_and(|needs| needs.contains(&signal));
         Self {
             name: spec.name.clone(),

@@ -274,7 +274,7 @@ pub(super) fn bare_queue(
         discipline: parts.discipline.begin_at(place),
         outlet: Outlet::Air,
         buffer: 0,
-        marking: parts.marking.as_ref().map(|marking| marking.begin(&place.queue)),
+        marking: parts.marking.as_ref().map(|marking| Box::new(marking.begin(&place.queue))),
         flows: place.flows.clone(),
         law_drops: None,
         dummy: None,

@@ -56,7 +56,7 @@ impl DcfAir {
     /// A contender's present activity, for the ledger.
     pub(super) fn doing(&self, c: Contender) -> Doing {
         let queue = &self.queues[c as usize];
-        let (node, station) = (&self.nodes[queue.node as usize], &self.stations[queue.node as usize]);
+        let station = &self.stations[queue.node as usize];
         let from = self.countdowns[c as usize].from;
         if let Some(sending) = station.sending {
             if sending.by == c {
@@ -69,8 +69,8 @@ impl DcfAir {
             (Some(_), Some((by, _))) if by == c => Doing::Sending,
             (Some(_), Some((by, _))) => Doing::Blocked { by },
             (Some(_), None) if !from.is_never() => Doing::Waiting { countdown_from: from },
-            (Some(_), None) => match node.signals(station).find(|h| h.sensed) {
-                Some(heard) => Doing::Blocked { by: heard.by },
+            (Some(_), None) => match self.sensed(queue.node as usize) {
+                Some(by) => Doing::Blocked { by },
                 None => Doing::Waiting { countdown_from: Instant::NEVER },
             },
         }

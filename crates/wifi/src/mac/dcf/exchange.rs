@@ -1,5 +1,6 @@
 //! The frames of an exchange: (RTS, CTS,) DATA, ACK; its end, and the effects of a failure.
 
+use super::node::Heard;
 use super::{Capture, DcfAir, Ear, Expecting, Reply, Sending, draw, reception::Reception};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::ledger::Doing;
@@ -93,9 +94,9 @@ impl DcfAir {
                 self.stations[node].sending.as_mut().expect("just set").receiver_busy = true;
             }
             if first_wins {
-                self.arrive::<true>(there, (node, by), ear, arrival, arrival + airtime);
+                self.arrive::<true>(there, node, ear, arrival, arrival + airtime);
             } else {
-                self.arrive::<false>(there, (node, by), ear, arrival, arrival + airtime);
+                self.arrive::<false>(there, node, ear, arrival, arrival + airtime);
             }
         }
         self.ears = ears;
@@ -110,13 +111,13 @@ impl DcfAir {
         let this = &mut self.nodes[node];
         if self.rules.capture == Capture::First {
             // ns-2 marks the frame under reception as an error, and counts it as such if it ends after the transmission.
-            this.intact = false;
+            this.spoil();
         } else {
             // A transmitter gives up the frame under reception; it has not seen its end, so it owes it no EIFS.
             this.unlock();
         }
         let heard: SmallVec<[u32; 8]> =
-            self.nodes[node].signals(&self.stations[node]).map(|h| h.from).collect();
+            self.nodes[node].signals(&self.stations[node]).map(Heard::from).collect();
         for from in heard {
             let frame = &mut self.stations[from as usize].sending;
             if let Some(frame) = frame.as_mut().filter(|f| f.to as usize == node) {
@@ -159,7 +160,8 @@ impl DcfAir {
                     out.up.push(Up::Received { from: sent.by, at: ear.node, packet });
                 }
             }
-            if !goes_on || self.is_watched(there) {
+            // Whoever is busy need not be looked at more closely.
+            if !self.busy(there) && (!goes_on || self.is_watched(there)) {
                 next = next.min(self.resume(there, ended));
             }
         }

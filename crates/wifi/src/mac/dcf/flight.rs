@@ -62,7 +62,7 @@ impl DcfAir {
         flight.present = true;
         flight.sent.receiver_busy = self.nodes[there].sending_until > now;
         let until = now + airtime;
-        self.arrive::<false>(there, (from as usize, sent.by), &ear, now, until);
+        self.arrive::<false>(there, from as usize, &ear, now, until);
         out.wakes.push((until, Wake::Landing(place)));
     }
 
@@ -196,6 +196,16 @@ impl DcfAir {
 }
 
 impl Flight {
+    /// Whether it is reaching a node, from this one.
+    pub(super) const fn reaches(&self, node: usize, from: u32) -> bool {
+        self.present && self.ear.node as usize == node && self.from == from
+    }
+
+    /// The frame.
+    pub(super) const fn sent(&self) -> &Sending {
+        &self.sent
+    }
+
     /// Whether the host must be told of it: it carries a head's RTS or DATA frame to the addressee, or to a node that may
     /// decode a broadcast.
     fn carries_a_packet(&self) -> bool {

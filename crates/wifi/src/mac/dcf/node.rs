@@ -4,19 +4,16 @@ use super::{Expecting, Reply, Sending};
 use crate::air::Contender;
 use evenair_units::Instant;
 
-/// No node: the sender of a receiver that is locked to nothing.
-const NOBODY: u32 = u32::MAX;
-
 /// A signal present at a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
-    pub(super) from: u32,
+    source: Source,
     pub(super) power_mw: f32,
-    /// The contender whose exchange it belongs to.
-    pub(super) by: Contender,
-    /// Whether it makes the medium busy.
-    pub(super) sensed: bool,
 }
+
+/// The sender of a signal, and a yes or no about it, in four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Source(u32);
 
 /// A node as its neighbours' frames find it: all that they touch, in one line of the cache.
 #[derive(Clone, Debug)]
@@ -30,21 +27,17 @@ pub(super) struct Node {
     pub(super) reserved_until: Instant,
     /// The end of the signal that its receiver is locked to.
     pub(super) locked_until: Instant,
-    locked_from: u32,
-    /// The first of the signals that reach it; any others are with its [`Station`].
-    from: u32,
-    power_mw: f32,
-    by: Contender,
+    /// Whose it is, and whether it will be decoded, as far as is known.
+    locked: Source,
     /// Its contenders.
     pub(super) first: Contender,
+    /// The first two of the signals that reach it; any others are with its [`Station`].
+    few: [Heard; 2],
     pub(super) count: u16,
-    /// How many signals reach it.
-    signals: u16,
-    /// How many of them make its medium busy.
+    /// How many signals make its medium busy.
     pub(super) carriers: u16,
-    sensed: bool,
-    /// Whether the signal that its receiver is locked to will be decoded, as far as is known.
-    pub(super) intact: bool,
+    /// There are others.
+    crowded: bool,
     /// It sends, or is in the middle of an exchange of its own.
     pub(super) engaged: bool,
     /// The last frame was not decoded: wait an EIFS.
@@ -55,7 +48,7 @@ pub(super) struct Node {
 
 const _: () = assert!(size_of::<Node>() == 64, "a node fills one line of the cache");
 
-/// A node's own transmissions, and the state that its neighbours' frames touch only where several overlap.
+/// A node's own transmissions, and the state that its neighbours' frames touch only where more than two overlap.
 #[derive(Clone, Debug)]
 pub(super) struct Station {
     pub(super) sending: Option<Sending>,
@@ -72,8 +65,53 @@ pub(super) struct Station {
     unreserve_at: Instant,
     /// Since when its receiver is locked; known only where hearers are far.
     pub(super) locked_since: Instant,
-    /// Signals beside the first.
+    /// Signals beside the first two.
     more: Vec<Heard>,
+}
+
+impl Source {
+    /// Of a receiver that is locked to nothing, and where no signal is.
+    const NOBODY: Self = Self(u32::MAX << 1);
+
+    #[inline]
+    const fn new(node: u32, yes: bool) -> Self {
+        Self(node << 1 | yes as u32)
+    }
+
+    #[inline]
+    const fn node(self) -> u32 {
+        self.0 >> 1
+    }
+
+    #[inline]
+    const fn is_nobody(self) -> bool {
+        self.node() == Self::NOBODY.node()
+    }
+
+    #[inline]
+    const fn yes(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+impl Heard {
+    const NOTHING: Self = Self { source: Source::NOBODY, power_mw: 0.0 };
+
+    /// A signal, and whether it makes the medium busy.
+    #[inline]
+    pub(super) const fn new(from: u32, power_mw: f32, sensed: bool) -> Self {
+        Self { source: Source::new(from, sensed), power_mw }
+    }
+
+    #[inline]
+    pub(super) const fn from(self) -> u32 {
+        self.source.node()
+    }
+
+    #[inline]
+    pub(super) const fn is_sensed(self) -> bool {
+        self.source.yes()
+    }
 }
 
 impl Node {
@@ -84,16 +122,12 @@ impl Node {
             idle_since: Instant::ZERO,
             reserved_until: Instant::ZERO,
             locked_until: Instant::ZERO,
-            locked_from: NOBODY,
-            from: NOBODY,
-            power_mw: 0.0,
-            by: 0,
+            locked: Source::NOBODY,
             first,
+            few: [Heard::NOTHING; 2],
             count,
-            signals: 0,
             carriers: 0,
-            sensed: false,
-            intact: false,
+            crowded: false,
             engaged: false,
             extended: false,
             may_unreserve: false,
@@ -102,82 +136,95 @@ impl Node {
 
     #[inline]
     pub(super) const fn is_silent(&self) -> bool {
-        self.signals == 0
+        self.few[0].source.is_nobody()
     }
 
-    /// The signal that its receiver is locked to.
+    /// The sender of the signal that its receiver is locked to.
     #[inline]
     pub(super) const fn locked(&self) -> Option<u32> {
-        if self.locked_from == NOBODY { None } else { Some(self.locked_from) }
+        if self.locked.is_nobody() { None } else { Some(self.locked.node()) }
+    }
+
+    /// Whether that signal will be decoded, as far as is known.
+    #[inline]
+    pub(super) const fn is_intact(&self) -> bool {
+        self.locked.yes()
     }
 
     /// The receiver stays with this signal from now on.
     #[inline]
     pub(super) const fn lock(&mut self, from: u32, until: Instant, intact: bool) {
-        (self.locked_from, self.locked_until, self.intact) = (from, until, intact);
+        (self.locked, self.locked_until) = (Source::new(from, intact), until);
     }
 
+    /// The signal that its receiver is locked to, if there is one, will not be decoded.
     #[inline]
-    pub(super) const fn unlock(&mut self) {
-        self.locked_from = NOBODY;
+    pub(super) const fn spoil(&mut self) {
+        self.locked.0 &= !1;
+    }
+
+    /// The receiver is locked to nothing any more; says whether the signal was intact.
+    #[inline]
+    pub(super) const fn unlock(&mut self) -> bool {
+        std::mem::replace(&mut self.locked, Source::NOBODY).yes()
     }
 
     /// A signal begins where none was.
     #[inline]
     pub(super) fn hear_first(&mut self, heard: Heard) {
         debug_assert!(self.is_silent() && self.carriers == 0 && self.locked().is_none());
-        self.signals = 1;
-        self.carriers = u16::from(heard.sensed);
-        (self.from, self.power_mw, self.by, self.sensed) =
-            (heard.from, heard.power_mw, heard.by, heard.sensed);
+        self.carriers = u16::from(heard.is_sensed());
+        self.few[0] = heard;
     }
 
     /// One more signal begins.
     pub(super) fn hear_more(&mut self, heard: Heard, station: &mut Station) {
         debug_assert!(!self.is_silent());
-        self.signals += 1;
-        self.carriers += u16::from(heard.sensed);
-        station.more.push(heard);
+        self.carriers += u16::from(heard.is_sensed());
+        if self.hears_one() {
+            self.few[1] = heard;
+        } else {
+            self.crowded = true;
+            station.more.push(heard);
+        }
     }
 
-    /// The only signal ends; gives whether it was sensed.
+    /// The only signal ends.
     #[inline]
-    pub(super) fn hear_none(&mut self, from: u32) -> bool {
-        debug_assert!(self.signals == 1 && self.from == from, "a signal ends that never began");
-        self.signals = 0;
+    pub(super) fn hear_none(&mut self, from: u32) {
+        debug_assert!(self.hears_one() && self.few[0].from() == from, "a signal ends that never began");
         self.carriers = 0;
-        self.sensed
+        self.few[0] = Heard::NOTHING;
     }
 
     /// Whether one signal reaches it, and no more.
     #[inline]
     pub(super) const fn hears_one(&self) -> bool {
-        self.signals == 1
+        self.few[1].source.is_nobody()
     }
 
-    /// One of several signals ends.
-    pub(super) fn hear_less(&mut self, from: u32, station: &mut Station) -> Heard {
-        let first = Heard { from: self.from, power_mw: self.power_mw, by: self.by, sensed: self.sensed };
-        let place = station.more.iter().position(|heard| heard.from == from);
-        debug_assert!(first.from == from || place.is_some(), "a signal ends that never began");
-        let gone = match place {
-            Some(place) if first.from != from => station.more.swap_remove(place),
-            _ => {
-                let heir = station.more.pop().expect("several signals reach it");
-                (self.from, self.power_mw, self.by, self.sensed) =
-                    (heir.from, heir.power_mw, heir.by, heir.sensed);
-                first
-            }
+    /// One of several signals ends: the last one takes its place.
+    #[inline(never)]
+    pub(super) fn hear_less(&mut self, from: u32, station: &mut Station) {
+        let last = if self.crowded { station.more.pop() } else { None };
+        let last = last.unwrap_or_else(|| std::mem::replace(&mut self.few[1], Heard::NOTHING));
+        self.crowded = self.crowded && !station.more.is_empty();
+        let gone = if last.from() == from {
+            last
+        } else {
+            let place = match self.few.iter().position(|heard| heard.from() == from) {
+                Some(place) => &mut self.few[place],
+                None => station.more.iter_mut().find(|heard| heard.from() == from).expect("it began"),
+            };
+            std::mem::replace(place, last)
         };
-        self.signals -= 1;
-        self.carriers -= u16::from(gone.sensed);
-        gone
+        self.carriers -= u16::from(gone.is_sensed());
     }
 
     /// All signals that reach it.
     pub(super) fn signals<'a>(&self, station: &'a Station) -> impl Iterator<Item = Heard> + use<'a> {
-        let first = Heard { from: self.from, power_mw: self.power_mw, by: self.by, sensed: self.sensed };
-        (!self.is_silent()).then_some(first).into_iter().chain(station.more.iter().copied())
+        let more: &[Heard] = if self.crowded { &station.more } else { &[] };
+        self.few.into_iter().chain(more.iter().copied()).filter(|heard| !heard.source.is_nobody())
     }
 
     /// From this instant on its reservation may be dropped; never, if that comes never.

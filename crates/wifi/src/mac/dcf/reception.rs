@@ -3,6 +3,7 @@
 //! Each node keeps the signals that reach it; its receiver is locked to at most one of them. A signal that cannot be
 //! decoded (too weak, or overlapped) is carrier and, at its end, an error.
 
+use super::flight::Flight;
 use super::node::Heard;
 use super::{Capture, DcfAir, Ear, Sending};
 use crate::air::Contender;
@@ -32,12 +33,12 @@ impl DcfAir {
     pub(super) fn arrive<const FIRST_WINS: bool>(
         &mut self,
         node: usize,
-        (from, by): (usize, Contender),
+        from: usize,
         ear: &Ear,
         at: Instant,
         until: Instant,
     ) {
-        let heard = Heard { from: from as u32, power_mw: ear.power_mw, by, sensed: ear.sensed };
+        let heard = Heard::new(from as u32, ear.power_mw, ear.sensed);
         let this = &mut self.nodes[node];
         if ear.sensed {
             this.keep_reservation();
@@ -49,9 +50,9 @@ impl DcfAir {
         let transmitting = this.sending_until > at;
         match if FIRST_WINS { Capture::First } else { self.rules.capture } {
             Capture::First if !ear.sensed => (), // ns-2 drops it before its MAC
-            Capture::First => this.lock(heard.from, until, ear.clear_alone && !transmitting),
+            Capture::First => this.lock(heard.from(), until, ear.clear_alone && !transmitting),
             Capture::Strongest | Capture::Sinr { .. } if transmitting || !ear.noticed => (),
-            Capture::Strongest | Capture::Sinr { .. } => this.lock(heard.from, until, ear.clear_alone),
+            Capture::Strongest | Capture::Sinr { .. } => this.lock(heard.from(), until, ear.clear_alone),
         }
         if !FIRST_WINS && self.is_wide {
             self.stations[node].locked_since = at;
@@ -71,28 +72,28 @@ impl DcfAir {
             Capture::Strongest => others().fold(0.0, f32::max),
             Capture::First => 0.0, // it is compared with the first alone
         };
-        let locked = this.locked().and_then(|from| this.signals(station).find(|h| h.from == from));
+        let locked = this.locked().and_then(|from| this.signals(station).find(|h| h.from() == from));
         debug_assert_eq!(locked.is_some(), this.locked().is_some(), "locked to a signal that is gone");
         this.hear_more(heard, station);
         let was_locked = this.locked();
         match (self.rules.capture, locked) {
             (Capture::First, _) if !ear.sensed => (), // ns-2 drops it before its MAC
-            (Capture::First, None) => this.lock(heard.from, until, ear.decodable && !transmitting),
+            (Capture::First, None) => this.lock(heard.from(), until, ear.decodable && !transmitting),
             (Capture::First, Some(locked)) if locked.power_mw >= ratio * ear.power_mw => {
                 // ns-2 ignores the weaker frame but reserves the medium until its end and an EIFS more.
                 this.reserved_until = this.reserved_until.max(until + self.timing.eifs);
             }
             (Capture::First, Some(_)) => {
-                this.intact = false;
+                this.spoil();
                 if until > this.locked_until {
-                    this.lock(heard.from, until, false);
+                    this.lock(heard.from(), until, false);
                 }
             }
             (Capture::Strongest | Capture::Sinr { .. }, _) if transmitting => (),
             (rule, locked) => {
                 let clear = ear.decodable && ear.power_mw >= ratio * rival_mw;
                 match locked {
-                    None if ear.noticed => this.lock(heard.from, until, clear),
+                    None if ear.noticed => this.lock(heard.from(), until, clear),
                     None => (),
                     Some(locked) => {
                         let disturbance_mw = match rule {
@@ -100,17 +101,17 @@ impl DcfAir {
                             Capture::Strongest | Capture::First => ear.power_mw,
                         };
                         if locked.power_mw < ratio * disturbance_mw {
-                            this.intact = false;
+                            this.spoil();
                         }
                         // Below 0 dB both could be decoded; the receiver stays with the first.
-                        if !this.intact && (clear || (ear.noticed && until > this.locked_until)) {
-                            this.lock(heard.from, until, clear);
+                        if !this.is_intact() && (clear || (ear.noticed && until > this.locked_until)) {
+                            this.lock(heard.from(), until, clear);
                         }
                     }
                 }
             }
         }
-        if this.locked() != was_locked {
+        if self.is_wide && this.locked() != was_locked {
             station.locked_since = at;
         }
     }
@@ -130,12 +131,15 @@ impl DcfAir {
         sent: &Sending,
     ) -> Reception {
         let this = &mut self.nodes[node];
-        let sensed = if this.hears_one() {
-            this.hear_none(from as u32)
+        if this.hears_one() {
+            this.hear_none(from as u32);
         } else {
-            self.depart_from_others(node, from as u32, at)
-        };
-        if !sensed {
+            this.hear_less(from as u32, &mut self.stations[node]);
+            if self.ledger.is_some() && ear.sensed {
+                self.pass_blame(node, sent.by, at);
+            }
+        }
+        if !ear.sensed {
             return Reception::Unnoticed;
         }
         let this = &mut self.nodes[node];
@@ -143,8 +147,8 @@ impl DcfAir {
         if this.locked() != Some(from as u32) {
             return Reception::Unnoticed;
         }
-        this.unlock();
-        match (this.sending_until > at, this.intact) {
+        let intact = this.unlock();
+        match (this.sending_until > at, intact) {
             (true, _) => Reception::Unnoticed,
             (false, true) if ear.lossy && self.spoils(from, node, sent, at) => Reception::Error,
             (false, true) => Reception::Decoded,
@@ -152,21 +156,23 @@ impl DcfAir {
         }
     }
 
-    /// The same where other signals go on; gives whether it was sensed.
-    #[inline(never)]
-    fn depart_from_others(&mut self, node: usize, from: u32, at: Instant) -> bool {
-        let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
-        let gone = this.hear_less(from, station);
-        let rest = this.signals(station).find(|h| h.sensed).map(|h| h.by);
-        if let Some(by) = rest.filter(|_| gone.sensed && self.ledger.is_some()) {
-            // A sender who is still heard takes over the blame.
-            for c in self.contenders(node) {
-                if self.ledger.as_ref().is_some_and(|l| l.doing(c) == Doing::Blocked { by: gone.by }) {
-                    self.turn_to(c, at, Doing::Blocked { by });
-                }
+    /// An exchange of `gone` is sensed no more: a sender who is still sensed takes over the blame.
+    #[cold]
+    fn pass_blame(&mut self, node: usize, gone: Contender, at: Instant) {
+        let Some(by) = self.sensed(node) else { return };
+        for c in self.contenders(node) {
+            if self.ledger.as_ref().is_some_and(|l| l.doing(c) == Doing::Blocked { by: gone }) {
+                self.turn_to(c, at, Doing::Blocked { by });
             }
         }
-        gone.sensed
+    }
+
+    /// The contender to whose exchange the first of the signals belongs that a node senses.
+    pub(super) fn sensed(&self, node: usize) -> Option<Contender> {
+        let from = self.nodes[node].signals(&self.stations[node]).find(|heard| heard.is_sensed())?.from();
+        let flight = self.flights.iter().find(|flight| flight.reaches(node, from));
+        let sent = flight.map(Flight::sent).or(self.stations[from as usize].sending.as_ref());
+        sent.map(|sent| sent.by)
     }
 
     /// Whether the link's error model spoils a frame.

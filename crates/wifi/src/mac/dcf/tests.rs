@@ -502,7 +502,7 @@ fn a_repetition_is_acknowledged_but_not_delivered_again() {
     assert_eq!(bench.up.len(), 1, "received, the acknowledgement is under way");
     // The sender misses the acknowledgement.
     assert!(bench.air.nodes[0].locked().is_some());
-    bench.air.nodes[0].intact = false;
+    bench.air.nodes[0].spoil();
     bench.run_to(us(5_000));
     assert_eq!(bench.air.counters(0).attempts, 2);
     assert_eq!(bench.air.counters(0).ack_lost, 1);

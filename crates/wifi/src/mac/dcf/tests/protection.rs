@@ -139,7 +139,7 @@ fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
     bench.run_to(us(50 + 352 + 10 + 100)); // the CTS is on the air
     let cts_end = 50_000 + RTS + flight_ns(200.0) + SIFS + CTS;
     assert!(bench.air.nodes[0].locked().is_some());
-    bench.air.nodes[0].intact = false; // and will not be decoded
+    bench.air.nodes[0].spoil(); // and will not be decoded
     bench.air.set_access(0, exactly(1000));
     bench.offer(1, 0);
     bench.run_to(us(10_000));
