@@ -7,12 +7,15 @@ use evenair_units::Rate;
 use evenair_wifi::{MacTiming, Preamble, Rules};
 use std::collections::VecDeque;
 
+/// A packet that was written: when, at which port, and its bytes.
+type Written = (Instant, u32, Vec<u8>);
+
 /// Ports in virtual time: packets come at given instants, and what is written is kept.
 #[derive(Debug, Default)]
 struct Scripted {
     now: Instant,
     come: VecDeque<(Instant, u32, Vec<u8>)>,
-    written: Vec<(Instant, u32, Vec<u8>)>,
+    written: Vec<Written>,
     /// A node whose kernel forwards: what is for others comes back with a hop less, before anything else.
     router: Option<(u32, [u8; 4])>,
 }
@@ -82,7 +85,7 @@ fn udp(from: [u8; 4], to: [u8; 4], hops: u8) -> Vec<u8> {
 }
 
 /// What is written when these packets come, each at its millisecond; and what went astray.
-fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<(Instant, u32, Vec<u8>)>, Strays) {
+fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<Written>, Strays) {
     let (out, strays, _) = drive(&row(), come, None);
     (out, strays)
 }
@@ -92,7 +95,7 @@ fn drive(
     spec: &NetworkSpec,
     come: &[(u64, u32, Vec<u8>)],
     router: Option<(u32, [u8; 4])>,
-) -> (Vec<(Instant, u32, Vec<u8>)>, Strays, RunResult) {
+) -> (Vec<Written>, Strays, RunResult) {
     let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
     let run = RunSpec {
         seed: 1,
