@@ -27,7 +27,7 @@ pub struct Head {
     pub protocol: u8,
 }
 
-/// Protocol numbers: of ICMP and `ICMPv6`, TCP and UDP.
+/// Protocol numbers: of ICMP over IPv4 and over IPv6, TCP and UDP.
 const ICMP: u8 = 1;
 const ICMP6: u8 = 58;
 pub(crate) const TCP: u8 = 6;
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!((after.ecn, after.hops, after.dscp), (Codepoint::Marked, 3, before.dscp));
     }
 
-    /// A UDP packet of no bytes from `fd65::1` to `fd65::2`.
+    /// A UDP packet of no bytes over IPv6, from the first node to the second.
     fn udp6(hops: u8) -> Vec<u8> {
         let mut packet = vec![0x60, 0x20, 0, 0, 0, 8, UDP, hops];
         packet.extend_from_slice(&Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 1).octets());
