@@ -19,8 +19,11 @@ pub(crate) fn as_text(runs: &[RunRecord]) -> String {
         .collect();
     let mut text = String::new();
     if !simulated.is_empty() {
-        let _ =
-            writeln!(text, "\nSimulated, since Linux has nothing like them: flows {}", simulated.join(", "));
+        let _ = writeln!(
+            text,
+            "\nSimulated, as they ask for or since Linux has nothing like them: flows {}",
+            simulated.join(", ")
+        );
     }
     text += "\n";
     for (run, number) in runs.iter().zip(1..) {

@@ -17,13 +17,12 @@ use evenair_netsim::{
     FlowResult, MacSpec, Network, NetworkSpec, RunResult, RunSpec, Source, Stack, TcpSpec, Times, Traffic,
     TransferResult, Watchers,
 };
-use evenair_results::{HostReport, LiveRecord, Strays};
+use evenair_results::{HostReport, LiveRecord, Scheduling, Strays};
 use evenair_tcp::Recovery;
 use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::BROADCAST;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, io};
@@ -41,6 +40,13 @@ pub struct Options<'a> {
     pub uplink: Option<(u32, &'a Uplink)>,
     /// End where a packet is later than this.
     pub abort_late: Option<Duration>,
+}
+
+impl Options<'_> {
+    /// The node through which the machine's own network is reached.
+    fn uplink_node(&self) -> Option<u32> {
+        self.uplink.map(|(node, _)| node)
+    }
 }
 
 /// What came of an emulation.
@@ -122,35 +128,17 @@ pub fn emulate(
     check_laws(&real)?;
     let spec = with_outside(spec, &real, options.with_flows);
     let nodes = spec.nodes.len() as u32;
-    let uplink = options.uplink.map(|(node, _)| node);
-    let routers: BTreeSet<u32> = options.routers.iter().copied().chain(uplink).collect();
-    let ways = Ways::of(&spec, &routers);
-    let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(&spec, &ways, node) };
-    let routers: Vec<RouterSpec> = routers.iter().map(router).collect();
-    let sides =
-        |router: &RouterSpec| router.wires.iter().map(|&(to, _)| (router.node, to)).collect::<Vec<_>>();
-    let sides = routers.iter().flat_map(sides).collect();
+    let (ways, routers) = ways_and_routers(&spec, options);
+    let sides = routers.iter().flat_map(RouterSpec::sides).collect();
     let (_until_the_end, scheduling) = DrivesThread::begin();
     let settings = HostOptions { real_time: scheduling.real_time.is_some(), ..host_options(&real) };
     let mut hosts = Hosts::new(nodes, &routers, &settings).map_err(Problem::Host)?;
-    let mut report = HostReport {
-        kernel: evenair_linux::kernel(),
-        congestion_controls: evenair_linux::tcp::available().unwrap_or_default(),
-        unset: hosts.unset.clone(),
-        scheduling,
-        real_flows: real.iter().map(|flow| flow.name.clone()).collect(),
-        failed_flows: Vec::new(),
-    };
-    let mut network = Network::new(&spec, run);
-    if watchers.frames.is_some() {
-        network.see_all_frames();
-    }
+    let report = report(&hosts, scheduling, &real);
+    let mut network = network(&spec, run, watchers);
     let end = if options.programs.is_empty() { network.end() } else { Instant::NEVER };
     let namespaces = hosts.take_namespaces();
     if settings.route.first_threshold.is_some() {
-        let over_tcp = real.iter().filter(|flow| flow.traffic.tcp().is_some());
-        let pairs: BTreeSet<_> = over_tcp.map(|flow| (flow.source, flow.destination)).collect();
-        rehearse(&mut hosts, Addresses::of(nodes), &namespaces, pairs).map_err(Problem::Host)?;
+        rehearse(&mut hosts, Addresses::of(nodes), &namespaces, pairs(&real)).map_err(Problem::Host)?;
     }
     if let Some((node, uplink)) = options.uplink {
         uplink.connect(&namespaces[node as usize]).map_err(Problem::Uplink)?;
@@ -159,12 +147,10 @@ pub fn emulate(
     let mut programs = programs.map_err(Problem::Program)?;
     let clock = hosts.start();
     let (sockets, done) = ((clock, Addresses::of(nodes)), AtomicBool::new(false));
-    let saturated = real.iter().filter(|flow| flow.is_saturated()).map(|flow| flow.number);
-    let gates = Arc::new(Gates::new(saturated).map_err(Problem::Host)?);
-    gates.watch(&mut network);
+    let gates = gates(&real, &mut network).map_err(Problem::Host)?;
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&gates), &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
-    let mut drive = Drive::new(&spec, network, (ways, sides, uplink), hosts, gates);
+    let mut drive = Drive::new(&spec, network, (ways, sides, options.uplink_node()), hosts, gates);
     real.iter().for_each(|flow| tell_apart(&mut drive, flow, &spec.flows[flow.number as usize].path));
     let (mut status, mut too_late, mut is_stopped) = (None, None, false);
     let mut progress = watchers.progress.take();
@@ -178,10 +164,8 @@ pub fn emulate(
             let most = clockwork.most();
             too_late = options.abort_late.filter(|&late| most > late).map(|_| most);
             if now.since(looked) >= LOOK_EVERY {
-                looked = now;
-                status = programs.ended();
-                is_stopped =
-                    progress.as_mut().is_some_and(|progress| progress(now) == ControlFlow::Break(()));
+                (looked, status) = (now, programs.ended());
+                is_stopped = progress.as_mut().is_some_and(|progress| progress(now).is_break());
             }
             too_late.is_some() || status.is_some() || is_stopped
         });
@@ -198,13 +182,56 @@ pub fn emulate(
     }
     let (network, clockwork, strays) = drive.finish();
     let mut result = network.finish_watched(ended, watchers);
-    for (tally, flow) in tallies.iter().zip(&real) {
-        count(&mut result.flows[tally.number as usize], tally, flow, result.measured_s);
-        report.failed_flows.extend(tally.failed.as_ref().map(|why| format!("{}: {why}", flow.name)));
-    }
     let strays = Strays { unread, ..strays };
-    let live = LiveRecord { lateness: clockwork.result(), strays, host: report };
+    let failed_flows = count_all(&mut result, &tallies, &real);
+    let host = HostReport { failed_flows, ..report };
+    let live = LiveRecord { lateness: clockwork.result(), strays, host };
     Ok(Some(Emulated { result, live, status }))
+}
+
+/// The way of each packet, and the nodes whose kernels lie on it.
+fn ways_and_routers(spec: &NetworkSpec, options: &Options<'_>) -> (Ways, Vec<RouterSpec>) {
+    let uplink = options.uplink_node();
+    let routers: BTreeSet<u32> = options.routers.iter().copied().chain(uplink).collect();
+    let ways = Ways::of(spec, &routers);
+    let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(spec, &ways, node) };
+    let routers = routers.iter().map(router).collect();
+    (ways, routers)
+}
+
+/// What the hosts are, before anything has happened.
+fn report(hosts: &Hosts, scheduling: Scheduling, real: &[RealSpec]) -> HostReport {
+    HostReport {
+        kernel: evenair_linux::kernel(),
+        congestion_controls: evenair_linux::tcp::available().unwrap_or_default(),
+        unset: hosts.unset.clone(),
+        scheduling,
+        real_flows: real.iter().map(|flow| flow.name.clone()).collect(),
+        failed_flows: Vec::new(),
+    }
+}
+
+/// A network at its beginning, whose frames are seen if somebody watches.
+fn network(spec: &NetworkSpec, run: RunSpec, watchers: &Watchers<'_>) -> Network {
+    let mut network = Network::new(spec, run);
+    if watchers.frames.is_some() {
+        network.see_all_frames();
+    }
+    network
+}
+
+/// What lets saturated sources send when their packets have left.
+fn gates(real: &[RealSpec], network: &mut Network) -> io::Result<Arc<Gates>> {
+    let saturated = real.iter().filter(|flow| flow.is_saturated()).map(|flow| flow.number);
+    let gates = Gates::new(saturated)?;
+    gates.watch(network);
+    Ok(Arc::new(gates))
+}
+
+/// The ends of all flows over TCP.
+fn pairs(real: &[RealSpec]) -> BTreeSet<(u32, u32)> {
+    let over_tcp = real.iter().filter(|flow| flow.traffic.tcp().is_some());
+    over_tcp.map(|flow| (flow.source, flow.destination)).collect()
 }
 
 /// Has the drive know the packets of a flow and of its probes.
@@ -346,6 +373,16 @@ fn host_options(real: &[RealSpec]) -> HostOptions {
         options.settings.push((key.into(), u8::from(on).to_string()));
     }
     options
+}
+
+/// The results of real flows; gives those that lack a connection, and why.
+fn count_all(result: &mut RunResult, tallies: &[Tally], real: &[RealSpec]) -> Vec<String> {
+    for (tally, flow) in tallies.iter().zip(real) {
+        count(&mut result.flows[tally.number as usize], tally, flow, result.measured_s);
+    }
+    let failed =
+        |(tally, flow): (&Tally, &RealSpec)| Some(format!("{}: {}", flow.name, tally.failed.as_ref()?));
+    tallies.iter().zip(real).filter_map(failed).collect()
 }
 
 /// A real flow's result: what its sockets have counted stands for what the network saw of its packets.

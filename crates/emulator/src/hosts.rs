@@ -28,6 +28,13 @@ pub(crate) struct RouterSpec {
     pub(crate) wires: Vec<(u32, Vec<u32>)>,
 }
 
+impl RouterSpec {
+    /// Its wires, each as this node and the one at the other end.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.wires.iter().map(|&(to, _)| (self.node, to))
+    }
+}
+
 /// So long before an instant the drive stops sleeping, and looks again and again: a sleeper wakes late.
 const SPIN: Duration = Duration::from_micros(200);
 
