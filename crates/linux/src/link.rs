@@ -172,6 +172,9 @@ pub fn dropped(device: &str) -> io::Result<u64> {
     drops.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no counts of a device {device}")))
 }
 
+/// The number of the route's metric (`RTAX_RTO_MIN`).
+const RTO_MIN: u32 = 13;
+
 impl RouteOptions {
     fn metrics(&self) -> Vec<RouteMetric> {
         let milliseconds = |time: Duration| time.as_nanos().div_ceil(1_000_000) as u32;
@@ -180,7 +183,9 @@ impl RouteOptions {
         let window = self.first_window.map(RouteMetric::InitCwnd);
         let threshold = self.first_threshold.map(RouteMetric::SsThresh);
         let segment = self.segment.map(|segment| RouteMetric::Advmss(segment.count()));
-        [control, rto, window, threshold, segment].into_iter().flatten().collect()
+        // Linux heeds a least time-out only where the metric is locked.
+        let lock = rto.as_ref().map(|_| RouteMetric::Lock(1 << RTO_MIN));
+        [control, rto, lock, window, threshold, segment].into_iter().flatten().collect()
     }
 }
 

@@ -255,6 +255,19 @@ fn a_connection_begins_with_the_scenarios_threshold() {
     assert!(thresholds.iter().any(|threshold| threshold == "7"), "{}", stdout(&done));
 }
 
+#[test]
+fn a_connection_waits_the_scenarios_least_time_out() {
+    let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
+    let settings = ["--set", "tcp.min_rto='3 s'", "--set", only, "--with-flows"];
+    let look = ["--at", "1=sh -c 'sleep 0.5; cat /proc/net/tcp'"];
+    let Some(done) = run(&[&["jam10/chain"], &settings[..], &look].concat()) else { return };
+    // The thirteenth word of a connection's line is its time-out in the kernel's ticks, of which there are 100 a second for users
+    // (proc(5)); a few hundred milliseconds are the round trip.
+    let rtos: Vec<u64> =
+        stdout(&done).lines().filter_map(|line| line.split_whitespace().nth(12)?.parse().ok()).collect();
+    assert!(rtos.iter().any(|rto| (300..400).contains(rto)), "{}", stdout(&done));
+}
+
 /// A flow of each kind that a scenario has and Linux can carry.
 const KINDS: &str = "flows=[
     { id = 'saturated', from = '1', to = '0', traffic = 'saturated', size = '200 B', stop = '1 s' },
