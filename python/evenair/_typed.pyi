@@ -199,6 +199,8 @@ class Run(TypedDict):
     """Packets from outside that belonged to no flow."""
     gateway: NotRequired[GatewayRecord | None]
     """The gateway's record."""
+    live: NotRequired[LiveRecord | None]
+    """Of a run in real time: how far to trust it, and what machine made it."""
     series: NotRequired[Series | None]
     """Time series."""
     frames: NotRequired[list[FrameRow]]
@@ -318,6 +320,14 @@ class GatewayRecord(TypedDict):
     """How often it allowed more, less, and as much as before, in the measured time."""
     series: NotRequired[GatewayColumns | None]
     """Each of its looks."""
+
+class LiveRecord(TypedDict):
+    lateness: Lateness
+    """How late packets were."""
+    strays: Strays
+    """Packets that did not pass through the simulated network."""
+    host: HostReport
+    """The kernels of the hosts."""
 
 class Series(TypedDict):
     time_s: list[float]
@@ -506,6 +516,47 @@ class GatewayColumns(TypedDict):
     classes: list[ClassColumns]
     """The classes."""
 
+class Lateness(TypedDict):
+    packets: int
+    """Packets that were written."""
+    p50_s: float
+    """The median [s], within 1 % as the other percentiles."""
+    p99_s: float
+    """The time that 99 % did not exceed [s]."""
+    p999_s: float
+    """The time that 99.9 % did not exceed [s]."""
+    most_s: float
+    """The longest [s]."""
+    beyond_1ms: float
+    """Share of the packets that were more than a millisecond late."""
+
+class Strays(TypedDict):
+    no_route: int
+    """Their destination is no node, or no route leads there."""
+    no_packet: int
+    """They are no IP packets."""
+    hops_used_up: int
+    """Their hops were used up on the way (TTL)."""
+    refused: int
+    """The kernel of their destination did not take them."""
+    unread: int
+    """Their node's device dropped them, since too many waited to be read: the drive was late, or a program sent too many. The
+simulated queue would have had to decide."""
+
+class HostReport(TypedDict):
+    kernel: str
+    """The kernel's release."""
+    congestion_controls: list[str]
+    """Its congestion controls."""
+    unset: list[str]
+    """Settings that it does not have, or did not take."""
+    scheduling: Scheduling
+    """How all this was scheduled."""
+    real_flows: list[str]
+    """Flows that real sockets carry."""
+    failed_flows: NotRequired[list[str]]
+    """Those of them of which not every connection could be opened, and why."""
+
 class FlowSeries(TypedDict):
     flow: str
     """The flow."""
@@ -547,3 +598,9 @@ ClassColumns = TypedDict("ClassColumns", {
     "held_packets": list[int],
     "backlog_packets": list[int],
 })
+
+class Scheduling(TypedDict):
+    real_time: int | None
+    """The drive's real-time priority (`SCHED_FIFO`); none, if the kernel refuses it."""
+    refused: NotRequired[str | None]
+    """Why it does."""

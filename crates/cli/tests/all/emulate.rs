@@ -74,8 +74,13 @@ pub(crate) fn can_run(arguments: &[String]) -> bool {
     let at = arguments.iter().filter_map(|word| word.split_once('=')).map(|(_, command)| command);
     let after = arguments.iter().skip_while(|word| *word != "--").nth(1).map(String::as_str);
     let programs = at.chain(after).filter_map(|command| command.split(' ').next());
-    let named = programs.filter(|program| ["ping", "iperf3"].contains(program));
+    let named = programs.filter(|program| ["ping", "iperf3", "curl"].contains(program));
     let missing: Vec<&str> = named.filter(|program| !is_installed(program)).collect();
+    let has_internet = || std::net::ToSocketAddrs::to_socket_addrs("example.org:443").is_ok();
+    if arguments.iter().any(|word| word == "--internet") && !(is_installed("slirp4netns") && has_internet()) {
+        eprintln!("SKIPPED: {arguments:?}: slirp4netns is not installed, or there is no network outside");
+        return false;
+    }
     if let Err(reason) = prefix() {
         eprintln!("SKIPPED: {arguments:?}: {reason}");
     } else if !missing.is_empty() {
