@@ -137,7 +137,8 @@ fn quick(command: &str) -> Vec<String> {
 fn run_all(commands: &[String], folder: &Path) {
     for command in commands {
         let arguments = quick(command);
-        if arguments[0] == "emulate" && !crate::emulate::can_run(&arguments) {
+        let is_live = arguments[0] == "emulate" || arguments.iter().any(|word| word == "--live");
+        if is_live && !crate::emulate::can_run(&arguments) {
             continue;
         }
         let output = Command::new(env!("CARGO_BIN_EXE_evenair"))
