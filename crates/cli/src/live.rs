@@ -58,6 +58,8 @@ mod with {
         pub(crate) without_flows: bool,
         /// A run ends where a packet is later than this.
         pub(crate) abort_late: Option<Duration>,
+        /// Nodes without room hold their kernels' packets back.
+        pub(crate) backpressure: bool,
         /// The status of the program in the foreground, or of what hindered it.
         pub(crate) status: AtomicU8,
     }
@@ -77,6 +79,7 @@ mod with {
                 uplink: self.uplink.as_ref().map(|(node, uplink)| (*node, uplink)),
                 with_flows: !self.without_flows,
                 abort_late: self.abort_late,
+                backpressure: self.backpressure,
             };
             match evenair_emulator::emulate(network, RunSpec { warmup, ..run }, &options, watchers) {
                 Ok(Some(emulated)) => {

@@ -33,7 +33,7 @@ pub(crate) fn as_text(runs: &[RunRecord]) -> String {
             terminal::warn(format_args!("{which}a connection could not be opened: flow {failed}"));
         }
         let _ = writeln!(text, "{which}{}", live.lateness.verdict());
-        text += &beside(live.strays);
+        text += &beside(live.strays, live.host.backpressure);
     }
     text
 }
@@ -44,19 +44,25 @@ pub(crate) fn warn(runs: &[RunRecord]) {
         if live.lateness.is_late() {
             terminal::warn(live.lateness.verdict());
         }
-        if live.strays.unread > 0 {
-            terminal::warn(beside(live.strays).trim_end());
+        if live.strays.unread > 0 && !live.host.backpressure {
+            terminal::warn(beside(live.strays, false).trim_end());
         }
     }
 }
 
 /// Packets that did not pass through the air.
-fn beside(strays: Strays) -> String {
+fn beside(strays: Strays, held_back: bool) -> String {
     if strays == Strays::default() {
         return String::new();
     }
     let Strays { no_route, no_packet, hops_used_up, refused, unread } = strays;
-    let verdict = if unread > 0 { ": do not trust figures of whoever sent them" } else { "" };
+    let verdict = if held_back {
+        ", by devices that were full while their nodes held packets back"
+    } else if unread > 0 {
+        ": do not trust figures of whoever sent them"
+    } else {
+        ""
+    };
     format!(
         "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} whose hops were used up, {refused} refused by their kernel, {unread} dropped before they were read{verdict}\n"
     )

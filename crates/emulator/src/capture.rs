@@ -1,13 +1,16 @@
 //! Frames with the bytes that they carry, for whoever captures them.
 
 use crate::drive::Kept;
+use crate::packet;
 use evenair_netsim::{Body, FrameSink, Sent};
 use evenair_wifi::{FrameRecord, Overheard};
 
-/// A sink that is told of real packets what is in them, as their senders wrote it.
+/// A sink that is told of real packets what is in them, as they are on the air.
 pub(crate) struct RealBytes<'a> {
     pub(crate) sink: &'a mut dyn FrameSink,
     pub(crate) kept: &'a [Kept],
+    /// The packet as it is on the air: each router before has taken a hop.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl FrameSink for RealBytes<'_> {
@@ -17,7 +20,11 @@ impl FrameSink for RealBytes<'_> {
             _ => None,
         });
         match (packet, kept) {
-            (Some(packet), Some(kept)) => self.sink.real_frame(frame, packet, &kept.bytes),
+            (Some(packet), Some(kept)) => {
+                self.bytes.clone_from(&kept.bytes);
+                packet::take_hops(&mut self.bytes, packet.passed);
+                self.sink.real_frame(frame, packet, &self.bytes);
+            }
             _ => self.sink.frame(frame, packet),
         }
     }

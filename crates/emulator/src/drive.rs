@@ -6,7 +6,7 @@ use crate::address::Addresses;
 use crate::capture::RealBytes;
 use crate::lateness::Clockwork;
 use crate::packet::{self, Head, Trouble};
-use crate::traffic::Gates;
+use crate::traffic::Board;
 use crate::ways::{Leg, Ways};
 use evenair_netsim::{Codepoint, Emerged, Fate, Foreign, Network, NetworkSpec, Watchers, Whose};
 use evenair_results::Strays;
@@ -26,6 +26,8 @@ pub(crate) trait Ports {
     fn wait(&mut self, until: Instant, ready: &mut Ready);
     /// Reads one packet of a port into `packet`, which is empty; tells whether there was one.
     fn read(&mut self, port: u32, packet: &mut Vec<u8>) -> bool;
+    /// Packets of a port stay with their kernel, or are read again.
+    fn hold(&mut self, port: u32, held: bool);
     /// Writes a packet to a port; tells whether it was taken.
     fn write(&mut self, port: u32, packet: &[u8]) -> bool;
 }
@@ -81,6 +83,15 @@ impl Kept {
     }
 }
 
+/// The holding back of packets that find no room.
+#[derive(Debug)]
+struct Backpressure {
+    /// The queues that packets of each port may enter.
+    queues: Vec<Vec<u32>>,
+    /// Ports that are not read.
+    held: Vec<u32>,
+}
+
 /// A network between ports.
 pub(crate) struct Drive<P> {
     network: Network,
@@ -101,7 +112,8 @@ pub(crate) struct Drive<P> {
     free: VecDeque<usize>,
     clockwork: Clockwork,
     strays: Strays,
-    gates: Arc<Gates>,
+    board: Arc<Board>,
+    backpressure: Option<Backpressure>,
 }
 
 impl<P: Ports> Drive<P> {
@@ -112,7 +124,7 @@ impl<P: Ports> Drive<P> {
         network: Network,
         (ways, sides, uplink): (Ways, Vec<(u32, u32)>, Option<u32>),
         ports: P,
-        gates: Arc<Gates>,
+        board: Arc<Board>,
     ) -> Self {
         Self {
             network,
@@ -128,13 +140,50 @@ impl<P: Ports> Drive<P> {
             free: VecDeque::new(),
             clockwork: Clockwork::default(),
             strays: Strays::default(),
-            gates,
+            board,
+            backpressure: None,
         }
     }
 
     /// Packets to this port of its destination, and from it, belong to a flow.
     pub(crate) fn add_flow(&mut self, port: u16, flow: RealFlow) {
         self.flows.insert(port, flow);
+    }
+
+    /// Packets that find no room at their node stay with their kernel, which a radio's driver would stop; else they are lost at
+    /// the node, as a simulated flow's are.
+    pub(crate) fn hold_back(&mut self) {
+        let queues = |port: u32| {
+            let node = self.node_of(port);
+            let wire = |&(_, end): &(u32, Option<u32>)| end.is_none_or(|end| self.port_of(node, end) == port);
+            self.network.queues_of(node).into_iter().filter(wire).map(|(queue, _)| queue).collect()
+        };
+        let ports = self.addresses.nodes() + self.sides.len() as u32;
+        self.backpressure = Some(Backpressure { queues: (0..ports).map(queues).collect(), held: Vec::new() });
+    }
+
+    /// Whether a port's packets are to stay where they are; it is asked for again when there is room.
+    fn holds_back(&mut self, port: u32) -> bool {
+        let Some(Backpressure { queues, held }) = &mut self.backpressure else { return false };
+        let is_held = queues[port as usize].iter().any(|&queue| !self.network.has_room(queue));
+        if is_held {
+            held.push(port);
+            self.ports.hold(port, true);
+        }
+        is_held
+    }
+
+    /// Ports are read again whose nodes have room.
+    fn let_go(&mut self) {
+        let Some(Backpressure { queues, held }) = &mut self.backpressure else { return };
+        let (network, ports) = (&self.network, &mut self.ports);
+        held.retain(|&port| {
+            let stays = queues[port as usize].iter().any(|&queue| !network.has_room(queue));
+            if !stays {
+                ports.hold(port, false);
+            }
+            stays
+        });
     }
 
     /// Lets time pass until `end`, or until `stop` says so, which is asked often; gives the instant at which it ended.
@@ -151,11 +200,15 @@ impl<P: Ports> Drive<P> {
             if now == end || stop(now, &self.clockwork) {
                 return now;
             }
+            self.let_go();
             ready.clear();
             let look = now + LOOK_EVERY;
             self.ports.wait(self.network.next_at().min(end).min(look), &mut ready);
             for &port in &ready {
                 for _ in 0..TURN {
+                    if self.holds_back(port) {
+                        break;
+                    }
                     packet.clear();
                     if !self.ports.read(port, &mut packet) {
                         break;
@@ -178,14 +231,15 @@ impl<P: Ports> Drive<P> {
         while let Some(emerged) = self.advance(now, watchers) {
             self.leave(&emerged);
         }
-        self.gates.tell(&self.network);
+        self.board.tell(&self.network);
+        self.board.read(&mut self.network);
     }
 
     fn advance(&mut self, now: Instant, watchers: &mut Watchers<'_>) -> Option<Emerged> {
         let Some(sink) = watchers.frames.as_deref_mut() else {
             return self.network.advance_watched(now, watchers);
         };
-        let mut real = RealBytes { sink, kept: &self.kept };
+        let mut real = RealBytes { sink, kept: &self.kept, bytes: Vec::new() };
         let series = watchers.series.as_mut().map(|see| &mut **see as &mut dyn FnMut(&_));
         let mut watchers = Watchers { frames: Some(&mut real), series, progress: None };
         self.network.advance_watched(now, &mut watchers)

@@ -6,7 +6,7 @@ use crate::hosts::{self, HostOptions, Hosts, RouterSpec};
 use crate::programs::{NotStarted, Program, Programs};
 use crate::rehearsal::rehearse;
 use crate::scheduling::{self, DrivesThread};
-use crate::traffic::{self, Gates, RealSpec, Tally, Traffic as RealTraffic};
+use crate::traffic::{self, Board, RealSpec, Tally, Traffic as RealTraffic};
 use crate::ways::Ways;
 use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
@@ -40,6 +40,9 @@ pub struct Options<'a> {
     pub uplink: Option<(u32, &'a Uplink)>,
     /// End where a packet is later than this.
     pub abort_late: Option<Duration>,
+    /// Packets that find no room at their node stay with their kernel, whose device is full at last, as a radio's is; else they are
+    /// lost at the node, as a simulated flow's are.
+    pub backpressure: bool,
 }
 
 impl Options<'_> {
@@ -131,9 +134,9 @@ pub fn emulate(
     let (ways, routers) = ways_and_routers(&spec, options);
     let sides = routers.iter().flat_map(RouterSpec::sides).collect();
     let (_until_the_end, scheduling) = DrivesThread::begin();
-    let settings = HostOptions { real_time: scheduling.real_time.is_some(), ..host_options(&real) };
+    let settings = host_options(&real, &scheduling, options.backpressure);
     let mut hosts = Hosts::new(nodes, &routers, &settings).map_err(Problem::Host)?;
-    let report = report(&hosts, scheduling, &real);
+    let report = report(&hosts, scheduling, &real, options.backpressure);
     let mut network = network(&spec, run, watchers);
     let end = if options.programs.is_empty() { network.end() } else { Instant::NEVER };
     let namespaces = hosts.take_namespaces();
@@ -147,11 +150,11 @@ pub fn emulate(
     let mut programs = programs.map_err(Problem::Program)?;
     let clock = hosts.start();
     let (sockets, done) = ((clock, Addresses::of(nodes)), AtomicBool::new(false));
-    let gates = gates(&real, &mut network).map_err(Problem::Host)?;
-    let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&gates), &namespaces);
+    let board = board(&real, &mut network).map_err(Problem::Host)?;
+    let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&board), &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
-    let mut drive = Drive::new(&spec, network, (ways, sides, options.uplink_node()), hosts, gates);
-    real.iter().for_each(|flow| tell_apart(&mut drive, flow, &spec.flows[flow.number as usize].path));
+    let mut drive = Drive::new(&spec, network, (ways, sides, options.uplink_node()), hosts, board);
+    prepare(&mut drive, &spec, &real, options.backpressure);
     let (mut status, mut too_late, mut is_stopped) = (None, None, false);
     let mut progress = watchers.progress.take();
     let (ended, unread, tallies) = std::thread::scope(|scope| {
@@ -200,7 +203,7 @@ fn ways_and_routers(spec: &NetworkSpec, options: &Options<'_>) -> (Ways, Vec<Rou
 }
 
 /// What the hosts are, before anything has happened.
-fn report(hosts: &Hosts, scheduling: Scheduling, real: &[RealSpec]) -> HostReport {
+fn report(hosts: &Hosts, scheduling: Scheduling, real: &[RealSpec], backpressure: bool) -> HostReport {
     HostReport {
         kernel: evenair_linux::kernel(),
         congestion_controls: evenair_linux::tcp::available().unwrap_or_default(),
@@ -208,6 +211,7 @@ fn report(hosts: &Hosts, scheduling: Scheduling, real: &[RealSpec]) -> HostRepor
         scheduling,
         real_flows: real.iter().map(|flow| flow.name.clone()).collect(),
         failed_flows: Vec::new(),
+        backpressure,
     }
 }
 
@@ -221,17 +225,25 @@ fn network(spec: &NetworkSpec, run: RunSpec, watchers: &Watchers<'_>) -> Network
 }
 
 /// What lets saturated sources send when their packets have left.
-fn gates(real: &[RealSpec], network: &mut Network) -> io::Result<Arc<Gates>> {
+fn board(real: &[RealSpec], network: &mut Network) -> io::Result<Arc<Board>> {
     let saturated = real.iter().filter(|flow| flow.is_saturated()).map(|flow| flow.number);
-    let gates = Gates::new(saturated)?;
-    gates.watch(network);
-    Ok(Arc::new(gates))
+    let board = Board::new(saturated)?;
+    board.watch(network);
+    Ok(Arc::new(board))
 }
 
 /// The ends of all flows over TCP.
 fn pairs(real: &[RealSpec]) -> BTreeSet<(u32, u32)> {
     let over_tcp = real.iter().filter(|flow| flow.traffic.tcp().is_some());
     over_tcp.map(|flow| (flow.source, flow.destination)).collect()
+}
+
+/// Has the drive know whose packets are whose, and what becomes of those that find no room.
+fn prepare(drive: &mut Drive<Hosts>, spec: &NetworkSpec, real: &[RealSpec], backpressure: bool) {
+    if backpressure {
+        drive.hold_back();
+    }
+    real.iter().for_each(|flow| tell_apart(drive, flow, &spec.flows[flow.number as usize].path));
 }
 
 /// Has the drive know the packets of a flow and of its probes.
@@ -343,11 +355,12 @@ fn real_headers(traffic: &Traffic) -> Bytes {
 const LARGE_THRESHOLD: u32 = 1 << 20;
 
 /// Settings that make the hosts' TCP what the scenario's is. They are of all connections; the first flow's decide.
-fn host_options(real: &[RealSpec]) -> HostOptions {
+fn host_options(real: &[RealSpec], scheduling: &Scheduling, backpressure: bool) -> HostOptions {
     let flows: Vec<&TcpSpec> = real.iter().filter_map(|flow| flow.traffic.tcp()).collect();
     let largest = real.iter().map(|flow| flow.traffic.size()).max().unwrap_or_default();
     let mut options = HostOptions {
-        real_time: false,
+        real_time: scheduling.real_time.is_some(),
+        unread_max: if backpressure { hosts::HELD_MAX } else { hosts::UNREAD_MAX },
         mtu: largest.max(Bytes::new(1500)),
         route: RouteOptions::default(),
         settings: Vec::new(),

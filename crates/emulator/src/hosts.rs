@@ -48,7 +48,10 @@ const SLEEP: Duration = Duration::from_micros(50);
 
 /// Packets of a node that may wait to be read. They wait only while the drive is late or a program floods: 40 ms at 100 000 packets a
 /// second, several windows of TCP. So it is the simulated queue that decides, and a flood at every one of 100 nodes holds a gigabyte.
-const UNREAD_MAX: u32 = 4096;
+pub(crate) const UNREAD_MAX: u32 = 4096;
+
+/// The same where the simulated queue holds packets back: what Linux gives the devices of radios (`txqueuelen`).
+pub(crate) const HELD_MAX: u32 = 1000;
 
 /// How every node's kernel is set.
 #[derive(Clone, Debug)]
@@ -57,6 +60,8 @@ pub(crate) struct HostOptions {
     pub(crate) real_time: bool,
     /// The largest packet.
     pub(crate) mtu: Bytes,
+    /// Packets that may wait in a device.
+    pub(crate) unread_max: u32,
     /// Of all routes.
     pub(crate) route: RouteOptions,
     /// Settings beside those that every host has.
@@ -211,7 +216,8 @@ fn device(netlink: &mut Netlink, name: &str, options: &HostOptions) -> io::Resul
     device.outlive()?; // in a namespace of its own
     let index = netlink.index(name)?;
     // In pieces of one segment no connection has more ready than it is to have.
-    let device_options = LinkOptions { mtu: Some(options.mtu), queue: Some(UNREAD_MAX), segments: Some(1) };
+    let device_options =
+        LinkOptions { mtu: Some(options.mtu), queue: Some(options.unread_max), segments: Some(1) };
     netlink.set_up(index, device_options)?;
     Ok((device, index))
 }
@@ -293,6 +299,16 @@ impl Ports for Hosts {
         let Ok(Some(bytes)) = self.devices[port as usize].read(&mut self.buffer) else { return false };
         packet.extend_from_slice(bytes);
         true
+    }
+
+    fn hold(&mut self, port: u32, held: bool) {
+        let flags = if held { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
+        let _ = epoll::modify(
+            &self.events,
+            &self.devices[port as usize],
+            epoll::EventData::new_u64(port.into()),
+            flags,
+        );
     }
 
     fn write(&mut self, port: u32, packet: &[u8]) -> bool {

@@ -1,13 +1,13 @@
 //! The scenario's own flows, by sockets of this machine's kernel: one thread for all of them, beside the drive's.
 
+mod board;
 mod flow;
-mod gate;
 mod probes;
 mod sockets;
 mod web;
 
+pub(crate) use board::Board;
 pub(crate) use flow::{RealSpec, Tally, why_not, why_simulated};
-pub(crate) use gate::Gates;
 pub(crate) use probes::{REAL_BYTES as PROBE_BYTES, port as probe_port, wanted as wanted_probes};
 pub(crate) use sockets::congestion_control;
 
@@ -68,7 +68,7 @@ pub(crate) struct Traffic {
     due: BinaryHeap<Reverse<(Instant, Due)>>,
     flows: Vec<Flow>,
     sockets: Vec<Option<Socket>>,
-    gates: Arc<Gates>,
+    board: Arc<Board>,
 }
 
 impl Traffic {
@@ -80,16 +80,16 @@ impl Traffic {
         specs: Vec<RealSpec>,
         warmup: Duration,
         (clock, addresses): (Clock, Addresses),
-        gates: Arc<Gates>,
+        board: Arc<Board>,
         hosts: &[NetworkNamespace],
     ) -> Result<Self, (String, io::Error)> {
         let events =
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| (String::new(), error.into()))?;
         let bell = epoll::EventData::new_u64(BELL);
-        epoll::add(&events, &*gates, bell, epoll::EventFlags::IN)
+        epoll::add(&events, &*board, bell, epoll::EventFlags::IN)
             .map_err(|error| (String::new(), error.into()))?;
         let (due, flows, sockets) = (BinaryHeap::new(), Vec::new(), Vec::new());
-        let mut traffic = Self { clock, addresses, events, due, flows, sockets, gates };
+        let mut traffic = Self { clock, addresses, events, due, flows, sockets, board };
         let warm_at = Instant::ZERO + warmup;
         traffic.at(warm_at, Due::Warm);
         traffic.at(Instant::ZERO + LOOK_EVERY, Due::Look);
@@ -363,11 +363,11 @@ impl Traffic {
 
     /// Saturated sources send what is missing at their nodes.
     fn fill(&mut self) {
-        self.gates.hear();
+        self.board.hear();
         for index in 0..self.flows.len() {
             let flow = &self.flows[index];
             if flow.spec.is_saturated() && flow.is_active() {
-                for _ in 0..flow.saturated.missing(&self.gates, flow.spec.number) {
+                for _ in 0..flow.saturated.missing(&self.board, flow.spec.number) {
                     self.flows[index].saturated.count();
                     self.hand_down(index);
                 }
@@ -450,8 +450,9 @@ impl Traffic {
             self.flows[index].look(&open, &drained);
             if self.flows[index].spec.is_saturated() {
                 let number = self.flows[index].spec.number;
-                self.flows[index].saturated.settle(&self.gates, number);
+                self.flows[index].saturated.settle(&self.board, number);
             }
         }
+        self.board.write(self.flows.iter().map(|flow| (flow.spec.number, flow.ends)));
     }
 }

@@ -28,7 +28,7 @@ pub use measure::{
     LinkResult, LinkSeries, OutsideResult, Packets, ProbeResult, ResequencingResult, RunResult, Series,
     TransferResult,
 };
-pub use network::{Emerged, Fate, FlowState, Network, NoRoute};
+pub use network::{Emerged, Fate, FlowState, Network, NoRoute, OutsideEnds};
 pub use packet::{Body, Codepoint, Entered, Foreign, LossCause, TcpPacket, Whose};
 pub use queue::{
     AirtimeFair, AirtimeParams, Airtimes, AnyDiscipline, Discipline, DisciplineParams, DisciplineRole, Fair,

@@ -5,13 +5,13 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-pub use control::FlowState;
+pub use control::{FlowState, OutsideEnds};
 
 use crate::attached::{Attached, Due};
 use crate::core::{Core, News, Passed, Traced};
 use crate::measure::{Counts, FlowCounts, FlowSeries, LinkSeries, Means, Meter, RunResult, Series};
 use crate::packet::{Body, Entered, Foreign, LossCause, Packet, Way, Whose};
-use crate::queue::{Delays, TransmitQueue};
+use crate::queue::{Delays, Outlet, TransmitQueue};
 use crate::spec::{FlowSpec, NetworkSpec, RunSpec, TcpSpec};
 use crate::times::Histogram;
 use crate::trace::{Agreed, FrameSink, Sent, Watchers};
@@ -219,21 +219,26 @@ impl Network {
     /// due before it would.
     pub fn inject(&mut self, at: Instant, packet: Foreign) -> Result<(), NoRoute> {
         self.core.move_to(at);
-        let Foreign { from, to, size, whose, category, .. } = packet;
-        let (way, hop) = match whose {
-            Whose::Flow { flow, back } => self.place_of(flow, back, (from, to)),
-            Whose::Nobody(number) => {
-                let way = Way::foreign(self.attached.flows.len() as u32, number);
-                self.core.hops.toward(from, to, category).map(|hop| (way, hop))
-            }
-        }
-        .ok_or(NoRoute { from, to })?;
+        let Foreign { from, to, size, .. } = packet;
+        let (way, hop) = self.first_hop(&packet).ok_or(NoRoute { from, to })?;
         let leaves_early =
             self.core.hops.chain(hop).last().is_some_and(|hop| self.core.hops.all()[hop].to != to);
         let entered = Entered::new(packet, at, leaves_early);
         self.attached.outside.enter(size.count(), &entered);
         self.core.inject(way, hop, size.count(), Body::Foreign(entered));
         Ok(())
+    }
+
+    /// Where a packet from outside enters.
+    fn first_hop(&self, packet: &Foreign) -> Option<(Way, u32)> {
+        let &Foreign { from, to, whose, category, .. } = packet;
+        match whose {
+            Whose::Flow { flow, back } => self.place_of(flow, back, (from, to)),
+            Whose::Nobody(number) => {
+                let way = Way::foreign(self.attached.flows.len() as u32, number);
+                self.core.hops.toward(from, to, category).map(|hop| (way, hop))
+            }
+        }
     }
 
     /// Where a flow's packet from outside enters, if these nodes are on its way, in this order.
@@ -307,6 +312,7 @@ impl Network {
     /// A packet as a sink sees it.
     fn sent(&self, traced: Traced) -> Option<Sent> {
         let (packet, rate) = traced?;
+        let passed = self.passed_by(&packet);
         let (flow, ends, payload, agreed) = if let Body::Foreign(entered) = packet.body {
             let (Whose::Flow { flow, .. } | Whose::Nobody(flow)) = entered.whose();
             (flow, entered.ends(), 0, None)
@@ -316,7 +322,25 @@ impl Network {
             let ends = if packet.way == Way::backward(packet.way.flow()) { (to, from) } else { (from, to) };
             (packet.way.flow(), ends, flow.unit_bytes(), flow.tcp().map(agreed))
         };
-        Some(Sent { flow, ends, size: packet.size as u16, payload, agreed, rate, body: packet.body })
+        let size = packet.size as u16;
+        Some(Sent { flow, ends, passed, size, payload, agreed, rate, body: packet.body })
+    }
+
+    /// How many nodes have forwarded a packet.
+    fn passed_by(&self, packet: &Packet) -> u8 {
+        let hops = &self.core.hops;
+        let first = if let Body::Foreign(entered) = &packet.body {
+            self.first_hop(&entered.foreign(packet.size)).map(|(_, hop)| hop)
+        } else {
+            let hops = self.attached.flows[packet.way.flow() as usize].hops;
+            let is_back = packet.way == Way::backward(packet.way.flow());
+            Some(if is_back { hops.backward } else { hops.forward })
+        };
+        let is_between_nodes = |&hop: &usize| {
+            !matches!(self.core.queues[hops.all()[hop].queue as usize].outlet, Outlet::Within { .. })
+        };
+        let left = |from: u32| hops.chain(from).filter(is_between_nodes).count();
+        first.map_or(0, |first| left(first).saturating_sub(left(packet.hop)) as u8)
     }
 }
 

@@ -264,7 +264,7 @@ fn network_layer(packet: &Sent, frame: &FrameRecord, bytes: &mut Vec<u8>) -> u16
     let start = bytes.len();
     bytes.extend([0x45, 0]);
     bytes.extend(length.to_be_bytes());
-    bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
+    bytes.extend([0, 0, 0x40, 0, 64_u8.saturating_sub(packet.passed), protocol, 0, 0]);
     bytes.extend(ip_address(packet.ends.0));
     bytes.extend(ip_address(packet.ends.1));
     let checksum = internet_checksum(&[&bytes[start..]]);

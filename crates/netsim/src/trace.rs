@@ -37,6 +37,8 @@ pub struct Sent {
     pub flow: u32,
     /// Where it comes from and where it goes, end to end.
     pub ends: (u32, u32),
+    /// Nodes that have forwarded it before this one sends it.
+    pub passed: u8,
     /// Network-layer size \[bytes\].
     pub size: u16,
     /// Payload of a full data segment of its flow \[bytes\]: what one sequence number stands for.

@@ -62,6 +62,10 @@ pub(crate) struct EmulateOptions {
     /// Give up when a packet is later than this against its simulated instant, such as 5ms
     #[arg(long, value_name = "TIME", value_parser = late)]
     pub(crate) abort_late: Option<Duration>,
+    /// Keep packets that find no room at their node with their kernel, as a radio's driver does, whose device of 1000 packets is
+    /// full at last; without, they are lost at the node, as a simulated flow's are
+    #[arg(long)]
+    pub(crate) backpressure: bool,
 }
 
 /// Reads "5ms".
@@ -105,7 +109,16 @@ fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
         interrupt::watch();
     }
     let abort_late = options.abort_late;
-    let emulator = Emulator { programs, routers, uplink, without_flows, abort_late, ..Emulator::default() };
+    let backpressure = options.backpressure;
+    let emulator = Emulator {
+        programs,
+        routers,
+        uplink,
+        without_flows,
+        abort_late,
+        backpressure,
+        ..Emulator::default()
+    };
     let emulator = Arc::new(emulator);
     let live: Arc<dyn Live> = Arc::clone(&emulator) as _;
     let done = run::conduct(

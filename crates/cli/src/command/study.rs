@@ -8,6 +8,7 @@ use crate::latex::{Tables, tell};
 use crate::live;
 use crate::output::{Overwrite, Place, counted, finish, print, resolved, shell_word, warn_of_all};
 use crate::progress::Bar;
+use crate::terminal;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -64,8 +65,8 @@ pub(crate) struct StudyOptions {
     /// Every study; those over real sockets, which take as long as they simulate, with --live only
     #[arg(long)]
     pub(crate) all: bool,
-    /// With --all: those over real sockets, too
-    #[arg(long, requires = "all")]
+    /// With --all or a pattern: those over real sockets, too; named by themselves they need no such word
+    #[arg(long)]
     pub(crate) live: bool,
     /// Fewer seeds and shorter runs
     #[arg(long)]
@@ -107,6 +108,11 @@ impl StudyOptions {
         let runs = self.quick || self.decide || self.shard.is_some() || self.precision.is_some();
         let writes = self.check || self.place.out.is_some();
         lists && !runs && !writes && self.seeds.or(self.seeds_max).is_none()
+    }
+
+    /// Whether studies over real sockets are meant where many are: it is said, or nothing runs.
+    fn with_live(&self) -> bool {
+        self.live || self.check || self.export.is_some()
     }
 
     /// Where the folders of all results are.
@@ -183,12 +189,24 @@ struct Asked {
     study: Study,
 }
 
+/// Many studies that were not named one by one: those over real sockets, which take as long as they simulate, are not meant unless it
+/// is said, or nothing else is there.
+fn without_live(all: Vec<Asked>) -> Vec<Asked> {
+    let count = all.iter().filter(|asked| asked.study.is_live()).count();
+    if count == 0 || count == all.len() {
+        return all;
+    }
+    let studies = counted(count, "study", "studies");
+    terminal::warn(format_args!("{studies} over real sockets left out: --live runs them, too"));
+    all.into_iter().filter(|asked| !asked.study.is_live()).collect()
+}
+
 /// All that are asked for, read before any runs: a misspelt id must not cost the studies before it.
 fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
     let builtin = |id: &str| Ok(Asked { name: id.into(), folder: id.into(), study: Study::builtin(id)? });
     if options.all {
         let all = evenair_study::study_ids().map(builtin).collect::<Result<Vec<_>>>()?;
-        return Ok(all.into_iter().filter(|asked| options.live || !asked.study.is_live()).collect());
+        return Ok(if options.with_live() { all } else { without_live(all) });
     }
     let mut all: Vec<Asked> = Vec::new();
     for name in &options.ids {
@@ -198,11 +216,10 @@ fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
             all.push(Asked { name: name.clone(), folder, study: Study::load(path)? });
         } else if name.contains(['*', '?']) {
             let pattern = WildMatch::new(name);
-            let before = all.len();
-            for id in evenair_study::study_ids().filter(|id| pattern.matches(id)) {
-                all.push(builtin(id)?);
-            }
-            ensure!(all.len() > before, "no built-in study is called \"{name}\"; see evenair list studies");
+            let ids = evenair_study::study_ids().filter(|id| pattern.matches(id));
+            let found = ids.map(builtin).collect::<Result<Vec<_>>>()?;
+            ensure!(!found.is_empty(), "no built-in study is called \"{name}\"; see evenair list studies");
+            all.extend(if options.with_live() { found } else { without_live(found) });
         } else if path.extension().is_some_and(|extension| extension == "toml") {
             bail!("there is no file {name}");
         } else {

@@ -2,6 +2,7 @@
 
 use crate::{evenair, json, stderr, stdout};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -356,7 +357,8 @@ fn a_capture_is_a_pcap_file_with_radiotap_in_order_of_time() {
     let bytes = std::fs::read(&file).unwrap();
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!((word(0), word(20)), (0xa1b2_3c4d, 127), "nanoseconds, 802.11 with radiotap");
-    let (mut at, mut last, mut kinds) = (24, (0, 0), std::collections::BTreeSet::new());
+    let (mut at, mut last) = (24, (0, 0));
+    let (mut kinds, mut hops) = (BTreeSet::new(), BTreeSet::new());
     while at < bytes.len() {
         let time = (word(at), word(at + 4));
         assert!(time >= last, "captures are in the order of time");
@@ -364,10 +366,15 @@ fn a_capture_is_a_pcap_file_with_radiotap_in_order_of_time() {
         let (captured, length) = (word(at + 8) as usize, word(at + 12) as usize);
         assert!(captured <= length);
         kinds.insert(bytes[at + 16 + 15]);
+        let frame = &bytes[at + 16..at + 16 + captured];
+        // What says IPv4, and the first bytes of its header.
+        let header = frame.windows(4).position(|window| window == [0x08, 0, 0x45, 0]);
+        hops.extend(header.map(|start| frame[start + 2 + 8]));
         at += 16 + captured;
     }
     assert_eq!(at, bytes.len(), "no half record");
     assert_eq!(Vec::from_iter(kinds), [0x08, 0xb4, 0xc4, 0xd4], "DATA, RTS, CTS, ACK");
+    assert_eq!(Vec::from_iter(hops), [62, 63, 64], "each router takes one");
     let ideal = evenair(&["run", "chen10/a-graph", "--set", "duration=1 s", "--pcap", path]);
     assert!(stderr(&ideal).contains("ideal CSMA has no frames"), "{}", stderr(&ideal));
 }

@@ -174,7 +174,12 @@ fn an_emulation_is_kept_as_a_run_is() {
     assert!(manifest["runs"][1]["live"]["host"]["kernel"].is_string(), "{manifest}");
     assert!(read("report.html").contains("over sockets of Linux"));
     // Two seeds, each of a point a second.
-    assert!(read("series.csv").lines().count() > 4 && read("flows.csv").lines().count() == 7);
+    let (series, flows) = (read("series.csv"), read("flows.csv"));
+    assert!(series.lines().count() > 4 && flows.lines().count() == 7);
+    // Windows and round trips are what the flow's sockets have told.
+    let rows = || series.lines().skip(1).filter(|line| line.contains("congestion_window"));
+    let value = |line: &str| line.split(',').filter_map(|cell| cell.parse::<f64>().ok()).next_back();
+    assert!(rows().filter_map(value).any(|window| window >= 2.0), "{series}");
     assert!(std::fs::metadata(&capture).expect("a capture").len() > 10_000);
 }
 
@@ -189,8 +194,14 @@ fn captures_have_the_bytes_that_programs_sent() {
     assert!(done.status.success(), "{}", stderr(&done));
     let capture = std::fs::read(&path).expect("a capture");
     // Twenty questions and their answers, each over three hops at least once.
-    let found = capture.windows(200).filter(|window| window.iter().all(|&byte| byte == b'x')).count();
-    assert!((120..200).contains(&found), "{found}");
+    let is_content = |&at: &usize| capture[at..at + 200].iter().all(|&byte| byte == b'x');
+    let found: Vec<usize> = (0..capture.len() - 200).filter(is_content).collect();
+    assert!((120..200).contains(&found.len()), "{}", found.len());
+    // Each router before has taken a hop; IPv4's and UDP's headers come before the content.
+    for hops in [64, 63, 62] {
+        let count = found.iter().filter(|&&at| capture[at - 28 + 8] == hops).count();
+        assert!((40..80).contains(&count), "{count} with {hops} hops left of {}", found.len());
+    }
     assert_eq!(
         std::fs::metadata(&path).expect("a capture").permissions().mode() & 0o077,
         0,

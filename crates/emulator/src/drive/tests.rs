@@ -18,6 +18,8 @@ struct Scripted {
     written: Vec<Written>,
     /// A node whose kernel forwards: what is for others comes back with a hop less, before anything else.
     router: Option<(u32, [u8; 4])>,
+    /// Ports that are not to be read.
+    held: Vec<u32>,
 }
 
 impl Ports for Scripted {
@@ -26,7 +28,7 @@ impl Ports for Scripted {
     }
     fn wait(&mut self, until: Instant, ready: &mut Ready) {
         match self.come.front() {
-            Some(&(at, port, _)) if at <= until => {
+            Some(&(at, port, _)) if at <= until && !self.held.contains(&port) => {
                 self.now = self.now.max(at);
                 ready.push(port);
             }
@@ -39,6 +41,10 @@ impl Ports for Scripted {
             packet.extend(self.come.pop_front().expect("it is due").2);
         }
         due
+    }
+    fn hold(&mut self, port: u32, held: bool) {
+        self.held.retain(|&other| other != port);
+        self.held.extend(held.then_some(port));
     }
     fn write(&mut self, port: u32, packet: &[u8]) -> bool {
         self.written.push((self.now, port, packet.to_vec()));
@@ -86,15 +92,16 @@ fn udp(from: [u8; 4], to: [u8; 4], hops: u8) -> Vec<u8> {
 
 /// What is written when these packets come, each at its millisecond; and what went astray.
 fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<Written>, Strays) {
-    let (out, strays, _) = drive(&row(), come, None);
+    let (out, strays, _) = drive(&row(), come, None, false);
     (out, strays)
 }
 
-/// The same in a network, in which one node may be a router, and what the network says of it.
+/// The same in a network, in which one node may be a router and nodes may hold packets back, and what the network says of it.
 fn drive(
     spec: &NetworkSpec,
     come: &[(u64, u32, Vec<u8>)],
     router: Option<(u32, [u8; 4])>,
+    backpressure: bool,
 ) -> (Vec<Written>, Strays, RunResult) {
     let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
     let run = RunSpec {
@@ -110,10 +117,13 @@ fn drive(
     let ports = Scripted { come, router, ..Scripted::default() };
     let routers = router.iter().map(|router| router.0).collect();
     let ways = (Ways::of(spec, &routers), Vec::new(), None);
-    let gates = Arc::new(Gates::new(std::iter::empty()).unwrap());
-    let mut drive = Drive::new(spec, Network::new(spec, run), ways, ports, gates);
+    let board = Arc::new(Board::new(std::iter::empty()).unwrap());
+    let mut drive = Drive::new(spec, Network::new(spec, run), ways, ports, board);
     for (number, flow) in (0..).zip(&spec.flows) {
         drive.add_flow(2, RealFlow { number, way: flow.path.clone(), more: 0 });
+    }
+    if backpressure {
+        drive.hold_back();
     }
     let ended = drive.run(at(1_000), &mut Watchers::default(), |_, _| false);
     assert_eq!(ended, at(1_000));
@@ -190,7 +200,7 @@ fn what_passes_a_router_goes_through_its_kernel_and_counts_once() {
         weight: 1.0,
     });
     let router = Some((2, [10, 0, 0, 3]));
-    let (out, strays, result) = drive(&spec, &[(5, 0, udp(A, D, 64)), (50, 0, udp(A, D, 2))], router);
+    let (out, strays, result) = drive(&spec, &[(5, 0, udp(A, D, 64)), (50, 0, udp(A, D, 2))], router, false);
     assert_eq!(strays, Strays::default());
     let seen: Vec<(u32, u8)> = out.iter().map(|(_, node, packet)| (*node, packet[8])).collect();
     // The router gets what the simulated node before it has taken a hop of, and its kernel takes one more; of the second packet none
@@ -200,7 +210,7 @@ fn what_passes_a_router_goes_through_its_kernel_and_counts_once() {
     let took = out[1].0.since(Instant::ZERO + Duration::from_millis(5)).as_secs_f64();
     let mean_s = result.flows[0].delay.as_ref().unwrap().mean_s;
     assert!((mean_s / took - 1.0).abs() < 0.3, "from its source on: {mean_s} {took}");
-    let (_, strays, _) = drive(&spec, &[(5, 0, udp(A, D, 1))], router);
+    let (_, strays, _) = drive(&spec, &[(5, 0, udp(A, D, 1))], router, false);
     assert_eq!(strays.hops_used_up, 1, "at the node before it");
 }
 
@@ -211,4 +221,15 @@ fn as_many_come_out_and_are_lost_as_have_come() {
     let (out, strays) = written(&come);
     assert_eq!(strays, Strays::default());
     assert!(out.len() > 100 && out.len() <= come.len(), "{} of {}", out.len(), come.len());
+}
+
+#[test]
+fn packets_that_find_no_room_are_lost_or_stay_with_their_kernel() {
+    let mut spec = row();
+    spec.queue.limit_packets = 5;
+    let come: Vec<_> = (0..40).map(|_| (1, 0, udp(A, [10, 0, 0, 2], 64))).collect();
+    let (out, _, _) = drive(&spec, &come, None, false);
+    assert_eq!(out.len(), 6, "one in service, five behind it");
+    let (out, strays, _) = drive(&spec, &come, None, true);
+    assert_eq!((out.len(), strays), (40, Strays::default()));
 }

@@ -1,6 +1,6 @@
 //! A real flow, and what is counted of it.
 
-use super::gate::Saturated;
+use super::board::Saturated;
 use super::probes::Probes;
 use super::sockets::{Socket, congestion_control};
 use super::web::Web;
@@ -9,7 +9,7 @@ use evenair_laws::Parameters;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw};
 use evenair_laws::flow::{FlowRole, FlowView, Signal};
 use evenair_linux::tcp::Info;
-use evenair_netsim::{FlowSpec, Pattern, ProbeResult, Source, TcpSpec, Traffic, WebSpec};
+use evenair_netsim::{FlowSpec, OutsideEnds, Pattern, ProbeResult, Source, TcpSpec, Traffic, WebSpec};
 use evenair_units::{Duration, Instant, Volume};
 use std::io;
 
@@ -163,6 +163,8 @@ pub(super) struct Flow {
     connections: u64,
     windows: u64,
     round_trips: (f64, u64),
+    /// How its connections were at the last look.
+    pub(super) ends: OutsideEnds,
 }
 
 /// What came of a flow in the measured time.
@@ -221,6 +223,7 @@ impl Flow {
             connections: 0,
             windows: 0,
             round_trips: (0.0, 0),
+            ends: OutsideEnds::default(),
         }
     }
 
@@ -273,16 +276,19 @@ impl Flow {
 
     /// How its connections are: those that are open, and those that only send what they still have.
     pub(super) fn look(&mut self, open: &[Info], drained: &[Info]) {
-        self.looks += 1;
         self.sent = open.iter().chain(drained).fold(self.finished, Sent::plus);
-        for info in open {
-            self.connections += 1;
-            self.windows += u64::from(info.congestion_window);
-            if let Some(round_trip) = info.smoothed_round_trip {
-                self.round_trips.0 += round_trip.as_secs_f64();
-                self.round_trips.1 += 1;
-            }
-        }
+        let windows: u64 = open.iter().map(|info| u64::from(info.congestion_window)).sum();
+        let smoothed = open.iter().filter_map(|info| Some(info.smoothed_round_trip?.as_secs_f64()));
+        let (sum_s, count) = smoothed.fold((0.0, 0), |(sum_s, count), each_s| (sum_s + each_s, count + 1));
+        self.looks += 1;
+        self.connections += open.len() as u64;
+        self.windows += windows;
+        self.round_trips = (self.round_trips.0 + sum_s, self.round_trips.1 + count);
+        self.ends = OutsideEnds {
+            connections: open.len() as u32,
+            congestion_window: windows as f64,
+            round_trip: (count > 0).then(|| Duration::from_secs_f64(sum_s / count as f64)),
+        };
     }
 
     /// Whether it is in a stretch of activity.

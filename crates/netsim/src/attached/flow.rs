@@ -7,6 +7,7 @@ use super::resequence::Resequencer;
 use super::web::{Half, Web};
 use super::{Attached, Due};
 use crate::core::{Core, FlowHops};
+use crate::network::OutsideEnds;
 use crate::packet::Way;
 use crate::queue::Delays;
 use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
@@ -141,6 +142,8 @@ pub(crate) struct Flow {
     pub(crate) finished: SenderStats,
     /// Loss events that the receivers of those counted that were TFRC's.
     pub(crate) finished_events: u64,
+    /// Of a flow from outside: how its host has said that its ends are.
+    pub(crate) ends: OutsideEnds,
 }
 
 impl Flow {
@@ -199,6 +202,7 @@ impl Flow {
             },
             finished: SenderStats::default(),
             finished_events: 0,
+            ends: OutsideEnds::default(),
         }
     }
 

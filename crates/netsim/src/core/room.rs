@@ -52,6 +52,12 @@ impl<T: Copy> Core<T> {
         }
     }
 
+    /// Whether the buffer of a queue to the air or to a wire has room.
+    pub(crate) fn has_room(&self, queue: u32) -> bool {
+        let buffer = &self.buffers[self.queues[queue as usize].buffer as usize];
+        buffer.waiting < buffer.limit
+    }
+
     /// An arrival was refused.
     #[inline]
     pub(super) fn turn_away(&mut self, by: u32, arrival: Queued, cause: LossCause) {

@@ -3,10 +3,10 @@
 use super::Network;
 use crate::core::ClassRefused;
 use crate::packet::Way;
-use crate::queue::Outlet;
+use crate::queue::{Outlet, TransmitQueue};
 use evenair_laws::backoff::Access;
 use evenair_laws::gateway::ClassRole;
-use evenair_units::{Instant, Volume};
+use evenair_units::{Duration, Instant, Volume};
 
 /// A flow, as it is now. What is counted is counted since the beginning of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,7 +29,25 @@ pub struct FlowState {
     pub round_trips: u32,
 }
 
+/// The ends of a flow whose packets come from outside ([`Traffic::Outside`](crate::Traffic::Outside)), as their host knows them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OutsideEnds {
+    /// Connections that are open.
+    pub connections: u32,
+    /// Their congestion windows together \[segments\].
+    pub congestion_window: f64,
+    /// Their round trip, if one has been measured.
+    pub round_trip: Option<Duration>,
+}
+
 impl Network {
+    /// Tells how the ends of a flow from outside are, until it is told otherwise: for the points of its time series.
+    pub fn tell_ends(&mut self, flow: u32, ends: OutsideEnds) {
+        let state = &mut self.attached.flows[flow as usize];
+        debug_assert!(state.traffic.is_outside());
+        state.ends = ends;
+    }
+
     /// How a flow is.
     pub fn flow_state(&self, flow: u32) -> FlowState {
         let state = &self.attached.flows[flow as usize];
@@ -57,6 +75,23 @@ impl Network {
     /// for another: for whoever injects them and wants the queue never to be empty.
     pub fn watch_departures(&mut self, flow: u32) {
         self.core.watch(self.attached.flows[flow as usize].hops.forward);
+    }
+
+    /// The queues at which packets leave a node, by their numbers; of a wire's, the node at its other end.
+    pub fn queues_of(&self, node: u32) -> Vec<(u32, Option<u32>)> {
+        let queues = (0..).zip(&self.core.queues).filter(|(_, queue)| queue.node == node);
+        let end = |number| self.core.hops.all().iter().find(|hop| hop.queue == number).map(|hop| hop.to);
+        let told = |(number, queue): (u32, &TransmitQueue)| match queue.outlet {
+            Outlet::Air => Some((number, None)),
+            Outlet::Wire(_) => Some((number, end(number))),
+            Outlet::Within { .. } => None,
+        };
+        queues.filter_map(told).collect()
+    }
+
+    /// Whether the buffer of a queue has room for a packet: a host that asks can keep it back instead of losing it.
+    pub fn has_room(&self, queue: u32) -> bool {
+        self.core.has_room(queue)
     }
 
     /// How many those are.

@@ -141,7 +141,11 @@ impl Network {
             window += packets;
         }
         let delay_s = flow.delay.take_mean_s();
-        let round_trip = std::mem::take(&mut flow.sampled).mean();
+        let mut round_trip = std::mem::take(&mut flow.sampled).mean();
+        if flow.traffic.is_outside() {
+            (count, window) = (f64::from(flow.ends.connections), flow.ends.congestion_window);
+            round_trip = flow.ends.round_trip;
+        }
         let counts = self.flow_counts(index);
         let since = counts.since(std::mem::replace(&mut self.meter.at_sample[index], counts));
         let series = &mut self.meter.series.flows[index];

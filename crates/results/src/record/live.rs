@@ -83,6 +83,9 @@ pub struct HostReport {
     /// Those of them of which not every connection could be opened, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_flows: Vec<String>,
+    /// Packets that found no room at their node stayed with their kernel, instead of being lost there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub backpressure: bool,
 }
 
 /// How an emulation is scheduled.
