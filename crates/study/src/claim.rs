@@ -5,11 +5,11 @@ use crate::outcome::Outcome;
 use crate::statistics::deviation;
 use evenair_results::Estimate;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The runs' verdict on a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// All of the 95 % interval is as the claim says.

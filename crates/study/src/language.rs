@@ -3,6 +3,7 @@
 use crate::each::Places;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
+use crate::read::StudyError;
 use crate::world::World;
 use crate::written::Written;
 use evenair_scenario::{Time, exactly};
@@ -71,6 +72,9 @@ pub struct Study {
     /// not given.
     #[serde(skip)]
     pub(crate) asked: Option<Vec<Quantity>>,
+    /// Overrides of whoever runs it: they win over the study's and the variants' own.
+    #[serde(skip)]
+    pub(crate) changes: Vec<String>,
     /// The text that it was read from, and the folder in which its scenarios are looked for before the built-in ones.
     #[serde(skip)]
     pub(crate) origin: Origin,
@@ -80,6 +84,27 @@ impl Study {
     /// Whether a variant is in real time.
     pub fn is_live(&self) -> bool {
         self.variants.iter().any(|variant| variant.world == World::Linux)
+    }
+
+    /// Overrides keys of every variant's scenario, whatever the study and its variants say of them.
+    ///
+    /// # Errors
+    /// If a key is one that a sweep varies.
+    pub fn change(&mut self, changes: impl IntoIterator<Item = String>) -> Result<(), StudyError> {
+        let key = |change: &str| change.split('=').next().unwrap_or_default().trim().to_owned();
+        for change in changes {
+            let (of_change, below) = (key(&change), key(&change) + ".");
+            let is_swept = |set: &String| key(set) == of_change || key(set).starts_with(&below);
+            let swept = self.variants.iter().find(|v| v.point.iter().any(|p| p.set.iter().any(is_swept)));
+            if let Some(Point { curve, parameter, .. }) = swept.and_then(|variant| variant.point.as_ref()) {
+                let message = format!(
+                    "{change}: variant \"{curve}\" sweeps this key ({parameter}); --variant leaves it out"
+                );
+                return Err(StudyError::new(&self.origin.file, message));
+            }
+            self.changes.push(change);
+        }
+        Ok(())
     }
 
     /// A study of nothing yet.
@@ -105,6 +130,7 @@ impl Study {
             tables: Vec::new(),
             utility_unit: one(),
             asked: None,
+            changes: Vec::new(),
             origin: Origin::default(),
         }
     }
@@ -205,6 +231,8 @@ pub struct Point {
     pub parameter: String,
     /// Its value.
     pub x: f64,
+    /// The overrides that give it.
+    pub(crate) set: Vec<String>,
 }
 
 impl Variant {
@@ -233,11 +261,17 @@ impl Variant {
         let at = |&x: &f64| {
             let fill =
                 |text: &String| text.replace("{x}", &x.to_string()).replace("{x+1}", &(x + 1.0).to_string());
+            let swept: Vec<String> = sweep.set.iter().map(fill).collect();
             Self {
                 id: format!("{}@{x}", self.id),
-                set: self.set.iter().cloned().chain(sweep.set.iter().map(fill)).collect(),
+                set: [&self.set[..], &swept].concat(),
                 sweep: None,
-                point: Some(Point { curve: self.id.clone(), parameter: sweep.parameter.clone(), x }),
+                point: Some(Point {
+                    curve: self.id.clone(),
+                    parameter: sweep.parameter.clone(),
+                    x,
+                    set: swept,
+                }),
                 ..self.clone()
             }
         };
@@ -251,7 +285,8 @@ impl Variant {
 pub struct Claim {
     /// The sentence.
     pub text: String,
-    /// Where the paper says so: section, figure or table, page; best with its words.
+    /// Where the paper says so: section, figure or table, page; best with its words. A claim without it, or with "ours" at its
+    /// beginning, is no paper's.
     #[serde(rename = "where")]
     pub place: Option<String>,
     /// The metric measured.
@@ -291,6 +326,11 @@ impl Claim {
     /// Every value that it measures.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         std::iter::once(&self.value).chain(&self.minus).chain(&self.over)
+    }
+
+    /// Whether no paper says so.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.place.as_ref().is_none_or(|place| place.starts_with("ours"))
     }
 }
 

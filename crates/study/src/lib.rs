@@ -33,6 +33,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod vary;
+pub mod verdicts;
 mod watch;
 mod words;
 mod world;
