@@ -6,6 +6,7 @@ use crate::quantity::{Of, Quantity, Statistic};
 use crate::read::StudyError;
 use crate::world::World;
 use crate::written::Written;
+use evenair_results::Estimate;
 use evenair_scenario::{Time, exactly};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -389,6 +390,35 @@ pub enum Holds {
     Above(f64),
     /// Between these.
     Within([f64; 2]),
+    /// Like a mean over other places, such as the meshes of a paper.
+    Like(Sampled),
+}
+
+/// A mean that is printed with the standard deviation of what it is the mean of. It is like ours, over a pool of scenarios, where
+/// the two differ by no more than the choice of places on both sides explains: by no more than the root of the sum of the squares of
+/// both halves of a 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sampled {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub deviation: f64,
+    /// How many places it is the mean of; how many they are taken to be, where nobody says so. Two at least.
+    pub samples: u32,
+}
+
+impl Sampled {
+    /// Half of the 95 % interval of the mean.
+    pub(crate) fn half_width(self) -> f64 {
+        let estimate = Estimate::from_deviation(self.mean, self.deviation, self.samples as usize);
+        estimate.half_width.unwrap_or(f64::INFINITY)
+    }
+
+    /// Whether a mean of ours is like it.
+    pub(crate) fn is_like(self, ours: Estimate) -> Option<bool> {
+        ours.half_width.map(|half| (ours.mean - self.mean).abs() <= half.hypot(self.half_width()))
+    }
 }
 
 impl<'de> Deserialize<'de> for Holds {
@@ -401,16 +431,20 @@ impl<'de> Deserialize<'de> for Holds {
             above: Option<f64>,
             #[serde(default, deserialize_with = "exactly")]
             within: Option<[f64; 2]>,
+            like: Option<Sampled>,
         }
-        let Bounds { below, above, within } = Bounds::deserialize(deserializer)?;
-        match (below, above, within) {
-            (Some(limit), None, None) => Ok(Self::Below(limit)),
-            (None, Some(limit), None) => Ok(Self::Above(limit)),
-            (None, None, Some(ends)) => Ok(Self::Within(ends)),
-            (Some(most), Some(least), None) => Err(D::Error::custom(format!(
+        let Bounds { below, above, within, like } = Bounds::deserialize(deserializer)?;
+        match (below, above, within, like) {
+            (Some(limit), None, None, None) => Ok(Self::Below(limit)),
+            (None, Some(limit), None, None) => Ok(Self::Above(limit)),
+            (None, None, Some(ends), None) => Ok(Self::Within(ends)),
+            (None, None, None, Some(sampled)) => Ok(Self::Like(sampled)),
+            (Some(most), Some(least), None, None) => Err(D::Error::custom(format!(
                 "between two bounds is written as within = [{least}, {most}], which holds at both ends, too"
             ))),
-            _ => Err(D::Error::custom("give one of below = 5, above = 2 and within = [2, 5]")),
+            _ => Err(D::Error::custom(
+                "give one of below = 5, above = 2, within = [2, 5] and like = { mean = 3, deviation = 1, samples = 12 }",
+            )),
         }
     }
 }
@@ -421,6 +455,7 @@ impl Holds {
         match self {
             Self::Below(limit) | Self::Above(limit) => vec![limit],
             Self::Within(ends) => ends.to_vec(),
+            Self::Like(Sampled { mean, deviation, .. }) => vec![mean, deviation],
         }
     }
 
@@ -430,6 +465,10 @@ impl Holds {
             Self::Below(limit) => (high < limit, low >= limit),
             Self::Above(limit) => (low > limit, high <= limit),
             Self::Within([least, most]) => (least <= low && high <= most, high < least || most < low),
+            Self::Like(sampled) => {
+                let ours = Estimate { mean: f64::midpoint(low, high), half_width: Some((high - low) / 2.0) };
+                return sampled.is_like(ours);
+            }
         };
         (all || none).then_some(all)
     }
@@ -442,6 +481,7 @@ impl Holds {
             Self::Below(limit) | Self::Above(limit) => limit,
             Self::Within([least, most]) if (value - least).abs() < (value - most).abs() => least,
             Self::Within([_, most]) => most,
+            Self::Like(Sampled { mean, .. }) => mean,
         }
     }
 }

@@ -110,7 +110,7 @@ fn is_near(claim: &Claim, recorded: &RecordedClaim) -> bool {
     let (Some(paper), Some(measured)) = (claim.paper, recorded.measured) else { return false };
     let width = match claim.holds {
         Holds::Within([low, high]) => high - low,
-        Holds::Below(_) | Holds::Above(_) => 0.0,
+        Holds::Below(_) | Holds::Above(_) | Holds::Like(_) => 0.0,
     };
     let off = (measured - claim.holds.nearest_bound(measured)).abs() - recorded.half_width_95.unwrap_or(0.0);
     off <= width.max(NEAR * paper.abs())
