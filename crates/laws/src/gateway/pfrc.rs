@@ -131,9 +131,11 @@ impl Pfrc {
         let Controller { members, search: Some(search), .. } = &self.controller else { return };
         let weights = members.weights();
         let (capacity, level) = match search {
-            // [Jam10] section 8.2.4: no rate falls below W/(3N), whatever Alg. 6 makes of C_low.
+            // [Jam10] section 8.2.4: no rate falls below W/(3N), whatever Alg. 6 makes of C_low; Alg. 5 has no bounds.
             AnySearch::Thesis(search) => {
-                let least = members.bounds(&self.params.tuning()).map_or(0.0, |bounds| bounds.low);
+                let bounds = members.bounds(&self.params.tuning());
+                let bounds = bounds.filter(|_| self.params.search == SearchMethod::Binary);
+                let least = bounds.map_or(0.0, |bounds| bounds.low);
                 let capacity = search.estimate.max(least);
                 (capacity, capacity / weights)
             }
