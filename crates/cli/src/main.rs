@@ -13,6 +13,7 @@ mod live;
 mod output;
 mod progress;
 mod real_time;
+mod record;
 mod seeds;
 mod terminal;
 mod text;

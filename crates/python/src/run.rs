@@ -226,13 +226,13 @@ pub(crate) fn study<'py>(
     let path = PathBuf::from(&name);
     let study = if path.is_file() { Study::load(&path) } else { Study::builtin(&name) };
     let mut study = study.map_err(|e| misread(py, &e))?;
-    study.set.extend(changes);
     if let Some(seeds) = seeds {
         (study.seeds, study.quick.seeds) = (seeds, seeds);
     }
     if !variants.is_empty() {
         study.keep(&variants).map_err(|e| misread(py, &e))?;
     }
+    study.change(changes).map_err(|e| misread(py, &e))?;
     let mut sweep = Sweep::new(&study, quick).map_err(failed)?;
     if let Some(precision) = precision {
         sweep.set_precision(precision, study.seeds_max);

@@ -20,15 +20,25 @@ impl Estimate {
         let mean = samples.iter().sum::<f64>() / n;
         let half_width = (samples.len() > 1).then(|| {
             let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-            student_975(samples.len() - 1) * (variance / n).sqrt()
+            half_width(variance, samples.len())
         });
         Self { mean, half_width }
+    }
+
+    /// The estimate from the mean of so many samples, two at least, and their standard deviation.
+    pub fn from_deviation(mean: f64, deviation: f64, samples: usize) -> Self {
+        Self { mean, half_width: (samples > 1).then(|| half_width(deviation * deviation, samples)) }
     }
 
     /// A value without spread.
     pub const fn exact(value: f64) -> Self {
         Self { mean: value, half_width: None }
     }
+}
+
+/// Half of the 95 % interval of the mean of so many samples with this variance.
+fn half_width(variance: f64, samples: usize) -> f64 {
+    student_975(samples - 1) * (variance / samples as f64).sqrt()
 }
 
 /// The 97.5 % quantile of Student's t distribution.

@@ -17,6 +17,11 @@ impl Scenario {
         if self.duration.0.is_zero() {
             return Err(Mistake::at("duration", "must be longer than no time"));
         }
+        if let Some(share) = self.domain_capacity.filter(|share| !(*share > 0.0 && *share <= 2.0)) {
+            let why =
+                format!("{share} is not allowed: a share of what a lone hop carries, above 0 and at most 2");
+            return Err(Mistake::at("domain_capacity", why));
+        }
         if self.flows.is_empty() && self.outside.is_empty() {
             let why = "there is no flow; add a [[flows]] table with id, from and to, or attach nodes to the outside (outside)";
             return Err(Mistake::at("flows", why));

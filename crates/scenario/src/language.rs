@@ -143,6 +143,10 @@ pub struct Scenario {
     /// The flows' own utilities, for `evenair solve --objective utility`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub utility: Option<UtilityTable>,
+    /// How much a collision domain is taken to carry, of what a lone hop carries, wherever max-min rates are computed that limit flows
+    /// (`rate = "max-min"`) or that studies call fair; 1, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain_capacity: Option<f64>,
     /// Flows.
     #[serde(default)]
     pub flows: Vec<FlowTable>,

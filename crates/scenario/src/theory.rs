@@ -150,6 +150,7 @@ impl Resolved {
     pub fn theory_with_backoff(&self) -> Result<Theory, Failure> {
         let (mut theory, layout) = (self.theory()?, self.layout());
         let backoff_s = |node: u32| self.mean_backoff(node).as_secs_f64();
+        let capacity = self.settings.domain_capacity.unwrap_or(1.0);
         for (flow, seen) in self.network().flows.iter().zip(&mut theory.flows) {
             let frames = frames_per_packet(&flow.traffic);
             for hop in flow.data_path().windows(2) {
@@ -158,6 +159,9 @@ impl Resolved {
                     *load += backoff_s(hop[0]) + (frames - 1.0) * backoff_s(hop[1]);
                 }
             }
+            // A domain that carries less is full earlier.
+            let air = seen.loads.iter_mut().filter(|(link, _)| *link < layout.links.len());
+            air.for_each(|(_, load)| *load /= capacity);
         }
         Ok(theory)
     }

@@ -183,17 +183,31 @@ impl Study {
                 let message = format!("nothing is between {least} and {most}: the lesser bound comes first");
                 Some(Mistake { key: KeyPath::entry("claims", i, "holds"), message })
             }
+            Holds::Like(like) if like.samples < 2 || like.deviation < 0.0 => {
+                let message = "a mean of two samples at least has a deviation, of 0 or more".into();
+                Some(Mistake { key: KeyPath::entry("claims", i, "holds").then("like"), message })
+            }
+            Holds::Like(_)
+                if !self.is_pooled(&claim.value.variant) || claim.over_seeds != crate::OverSeeds::Mean =>
+            {
+                let message = "it compares a mean over scenarios: the variant needs a pool of them".into();
+                Some(Mistake { key: KeyPath::entry("claims", i, "holds").then("like"), message })
+            }
             _ => None,
         })
     }
 
+    fn is_pooled(&self, id: &str) -> bool {
+        self.variants.iter().any(|variant| variant.id == id && variant.is_pooled())
+    }
+
     fn mistake_of_pools(&self) -> Option<Mistake> {
-        let pooled = |id: &str| self.variants.iter().any(|v| v.id == id && v.is_pooled());
         if let Some(variant) = self.variants.iter().find(|v| v.scenario.is_empty() != v.is_pooled()) {
             let message = format!("variant {}: give one of scenario and scenarios", variant.id);
             return Some(Mistake { key: KeyPath::entry("variants", variant.number, "scenarios"), message });
         }
-        if let Some((key, id, ..)) = self.told().find(|(_, id, _, flow)| flow.is_some() && pooled(id)) {
+        if let Some((key, id, ..)) = self.told().find(|(_, id, _, flow)| flow.is_some() && self.is_pooled(id))
+        {
             let message = format!("variant {id} has a pool of scenarios, and no flow is in all of them");
             return Some(Mistake { key: key.then("flow"), message });
         }

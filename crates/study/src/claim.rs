@@ -1,15 +1,15 @@
 //! Claims, checked: what was measured, and whether that decides them.
 
-use crate::language::{Claim, OverSeeds, Reference, Value};
+use crate::language::{Claim, Holds, OverSeeds, Reference, Value};
 use crate::outcome::Outcome;
 use crate::statistics::deviation;
 use evenair_results::Estimate;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The runs' verdict on a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// All of the 95 % interval is as the claim says.
@@ -104,6 +104,8 @@ struct Sample {
     /// Whether seeds differ: what knows no chance has one value for all of them.
     random: bool,
     bounds: (f64, f64),
+    /// How many scenarios take turns: one, or those of a pool.
+    places: usize,
 }
 
 impl Sample {
@@ -111,7 +113,17 @@ impl Sample {
         let quantity = value.quantity();
         let values = outcome.samples(&value.variant, quantity, value.flow.as_deref())?;
         let random = outcome.is_random(&value.variant, quantity);
-        Some(Self { values, random, bounds: quantity.bounds() })
+        let places = outcome.places(&value.variant);
+        Some(Self { values, random, bounds: quantity.bounds(), places })
+    }
+
+    /// The mean of each scenario's values, as far as there are any.
+    fn by_place(self) -> Self {
+        let of_place = |place: usize| {
+            let values: Vec<f64> = self.values.iter().skip(place).step_by(self.places).copied().collect();
+            values.iter().sum::<f64>() / values.len() as f64
+        };
+        Self { values: (0..self.places.min(self.values.len())).map(of_place).collect(), ..self }
     }
 
     /// Seed by seed: the variants share their random streams.
@@ -127,13 +139,18 @@ impl Sample {
 
     fn minus(&self, other: &Self) -> Self {
         let bounds = (self.bounds.0 - other.bounds.1, self.bounds.1 - other.bounds.0);
-        Self { values: self.paired(other, |a, b| a - b), random: self.random || other.random, bounds }
+        self.with(other, |a, b| a - b, bounds)
     }
 
     fn over(&self, other: &Self) -> Self {
         let positive = self.bounds.0 >= 0.0 && other.bounds.0 >= 0.0;
         let bounds = (if positive { 0.0 } else { f64::NEG_INFINITY }, f64::INFINITY);
-        Self { values: self.paired(other, |a, b| a / b), random: self.random || other.random, bounds }
+        self.with(other, |a, b| a / b, bounds)
+    }
+
+    fn with(&self, other: &Self, of: fn(f64, f64) -> f64, bounds: (f64, f64)) -> Self {
+        let (random, places) = (self.random || other.random, self.places.max(other.places));
+        Self { values: self.paired(other, of), random, bounds, places }
     }
 
     /// The measured value, and its 95 % interval as far as it can be at all: goodputs are not negative, however few the seeds.
@@ -165,7 +182,8 @@ fn sample(claim: &Claim, outcome: &Outcome) -> Option<Sample> {
     if let Some(over) = &claim.over {
         sample = sample.over(&Sample::of(over, outcome)?);
     }
-    Some(sample)
+    // Seeds of one scenario say nothing of another.
+    Some(if matches!(claim.holds, Holds::Like(_)) { sample.by_place() } else { sample })
 }
 
 pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
@@ -206,10 +224,10 @@ pub(crate) fn more_seeds_help(claim: &Claim, outcome: &Outcome) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::Holds;
+    use crate::language::Sampled;
 
     fn random(values: &[f64], bounds: (f64, f64)) -> Sample {
-        Sample { values: values.to_vec(), random: true, bounds }
+        Sample { values: values.to_vec(), random: true, bounds, places: 1 }
     }
 
     const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -255,6 +273,19 @@ mod tests {
         assert_eq!(verdict(&random(&[-0.1, -0.1], POSITIVE), Holds::Below(0.0)), Some(true));
     }
 
+    /// Two meshes with three seeds each are two values, 1 and 3: their mean is 2 ± 12.7·√2/√2.
+    #[test]
+    fn means_over_meshes_are_alike_within_what_both_spread_by() {
+        let pool = Sample { places: 2, ..random(&[0.9, 3.0, 1.0, 3.1, 1.1, 2.9], FREE) }.by_place();
+        assert!(pool.values.iter().zip([1.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{:?}", pool.values);
+        // Five of ours: 3 ± 1.963; twelve of theirs with a deviation of 1: ± 2.201/√12 = 0.635. √(1.963² + 0.635²) = 2.063.
+        let five = random(&[1.0, 2.0, 3.0, 4.0, 5.0], FREE);
+        let like = |mean| Holds::Like(Sampled { mean, deviation: 1.0, samples: 12 });
+        assert_eq!(verdict(&five, like(5.06)), Some(true));
+        assert_eq!(verdict(&five, like(5.07)), Some(false));
+        assert_eq!(verdict(&random(&[3.0], FREE), like(3.0)), None, "one mesh is no sample");
+    }
+
     #[test]
     fn a_ratio_to_nothing_decides_nothing() {
         let (one, none) = (random(&[1.0, 2.0], POSITIVE), random(&[1.0, 0.0], POSITIVE));
@@ -275,7 +306,7 @@ mod tests {
 
     #[test]
     fn what_knows_no_chance_meets_every_seed_and_chance_its_own_seed_only() {
-        let sure = Sample { values: vec![10.0], random: false, bounds: POSITIVE };
+        let sure = Sample { values: vec![10.0], random: false, bounds: POSITIVE, places: 1 };
         let seeds = random(&[1.0, 2.0, 3.0], POSITIVE);
         assert_eq!(seeds.minus(&sure).values, [-9.0, -8.0, -7.0]);
         assert_eq!(sure.over(&seeds).values, [10.0, 5.0, 10.0 / 3.0]);

@@ -3,8 +3,10 @@
 use crate::each::Places;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
+use crate::read::StudyError;
 use crate::world::World;
 use crate::written::Written;
+use evenair_results::Estimate;
 use evenair_scenario::{Time, exactly};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -71,6 +73,9 @@ pub struct Study {
     /// not given.
     #[serde(skip)]
     pub(crate) asked: Option<Vec<Quantity>>,
+    /// Overrides of whoever runs it: they win over the study's and the variants' own.
+    #[serde(skip)]
+    pub(crate) changes: Vec<String>,
     /// The text that it was read from, and the folder in which its scenarios are looked for before the built-in ones.
     #[serde(skip)]
     pub(crate) origin: Origin,
@@ -80,6 +85,27 @@ impl Study {
     /// Whether a variant is in real time.
     pub fn is_live(&self) -> bool {
         self.variants.iter().any(|variant| variant.world == World::Linux)
+    }
+
+    /// Overrides keys of every variant's scenario, whatever the study and its variants say of them.
+    ///
+    /// # Errors
+    /// If a key is one that a sweep varies.
+    pub fn change(&mut self, changes: impl IntoIterator<Item = String>) -> Result<(), StudyError> {
+        let key = |change: &str| change.split('=').next().unwrap_or_default().trim().to_owned();
+        for change in changes {
+            let (of_change, below) = (key(&change), key(&change) + ".");
+            let is_swept = |set: &String| key(set) == of_change || key(set).starts_with(&below);
+            let swept = self.variants.iter().find(|v| v.point.iter().any(|p| p.set.iter().any(is_swept)));
+            if let Some(Point { curve, parameter, .. }) = swept.and_then(|variant| variant.point.as_ref()) {
+                let message = format!(
+                    "{change}: variant \"{curve}\" sweeps this key ({parameter}); --variant leaves it out"
+                );
+                return Err(StudyError::new(&self.origin.file, message));
+            }
+            self.changes.push(change);
+        }
+        Ok(())
     }
 
     /// A study of nothing yet.
@@ -105,6 +131,7 @@ impl Study {
             tables: Vec::new(),
             utility_unit: one(),
             asked: None,
+            changes: Vec::new(),
             origin: Origin::default(),
         }
     }
@@ -205,6 +232,8 @@ pub struct Point {
     pub parameter: String,
     /// Its value.
     pub x: f64,
+    /// The overrides that give it.
+    pub(crate) set: Vec<String>,
 }
 
 impl Variant {
@@ -233,11 +262,17 @@ impl Variant {
         let at = |&x: &f64| {
             let fill =
                 |text: &String| text.replace("{x}", &x.to_string()).replace("{x+1}", &(x + 1.0).to_string());
+            let swept: Vec<String> = sweep.set.iter().map(fill).collect();
             Self {
                 id: format!("{}@{x}", self.id),
-                set: self.set.iter().cloned().chain(sweep.set.iter().map(fill)).collect(),
+                set: [&self.set[..], &swept].concat(),
                 sweep: None,
-                point: Some(Point { curve: self.id.clone(), parameter: sweep.parameter.clone(), x }),
+                point: Some(Point {
+                    curve: self.id.clone(),
+                    parameter: sweep.parameter.clone(),
+                    x,
+                    set: swept,
+                }),
                 ..self.clone()
             }
         };
@@ -251,7 +286,8 @@ impl Variant {
 pub struct Claim {
     /// The sentence.
     pub text: String,
-    /// Where the paper says so: section, figure or table, page; best with its words.
+    /// Where the paper says so: section, figure or table, page; best with its words. A claim without it, or with "ours" at its
+    /// beginning, is no paper's.
     #[serde(rename = "where")]
     pub place: Option<String>,
     /// The metric measured.
@@ -291,6 +327,11 @@ impl Claim {
     /// Every value that it measures.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         std::iter::once(&self.value).chain(&self.minus).chain(&self.over)
+    }
+
+    /// Whether no paper says so.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.place.as_ref().is_none_or(|place| place.starts_with("ours"))
     }
 }
 
@@ -349,6 +390,35 @@ pub enum Holds {
     Above(f64),
     /// Between these.
     Within([f64; 2]),
+    /// Like a mean over other places, such as the meshes of a paper.
+    Like(Sampled),
+}
+
+/// A mean that is printed with the standard deviation of what it is the mean of. It is like ours, over a pool of scenarios, where
+/// the two differ by no more than the choice of places on both sides explains: by no more than the root of the sum of the squares of
+/// both halves of a 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sampled {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub deviation: f64,
+    /// How many places it is the mean of; how many they are taken to be, where nobody says so. Two at least.
+    pub samples: u32,
+}
+
+impl Sampled {
+    /// Half of the 95 % interval of the mean.
+    pub(crate) fn half_width(self) -> f64 {
+        let estimate = Estimate::from_deviation(self.mean, self.deviation, self.samples as usize);
+        estimate.half_width.unwrap_or(f64::INFINITY)
+    }
+
+    /// Whether a mean of ours is like it.
+    pub(crate) fn is_like(self, ours: Estimate) -> Option<bool> {
+        ours.half_width.map(|half| (ours.mean - self.mean).abs() <= half.hypot(self.half_width()))
+    }
 }
 
 impl<'de> Deserialize<'de> for Holds {
@@ -361,16 +431,20 @@ impl<'de> Deserialize<'de> for Holds {
             above: Option<f64>,
             #[serde(default, deserialize_with = "exactly")]
             within: Option<[f64; 2]>,
+            like: Option<Sampled>,
         }
-        let Bounds { below, above, within } = Bounds::deserialize(deserializer)?;
-        match (below, above, within) {
-            (Some(limit), None, None) => Ok(Self::Below(limit)),
-            (None, Some(limit), None) => Ok(Self::Above(limit)),
-            (None, None, Some(ends)) => Ok(Self::Within(ends)),
-            (Some(most), Some(least), None) => Err(D::Error::custom(format!(
+        let Bounds { below, above, within, like } = Bounds::deserialize(deserializer)?;
+        match (below, above, within, like) {
+            (Some(limit), None, None, None) => Ok(Self::Below(limit)),
+            (None, Some(limit), None, None) => Ok(Self::Above(limit)),
+            (None, None, Some(ends), None) => Ok(Self::Within(ends)),
+            (None, None, None, Some(sampled)) => Ok(Self::Like(sampled)),
+            (Some(most), Some(least), None, None) => Err(D::Error::custom(format!(
                 "between two bounds is written as within = [{least}, {most}], which holds at both ends, too"
             ))),
-            _ => Err(D::Error::custom("give one of below = 5, above = 2 and within = [2, 5]")),
+            _ => Err(D::Error::custom(
+                "give one of below = 5, above = 2, within = [2, 5] and like = { mean = 3, deviation = 1, samples = 12 }",
+            )),
         }
     }
 }
@@ -381,6 +455,7 @@ impl Holds {
         match self {
             Self::Below(limit) | Self::Above(limit) => vec![limit],
             Self::Within(ends) => ends.to_vec(),
+            Self::Like(Sampled { mean, deviation, .. }) => vec![mean, deviation],
         }
     }
 
@@ -390,6 +465,10 @@ impl Holds {
             Self::Below(limit) => (high < limit, low >= limit),
             Self::Above(limit) => (low > limit, high <= limit),
             Self::Within([least, most]) => (least <= low && high <= most, high < least || most < low),
+            Self::Like(sampled) => {
+                let ours = Estimate { mean: f64::midpoint(low, high), half_width: Some((high - low) / 2.0) };
+                return sampled.is_like(ours);
+            }
         };
         (all || none).then_some(all)
     }
@@ -402,6 +481,7 @@ impl Holds {
             Self::Below(limit) | Self::Above(limit) => limit,
             Self::Within([least, most]) if (value - least).abs() < (value - most).abs() => least,
             Self::Within([_, most]) => most,
+            Self::Like(Sampled { mean, .. }) => mean,
         }
     }
 }

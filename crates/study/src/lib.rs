@@ -33,6 +33,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod vary;
+pub mod verdicts;
 mod watch;
 mod words;
 mod world;
@@ -42,8 +43,8 @@ pub use claim::{ClaimResult, Tally, Verdict};
 pub use compare::compare;
 pub use experiment::FairShare;
 pub use language::{
-    Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Study,
-    Summary, Value, Variant,
+    Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Sampled,
+    Study, Summary, Value, Variant,
 };
 pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
 pub use live::Live;

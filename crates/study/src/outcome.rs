@@ -203,6 +203,11 @@ impl Outcome {
         self.variants.iter().any(|v| v.id == variant && varies(v))
     }
 
+    /// How many scenarios a variant has: one, or those of its pool.
+    pub(crate) fn places(&self, variant: &str) -> usize {
+        self.variants.iter().find(|v| v.id == variant).map_or(1, |v| v.places.len())
+    }
+
     /// The quantity of a variant, one value per seed; none, if a seed has none.
     pub(crate) fn samples(
         &self,

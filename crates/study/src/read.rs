@@ -25,7 +25,7 @@ pub struct StudyError {
 }
 
 impl StudyError {
-    fn new(file: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.into(), at: None, key: None, message: message.into() }
     }
 }

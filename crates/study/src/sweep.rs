@@ -143,10 +143,14 @@ impl Sweep {
             if quick {
                 changes.extend(study.quick.set.iter().cloned());
             }
+            changes.extend(study.changes.iter().cloned());
             let read = |id: &str| {
                 study.scenario(id, &changes).map_err(|e| {
-                    let key = if e.change.is_some() { "set" } else { "scenario" };
-                    let key = KeyPath::entry("variants", variant.number, key);
+                    let key = match &e.change {
+                        Some(change) if study.changes.contains(change) => KeyPath::root(),
+                        Some(_) => KeyPath::entry("variants", variant.number, "set"),
+                        None => KeyPath::entry("variants", variant.number, "scenario"),
+                    };
                     let fault = study.fault(key, format!("variant {}: {e}", variant.id));
                     SweepError::Scenario(fault.to_string())
                 })

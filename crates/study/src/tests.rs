@@ -594,3 +594,23 @@ fn of_two_published_numbers_of_one_thing_none_vanishes() {
     assert!(text.contains("published[1]: a number for the same is given in line 24 already"), "{text}");
     assert!(with(&["", "origin = \"ours\""]).is_ok());
 }
+
+#[test]
+fn a_change_from_outside_wins_over_the_studys_own_and_is_refused_where_a_sweep_has_its_key() {
+    let with = |variant: &str| {
+        let text =
+            SMALL.replace("scenario = \"chen10/a\" }", &format!("scenario = \"chen10/a\", {variant} }}"));
+        Study::parse("small", &text).unwrap()
+    };
+    let mut study = with("set = [\"duration=3 s\"]");
+    study.change(["duration=5 s".into()]).unwrap();
+    for quick in [false, true] {
+        let sweep = Sweep::new(&study, quick).unwrap();
+        assert_eq!(sweep.cases[0].scenarios[0].settings().duration.0, evenair_units::Duration::from_secs(5));
+    }
+    let mut swept =
+        with("sweep = { parameter = \"seconds\", values = [1, 2], set = [\"backoff.beta={x}\"] }");
+    let refused = swept.change(["backoff={ law = 'adaptive' }".into()]).unwrap_err().to_string();
+    assert!(refused.contains("variant \"one\" sweeps this key (seconds)"), "{refused}");
+    assert!(swept.change(["duration=5 s".into()]).is_ok());
+}

@@ -273,7 +273,12 @@ impl Vary {
             number: 0,
             sweep: None,
             point: on_axis.and_then(|(axis, level)| {
-                Some(Point { curve: label.clone(), parameter: axis.title(), x: level.number? })
+                Some(Point {
+                    curve: label.clone(),
+                    parameter: axis.title(),
+                    x: level.number?,
+                    set: Vec::new(),
+                })
             }),
             label,
         }

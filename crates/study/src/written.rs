@@ -1,6 +1,6 @@
 //! Numbers as a study's author wrote them: a bound of 0.70 says more than one of 0.7.
 
-use crate::language::{Claim, Holds, Study};
+use crate::language::{Claim, Holds, Sampled, Study};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -49,6 +49,9 @@ impl Claim {
             Holds::Below(limit) => format!("below {}", number(limit)),
             Holds::Above(limit) => format!("above {}", number(limit)),
             Holds::Within([low, high]) => format!("{} to {}", number(low), number(high)),
+            Holds::Like(Sampled { mean, deviation, samples }) => {
+                format!("like {} ({}) over {samples}", number(mean), number(deviation))
+            }
         }
     }
 }

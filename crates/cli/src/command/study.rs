@@ -8,6 +8,7 @@ use crate::latex::{Tables, tell};
 use crate::live;
 use crate::output::{Overwrite, Place, counted, finish, print, resolved, shell_word, warn_of_all};
 use crate::progress::Bar;
+use crate::record::Recorder;
 use crate::terminal;
 use crate::text;
 use anyhow::{Context, Result, bail, ensure};
@@ -47,7 +48,7 @@ pub(crate) struct StudyOptions {
     #[arg(
         long,
         value_name = "KEY=VALUE",
-        help = "Override a key of every variant's scenario, e.g. --set duration='60 s'"
+        help = "Override a key of every variant's scenario, e.g. --set duration='60 s': it wins over the study's own, its variants' and --quick's"
     )]
     pub(crate) set: Vec<String>,
     /// How many seeds, instead of the study's own number
@@ -74,6 +75,10 @@ pub(crate) struct StudyOptions {
     /// Do one part of the runs only, and no report
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json", "latex"])]
     pub(crate) shard: Option<Shard>,
+    /// Keep the verdicts with commit and day in DIR/ID.json, from which docs/papers/verdicts.md is made; only of a study in full, by
+    /// a program that was built from a commit
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["set", "seeds", "variant", "quick", "shard", "precision", "export", "check"])]
+    pub(crate) record: Option<PathBuf>,
     /// Go on with more seeds until each flow's goodput is known this well, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
@@ -244,7 +249,6 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
     }
     for change in &options.set {
         command += &format!(" --set {}", shell_word(change));
-        study.set.push(change.clone());
     }
     if let Some(seeds) = options.seeds {
         command += &format!(" --seeds {seeds}");
@@ -256,6 +260,7 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
     if !options.variant.is_empty() {
         study.keep(&options.variant)?;
     }
+    study.change(options.set.iter().cloned())?;
     if let Some(most) = options.seeds_max {
         command += &format!(" --seeds-max {most}");
         study.seeds_max = most;
@@ -308,6 +313,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     // Those that come with evenair are meant as they are.
     let own = sweeps.iter().zip(&all).filter(|(_, asked)| evenair_study::study_text(&asked.name).is_none());
     warn_of_all(own.flat_map(|(sweep, _)| sweep.simulated()));
+    let recorder = options.record.as_deref().map(Recorder::new).transpose()?;
     interrupt::watch();
     let bar = Bar::new("");
     let parts = options.shard.map_or(1.0, |shard| shard.of as f64);
@@ -325,6 +331,9 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
             continue;
         }
         let outcome = conduct(&sweep, study, output, &command, options.decide, &bar)?;
+        if let Some(recorder) = &recorder {
+            recorder.keep(&outcome, &command)?;
+        }
         tally.add(outcome.tally());
         let text = if options.json {
             format!("{}\n", document("study", &StudyDocument::of(&outcome)))

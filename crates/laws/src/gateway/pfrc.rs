@@ -24,8 +24,9 @@
 //!   called") are `step`; that `C_up` is of the active nodes (7.5.2), and that the transients are the binary search's (7.6.2),
 //!   speak for `restart`. Half way and `restart` let random meshes rest where their farthest nodes starve (studies
 //!   jam10/table-7-2, jam10/table-8-1), which the thesis's own tables do not show: the other readings are the defaults.
-//! - `C_low` is no floor: as printed it is overwritten with `M`, and a class held at g drives each of N others to
-//!   (`C_low` + g)/(N + 1), below the `C_low`/N of section 8.2.4 (which prints W/(3N) for the upper bound, too: W/N).
+//! - Alg. 6 overwrites `C_low` with `M`, and a class held at g drives each of N others to (`C_low` + g)/(N + 1). Section 8.2.4 never
+//!   lets a rate fall below the `C_low`/N of section 7.5.2 (it prints W/(3N) for the upper bound, too: W/N). Both are taken: the search
+//!   is the algorithm's, and the rates that it gives have that floor.
 //! - Section 8.1.3 has flows that come and go, the operator has subscribers who do: one that is taken off while it is active
 //!   counts as one that went. Other weights share the same `C_est`; other links move `C_low` and `C_up`, and `C_est` if it lies
 //!   beyond them.
@@ -129,16 +130,25 @@ impl Pfrc {
     fn share(&mut self) {
         let Controller { members, search: Some(search), .. } = &self.controller else { return };
         let weights = members.weights();
-        let level = match search {
-            AnySearch::Thesis(search) => search.estimate / weights,
-            AnySearch::Corrected(search) => level(members, search.estimate, |class| search.demand(class)),
+        let (capacity, level) = match search {
+            // [Jam10] section 8.2.4: no rate falls below W/(3N), whatever Alg. 6 makes of C_low; Alg. 5 has no bounds.
+            AnySearch::Thesis(search) => {
+                let bounds = members.bounds(&self.params.tuning());
+                let bounds = bounds.filter(|_| self.params.search == SearchMethod::Binary);
+                let least = bounds.map_or(0.0, |bounds| bounds.low);
+                let capacity = search.estimate.max(least);
+                (capacity, capacity / weights)
+            }
+            AnySearch::Corrected(search) => {
+                (search.estimate, level(members, search.estimate, |class| search.demand(class)))
+            }
         };
         let share = |class: usize| {
             let weight = members.weight(class);
             let is_new = members.any_active() && !members.is_active(class);
             // Who is not there begins with what it would have beside the others.
             let share = level * weight * if is_new { weights / (weights + weight) } else { 1.0 };
-            share.min(search.estimate())
+            share.min(capacity)
         };
         self.each = (0..members.len()).map(share).collect();
         debug_assert!(self.each.iter().all(|rate| rate.is_finite()), "{:?}", self.each);
@@ -289,6 +299,16 @@ mod tests {
         epoch(&mut law, &[300, 300]);
         assert_eq!(epoch(&mut law, &[300, 300]), (Step::Increase, [330_000; 2].into()), "1.1·600");
         assert_eq!(epoch(&mut law, &[200, 300]), (Step::Decrease, [225_000; 2].into()), "0.9·500");
+    }
+
+    /// Section 8.2.4: a class held at 10 kb/s drives the search to nothing, the rates to W/(3N) = 75 kb/s and no further.
+    #[test]
+    fn no_rate_falls_below_a_third_of_the_link_shared_by_all() {
+        let mut law = PfrcParams::jam10().begin(&role(&[1.0; 4]));
+        for _ in 0..20 {
+            let (_, each) = epoch(&mut law, &[75, 75, 75, 10]);
+            assert_eq!(each, [75_000; 4]);
+        }
     }
 
     /// Section 8.1.3: decrease for who comes, increase for who goes; or all anew.

@@ -93,6 +93,20 @@ fn fair_rates_are_the_thesiss() {
 }
 
 #[test]
+fn a_domain_may_be_taken_to_carry_less_than_a_lone_hop() {
+    let chain = "kind = \"chain\"\nnodes = 4";
+    let of = |changes: &[&str]| fair_kbps(&mesh(chain, "pattern = \"to-gateway\"", changes));
+    for (whole, less) in of(&[]).iter().zip(of(&["domain_capacity=0.9"])) {
+        assert!((less - 0.9 * whole).abs() < 1e-9, "{less} of {whole}");
+    }
+    let network = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }
+generate = { kind = \"chain\", nodes = 3, spacing = \"200 m\", flows = { pattern = \"to-gateway\" } }
+";
+    let text = Resolved::parse("mesh.toml", network, &["domain_capacity=0".into()]).unwrap_err().to_string();
+    assert!(text.contains("domain_capacity: 0 is not allowed"), "{text}");
+}
+
+#[test]
 fn without_dcf_no_back_off_is_counted() {
     let ideal = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }
 mac = { kind = \"ideal\", data_rate = \"1 Mbps\" }
