@@ -21,6 +21,9 @@
 use super::members::{Change, Members};
 use super::{ClassView, GatewayView, Tuning};
 
+/// Who is busy for less of the time wants little.
+const IDLE: f64 = 0.1;
+const SMOOTH: f64 = 0.3;
 /// An epoch's counts may differ by so much by chance \[bits\]: two full packets.
 const SLACK_BITS: f64 = 24_000.0;
 /// A class that loses this share of what it gets at its own bucket does not respond; TCP and pages lose a tenth of theirs there.
@@ -119,7 +122,19 @@ impl Memory {
             return Finding::Silent;
         }
         let rate = epoch.view.rate(class);
-        let enough = rate >= tuning.gamma * epoch.due[class];
+        let due = epoch.due[class];
+        let enough = rate >= tuning.gamma * due;
+        if let Some(busy) = seen.busy
+            && !enough
+        {
+            let share = busy.as_secs_f64() / epoch.view.interval.as_secs_f64();
+            let limited = (epoch.limited)(&seen);
+            if share < IDLE && !limited || rate >= tuning.gamma * due * share {
+                self.is_content = true;
+                self.known = Some(self.known.map_or(rate, |known| known + SMOOTH * (rate - known)));
+                return Finding::Content;
+            }
+        }
         if enough {
             self.is_content = false;
             if !settling {

@@ -7,6 +7,7 @@
 
 pub mod arc;
 pub mod bounds;
+mod busy;
 mod controller;
 mod counters;
 mod feedback;
@@ -18,6 +19,7 @@ mod search;
 
 pub use arc::{Arc, ArcParams, RateHistory};
 pub use bounds::CapacityBounds;
+pub use busy::{BusyClass, BusyFlow, FORGOTTEN};
 pub use counters::{ClassCounters, Count, Counted, Meter};
 pub use fixed::{FixedRate, FixedRateParams};
 pub use pfrc::{Pfrc, PfrcParams};
@@ -44,6 +46,9 @@ pub struct ClassView {
     /// How many packets had to wait for tokens, of their class or of all, where the host counts packets that do; Linux' HTB
     /// does not, its "overlimits" are changes of mode.
     pub held: Option<u64>,
+    /// For how long data were outstanding beyond the gateway, where the host can tell: see [`BusyClass`].
+    #[cfg_attr(feature = "serde", serde(default, with = "crate::tape::exact"))]
+    pub busy: Option<Duration>,
 }
 
 impl ClassView {

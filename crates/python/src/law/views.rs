@@ -180,6 +180,8 @@ view! {
         backlog_bytes: u64 = |class| class.backlog.bytes;
         /// How many packets had to wait for tokens, where that is counted.
         held_packets: Option<u64> = |class| class.held;
+        /// For how long data were outstanding beyond the gateway [s], where that is told.
+        busy_s: Option<f64> = |class| long(class.busy);
     }
 }
 
