@@ -148,6 +148,8 @@ view! {
         };
         /// What the gateway's own link on the class's way carries, the MAC's overhead taken off [bit/s], where it is known.
         link_rate_bps: Option<u64> = |role| role.link_rate.map(evenair_units::Rate::as_bps);
+        /// Whose it is: classes with the same number share what one subscriber is due; none, of one of its own.
+        subscriber: Option<u32> = |role| role.subscriber;
     }
 }
 
