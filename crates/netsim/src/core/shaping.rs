@@ -152,7 +152,7 @@ impl ShaperHost {
         self.meter = Meter::new(Instant::ZERO, nothing, Duration::MAX);
         let (there, each) = ((0..count as u32).collect(), vec![Rate::default(); count]);
         let node = gateway.node;
-        if matches!(self.control, Control::Law(_)) {
+        if matches!(self.control, Control::Law(_)) && !gateway.no_busy_time {
             self.watch = Some(Box::new(Watch::new(node, &classes)));
         }
         self.record = Some(Box::new(Record { node, classes, there, each, full_packet, series }));

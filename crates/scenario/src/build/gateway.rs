@@ -64,6 +64,7 @@ impl Resolved {
             of_flow: classes.of_flow,
             of_replies: classes.of_replies,
             acknowledgements: gateway.acknowledgements,
+            no_busy_time: gateway.no_busy_time,
             shaper: match shaper {
                 ShaperName::Aggregate => Shaping::Aggregate,
                 ShaperName::AggregateFair => Shaping::AggregateFair,
