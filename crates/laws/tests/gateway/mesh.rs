@@ -131,7 +131,7 @@ impl Mesh {
             let blind = matches!(flow.wants, Wants::Blind(_));
             let can = if blind { can } else { can * noise };
             flow.rate = if can < flow.rate || blind { can } else { flow.rate + AGILITY * (can - flow.rate) };
-            let busy = flow.busy(carried).filter(|_| self.tells_busy);
+            let busy = self.tells_busy.then(|| flow.busy(carried));
             self.views.push(ClassView { busy, ..flow.view(admitted[i]) });
         }
         let view = GatewayView {
@@ -203,14 +203,14 @@ impl Flow {
     }
 
     /// For how long it has data outstanding, of which so much is carried while there are any \[bit/s\].
-    fn busy(&self, carried: f64) -> Option<Duration> {
+    fn busy(&self, carried: f64) -> Duration {
         let share = match self.wants {
             Wants::All => 1.0,
             Wants::Pages(rate) => (rate / carried).min(1.0),
             // Small packets, all alike.
             Wants::Rate(_) | Wants::Blind(_) | Wants::Nothing => 0.0,
         };
-        Some(Duration::from_millis((EPOCH.as_secs_f64() * 1e3 * share) as u64))
+        Duration::from_millis((EPOCH.as_secs_f64() * 1e3 * share) as u64)
     }
 
     /// The gateway queue's counts of it in an epoch.
