@@ -127,6 +127,11 @@ class ClassRole:
         What the gateway's own link on the class's way carries, the MAC's overhead taken off [bit/s], where it is known.
         """
     @property
+    def subscriber(self, /) -> int | None:
+        """
+        Whose it is: classes with the same number share what one subscriber is due; none, of one of its own.
+        """
+    @property
     def weight(self, /) -> float:
         """
         Its weight; above zero.
@@ -157,6 +162,11 @@ class ClassView:
     def backlog_packets(self, /) -> int:
         """
         What waits now [packets].
+        """
+    @property
+    def busy_s(self, /) -> float | None:
+        """
+        For how long data were outstanding beyond the gateway [s], where that is told.
         """
     @property
     def dropped_bytes(self, /) -> int:

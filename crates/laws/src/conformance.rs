@@ -329,6 +329,7 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
         weight: draws.one_of([1.0, 1.0, 0.25, 3.0]),
         direction: draws.one_of([Direction::Up, Direction::Down]),
         link_rate: draws.maybe(|draws| Rate::from_bps(draws.one_of([1, 900_000, 54_000_000]))),
+        subscriber: draws.maybe(|draws| draws.one_of([0, 1, u32::MAX])),
     };
     let mut count = draws.one_of([0, 1, 2, 7]);
     let role = GatewayRole { classes: (0..count).map(|_| class(&mut draws)).collect() };
@@ -353,6 +354,7 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
             dropped: draws.volume(),
             backlog: draws.volume(),
             held: draws.maybe(|draws| draws.one_of([0, 1, 100, u64::MAX])),
+            busy: draws.maybe(Draws::time),
         };
         let known = |draws: &mut Draws| draws.maybe(seen).unwrap_or_default();
         let is_known = draws.up_to(9) > 0;

@@ -370,6 +370,7 @@ impl<T: Copy> Core<T> {
     /// A packet reaches the network layer of a node: forward it, or hand it up.
     #[inline]
     fn arrive(&mut self, id: PacketId) {
+        self.watch_arriving(id);
         let packet = self.pool.get(id);
         let leaves_early = packet.hop != END && self.leaves_early(packet);
         if packet.hop != END && !leaves_early {

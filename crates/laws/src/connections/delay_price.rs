@@ -34,6 +34,8 @@
 //!   a larger `k` would; where queues are per link, as in [Chen10] topology a, own and whole are one.
 //! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer the law cannot see it. It opens
 //!   nothing while more than [`LOSS_MOST`] of what it sends is sent again, whatever loses it.
+//! - A single connection that can be worth a real number of them (TFRC's) is given `n` itself, not rounded.
+//! - `T₀` is never forgotten: where the way becomes longer for good the law takes the difference for waiting.
 //! - The number is multiplied by 2 at most, and by 1/2 at least, per interval; one without a round trip holds it.
 //!
 //! # Example
@@ -187,6 +189,10 @@ impl ConnectionLaw for DelayPrice {
         [self.params.samples.signal(), Signal::LeastRoundTrip].into()
     }
 
+    fn exact(&self) -> Option<f64> {
+        Some(self.connections)
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         let sent = flow.sent as f64;
         let rate = sent / flow.interval.as_secs_f64();
@@ -274,6 +280,7 @@ mod tests {
         };
         let mut law = DelayPriceParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
         assert_eq!([1, 2].map(|_| law.on_interval(&flow)), [2, 4]);
+        assert_eq!(law.exact(), Some(4.0), "what a single connection may be worth");
         assert_eq!(law.on_interval(&FlowView { round_trip: None, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { sent: 0, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { retransmitted: 300, ..flow }), 4);

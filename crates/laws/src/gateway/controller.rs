@@ -50,7 +50,7 @@ fn begin(tuning: &Tuning, members: &Members) -> Option<AnySearch> {
 
 impl Controller {
     pub(super) fn new(tuning: Tuning, role: &GatewayRole) -> Self {
-        let members = Members::new(role, tuning.patience);
+        let members = Members::new(role, tuning.patience, tuning.per_subscriber);
         let search = begin(&tuning, &members);
         Self { members, tuning, search }
     }

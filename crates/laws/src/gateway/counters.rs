@@ -97,6 +97,8 @@ pub struct ClassCounters {
     pub backlog: Volume,
     /// How many packets had to wait for tokens, where that is counted.
     pub held: Option<Count>,
+    /// For how long data were outstanding beyond the gateway, where that is told \[ns\].
+    pub busy: Option<Count>,
 }
 
 impl ClassCounters {
@@ -122,9 +124,13 @@ impl ClassCounters {
                 bytes: came(served.bytes, bytes, waits.bytes, waited.bytes),
             }
         };
-        let held =
-            if let Some((now, then)) = self.held.zip(then.held) { Some(now.since(then)?) } else { None };
-        Some(ClassView { arrived, served, dropped, backlog: self.backlog, held })
+        let counted = |now: Option<Count>, then: Option<Count>| match now.zip(then) {
+            Some((now, then)) => now.since(then).map(Some),
+            None => Some(None),
+        };
+        let held = counted(self.held, then.held)?;
+        let busy = counted(self.busy, then.busy)?.map(Duration::from_nanos);
+        Some(ClassView { arrived, served, dropped, backlog: self.backlog, held, busy })
     }
 }
 

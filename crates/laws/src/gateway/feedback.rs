@@ -264,7 +264,9 @@ impl Feedback {
             let wanted_less = !epoch.one_bucket
                 && rate < self.tuning.gamma * due
                 && matches!(findings[class], Finding::Limited | Finding::Content);
-            if wanted_less { due } else { rate }
+            // Who is known to want little has been given no more than that of the estimate.
+            let given = self.demand(class).map_or(due, |demand| demand.max(rate).min(due));
+            if wanted_less { given } else { rate }
         };
         let carried: f64 = epoch.members.sharing().map(of).sum();
         self.estimate.min(carried).max(self.bounds.low)

@@ -6,6 +6,11 @@
 //! was never seen to get anything; else *content*, whatever it gets. An epoch without a packet says nothing: who starves may
 //! wait for a time-out longer than that, and who has gone has gone after `patience` epochs.
 //!
+//! Where the host tells *busy time* (`busy.rs`), who gets less than γ of its due is content at once if it is not limited and busy for less
+//! than a tenth of the epoch, or if it has γ of its due while it is busy; its demand is its smoothed rate. So are pages and calls. Who
+//! is busy and silent is starved. Only who is busy and gets less than its due is judged by the above: its path may be narrow, or others
+//! may take its share.
+//!
 //! # Source
 //! Ours, after [Jam10] Alg. 1 and Alg. 4 (J11, J13).
 //!
@@ -21,6 +26,10 @@
 use super::members::{Change, Members};
 use super::{ClassView, GatewayView, Tuning};
 
+/// Who is busy for less of the time wants little.
+const IDLE: f64 = 0.1;
+/// What one epoch tells of what a class wants counts so much.
+const SMOOTHING: f64 = 0.3;
 /// An epoch's counts may differ by so much by chance \[bits\]: two full packets.
 const SLACK_BITS: f64 = 24_000.0;
 /// A class that loses this share of what it gets at its own bucket does not respond; TCP and pages lose a tenth of theirs there.
@@ -115,18 +124,27 @@ impl Memory {
             return Finding::Absent;
         }
         let seen = epoch.view.class(class).copied().unwrap_or_default();
-        if !seen.is_seen() {
+        let busy = seen.busy.map(|busy| busy.as_secs_f64() / epoch.view.interval.as_secs_f64());
+        if !seen.is_seen() && busy.is_none_or(|busy| busy < IDLE) {
             return Finding::Silent;
         }
-        let rate = epoch.view.rate(class);
-        let enough = rate >= tuning.gamma * epoch.due[class];
+        let (rate, due) = (epoch.view.rate(class), epoch.due[class]);
+        let enough = rate >= tuning.gamma * due;
+        let limited = (epoch.limited)(&seen);
+        if let Some(busy) = busy.filter(|_| !enough) {
+            if !limited && busy < IDLE || rate >= tuning.gamma * due * busy {
+                self.wants(rate);
+                return Finding::Content;
+            }
+            self.is_content &= self.deaf > 0;
+        }
         if enough {
             self.is_content = false;
             if !settling {
                 self.known = Some(self.known.map_or(rate, |known| f64::midpoint(known, rate)));
             }
         }
-        if enough || (epoch.limited)(&seen) {
+        if enough || limited {
             let unresponsive = seen.dropped.packets as f64 > UNRESPONSIVE * seen.served.packets as f64;
             return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
         }
@@ -141,6 +159,13 @@ impl Memory {
             _ if self.deaf > 0 => Finding::Content,
             _ => Finding::Starved,
         }
+    }
+
+    /// It wants so much and no more \[bit/s\].
+    fn wants(&mut self, rate: f64) {
+        // What it had when it wanted all it could get is not what it wants.
+        let before = self.known.filter(|_| self.is_content).unwrap_or(rate);
+        (self.is_content, self.known) = (true, Some(before + SMOOTHING * (rate - before)));
     }
 
     /// One more epoch in which the class was found so.

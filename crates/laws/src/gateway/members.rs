@@ -1,6 +1,9 @@
 //! The classes of a gateway, and which of them are active.
 
-use super::{CapacityBounds, ClassView, Form, GatewayRole, GatewayView, NewClasses, Reason, Tuning};
+use super::{
+    CapacityBounds, ClassRole, ClassView, Form, GatewayRole, GatewayView, NewClasses, Reason, Tuning,
+};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use evenair_units::Rate;
 
@@ -9,12 +12,15 @@ use evenair_units::Rate;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Members {
     weights: Vec<f64>,
+    /// Whose each is: the place of the first class of its subscriber, its own where each class is for itself.
+    owners: Vec<u32>,
     /// `W_j`, zero where it is not known \[bit/s\].
     links: Vec<u64>,
     /// Epochs without a packet; none, if nothing was ever seen of it.
     silent: Vec<Option<u32>>,
     /// After so many epochs without a packet a class is not active.
     patience: u32,
+    per_subscriber: bool,
     /// Active classes are no longer there since the last epoch.
     has_lost: bool,
 }
@@ -57,17 +63,36 @@ impl Change {
     }
 }
 
+/// Whose each class is.
+fn owners(role: &GatewayRole, per_subscriber: bool) -> Vec<u32> {
+    let mut firsts = BTreeMap::new();
+    let own = |(place, class): (u32, &ClassRole)| match class.subscriber.filter(|_| per_subscriber) {
+        Some(subscriber) => *firsts.entry(subscriber).or_insert(place),
+        None => place,
+    };
+    (0..).zip(&role.classes).map(own).collect()
+}
+
 impl Members {
-    pub(super) fn new(role: &GatewayRole, patience: u32) -> Self {
-        let weights: Vec<_> = role.classes.iter().map(|class| class.weight).collect();
+    pub(super) fn new(role: &GatewayRole, patience: u32, per_subscriber: bool) -> Self {
+        let owners = owners(role, per_subscriber);
+        // A subscriber does not count for more because it has more classes, but for as much as the greatest of them.
+        let mut weights: Vec<_> = role.classes.iter().map(|class| class.weight).collect();
+        for (class, &owner) in owners.iter().enumerate() {
+            weights[owner as usize] = weights[owner as usize].max(weights[class]);
+        }
+        for (class, &owner) in owners.iter().enumerate() {
+            weights[class] = weights[owner as usize];
+        }
         let links = role.classes.iter().map(|class| class.link_rate.map_or(0, Rate::as_bps)).collect();
         debug_assert!(weights.iter().all(|&weight| weight > 0.0), "a weight is above zero");
-        Self { silent: alloc::vec![None; weights.len()], weights, links, patience, has_lost: false }
+        let silent = alloc::vec![None; weights.len()];
+        Self { silent, weights, owners, links, patience, per_subscriber, has_lost: false }
     }
 
     /// The classes are others: those that stay are active if they were. Says what that changes for the others.
     pub(super) fn change(&mut self, classes: &NewClasses) -> Reconfigured {
-        let before = core::mem::replace(self, Self::new(&classes.role, self.patience));
+        let before = core::mem::replace(self, Self::new(&classes.role, self.patience, self.per_subscriber));
         self.silent = classes.carry(&before.silent, None);
         let gone = |&class: &usize| before.is_active(class) && classes.place_of(class as u32).is_none();
         self.has_lost = before.has_lost || (0..before.len()).any(|class| gone(&class));
@@ -105,9 +130,16 @@ impl Members {
         (0..self.len()).filter(move |&class| none || self.is_active(class))
     }
 
-    /// Their weights together.
+    /// Whose a class is: the first class of its subscriber.
+    pub(super) fn owner(&self, class: usize) -> usize {
+        self.owners[class] as usize
+    }
+
+    /// The weights of those who share together, each subscriber's once.
     pub(super) fn weights(&self) -> f64 {
-        self.sharing().map(|class| self.weights[class]).sum()
+        let mut counted = alloc::vec![false; self.len()];
+        let is_new = |&class: &usize| !core::mem::replace(&mut counted[self.owner(class)], true);
+        self.sharing().filter(is_new).map(|class| self.weights[class]).sum()
     }
 
     /// `M`: what was served of them \[bit/s\].

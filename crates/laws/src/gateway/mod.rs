@@ -7,6 +7,7 @@
 
 pub mod arc;
 pub mod bounds;
+mod busy;
 mod controller;
 mod counters;
 mod feedback;
@@ -18,6 +19,7 @@ mod search;
 
 pub use arc::{Arc, ArcParams, RateHistory};
 pub use bounds::CapacityBounds;
+pub use busy::{BusyClass, BusyFlow, FORGOTTEN};
 pub use counters::{ClassCounters, Count, Counted, Meter};
 pub use fixed::{FixedRate, FixedRateParams};
 pub use pfrc::{Pfrc, PfrcParams};
@@ -44,6 +46,9 @@ pub struct ClassView {
     /// How many packets had to wait for tokens, of their class or of all, where the host counts packets that do; Linux' HTB
     /// does not, its "overlimits" are changes of mode.
     pub held: Option<u64>,
+    /// For how long data were outstanding beyond the gateway, where the host can tell: see [`BusyClass`].
+    #[cfg_attr(feature = "serde", serde(default, with = "crate::tape::exact"))]
+    pub busy: Option<Duration>,
 }
 
 impl ClassView {
@@ -113,11 +118,14 @@ pub struct ClassRole {
     /// The capacity of the gateway's own link on the class's way, net of the MAC's overhead at full packets, where it is known.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub link_rate: Option<Rate>,
+    /// Whose it is: classes with the same number share what one subscriber is due. None: one of its own.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub subscriber: Option<u32>,
 }
 
 impl Default for ClassRole {
     fn default() -> Self {
-        Self { weight: 1.0, direction: Direction::Up, link_rate: None }
+        Self { weight: 1.0, direction: Direction::Up, link_rate: None, subscriber: None }
     }
 }
 
@@ -355,6 +363,8 @@ struct Tuning {
     patience: u32,
     settle: u32,
     reopen: Duration,
+    /// Whether all classes of a subscriber share what it is due.
+    per_subscriber: bool,
 }
 
 /// The parameters of a law that searches: those that all such laws have, which are said here once, and its own. Schemas and errors
@@ -436,7 +446,7 @@ macro_rules! searching {
                 let (theta, patience) = (Tuning::theta(form, self.theta), form.usual(self.patience, 1, 3));
                 Tuning {
                     form, search, first, gamma, theta, alpha, beta, epoch, capacity_low, capacity_high, floor,
-                    patience, settle, reopen,
+                    patience, settle, reopen, per_subscriber: false,
                 }
             }
         }

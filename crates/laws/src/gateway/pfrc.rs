@@ -93,7 +93,7 @@ impl PfrcParams {
     }
 
     fn tuning(&self) -> Tuning {
-        self.tuned(self.gamma())
+        Tuning { per_subscriber: self.form == Form::Corrected, ..self.tuned(self.gamma()) }
     }
 }
 
@@ -126,44 +126,84 @@ pub struct Pfrc {
 }
 
 impl Pfrc {
+    /// What all together have at least \[bit/s\], whatever Alg. 6 makes of `C_low`: [Jam10] section 8.2.4 has no rate fall below W/(3N)
+    /// when all are equally weighted; Alg. 5 has no bounds.
+    fn least(&self) -> f64 {
+        let Controller { members, search, .. } = &self.controller;
+        let is_thesis = matches!(search, Some(AnySearch::Thesis(_)));
+        let is_equal = (1..members.len()).all(|class| members.weight(class) == members.weight(0));
+        let has_floor = is_thesis && is_equal && self.params.search == SearchMethod::Binary;
+        let bounds = members.bounds(&self.params.tuning()).filter(|_| has_floor);
+        bounds.map_or(0.0, |bounds| bounds.low)
+    }
+
     /// Each its share.
     fn share(&mut self) {
         let Controller { members, search: Some(search), .. } = &self.controller else { return };
-        let weights = members.weights();
-        let (capacity, level) = match search {
-            // [Jam10] section 8.2.4: no rate falls below W/(3N), whatever Alg. 6 makes of C_low; Alg. 5 has no bounds.
-            AnySearch::Thesis(search) => {
-                let bounds = members.bounds(&self.params.tuning());
-                let bounds = bounds.filter(|_| self.params.search == SearchMethod::Binary);
-                let least = bounds.map_or(0.0, |bounds| bounds.low);
-                let capacity = search.estimate.max(least);
-                (capacity, capacity / weights)
-            }
-            AnySearch::Corrected(search) => {
-                (search.estimate, level(members, search.estimate, |class| search.demand(class)))
-            }
+        let demand = |class: usize| match search {
+            AnySearch::Thesis(_) => None,
+            AnySearch::Corrected(search) => search.demand(class),
         };
+        let (weights, wants) = (members.weights(), wants(members, demand));
+        let capacity = search.estimate().max(self.least());
+        let level = level(members, capacity, &wants);
         let share = |class: usize| {
-            let weight = members.weight(class);
-            let is_new = members.any_active() && !members.is_active(class);
+            let (weight, want) = (members.weight(class), &wants[members.owner(class)]);
+            let is_new = members.any_active() && want.classes == 0.0;
             // Who is not there begins with what it would have beside the others.
             let share = level * weight * if is_new { weights / (weights + weight) } else { 1.0 };
-            share.min(capacity)
+            let is_counted = !members.any_active() || members.is_active(class);
+            want.part(share, demand(class), is_counted).min(capacity)
         };
         self.each = (0..members.len()).map(share).collect();
         debug_assert!(self.each.iter().all(|rate| rate.is_finite()), "{:?}", self.each);
     }
 }
 
-/// The rate of a weight of one \[bit/s\]: `Σ min(w_i L, d_i) = C`, where the class that wants most is taken to want more.
-fn level(members: &Members, capacity: f64, demand: impl Fn(usize) -> Option<f64>) -> f64 {
-    let mut wants: Vec<(f64, f64)> = members
-        .sharing()
-        .map(|class| {
-            let weight = members.weight(class);
-            (demand(class).map_or(f64::INFINITY, |demand| demand / weight), weight)
-        })
-        .collect();
+/// The wishes of one subscriber's classes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wants {
+    /// Its classes that share, and those of them that want all that they can get.
+    classes: f64,
+    hungry: f64,
+    /// What the others of them want together \[bit/s\].
+    demand: f64,
+}
+
+impl Wants {
+    /// The part of a class in its subscriber's share: what the others leave of it, in equal parts where several want all. None has less than
+    /// if all did, so that each may want more at any time.
+    fn part(&self, share: f64, demand: Option<f64>, is_counted: bool) -> f64 {
+        let (own, mine) = (demand.unwrap_or_default(), f64::from(u8::from(is_counted)));
+        let others = (self.demand - own * mine).max(0.0);
+        let hungry = self.hungry - if demand.is_none() { mine } else { 0.0 };
+        let left = (share - others).max(0.0) / (hungry + 1.0);
+        left.max(share / (self.classes - mine + 1.0))
+    }
+}
+
+/// The wishes of each subscriber, at the place of its first class.
+fn wants(members: &Members, demand: impl Fn(usize) -> Option<f64>) -> Vec<Wants> {
+    let mut wants = alloc::vec![Wants::default(); members.len()];
+    for class in members.sharing() {
+        let of = &mut wants[members.owner(class)];
+        of.classes += 1.0;
+        match demand(class) {
+            Some(demand) => of.demand += demand,
+            None => of.hungry += 1.0,
+        }
+    }
+    wants
+}
+
+/// The rate of a weight of one \[bit/s\]: `Σ min(w_i L, d_i) = C`, where the subscriber that wants most is taken to want more.
+fn level(members: &Members, capacity: f64, wants: &[Wants]) -> f64 {
+    let of = |(owner, want): (usize, &Wants)| {
+        let weight = members.weight(owner);
+        let wanted = if want.hungry > 0.0 { f64::INFINITY } else { want.demand / weight };
+        (want.classes > 0.0).then_some((wanted, weight))
+    };
+    let mut wants: Vec<(f64, f64)> = wants.iter().enumerate().filter_map(of).collect();
     wants.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (mut left, mut weights) = (capacity, members.weights());
     // The last is never satisfied.

@@ -38,13 +38,15 @@ fn volume() -> impl Strategy<Value = Volume> {
 }
 
 fn class() -> impl Strategy<Value = ClassView> {
-    (volume(), volume(), volume(), volume(), 0u64..3_000).prop_map(
-        |(arrived, served, dropped, backlog, held)| ClassView {
+    let busy = prop::option::of((0u64..20_000).prop_map(Duration::from_millis));
+    (volume(), volume(), volume(), volume(), 0u64..3_000, busy).prop_map(
+        |(arrived, served, dropped, backlog, held, busy)| ClassView {
             arrived,
             served,
             dropped,
             backlog,
             held: Some(held),
+            busy,
         },
     )
 }

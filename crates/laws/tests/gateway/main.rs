@@ -1,6 +1,7 @@
 //! The laws of a gateway in a closed loop with a mesh, and where nothing closes it.
 
 mod bounds;
+mod busy;
 mod classes;
 mod loops;
 mod mesh;

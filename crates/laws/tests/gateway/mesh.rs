@@ -56,6 +56,8 @@ pub(crate) struct Mesh {
     pub(crate) allocation: Allocation,
     /// The order of starvation: the farthest first, or (`false`) the nearest.
     pub(crate) far_starves: bool,
+    /// Whether the gateway tells for how long data were outstanding.
+    pub(crate) tells_busy: bool,
     pub(crate) views: Vec<ClassView>,
     now: Instant,
     noise: u64,
@@ -73,6 +75,7 @@ impl Mesh {
             law,
             allocation,
             far_starves: true,
+            tells_busy: false,
             views: Vec::new(),
             now: Instant::ZERO,
             noise: 1,
@@ -122,11 +125,14 @@ impl Mesh {
         self.views.clear();
         for (i, can) in granted.into_iter().enumerate() {
             let noise = 0.95 + 0.1 * self.draw();
+            // While a page comes it comes as fast as it is admitted, where the mesh carries what is wanted.
+            let carried = if can < self.flows[i].wanted() { can } else { admitted[i] };
             let flow = &mut self.flows[i];
             let blind = matches!(flow.wants, Wants::Blind(_));
             let can = if blind { can } else { can * noise };
             flow.rate = if can < flow.rate || blind { can } else { flow.rate + AGILITY * (can - flow.rate) };
-            self.views.push(flow.view(admitted[i]));
+            let busy = self.tells_busy.then(|| flow.busy(carried));
+            self.views.push(ClassView { busy, ..flow.view(admitted[i]) });
         }
         let view = GatewayView {
             now: self.now,
@@ -196,6 +202,17 @@ impl Flow {
         }
     }
 
+    /// For how long it has data outstanding, of which so much is carried while there are any \[bit/s\].
+    fn busy(&self, carried: f64) -> Duration {
+        let share = match self.wants {
+            Wants::All => 1.0,
+            Wants::Pages(rate) => (rate / carried).min(1.0),
+            // Small packets, all alike.
+            Wants::Rate(_) | Wants::Blind(_) | Wants::Nothing => 0.0,
+        };
+        Duration::from_millis((EPOCH.as_secs_f64() * 1e3 * share) as u64)
+    }
+
     /// The gateway queue's counts of it in an epoch.
     fn view(&self, admitted: f64) -> ClassView {
         let volume = |bps: f64| {
@@ -217,6 +234,6 @@ impl Flow {
             if limited && self.rate > 0.0 { Volume { packets: 3, bytes: 4500 } } else { Volume::default() };
         let arrived =
             Volume { packets: served.packets + dropped.packets, bytes: served.bytes + dropped.bytes };
-        ClassView { arrived, served, dropped, backlog, held: Some(of(held)) }
+        ClassView { arrived, served, dropped, backlog, held: Some(of(held)), busy: None }
     }
 }

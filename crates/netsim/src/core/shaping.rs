@@ -2,14 +2,17 @@
 //! counted once an epoch.
 
 mod build;
+mod busy;
 
 pub(super) use build::Within;
 
-use super::{Core, Event};
+use super::{Core, END, Event};
 use crate::measure::GatewaySeries;
+use crate::packet::Packet;
 use crate::queue::{AnyDiscipline, ClassCounts, Shaper};
 use crate::spec::{GatewayClass, GatewaySpec, Shares};
 use build::turns;
+use busy::Watch;
 use evenair_laws::gateway::{
     Allocation, AnyGateway, ClassCounters, ClassRole, ClassView, Decision, GatewayLaw, GatewayRole, Meter,
     NewClasses, Reason, Step,
@@ -41,6 +44,8 @@ pub(crate) struct ShaperHost {
     counters: Vec<Option<ClassCounters>>,
     /// Of a gateway.
     record: Option<Box<Record>>,
+    /// Of a gateway that has a law: who has data outstanding beyond it.
+    watch: Option<Box<Watch>>,
 }
 
 /// The notes on a gateway.
@@ -136,7 +141,7 @@ impl std::error::Error for ClassRefused {}
 impl ShaperHost {
     fn new(queue: u32, control: Control) -> Self {
         let meter = Meter::new(Instant::ZERO, Vec::new(), Duration::MAX);
-        Self { queue, control, meter, counters: Vec::new(), record: None }
+        Self { queue, control, meter, counters: Vec::new(), record: None, watch: None }
     }
 
     fn keep_a_record(&mut self, gateway: &GatewaySpec, full_packet: Bytes) {
@@ -147,6 +152,9 @@ impl ShaperHost {
         self.meter = Meter::new(Instant::ZERO, nothing, Duration::MAX);
         let (there, each) = ((0..count as u32).collect(), vec![Rate::default(); count]);
         let node = gateway.node;
+        if matches!(self.control, Control::Law(_)) && !gateway.no_busy_time {
+            self.watch = Some(Box::new(Watch::new(node, &classes)));
+        }
         self.record = Some(Box::new(Record { node, classes, there, each, full_packet, series }));
     }
 
@@ -154,7 +162,14 @@ impl ShaperHost {
     fn look(&mut self, now: Instant, counts: &[ClassCounts]) -> (Option<Shares>, Instant) {
         let there = self.record.as_ref().map_or(&[][..], |record| &record.there);
         self.counters.clear();
-        self.counters.extend(there.iter().map(|&class| Some(counts[class as usize].counters())));
+        if let Some(watch) = &mut self.watch {
+            watch.forget(now);
+        }
+        let read = |&class: &u32| {
+            let busy = self.watch.as_ref().and_then(|watch| watch.busy(now, class));
+            Some(ClassCounters { busy, ..counts[class as usize].counters() })
+        };
+        self.counters.extend(there.iter().map(read));
         let view = self.meter.look(now, &self.counters);
         let (shares, decision, next) = match &mut self.control {
             Control::Plan(plan) => {
@@ -265,12 +280,37 @@ impl<T: Copy> Core<T> {
             hop.passed.sojourn.add(waited);
             hop.passed.bytes += u64::from(next.size);
             packet.hop = hop.next();
+            let packet = *packet;
+            self.watch_passing(by, &packet);
             self.queues[by as usize].waits.iter_mut().for_each(|waits| waits.add(waited));
             self.arrive(next.packet);
         }
         self.serve_nothing(by);
         if any {
             self.make_room(by, None);
+        }
+    }
+
+    /// The gateway sees a packet that it lets through.
+    fn watch_passing(&mut self, by: u32, packet: &Packet) {
+        if let Some(host) = self.shapers.first_mut()
+            && host.queue == by
+            && let Some(watch) = &mut host.watch
+        {
+            let class = shaper_mut(&mut self.queues[by as usize].discipline).class_of(packet.way.0);
+            watch.on_passed(self.now, class, packet);
+        }
+    }
+
+    /// The gateway sees what comes to its node: acknowledgements of what it has let through.
+    #[inline]
+    pub(super) fn watch_arriving(&mut self, id: PacketId) {
+        let Some(watch) = self.shapers.first_mut().and_then(|host| host.watch.as_mut()) else { return };
+        let packet = self.pool.get(id);
+        // An acknowledgement that is at the end of its way has passed the gateway, or is there.
+        let at = |hop: u32| self.queues[self.hops.get(hop).queue as usize].node;
+        if packet.hop == END || at(packet.hop) == watch.node {
+            watch.on_answer(self.now, &packet.body);
         }
     }
 

@@ -60,6 +60,7 @@ impl ClassCounts {
             arrived: Some(Counted::wide(self.arrived)),
             backlog: self.backlog(),
             held: Some(Count::Wide(self.held)),
+            busy: None,
         }
     }
 }
@@ -152,7 +153,8 @@ impl Shaper {
         }
     }
 
-    fn class_of(&self, way: u32) -> u32 {
+    /// The class of a way's packets.
+    pub(crate) fn class_of(&self, way: u32) -> u32 {
         let class = self.class_of.get(way as usize).copied().unwrap_or(NO_CLASS);
         debug_assert_ne!(class, NO_CLASS, "a packet came to a shaper that it has no class at");
         class

@@ -53,6 +53,8 @@ pub struct GatewaySpec {
     pub of_replies: Vec<Option<u32>>,
     /// The acknowledgements of what comes up take tokens of their flow's class too.
     pub acknowledgements: bool,
+    /// Its law is not told for how long data are outstanding beyond it.
+    pub no_busy_time: bool,
     /// Its lines and buckets.
     pub shaper: Shaping,
     /// A line: what it holds, and in which order.

@@ -148,6 +148,8 @@ view! {
         };
         /// What the gateway's own link on the class's way carries, the MAC's overhead taken off [bit/s], where it is known.
         link_rate_bps: Option<u64> = |role| role.link_rate.map(evenair_units::Rate::as_bps);
+        /// Whose it is: classes with the same number share what one subscriber is due; none, of one of its own.
+        subscriber: Option<u32> = |role| role.subscriber;
     }
 }
 
@@ -180,6 +182,8 @@ view! {
         backlog_bytes: u64 = |class| class.backlog.bytes;
         /// How many packets had to wait for tokens, where that is counted.
         held_packets: Option<u64> = |class| class.held;
+        /// For how long data were outstanding beyond the gateway [s], where that is told.
+        busy_s: Option<f64> = |class| long(class.busy);
     }
 }
 

@@ -64,6 +64,7 @@ impl Resolved {
             of_flow: classes.of_flow,
             of_replies: classes.of_replies,
             acknowledgements: gateway.acknowledgements,
+            no_busy_time: gateway.no_busy_time,
             shaper: match shaper {
                 ShaperName::Aggregate => Shaping::Aggregate,
                 ShaperName::AggregateFair => Shaping::AggregateFair,
@@ -92,7 +93,7 @@ impl Resolved {
                     Per::Flow => flow.name.clone(),
                 };
                 let link_rate = self.own_link(path, node, direction);
-                is_meant.then(|| all.add(name, ClassRole { weight, direction, link_rate }))
+                is_meant.then(|| all.add(name, ClassRole { weight, direction, link_rate, subscriber: None }))
             };
             let there = class_on(&flow.path);
             let back: Vec<u32> = flow.path.iter().rev().copied().collect();
@@ -221,8 +222,12 @@ impl Classes {
             *weight = weight.max(role.weight);
             return known as u32;
         }
-        self.list.push(GatewayClass { name, role });
-        self.list.len() as u32 - 1
+        let place = self.list.len() as u32;
+        // Whose it is is told by the first of its classes.
+        let first = self.list.iter().position(|class| class.name == name);
+        let subscriber = Some(first.map_or(place, |first| first as u32));
+        self.list.push(GatewayClass { name, role: ClassRole { subscriber, ..role } });
+        place
     }
 }
 

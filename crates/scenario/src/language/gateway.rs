@@ -43,6 +43,10 @@ pub struct GatewayTable {
     /// The acknowledgements of uploads take tokens as well: those of the upload.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acknowledgements: bool,
+    /// The law is not told busy time, for how long a subscriber has data outstanding beyond the gateway: as where a real one cannot
+    /// tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_busy_time: bool,
 }
 
 /// A shaper's lines and buckets ([Jam10] Fig 6.1).

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::core::ClassRefused;
+use crate::measure::ClassSeries;
 use evenair_laws::gateway::{
     ClassCounters, ClassRole, Decision, Direction, FixedRateParams, PfrcParams, Reason, Step,
 };
@@ -30,6 +31,7 @@ pub(super) fn shaped(shaper: Shaping, control: GatewayControl) -> NetworkSpec {
         of_flow: vec![Some(0), Some(1), Some(2)],
         of_replies: vec![None; 3],
         acknowledgements: false,
+        no_busy_time: false,
         shaper,
         queue: QueueSpec::fifo(5),
         burst: Bytes::new(2080),
@@ -45,6 +47,27 @@ fn plan(rates_kbps: [u64; 3]) -> GatewayControl {
 fn pfrc() -> GatewayControl {
     let params = PfrcParams { epoch: Duration::from_millis(700), ..PfrcParams::default() };
     GatewayControl::Law(params.into())
+}
+
+/// Who downloads or uploads without end is busy all the time; where nobody tells, nothing is told.
+#[test]
+fn a_law_is_told_busy_time() {
+    let told = |no_busy_time: bool| {
+        let mut spec = shaped(Shaping::PerClass, pfrc());
+        spec.gateway.as_mut().expect("it has one").no_busy_time = no_busy_time;
+        let result = Network::run(&spec, seconds(1, 5, 60));
+        let mean = |class: &ClassSeries| {
+            let busy: Option<Vec<f64>> =
+                class.counts[10..].iter().map(|seen| Some(seen.busy?.as_secs_f64() / 0.7)).collect();
+            busy.map(|busy| busy.iter().sum::<f64>() / busy.len() as f64)
+        };
+        result.gateway.expect("it has one").series.classes.iter().map(mean).collect::<Vec<_>>()
+    };
+    let shares = told(false);
+    // Two hops down take a while, one hop as long as the packet; uploads of full packets always have more.
+    let [far, near, up] = [0, 1, 2].map(|class: usize| shares[class].expect("it is told"));
+    assert!(near > 0.05 && far > near && up > 0.95 && up <= 1.0, "{shares:?}");
+    assert_eq!(told(true), [None; 3]);
 }
 
 #[test]

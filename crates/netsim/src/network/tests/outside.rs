@@ -197,6 +197,7 @@ fn shaped_from_outside() -> NetworkSpec {
         of_flow: vec![Some(0)],
         of_replies: vec![Some(1)],
         acknowledgements: false,
+        no_busy_time: false,
         shaper: Shaping::PerClass,
         queue: QueueSpec::fifo(5),
         burst: Bytes::new(2080),

@@ -1,0 +1,222 @@
+//! How long a class has data outstanding beyond the gateway: its busy time, told from packets that pass there.
+//!
+//! # Law
+//! A flow is busy
+//! - downstream, over TCP: while the highest sequence number that was let through is above the highest that was acknowledged;
+//! - otherwise: since a full-sized packet was let through until a smaller one is. Who sends a full one has more; who sends a
+//!   smaller one has said what there was to say.
+//!
+//! A class is busy while any of its flows is. A flow of which nothing passes for [`FORGOTTEN`] is over.
+//!
+//! # Source
+//! Ours. It is what tells a subscriber whom others starve from one who wants little: neither leaves a backlog at the gateway.
+//!
+//! # Signals
+//! Data that were let through, and acknowledgements that come back, both at the gateway. A host that sees packets before its own
+//! queue counts the wait there as well, which changes no judgement: who waits there is limited, and while it does it gets its rate.
+//!
+//! # Deviations
+//! Packets that nobody acknowledges in the open (QUIC, calls) fall under the second rule in both directions: a call, whose packets are
+//! all alike and small, is never busy; a bulk transfer, whose packets are all full, always.
+//!
+//! # Example
+//! ```
+//! use evenair_laws::gateway::{BusyClass, BusyFlow};
+//! use evenair_units::{Duration, Instant};
+//! let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+//! let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+//! flow.on_sequence(at(0), 1_448, &mut class);
+//! flow.on_sequence(at(10), 2_896, &mut class);
+//! flow.on_acknowledgement(at(200), 1_448, &mut class);
+//! flow.on_acknowledgement(at(250), 2_896, &mut class);
+//! assert_eq!(class.time(at(9_000)), Duration::from_millis(250));
+//! ```
+
+use evenair_units::{Duration, Instant};
+
+/// A flow of which nothing passes for so long is over.
+pub const FORGOTTEN: Duration = Duration::from_secs(10);
+/// Packets that are no larger are never full-sized: network-layer size \[bytes\].
+const SMALL: u32 = 500;
+
+/// One flow that passes the gateway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusyFlow {
+    /// Behind the last byte that was let through, and behind the last that was acknowledged: sequence numbers, which wrap.
+    sent: Option<u32>,
+    acknowledged: Option<u32>,
+    /// The largest packet \[bytes\].
+    largest: u32,
+    seen: Instant,
+    is_busy: bool,
+}
+
+/// Whether a sequence number is behind another, as those of TCP are compared.
+const fn is_beyond(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).cast_signed() > 0
+}
+
+impl BusyFlow {
+    /// Data that TCP will acknowledge were let through: `end` is the number behind them.
+    pub fn on_sequence(&mut self, now: Instant, end: u32, class: &mut BusyClass) {
+        self.seen = now;
+        self.sent = Some(self.sent.filter(|&sent| !is_beyond(end, sent)).unwrap_or(end));
+        self.set(now, self.is_outstanding(), class);
+    }
+
+    /// All before this number was acknowledged.
+    pub fn on_acknowledgement(&mut self, now: Instant, number: u32, class: &mut BusyClass) {
+        self.seen = now;
+        self.acknowledged =
+            Some(self.acknowledged.filter(|&before| !is_beyond(number, before)).unwrap_or(number));
+        self.set(now, self.is_outstanding(), class);
+    }
+
+    /// A packet of this network-layer size \[bytes\] was let through of which nobody will say that it arrived.
+    pub fn on_packet(&mut self, now: Instant, size: u32, class: &mut BusyClass) {
+        self.seen = now;
+        self.largest = self.largest.max(size);
+        self.set(now, size >= self.largest && size > SMALL, class);
+    }
+
+    /// It is over.
+    pub fn end(&mut self, now: Instant, class: &mut BusyClass) {
+        self.set(now, false, class);
+    }
+
+    /// It is over, if nothing has passed of it for long; a host asks now and then.
+    pub fn expire(&mut self, now: Instant, class: &mut BusyClass) {
+        if now.since(self.seen) >= FORGOTTEN {
+            self.end(now, class);
+        }
+    }
+
+    fn is_outstanding(&self) -> bool {
+        match (self.sent, self.acknowledged) {
+            (Some(sent), Some(acknowledged)) => is_beyond(sent, acknowledged),
+            (sent, _) => sent.is_some(),
+        }
+    }
+
+    fn set(&mut self, now: Instant, is_busy: bool, class: &mut BusyClass) {
+        match (self.is_busy, is_busy) {
+            (false, true) => class.begin(now),
+            (true, false) => class.end(now),
+            _ => (),
+        }
+        self.is_busy = is_busy;
+    }
+}
+
+/// The time for which any flow of a class was busy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusyClass {
+    flows: u32,
+    since: Instant,
+    before: Duration,
+}
+
+impl BusyClass {
+    /// Until now, from the beginning.
+    pub fn time(&self, now: Instant) -> Duration {
+        self.before + if self.flows > 0 { now.since(self.since) } else { Duration::ZERO }
+    }
+
+    const fn begin(&mut self, now: Instant) {
+        if self.flows == 0 {
+            self.since = now;
+        }
+        self.flows += 1;
+    }
+
+    fn end(&mut self, now: Instant) {
+        self.before = self.time(now);
+        (self.flows, self.since) = (self.flows - 1, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn ms(class: &BusyClass, now: u64) -> u64 {
+        class.time(at(now)).as_nanos() / 1_000_000
+    }
+
+    #[test]
+    fn a_class_is_busy_while_any_of_its_flows_is() {
+        let mut class = BusyClass::default();
+        let [mut one, mut other] = [BusyFlow::default(); 2];
+        one.on_sequence(at(0), 100, &mut class);
+        other.on_sequence(at(50), 100, &mut class);
+        one.on_acknowledgement(at(80), 100, &mut class);
+        assert_eq!(ms(&class, 90), 90);
+        other.on_acknowledgement(at(120), 100, &mut class);
+        assert_eq!(ms(&class, 500), 120);
+        // Numbers wrap.
+        one.on_sequence(at(500), u32::MAX, &mut BusyClass::default());
+    }
+
+    #[test]
+    fn what_is_repeated_or_acknowledged_twice_changes_nothing() {
+        let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+        flow.on_sequence(at(0), u32::MAX - 5, &mut class);
+        flow.on_sequence(at(1), 10, &mut class);
+        flow.on_acknowledgement(at(2), u32::MAX - 5, &mut class);
+        flow.on_sequence(at(3), u32::MAX - 5, &mut class); // sent again
+        flow.on_acknowledgement(at(4), u32::MAX - 5, &mut class);
+        assert_eq!(ms(&class, 5), 5);
+        flow.on_acknowledgement(at(6), 10, &mut class);
+        flow.on_acknowledgement(at(7), u32::MAX - 5, &mut class);
+        assert_eq!(ms(&class, 100), 6, "an old acknowledgement opens nothing");
+    }
+
+    #[test]
+    fn who_sends_a_full_packet_has_more() {
+        let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+        for (when, size) in [(0, 1500), (10, 1500), (20, 700), (30, 700)] {
+            flow.on_packet(at(when), size, &mut class);
+        }
+        assert_eq!(ms(&class, 1_000), 20);
+        // A call: all alike, and small.
+        let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+        (0..100).for_each(|k| flow.on_packet(at(20 * k), 200, &mut class));
+        assert_eq!(ms(&class, 2_000), 0);
+    }
+
+    #[test]
+    fn who_vanishes_is_forgotten() {
+        let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+        flow.on_sequence(at(0), 100, &mut class);
+        flow.expire(at(9_999), &mut class);
+        assert_eq!(ms(&class, 9_999), 9_999);
+        flow.expire(at(10_000), &mut class);
+        assert_eq!(ms(&class, 20_000), 10_000);
+    }
+
+    proptest! {
+        /// Whatever passes, the time never runs faster than the clock, nor backwards.
+        #[test]
+        fn it_is_a_time(events in prop::collection::vec((0u64..5_000, 0usize..3, 0u8..4, any::<u32>()), 0..200)) {
+            let (mut class, mut flows, mut now, mut told) = (BusyClass::default(), [BusyFlow::default(); 3], 0, 0);
+            for (later, flow, kind, number) in events {
+                now += later;
+                let (flow, class) = (&mut flows[flow], &mut class);
+                match kind {
+                    0 => flow.on_sequence(at(now), number, class),
+                    1 => flow.on_acknowledgement(at(now), number, class),
+                    2 => flow.on_packet(at(now), number % 1600, class),
+                    _ => flow.expire(at(now), class),
+                }
+                let time = ms(class, now);
+                prop_assert!(time >= told && time - told <= later);
+                told = time;
+            }
+        }
+    }
+}
