@@ -36,9 +36,10 @@ pub use queue::{
     WeightedParams,
 };
 pub use spec::{
-    Arrivals, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, NetworkSpec,
-    NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling, Shaping,
-    Shares, Source, SourceLimit, Stack, TcpSpec, TfrcSpec, Traffic, WebConnection, WebRequest, WebSpec, Wire,
+    Arrivals, Clocks, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec,
+    NetworkSpec, NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling,
+    Shaping, Shares, Source, SourceLimit, Stack, TcpSpec, TfrcSpec, Traffic, WebConnection, WebRequest,
+    WebSpec, Wire,
 };
 pub use tape::{Tapes, Track};
 pub use times::{Histogram, Times};

@@ -153,14 +153,14 @@ impl Network {
             },
         };
         let mut network = Self { core, attached, meter, run, nodes: spec.nodes.clone(), frames: Vec::new() };
-        network.schedule_start(record);
+        network.schedule_start(spec, record);
         network
     }
 
-    fn schedule_start(&mut self, record: Option<(Instant, Instant)>) {
+    fn schedule_start(&mut self, spec: &NetworkSpec, record: Option<(Instant, Instant)>) {
         self.core.call_at(self.attached.warm_at, Due::Warm);
         self.attached.schedule_starts(&mut self.core);
-        self.core.start_laws();
+        self.core.start_laws(spec, self.run.seed);
         self.core.start_shapers();
         if let Some(every) = self.run.sample_every {
             self.core.call_at(Instant::ZERO + every, Due::Sample);

@@ -50,6 +50,8 @@ pub struct NetworkSpec {
     pub node_queues: Vec<(u32, QueueSpec)>,
     /// Nodes that back off by another law, each at most once.
     pub node_backoffs: Vec<(u32, BackoffParams)>,
+    /// The clocks by which back-off laws of an interval are updated.
+    pub clocks: Clocks,
     /// How long a packet takes between the network layer and its queue, and as long on the way up.
     pub link_layer_delay: Duration,
     /// The flows.
@@ -79,6 +81,7 @@ impl NetworkSpec {
             queue: QueueSpec::fifo(50),
             node_queues: Vec::new(),
             node_backoffs: Vec::new(),
+            clocks: Clocks::default(),
             link_layer_delay: Duration::ZERO,
             flows: Vec::new(),
             routes: Vec::new(),
@@ -106,6 +109,22 @@ impl NetworkSpec {
 /// The same, where there are nothing but the names.
 pub(crate) fn name(nodes: &[String], node: u32) -> &str {
     nodes.get(node as usize).map_or("*", String::as_str)
+}
+
+/// The clocks by which nodes update back-off laws of an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// One for all: laws of one interval are updated at one instant everywhere.
+    #[default]
+    Common,
+    /// Each node its own: the run's seed decides its phase, and its drift up to [`Clocks::DRIFT_MAX`].
+    Own,
+}
+
+impl Clocks {
+    /// The most by which a node's own interval is longer or shorter than its law's. Ours: timers of programs are late by that much,
+    /// crystals (100 ppm) are not; so much lets phases pass through each other several times in a run of minutes.
+    pub const DRIFT_MAX: f64 = 0.07;
 }
 
 /// The rate of one directed link of the air.

@@ -70,6 +70,7 @@ impl Scenario {
         let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
+        let clocks = self.clocks();
         let network = NetworkSpec {
             rates,
             losses: self.link_losses(&nodes, is_ideal)?,
@@ -83,6 +84,7 @@ impl Scenario {
             queue,
             node_queues,
             node_backoffs,
+            clocks,
             link_layer_delay: mac.link_layer_delay,
             flows,
             routes,

@@ -43,6 +43,11 @@ impl Scenario {
             self.start_jitter.is_some() && !self.flows.is_empty(),
             "start_jitter has no effect: every flow has its own; remove it",
         );
+        unless(
+            self.laws_have_intervals(),
+            self.mac.clocks.is_some(),
+            "mac.clocks has no effect: no back-off law has an interval; remove it",
+        );
         found
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! # Source
 //! D. Wei, C. Jin, S. Low and S. Hegde, "FAST TCP: motivation, architecture, algorithms, performance", IEEE/ACM Transactions
-//! on Networking 14(6), 2006: the window's update (section IV-C) and the averages (section IV-A); [QCSMA] section V, which
+//! on Networking 14(6), 2006: the window's update (section IV-C) and the averages (section IV-A); [QCSMA] section IV-C, which
 //! compares QUIC-TCP with it.
 //!
 //! # Symbols
@@ -58,7 +58,7 @@ impl FastParams {
         Self { alpha: 200.0, gamma: 0.5, rounds: 2 }
     }
 
-    /// [QCSMA] section V: p and κ of QUIC-TCP, a step as often.
+    /// [QCSMA] section IV-C: p and κ of QUIC-TCP, a step as often.
     pub const fn qcsma() -> Self {
         Self { alpha: 200.0, gamma: 1.5, rounds: 1 }
     }

@@ -79,7 +79,7 @@ pub struct QuicTcpParams {
 }
 
 impl QuicTcpParams {
-    /// [QCSMA] section V: p = 200, κ = 1.5, ρ = ½. The least round trip holds for ever.
+    /// [QCSMA] section IV-C: p = 200, κ = 1.5, ρ = ½. The least round trip holds for ever.
     pub const fn qcsma() -> Self {
         Self { target: 200.0, gain: 1.5, shape: 0.5, round_trip_holds: None }
     }

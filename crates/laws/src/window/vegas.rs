@@ -7,7 +7,7 @@
 //!
 //! # Source
 //! L. Brakmo and L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE JSAC 13(8), 1995,
-//! section III; the form of Linux's `tcp_vegas`; [QCSMA] section V (thresholds of 200 and 203 packets).
+//! section III; the form of Linux's `tcp_vegas`; [QCSMA] section IV-C (thresholds of 200 and 203 packets).
 //!
 //! # Symbols
 //! `α` → [`VegasParams::alpha`], `β` → [`VegasParams::beta`], `γ` → [`VegasParams::gamma`] \[packets\].
@@ -72,7 +72,7 @@ impl VegasParams {
         Self { alpha: 2.0, beta: 4.0, gamma: 1.0, measure: VegasMeasure::Waiting }
     }
 
-    /// [QCSMA] section V: α = 200, β = 203. γ is not said: Linux's.
+    /// [QCSMA] section IV-C: α = 200, β = 203. γ is not said: Linux's.
     pub const fn qcsma() -> Self {
         Self { alpha: 200.0, beta: 203.0, ..Self::linux() }
     }

@@ -1,7 +1,7 @@
 //! From the scenario's MAC and back-off law to those of the packet world.
 
 use crate::error::Mistake;
-use crate::language::{HoldingLaw, MacKind, Preset, Scenario};
+use crate::language::{ClockKind, HoldingLaw, MacKind, Preset, Scenario};
 use crate::law;
 use crate::resolved::{Mac, Radio};
 use evenair_laws::Parameters;
@@ -9,7 +9,7 @@ use evenair_laws::backoff::{
     BackoffLaw, BackoffParams, DcfParams, FullPacket, Holding, LinkRole, PhysicalLayer, Rendering, Scope,
     Space, Surroundings,
 };
-use evenair_netsim::{MacSpec, NetworkSpec};
+use evenair_netsim::{Clocks, MacSpec, NetworkSpec};
 use evenair_units::{Bytes, Duration, Rate};
 
 impl Scenario {
@@ -71,6 +71,25 @@ impl Scenario {
             self.queues[index].backoff = Some(complete.map_err(|mistake| mistake.within("queues", index))?);
         }
         Ok(())
+    }
+
+    /// Whether some node's back-off law looks at its queue once in an interval.
+    pub(crate) fn laws_have_intervals(&self) -> bool {
+        let has_interval = |law: &BackoffParams| {
+            law.begin(&LinkRole::data(Surroundings::default())).update_interval().is_some()
+        };
+        self.queues.iter().filter_map(|table| table.backoff.as_ref()).chain([&self.backoff]).any(has_interval)
+    }
+
+    /// The clocks of back-off laws; the default stands in the table only where a law has an interval.
+    pub(super) fn clocks(&mut self) -> Clocks {
+        if self.laws_have_intervals() {
+            self.mac.clocks.get_or_insert(ClockKind::Common);
+        }
+        match self.mac.clocks {
+            Some(ClockKind::Own) => Clocks::Own,
+            Some(ClockKind::Common) | None => Clocks::Common,
+        }
     }
 
     /// A back-off law, complete, where its MAC is; `table` is where it stands.

@@ -52,6 +52,9 @@ pub struct MacTable {
     /// How long a link holds the medium, ideal CSMA only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holding: Option<HoldingLaw>,
+    /// By whose clocks back-off laws of an interval are updated: "common" (all at one instant, the default) or "own".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<ClockKind>,
 }
 
 /// Which MAC.
@@ -127,6 +130,16 @@ pub enum HoldingLaw {
     Exponential,
     /// Uniform, with a full data packet's airtime as mean.
     Uniform,
+}
+
+/// The clocks by which back-off laws of an interval are updated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockKind {
+    /// Each node its own: a phase drawn from the run's seed, and intervals up to 7 % longer or shorter.
+    Own,
+    /// One for all: laws of one interval are updated at one instant everywhere.
+    Common,
 }
 
 /// The rate of one link.
