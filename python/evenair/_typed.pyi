@@ -556,6 +556,8 @@ class HostReport(TypedDict):
     """Flows that real sockets carry."""
     failed_flows: NotRequired[list[str]]
     """Those of them of which not every connection could be opened, and why."""
+    backpressure: NotRequired[bool]
+    """Packets that found no room at their node stayed with their kernel, instead of being lost there."""
 
 class FlowSeries(TypedDict):
     flow: str

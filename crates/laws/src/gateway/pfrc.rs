@@ -131,7 +131,8 @@ impl Pfrc {
     fn least(&self) -> f64 {
         let Controller { members, search, .. } = &self.controller;
         let is_thesis = matches!(search, Some(AnySearch::Thesis(_)));
-        let is_equal = (1..members.len()).all(|class| members.weight(class) == members.weight(0));
+        let as_first = |class: usize| members.weight(class).total_cmp(&members.weight(0)).is_eq();
+        let is_equal = (1..members.len()).all(as_first);
         let has_floor = is_thesis && is_equal && self.params.search == SearchMethod::Binary;
         let bounds = members.bounds(&self.params.tuning()).filter(|_| has_floor);
         bounds.map_or(0.0, |bounds| bounds.low)
