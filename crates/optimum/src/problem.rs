@@ -10,6 +10,7 @@
 mod certificate;
 mod conic;
 mod entropic;
+mod parts;
 mod schedule;
 
 pub(crate) use certificate::{Filled, max_min_residuals};
@@ -77,9 +78,23 @@ pub struct Residuals {
 }
 
 impl Residuals {
+    pub(crate) const NONE: Self =
+        Self { primal: 0.0, dual: 0.0, stationarity: 0.0, complementarity: 0.0, gap: 0.0 };
+
     /// The worst of them.
     pub fn worst(&self) -> f64 {
         self.primal.max(self.dual).max(self.stationarity).max(self.complementarity).max(self.gap)
+    }
+
+    /// Of each, the worse of two problems'.
+    fn worse(self, other: Self) -> Self {
+        Self {
+            primal: self.primal.max(other.primal),
+            dual: self.dual.max(other.dual),
+            stationarity: self.stationarity.max(other.stationarity),
+            complementarity: self.complementarity.max(other.complementarity),
+            gap: self.gap.max(other.gap),
+        }
     }
 }
 
@@ -205,7 +220,7 @@ impl Problem {
                 Err(Failure::TooLarge(_)) => schedule::solve(self, watch),
                 done => done,
             },
-            None => schedule::solve(self, watch),
+            None => parts::solve(self, watch),
         };
         let done = match own {
             Err(Failure::NotConverged(residuals)) => {

@@ -131,8 +131,7 @@ pub(crate) fn max_min_residuals(
 ) -> Residuals {
     let Filled { rates, held_by, airtime, prices } = *filled;
     let (loads, air) = (problem.loads(rates), problem.air.links());
-    let mut residuals =
-        Residuals { primal: 0.0, dual: 0.0, stationarity: 0.0, complementarity: 0.0, gap: 0.0 };
+    let mut residuals = Residuals::NONE;
     for (demand, rate) in demands.iter().zip(rates) {
         // A link that is too full by this takes so much from each of its flows.
         for &(l, _) in &demand.loads {

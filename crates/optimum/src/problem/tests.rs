@@ -292,3 +292,25 @@ fn who_waits_is_told_how_far_it_is() {
     assert!(done.share() > 0.5 && done.share() <= 1.0, "{}", done.share());
     assert_eq!(solution.rates, problem.solve().unwrap().rates, "and nothing changes");
 }
+
+/// A link that conflicts with nobody is full, whatever the others are worth: at α = 50 three that take turns are worth 3⁴⁹ times as much.
+#[test]
+fn parts_that_share_nothing_do_not_know_of_each_other() {
+    let cliques = [vec![(0, 1), (0, 2), (1, 2)], vec![(0, 1)], vec![]];
+    for (edges, links) in cliques.into_iter().zip([3, 2, 1]) {
+        for alpha in [0.5, 1.0, 2.0, 5.0, 10.0, 50.0] {
+            let utility = Utility::AlphaFair { weight: 1.0, alpha };
+            let mut flows: Vec<Flow> = (0..links).map(|l| Flow::over(utility.clone(), &[l])).collect();
+            // Alone, and over a wire of its own.
+            flows.extend([Flow::over(utility.clone(), &[links]), Flow::over(utility, &[links + 1])]);
+            let air = ConflictGraph::from_edges(links + 1, &edges);
+            let problem = Problem { air, flows, wires: vec![Wire::Capacity(0.03)], ..Problem::default() };
+            let solution = problem.solve().unwrap_or_else(|e| panic!("{links} links, α = {alpha}: {e}"));
+            let due: Vec<f64> = (0..links).map(|_| 1.0 / links as f64).chain([1.0, 0.03]).collect();
+            assert_close(&solution.rates, &due, 1e-6);
+            assert_close(&solution.airtime[links..], &[1.0], 1e-6);
+            let shares: f64 = solution.schedule.iter().map(|(_, share)| share).sum();
+            assert!((shares - 1.0).abs() < 1e-9 && solution.is_exact(), "{:?}", solution.residuals);
+        }
+    }
+}
