@@ -69,7 +69,8 @@ impl Record {
     pub fn to_json(&self) -> String {
         let Self { study, command, commit, date, claims } = self;
         let keys = [("study", study), ("command", command), ("commit", commit), ("date", date)];
-        let keys: String = keys.iter().map(|(key, word)| format!("  \"{key}\": {},\n", json(word))).collect();
+        let keys = keys.iter().map(|(key, word)| ["  \"", key, "\": ", &json(word), ",\n"].concat());
+        let keys: String = keys.collect();
         let claims: Vec<String> = claims.iter().map(|claim| format!("    {}", json(claim))).collect();
         format!("{{\n{keys}  \"claims\": [\n{}\n  ]\n}}\n", claims.join(",\n"))
     }
