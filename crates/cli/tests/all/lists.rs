@@ -22,7 +22,7 @@ fn studies_are_listed_by_paper_and_by_pattern() {
     let (chen, jam) = (text.find("[CZ06] Minghua Chen"), text.find("[Jam10] Kamran Jamshaid: Centralized"));
     assert!(jam < chen && jam.is_some(), "{text}");
     assert!(
-        text.contains("jam10/fig-8-2  PFRC at the gateway gives") && !text.contains("jam10/fig-7"),
+        text.contains("jam10/fig-8-2  How near PFRC at the gateway") && !text.contains("jam10/fig-7"),
         "{text}"
     );
     let rows = json(&evenair(&["list", "scenarios", "chen10", "--json"]))["scenarios"].clone();
@@ -45,7 +45,7 @@ fn a_faulty_file_is_shown_as_faulty_beside_the_others() {
     let output = evenair(&["list", "studies", &good, &bad]);
     let text = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(text.contains("PFRC at the gateway gives") && text.contains("FAULTY: "), "{text}");
+    assert!(text.contains("How near PFRC at the gateway") && text.contains("FAULTY: "), "{text}");
     let rows = json(&evenair(&["list", "studies", &good, &bad, "--json"]))["studies"].clone();
     assert!(rows[1]["error"].as_str().unwrap().contains("unknown field `titel`"), "{rows}");
     let scenario = write("scenario.toml", "seed = \"one\"\n");
