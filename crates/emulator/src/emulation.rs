@@ -129,9 +129,8 @@ pub fn emulate(
 ) -> Result<Option<Emulated>, Problem> {
     let real = if options.with_flows { real_flows(spec, run.seed)? } else { Vec::new() };
     check_laws(&real)?;
-    let spec = with_outside(spec, &real, options.with_flows);
+    let (spec, ways, routers) = grounds(spec, &real, options);
     let nodes = spec.nodes.len() as u32;
-    let (ways, routers) = ways_and_routers(&spec, options);
     let sides = routers.iter().flat_map(RouterSpec::sides).collect();
     let (_until_the_end, scheduling) = DrivesThread::begin();
     let settings = host_options(&real, &scheduling, options.backpressure);
@@ -193,13 +192,21 @@ pub fn emulate(
 }
 
 /// The way of each packet, and the nodes whose kernels lie on it.
-fn ways_and_routers(spec: &NetworkSpec, options: &Options<'_>) -> (Ways, Vec<RouterSpec>) {
+fn grounds(
+    spec: &NetworkSpec,
+    real: &[RealSpec],
+    options: &Options<'_>,
+) -> (NetworkSpec, Ways, Vec<RouterSpec>) {
+    let mut spec = with_outside(spec, real, options.with_flows);
     let uplink = options.uplink_node();
     let routers: BTreeSet<u32> = options.routers.iter().copied().chain(uplink).collect();
-    let ways = Ways::of(spec, &routers);
-    let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(spec, &ways, node) };
+    let ways = Ways::of(&spec, &routers);
+    let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(&spec, &ways, node) };
     let routers = routers.iter().map(router).collect();
-    (ways, routers)
+    if options.programs.is_empty() {
+        spec.routes.clear(); // flows alone send, so that laws know what a queue carries
+    }
+    (spec, ways, routers)
 }
 
 /// What the hosts are, before anything has happened.
@@ -315,7 +322,7 @@ fn with_outside(spec: &NetworkSpec, real: &[RealSpec], with_flows: bool) -> Netw
     if with_flows {
         for flow in real {
             let traffic = &mut spec.flows[flow.number as usize].traffic;
-            *traffic = Traffic::Outside { size: traffic.size(), replies: traffic.has_replies() };
+            *traffic = Traffic::Outside(Box::new(traffic.clone()));
         }
     } else {
         spec.flows.clear();

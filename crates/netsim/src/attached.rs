@@ -148,7 +148,7 @@ impl Attached {
         let state = &mut self.flows[flow as usize];
         debug_assert!(matches!(
             state.traffic,
-            Traffic::Datagrams { pattern: Pattern::Saturated, .. } | Traffic::Outside { .. }
+            Traffic::Datagrams { pattern: Pattern::Saturated, .. } | Traffic::Outside(_)
         ));
         state.departed += u64::from(state.traffic.is_outside());
         if state.is_active {

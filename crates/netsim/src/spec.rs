@@ -301,13 +301,9 @@ pub enum Traffic {
     Tfrc(TfrcSpec),
     /// Requests over TCP, which are answered over TCP.
     Web(WebSpec),
-    /// Packets that are injected from outside ([`Network::inject`](crate::Network::inject)), both ways.
-    Outside {
-        /// The largest of them, network-layer size.
-        size: Bytes,
-        /// What goes back are the data, and what goes there asks for them, as of the web.
-        replies: bool,
-    },
+    /// Packets that are injected from outside ([`Network::inject`](crate::Network::inject)), both ways, of the kind that this
+    /// traffic has.
+    Outside(Box<Self>),
 }
 
 impl Traffic {
@@ -317,8 +313,8 @@ impl Traffic {
             Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => tcp.payload + tcp.headers,
             Self::Datagrams { size, .. }
             | Self::Rated(RatedSpec { size, .. })
-            | Self::Tfrc(TfrcSpec { size, .. })
-            | Self::Outside { size, .. } => *size,
+            | Self::Tfrc(TfrcSpec { size, .. }) => *size,
+            Self::Outside(like) => like.size(),
         }
     }
 
@@ -331,7 +327,7 @@ impl Traffic {
     pub const fn tcp(&self) -> Option<&TcpSpec> {
         match self {
             Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => Some(tcp),
-            Self::Datagrams { .. } | Self::Rated(_) | Self::Tfrc(_) | Self::Outside { .. } => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Tfrc(_) | Self::Outside(_) => None,
         }
     }
 
@@ -341,20 +337,25 @@ impl Traffic {
     }
 
     /// Whether most of its data go back, from its destination to its source.
-    pub const fn has_replies(&self) -> bool {
-        matches!(self, Self::Web(_) | Self::Outside { replies: true, .. })
+    pub fn has_replies(&self) -> bool {
+        matches!(self.kind(), Self::Web(_))
     }
 
     /// Whether its packets come from outside.
     pub const fn is_outside(&self) -> bool {
-        matches!(self, Self::Outside { .. })
+        matches!(self, Self::Outside(_))
+    }
+
+    /// The kind of its packets, from wherever they come.
+    pub fn kind(&self) -> &Self {
+        if let Self::Outside(like) = self { like.kind() } else { self }
     }
 
     /// How much there is to send, of what has connections that stay.
     pub const fn source(&self) -> Option<Source> {
         match self {
             Self::Tcp(TcpSpec { source, .. }) | Self::Tfrc(TfrcSpec { source, .. }) => Some(*source),
-            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside { .. } => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside(_) => None,
         }
     }
 
@@ -364,7 +365,7 @@ impl Traffic {
             Self::Tcp(TcpSpec { connections, .. }) | Self::Tfrc(TfrcSpec { connections, .. }) => {
                 connections.as_ref()
             }
-            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside { .. } => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside(_) => None,
         }
     }
 
@@ -372,7 +373,7 @@ impl Traffic {
     pub const fn probes(&self) -> Option<ProbeSpec> {
         match self {
             Self::Tcp(TcpSpec { probes, .. }) | Self::Tfrc(TfrcSpec { probes, .. }) => Some(*probes),
-            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside { .. } => None,
+            Self::Datagrams { .. } | Self::Rated(_) | Self::Web(_) | Self::Outside(_) => None,
         }
     }
 }

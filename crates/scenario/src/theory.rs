@@ -206,7 +206,7 @@ fn limit_pps(traffic: &Traffic) -> f64 {
             f64::from(web.reply.count()) / f64::from(web.tcp.payload.count()) * per(web.interval)
         }
         // A rated flow's own limit is a guard, not an offer; what comes from outside is not known.
-        Traffic::Rated(_) | Traffic::Outside { .. } => f64::INFINITY,
+        Traffic::Rated(_) | Traffic::Outside(_) => f64::INFINITY,
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use evenair_laws::backoff::Category;
 use evenair_netsim::pcap::internet_checksum;
-use evenair_netsim::{FlowSpec, MacSpec, RunResult, RunSpec, Traffic};
+use evenair_netsim::{FlowSpec, MacSpec, Pattern, RunResult, RunSpec, Traffic};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::Rate;
 use evenair_wifi::{MacTiming, Preamble, Rules};
@@ -188,7 +188,8 @@ fn the_sender_is_told_of_no_route_but_not_too_often() {
 #[test]
 fn what_passes_a_router_goes_through_its_kernel_and_counts_once() {
     let mut spec = row();
-    let traffic = Traffic::Outside { size: Bytes::new(100), replies: false };
+    let pattern = Pattern::Saturated;
+    let traffic = Traffic::Outside(Box::new(Traffic::Datagrams { size: Bytes::new(100), pattern }));
     spec.flows.push(FlowSpec {
         stack: None,
         name: "1".into(),

@@ -77,7 +77,7 @@ pub(crate) fn why_simulated(traffic: &Traffic) -> Option<String> {
         Traffic::Datagrams { .. } => return None,
         Traffic::Rated(_) => "Linux has no laws of the rate of datagrams".into(),
         Traffic::Tfrc(_) => "Linux has no TFRC".into(),
-        Traffic::Outside { .. } => "its packets come from outside".into(),
+        Traffic::Outside(_) => "its packets come from outside".into(),
     };
     Some(format!("{why}; {CARRIED}"))
 }

@@ -46,7 +46,7 @@ impl Attached {
             }
             Traffic::Rated(_) => self.start_rate(core, flow),
             Traffic::Web(_) => self.start_web(core, flow),
-            Traffic::Outside { .. } => (), // whoever injects its packets knows when
+            Traffic::Outside(_) => (), // whoever injects its packets knows when
         }
     }
 
@@ -82,7 +82,7 @@ impl Attached {
         let gap = match &state.traffic {
             Traffic::Rated(_) => return self.schedule_paced(core, flow),
             Traffic::Datagrams { pattern, .. } => pattern.next_in(&mut state.stream),
-            Traffic::Tcp(_) | Traffic::Tfrc(_) | Traffic::Web(_) | Traffic::Outside { .. } => None,
+            Traffic::Tcp(_) | Traffic::Tfrc(_) | Traffic::Web(_) | Traffic::Outside(_) => None,
         };
         let Some(gap) = gap else { return };
         state.datagram_due = core.now() + gap;

@@ -168,11 +168,10 @@ struct Carries {
 fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
     let flows = spec.flows.iter().map(|flow| {
-        let traffic = &flow.traffic;
-        let (is_outside, is_web) = (traffic.is_outside(), traffic.web().is_some());
-        (&flow.path, flow.category, traffic.tcp().is_some() || is_outside, is_web || is_outside)
+        let traffic = flow.traffic.kind();
+        (&flow.path, flow.category, traffic.tcp().is_some(), traffic.has_replies())
     });
-    // What comes from outside may be TCP, and may be data both ways.
+    // What comes from outside and belongs to no flow may be TCP, and may be data both ways.
     let (routes, categories) = (spec.routes.iter(), categories(spec));
     let routes = routes.flat_map(|path| categories.iter().map(move |&category| (path, category, true, true)));
     for (path, category, tcp, both) in flows.chain(routes) {
@@ -227,10 +226,10 @@ fn transmit_queue(
 /// The largest packet that a queue of the air carries, at its rate.
 fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacket {
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
-    let answer = |flow: &FlowSpec| match &flow.traffic {
+    let answer = |flow: &FlowSpec| match flow.traffic.kind() {
         Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => Some(tcp.headers),
         Traffic::Tfrc(tfrc) => Some(tfrc.report),
-        Traffic::Datagrams { .. } | Traffic::Rated(_) | Traffic::Outside { .. } => None,
+        Traffic::Datagrams { .. } | Traffic::Rated(_) | Traffic::Outside(_) => None,
     };
     let answers = || spec.flows.iter().filter_map(answer).max();
     match (!carries.data).then(answers).flatten() {

@@ -184,9 +184,26 @@ fn where_no_route_leads_a_packet_is_refused() {
     assert_eq!(network.inject(Instant::ZERO, stranger), Err(NoRoute { from: 3, to: 0 }));
 }
 
+/// Datagrams from outside.
+fn outside(size: u32) -> Traffic {
+    Traffic::Outside(Box::new(Traffic::Datagrams { size: Bytes::new(size), pattern: Pattern::Saturated }))
+}
+
+fn web() -> Traffic {
+    Traffic::Web(WebSpec {
+        tcp: tcp(None),
+        interval: Duration::from_secs(1),
+        arrivals: Arrivals::Even,
+        request: (Bytes::new(300), Bytes::new(300)),
+        reply: Bytes::new(10_000),
+        reply_deviation: Bytes::new(0),
+        connection: WebConnection::Persistent,
+    })
+}
+
 /// A gateway, node 0, and one flow from outside through it, limited in both directions.
 fn shaped_from_outside() -> NetworkSpec {
-    let mut spec = chain(Traffic::Outside { size: Bytes::new(1040), replies: false });
+    let mut spec = chain(outside(1040));
     spec.flows[0].path = vec![0, 1, 2];
     let class =
         |direction| GatewayClass { name: "2".into(), role: ClassRole { direction, ..ClassRole::default() } };
@@ -299,10 +316,62 @@ fn who_steps_a_network_sees_its_frames_and_series_and_nothing_grows() {
 }
 
 #[test]
+fn laws_know_as_much_of_a_flow_whose_packets_come_from_outside_as_of_any_other() {
+    use evenair_laws::OwnLaw;
+    use evenair_laws::backoff::{Access, BackoffLaw, Dcf, LinkRole, OwnBackoff, Scope};
+    use std::sync::{Arc, Mutex};
+
+    /// DCF that writes down what it is begun with.
+    #[derive(Clone, Debug)]
+    struct Roles(Dcf, Arc<Mutex<Vec<LinkRole>>>);
+    impl OwnLaw for Roles {
+        fn identity(&self) -> String {
+            "roles".into()
+        }
+    }
+    impl BackoffLaw for Roles {
+        fn begin(&mut self, role: &LinkRole) {
+            self.1.lock().unwrap().push(*role);
+        }
+        fn scope(&self) -> Scope {
+            Scope::NextHop
+        }
+        fn access(&self) -> Access {
+            self.0.access()
+        }
+    }
+
+    let roles = |traffic: Traffic, routes: Vec<Vec<u32>>| {
+        let mut spec = NetworkSpec { routes, ..chain(traffic) };
+        let (role, seen) = (LinkRole::data(spec.surroundings), Arc::default());
+        let law = evenair_laws::Parameters::begin(&DcfParams::default(), &role);
+        spec.backoff = OwnBackoff::new(Roles(law, Arc::clone(&seen))).into();
+        drop(Network::new(&spec, seconds(1, 0, 1)));
+        let seen = seen.lock().unwrap().clone();
+        seen.iter()
+            .map(|role| (role.acknowledgements_only, role.carries_tcp, role.packet))
+            .collect::<Vec<_>>()
+    };
+    let datagrams = Traffic::Datagrams { size: Bytes::new(1040), pattern: Pattern::Saturated };
+    for traffic in [Traffic::Tcp(tcp(None)), web(), datagrams] {
+        let simulated = roles(traffic.clone(), vec![]);
+        assert_eq!(roles(Traffic::Outside(Box::new(traffic)), vec![]), simulated);
+    }
+    let tcp = || Traffic::Tcp(tcp(None));
+    assert!(roles(tcp(), vec![]).iter().any(|&(acknowledgements_only, ..)| acknowledgements_only));
+    // Where other packets may come, too, nothing is known of them.
+    assert!(
+        roles(tcp(), vec![vec![0, 1, 2, 3]])
+            .iter()
+            .all(|&(acknowledgements_only, ..)| !acknowledgements_only)
+    );
+}
+
+#[test]
 fn of_a_flow_with_replies_what_goes_back_are_the_data() {
     let count = |replies: bool| {
-        let mut network =
-            Network::new(&chain(Traffic::Outside { size: Bytes::new(1040), replies }), seconds(1, 0, 2));
+        let traffic = if replies { Traffic::Outside(Box::new(web())) } else { outside(1040) };
+        let mut network = Network::new(&chain(traffic), seconds(1, 0, 2));
         let end = network.end();
         // One packet there, three back.
         feed(&mut network, Duration::from_millis(20), end, |content| {
@@ -322,8 +391,7 @@ fn of_a_flow_with_replies_what_goes_back_are_the_data() {
 fn whoever_sends_for_each_that_departs_keeps_the_queue_from_being_empty() {
     let saturated = chain(Traffic::Datagrams { size: Bytes::new(700), pattern: Pattern::Saturated });
     let simulated = Network::run(&saturated, seconds(1, 0, 5)).flows.remove(0);
-    let mut network =
-        Network::new(&chain(Traffic::Outside { size: Bytes::new(700), replies: false }), seconds(1, 0, 5));
+    let mut network = Network::new(&chain(outside(700)), seconds(1, 0, 5));
     network.watch_departures(0);
     let (end, mut sent) = (network.end(), 0);
     while network.now() < end {
@@ -342,7 +410,7 @@ fn whoever_sends_for_each_that_departs_keeps_the_queue_from_being_empty() {
 
 #[test]
 fn a_flows_packet_may_leave_at_a_router_and_enter_there_again() {
-    let spec = chain(Traffic::Outside { size: Bytes::new(700), replies: false });
+    let spec = chain(outside(700));
     let path = spec.flows[0].path.clone();
     let &[first, router, .., last] = &path[..] else { panic!("{path:?}") };
     let of_flow = |from, to, since, back| {
