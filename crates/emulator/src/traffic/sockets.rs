@@ -8,8 +8,10 @@ use evenair_netsim::{Source, TcpSpec, Traffic};
 use evenair_tcp::AckPolicy;
 use evenair_units::{Bytes, Instant};
 use rustix::event::epoll::EventFlags;
-use rustix::net::{SocketFlags, SocketType, bind, connect as connect_socket, ipproto, socket_with, sockopt};
-use std::io::{self, ErrorKind, Read, Write};
+use rustix::net::{
+    SendFlags, SocketFlags, SocketType, bind, connect as connect_socket, ipproto, send, socket_with, sockopt,
+};
+use std::io::{self, ErrorKind, Read};
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -130,7 +132,7 @@ impl Socket {
         match (self, &flow.spec.traffic) {
             (Self::Sender { stream, left, phase: Phase::Open, .. }, Traffic::Tcp(spec)) => {
                 *left += u64::from(spec.payload.count());
-                push(stream, left);
+                push(stream, left, spec.payload.count() as usize);
             }
             (Self::Datagrams { socket, .. }, traffic) => {
                 let data = traffic.size().count().saturating_sub(DATAGRAM_HEADERS);
@@ -161,7 +163,7 @@ impl Socket {
                 let is_paced = matches!(flow.spec.traffic.source(), Some(Source::Paced(_)));
                 let left = if is_paced { left } else { &mut flow.remaining };
                 let alive = match phase {
-                    Phase::Open => push(stream, left),
+                    Phase::Open => push(stream, left, flow.spec.traffic.payload().count() as usize),
                     Phase::Drained => !take(stream).1,
                 };
                 if alive && *phase == Phase::Open && flow.is_finished() {
@@ -217,14 +219,22 @@ impl AsFd for Socket {
     }
 }
 
-/// Hands a connection what it takes; tells whether it is alive.
-pub(super) fn push(mut stream: &TcpStream, left: &mut u64) -> bool {
+/// Hands a connection what it takes, in writes of so many bytes; tells whether it is alive.
+///
+/// All but the last are said to be followed by more, as those of a write without end are. Linux marks the end of a write
+/// as pushed, that of one for which there is half the room, too, and acknowledges a pushed segment as soon as it is read,
+/// without waiting for a second one: a program that writes segment by segment has one acknowledgement for two.
+pub(super) fn push(stream: &TcpStream, left: &mut u64, write: usize) -> bool {
     while *left > 0 {
-        let portion = (DATA.len() as u64).min(*left) as usize;
-        match stream.write(&DATA[..portion]) {
+        let portion = (*left).min(write.min(DATA.len()) as u64);
+        let more = if portion < *left { SendFlags::MORE } else { SendFlags::empty() };
+        match send(stream, &DATA[..portion as usize], more | SendFlags::NOSIGNAL) {
             Ok(taken) if *left == u64::MAX => debug_assert!(taken > 0),
             Ok(taken) => *left -= taken as u64,
-            Err(error) => return matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected),
+            Err(rustix::io::Errno::INTR) => (),
+            Err(error) => {
+                return matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected);
+            }
         }
     }
     true

@@ -140,7 +140,7 @@ impl End {
 
     /// Hands down what there is; tells whether the connection is alive.
     fn send(&mut self) -> bool {
-        let alive = push(&self.stream, &mut self.left);
+        let alive = push(&self.stream, &mut self.left, usize::MAX); // a reply is one write
         if alive && self.left == 0 && self.is_last && !self.has_shut {
             // A connection that is not open yet cannot be shut; it is when it has opened, which is told.
             self.has_shut = self.stream.shutdown(Shutdown::Write).is_ok();
