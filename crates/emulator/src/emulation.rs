@@ -103,7 +103,7 @@ impl fmt::Display for Problem {
             Self::Program(NotStarted { program, error }) => write!(f, "cannot start {program}: {error}"),
             Self::Late(late) => write!(
                 f,
-                "a packet was {:.1} ms late: this machine cannot keep up; simulate less, or allow more by --abort-late",
+                "a packet was {:.3} ms late: this machine cannot keep up; simulate less, or allow more by --abort-late",
                 late.as_secs_f64() * 1e3
             ),
         }
