@@ -193,13 +193,6 @@ impl Attached {
         self.free_tfrc.push(id);
     }
 
-    /// A flow's one connection is worth so many from now on.
-    pub(super) fn set_worth(&mut self, flow: u32, worth: f64) {
-        for &id in &self.flows[flow as usize].connections {
-            self.tfrc[id as usize].sender.set_worth(worth);
-        }
-    }
-
     /// Loss events of a flow's connections so far, those that are over too; none of what is not TFRC.
     pub(crate) fn loss_events(&self, flow: u32) -> u64 {
         let state = &self.flows[flow as usize];
