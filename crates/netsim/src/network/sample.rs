@@ -310,6 +310,7 @@ impl Network {
                 served_packets: passed.served.packets,
                 dropped_packets: passed.dropped.packets,
                 held_packets: passed.held.unwrap_or_default(),
+                busy: record.series.mean_busy(index, from_s, until_s),
             }
         };
         Some(GatewayResult {
