@@ -373,7 +373,7 @@ impl Attached {
         state.worth = worth;
         for &id in &state.connections {
             if state.is_tfrc() {
-                self.tfrc[id as usize].sender.set_worth(worth);
+                self.tfrc[id as usize].set_worth(worth);
             } else {
                 self.connections[id as usize].sender.be_worth(worth);
             }

@@ -36,6 +36,11 @@ impl TfrcConnection {
         self.sender.smoothed_round_trip()
     }
 
+    /// It is worth so many connections from now on.
+    pub(super) fn set_worth(&mut self, worth: f64) {
+        self.sender.set_worth(worth);
+    }
+
     /// How many connections it stands for, and what of TCP's they would have as their window.
     pub(crate) fn worth_and_window(&self) -> (f64, f64) {
         (self.sender.worth(), self.sender.window())
