@@ -57,15 +57,34 @@
 //! assert_eq!([1, 1, 2].map(|_| law.on_interval(&flow)), [1, 2, 3]); // 1.36, 1.85, 2.53: rounded
 //! ```
 
-use super::{ConnectionLaw, RoundTripSamples, whole};
+mod learnt;
+
+use super::{ConnectionLaw, RoundTripSamples, check_worth, whole};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
 use core::f64::consts::LN_2;
-use evenair_units::Duration;
+use evenair_units::{Duration, Instant};
+use learnt::Line;
 
 /// Where so much is lost more connections would send little but repetitions: TCP lives on time-outs there.
 pub const LOSS_MOST: f64 = 0.25;
+/// What waits is given so long to leave at least.
+const EMPTIES_MIN: Duration = Duration::from_millis(100);
+
+/// Where the price of what waits comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Price {
+    /// `per_packet` is what each of the flow's own packets that wait costs.
+    #[default]
+    Told,
+    /// The slope of loss over queueing delay, learnt from both; `per_packet` is what it is taken for before anything is known.
+    Learnt,
+    /// The share of the flow's segments that queues mark (RFC 3168); neither delay nor `per_packet` is looked at.
+    Marks,
+}
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,12 +103,24 @@ pub struct DelayPriceParams {
     pub fairness: f64,
     /// The utility's weight.
     pub weight: f64,
+    /// Where the price comes from.
+    pub price: Price,
     /// Price of a packet that waits, what it adds to the aggressiveness of its link \[1/packet\].
     pub per_packet: f64,
+    /// How much of the past a learnt price keeps.
+    pub memory: Duration,
+    /// How long the least round trip is believed; then the flow's connections drain to see it anew. For ever, if it is not given.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub round_trip_holds: Option<Duration>,
+    /// How long it looks then, once what waited has left.
+    pub drain: Duration,
     /// How far one interval goes towards the price that is wanted: 1 is all the way, as n = kT goes.
     pub gain: f64,
     /// How often the number is evaluated.
     pub interval: Duration,
+    /// The least number: one where connections are whole; what a single one can be worth may be less (scaled AIMD).
+    #[cfg_attr(feature = "serde", serde(rename = "min"))]
+    pub connections_min: f64,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub connections_max: u32,
@@ -104,9 +135,14 @@ impl DelayPriceParams {
             per_second: 10.0,
             fairness: 2.0,
             weight: 2.0,
+            price: Price::Told,
             per_packet: 0.1 * 8000.0 / 11e6,
+            memory: Duration::from_secs(500),
+            round_trip_holds: None,
+            drain: Duration::from_millis(500),
             gain: 0.5,
             interval: Duration::from_secs(5),
+            connections_min: 1.0,
             connections_max: 1000,
             samples: RoundTripSamples::Segments,
         }
@@ -117,17 +153,28 @@ impl DelayPriceParams {
         self.weight * libm::pow(rate, -self.fairness)
     }
 
-    /// `ln n` grows by so much per interval where a flow has this rate \[segments/s\] and its packets wait so long \[s\].
-    pub fn growth(&self, rate: f64, waiting_s: f64) -> f64 {
-        let wanted = self.per_second * self.per_second * self.marginal_utility(rate);
-        let told = self.per_packet * rate * waiting_s;
-        let growth = self.gain / 2.0 * libm::log(wanted / told);
+    /// `k²·U'(x)`: the price at which the flow would rest at this rate \[segments/s\].
+    pub fn wanted(&self, rate: f64) -> f64 {
+        self.per_second * self.per_second * self.marginal_utility(rate)
+    }
+
+    /// The told price of packets that wait so long \[s\] at this rate \[segments/s\].
+    pub fn told(&self, rate: f64, waiting_s: f64) -> f64 {
+        self.per_packet * rate * waiting_s
+    }
+
+    /// `ln n` grows by so much per interval where a flow has this rate \[segments/s\] at that price.
+    pub fn growth(&self, rate: f64, price: f64) -> f64 {
+        let ratio = price / self.wanted(rate);
+        // Marks of an interval are few and may be none: their number is what averages out, not its logarithm.
+        let towards = if self.price == Price::Marks { 1.0 - ratio } else { -libm::log(ratio) };
+        let growth = self.gain / 2.0 * towards;
         if growth.is_nan() { 0.0 } else { growth.clamp(-LN_2, LN_2) }
     }
 
     /// The law's fluid face \[1/s\]: `ṅ = n·(g/2τ)·ln(k²U'(x)/r̂)`, bounded as the machine's steps are.
     pub fn connections_drift(&self, connections: f64, rate: f64, waiting_s: f64) -> f64 {
-        connections * self.growth(rate, waiting_s) / self.interval.as_secs_f64()
+        connections * self.growth(rate, self.told(rate, waiting_s)) / self.interval.as_secs_f64()
     }
 }
 
@@ -150,14 +197,44 @@ impl Parameters for DelayPriceParams {
         check("alpha", self.fairness, (0.0..=100.0).contains(&self.fairness), "from 0 to 100")?;
         check("gain", self.gain, self.gain > 0.0 && self.gain <= 1.0, "above 0, 1 at most")?;
         check_interval("interval", self.interval)?;
+        check_interval("drain", self.drain)?;
+        check_interval("memory", self.memory)?;
+        self.round_trip_holds.map_or(Ok(()), |holds| check_interval("round_trip_holds", holds))?;
+        check_worth(self.connections_min)?;
         check("max", f64::from(self.connections_max), self.connections_max >= 1, "at least 1")?;
         Ok(self)
     }
 
     /// A flow starts with one connection.
     fn begin(&self, _: &FlowRole) -> DelayPrice {
-        DelayPrice { params: *self, connections: 1.0 }
+        DelayPrice {
+            params: *self,
+            connections: 1.0,
+            phase: Phase::Steers,
+            least: None,
+            line: Line::default(),
+        }
     }
+}
+
+/// What the interval under way is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Phase {
+    /// To see what the connections bring.
+    Steers,
+    /// What waits of the flow leaves; for how long.
+    Empties(Duration),
+    /// To see the round trip of what does not wait.
+    Looks,
+}
+
+/// A least round trip, and when it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Least {
+    round_trip: Duration,
+    at: Instant,
 }
 
 /// The law's state for one flow.
@@ -167,42 +244,122 @@ pub struct DelayPrice {
     params: DelayPriceParams,
     /// `n`, a real number.
     connections: f64,
+    phase: Phase,
+    /// `T₀`, where it is the law's to remember.
+    least: Option<Least>,
+    /// Loss over queueing delay, where that is learnt.
+    line: Line,
+}
+
+/// What an interval told.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// `x` \[segments/s\].
+    rate: f64,
+    /// `T − T₀` \[s\].
+    waiting_s: f64,
+    /// The share that was sent again.
+    again: f64,
+    /// The share that queues marked.
+    marked: Option<f64>,
 }
 
 impl DelayPrice {
-    /// One interval at a rate \[segments/s\], its packets having waited so long \[s\], and that share of them sent again.
-    fn step(&mut self, rate: f64, waiting_s: f64, again: f64) {
-        let most = f64::from(self.params.connections_max);
-        let growth = self.params.growth(rate, waiting_s);
-        let growth = if again > LOSS_MOST { growth.min(0.0) } else { growth };
-        self.connections = (self.connections * libm::exp(growth)).clamp(1.0, most);
-        debug_assert!((1.0..=most).contains(&self.connections), "{self:?}");
+    /// One interval.
+    fn step(&mut self, seen: Seen) {
+        let Some(price) = self.price(seen) else { return };
+        let (least, most) = (self.params.connections_min, f64::from(self.params.connections_max));
+        let growth = self.params.growth(seen.rate, price);
+        let growth = if seen.again > LOSS_MOST { growth.min(0.0) } else { growth };
+        self.connections = (self.connections * libm::exp(growth)).clamp(least, most);
+        debug_assert!((least..=most).contains(&self.connections), "{self:?}");
+    }
+
+    fn price(&self, seen: Seen) -> Option<f64> {
+        let told = self.params.told(seen.rate, seen.waiting_s);
+        match self.params.price {
+            Price::Told => Some(told),
+            Price::Learnt => Some(self.line.slope(self.params.per_packet) * seen.waiting_s),
+            Price::Marks => seen.marked,
+        }
+    }
+
+    /// What the interval told, if it told enough; `T₀` is learnt of it where it is the law's to remember.
+    fn see(&mut self, flow: &FlowView) -> Option<Seen> {
+        let average = self.params.samples.of(flow);
+        if self.params.round_trip_holds.is_some() {
+            let looked = self.phase == Phase::Looks;
+            if let Some(least) = flow.least_in_interval.or(average)
+                && (looked || self.least.is_none_or(|known| least <= known.round_trip))
+            {
+                self.least = Some(Least { round_trip: least, at: flow.now });
+            }
+        }
+        let least = self.least.map_or(flow.least_round_trip, |least| Some(least.round_trip))?;
+        let sent = flow.sent as f64;
+        let rate = sent / flow.interval.as_secs_f64();
+        let waiting_s = average?.saturating_sub(least).as_secs_f64();
+        let seen = Seen {
+            rate,
+            waiting_s,
+            again: flow.retransmitted as f64 / sent,
+            marked: flow.marked.map(|marked| marked as f64 / sent),
+        };
+        (rate > 0.0 && rate.is_finite()).then_some(seen)
+    }
+
+    /// The next interval's purpose, at the end of one whose packets waited so long.
+    fn turn(&mut self, now: Instant, waited: Option<f64>) {
+        let Some(holds) = self.params.round_trip_holds else { return };
+        self.phase = match self.phase {
+            Phase::Steers if self.least.is_some_and(|least| now.since(least.at) >= holds) => {
+                // What waits leaves within what it has waited, and that may be longer than on average.
+                let empties = Duration::from_secs_f64(2.0 * waited.unwrap_or(0.0));
+                Phase::Empties(empties.clamp(EMPTIES_MIN, self.params.interval.max(EMPTIES_MIN)))
+            }
+            Phase::Empties(_) => Phase::Looks,
+            Phase::Steers | Phase::Looks => Phase::Steers,
+        };
     }
 }
 
 impl ConnectionLaw for DelayPrice {
     fn interval(&self) -> Duration {
-        self.params.interval
+        match self.phase {
+            Phase::Steers => self.params.interval,
+            Phase::Empties(time) => time,
+            Phase::Looks => self.params.drain,
+        }
     }
 
     fn needs(&self) -> Vec<Signal> {
-        [self.params.samples.signal(), Signal::LeastRoundTrip].into()
+        let DelayPriceParams { price, samples, round_trip_holds, .. } = self.params;
+        let least = if round_trip_holds.is_some() { Signal::LeastInInterval } else { Signal::LeastRoundTrip };
+        let marked = (price == Price::Marks).then_some(Signal::Marked);
+        [samples.signal(), least].into_iter().chain(marked).collect()
     }
 
     fn exact(&self) -> Option<f64> {
         Some(self.connections)
     }
 
+    fn drains(&self) -> bool {
+        self.phase != Phase::Steers
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
-        let sent = flow.sent as f64;
-        let rate = sent / flow.interval.as_secs_f64();
-        if let (Some(average), Some(least)) = (self.params.samples.of(flow), flow.least_round_trip)
-            && rate > 0.0
-            && rate.is_finite()
+        let seen = self.see(flow);
+        if let Some(seen) = seen
+            && !matches!(self.phase, Phase::Empties(_))
         {
-            let again = flow.retransmitted as f64 / sent;
-            self.step(rate, average.saturating_sub(least).as_secs_f64(), again);
+            if self.params.price == Price::Learnt {
+                self.line.add(flow, seen.waiting_s, self.params.memory);
+            }
+            if self.phase == Phase::Steers {
+                self.step(seen);
+            }
         }
+        self.turn(flow.now, seen.map(|seen| seen.waiting_s));
         whole(libm::round(self.connections), self.params.connections_max)
     }
 }
@@ -216,7 +373,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn law(connections: f64) -> DelayPrice {
-        DelayPrice { params: DelayPriceParams::chen10(), connections }
+        let begun = DelayPriceParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
+        DelayPrice { connections, ..begun }
+    }
+
+    /// 200 segments/s that wait so long \[s\], that share of them sent again.
+    fn seen(waiting_s: f64, again: f64) -> Seen {
+        Seen { rate: 200.0, waiting_s, again, marked: None }
     }
 
     /// How long 200 segments/s wait where the price is r.
@@ -230,7 +393,7 @@ mod tests {
         for r in [1e-3, 5e-3, 2e-2] {
             let before = law(4.0);
             let drifts = before.params.connections_drift(4.0, 200.0, waiting_s(r)) / 4.0 * 5.0;
-            let step = |law: &mut DelayPrice| law.step(200.0, waiting_s(r), 0.1);
+            let step = |law: &mut DelayPrice| law.step(seen(waiting_s(r), 0.1));
             drift(&before, |law| libm::log(law.connections), &[(1.0, &step)], drifts, 1e-12);
         }
     }
@@ -240,7 +403,7 @@ mod tests {
         // [Chen10] eq. (5.25): 2k²/x² = r, 0.005 at x = 200. TCP holds x with n = kT·√((r + ε)/r).
         let (r, rate) = (0.005, 200.0);
         let params = DelayPriceParams::chen10();
-        assert!(params.growth(rate, waiting_s(r)).abs() < 1e-12);
+        assert!(params.growth(rate, params.told(rate, waiting_s(r))).abs() < 1e-12);
         for errors in [0.0, 0.01, 0.1] {
             let round_trip_s = 0.01 + waiting_s(r);
             let n = params.per_second * round_trip_s * libm::sqrt((r + errors) / r);
@@ -254,7 +417,7 @@ mod tests {
         // √√(0.005/0.0025) = 1.19
         for (waits, factor) in [(0.0, 2.0), (1e9, 0.5), (waiting_s(0.0025), libm::pow(2.0, 0.25))] {
             let mut law = law(4.0);
-            law.step(200.0, waits, 0.0);
+            law.step(seen(waits, 0.0));
             assert!((law.connections - 4.0 * factor).abs() < 1e-12, "{waits}: {law:?}");
         }
     }
@@ -263,7 +426,7 @@ mod tests {
     fn where_more_than_a_quarter_is_lost_none_opens_but_some_may_close() {
         for (waits, left) in [(0.0, 30.0), (1e9, 15.0)] {
             let mut law = law(30.0);
-            law.step(200.0, waits, 0.26);
+            law.step(seen(waits, 0.26));
             assert!((law.connections - left).abs() < 1e-12, "{waits}: {law:?}");
         }
     }
@@ -302,7 +465,7 @@ mod tests {
                     let asked = 2.0 * law.connections * law.connections / (window * window) - errors;
                     if asked > r { low = r } else { high = r }
                 }
-                law.step(rate, waiting_s(r), errors);
+                law.step(seen(waiting_s(r), errors));
             }
             prop_assert!((r / wanted - 1.0).abs() < 1e-6, "{r} {law:?}");
         }
