@@ -231,7 +231,7 @@ fn queues_have_words() {
     assert_eq!((params.sparse_first, params.marking), (true, Some(line.into())));
     let bound = queue(&["queue={discipline='drr', line='5 packets'}"]);
     let DisciplineParams::Fair(params) = bound.discipline else { panic!("drr is fair") };
-    assert_eq!((bound.limit_packets, params.marking), (50, Some(DropTail { limit_packets: 5 }.into())));
+    assert_eq!((bound.limit_packets, params.marking), (50, Some(DropTail::packets(5).into())));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     assert!(refused(&["queue.line='5 packets'"]).contains("queue.line: is for drr"));
     assert!(refused(&["queue={discipline='drr', line='0 packets'}"]).contains("queue.line: must hold"));
