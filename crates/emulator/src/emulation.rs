@@ -361,7 +361,8 @@ fn real_headers(traffic: &Traffic) -> Bytes {
 /// No window comes to such a threshold \[segments\].
 const LARGE_THRESHOLD: u32 = 1 << 20;
 
-/// Settings that make the hosts' TCP what the scenario's is. They are of all connections; the first flow's decide.
+/// Settings that make the hosts' TCP what the scenario's is. They are of all connections: the first flow's decide, and what any
+/// flow's law repairs losses by is there for all.
 fn host_options(real: &[RealSpec], scheduling: &Scheduling, backpressure: bool) -> HostOptions {
     let flows: Vec<&TcpSpec> = real.iter().filter_map(|flow| flow.traffic.tcp()).collect();
     let largest = real.iter().map(|flow| flow.traffic.size()).max().unwrap_or_default();
@@ -382,13 +383,14 @@ fn host_options(real: &[RealSpec], scheduling: &Scheduling, backpressure: bool) 
         options.settings.push(("ipv4/tcp_no_ssthresh_metrics_save".into(), "0".into()));
     }
     options.route.congestion_control = traffic::congestion_control(&tcp.window).ok().map(String::from);
-    let sack = matches!(tcp.sender.recovery, Recovery::Sack);
+    let sack = flows.iter().any(|tcp| tcp.sender.recovery == Recovery::Sack);
+    let rack = flows.iter().any(|tcp| tcp.sender.rack);
     for (key, on) in [
         ("ipv4/tcp_sack", sack),
         ("ipv4/tcp_dsack", sack),
         ("ipv4/tcp_timestamps", tcp.sender.timestamps),
         ("ipv4/tcp_ecn", tcp.sender.ecn),
-        ("ipv4/tcp_recovery", tcp.sender.rack),
+        ("ipv4/tcp_recovery", rack),
     ] {
         options.settings.push((key.into(), u8::from(on).to_string()));
     }

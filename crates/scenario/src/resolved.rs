@@ -70,6 +70,7 @@ impl Scenario {
         let probes = self.probes()?;
         self.tfrc = self.tfrc()?;
         let come_and_go = self.connections.is_some() || self.flows.iter().any(|f| f.connections.is_some());
+        self.flows.iter_mut().for_each(|flow| flow.complete_acknowledgements(&self.tcp));
         let tcp = self.tcp.complete(preset, come_and_go, probes)?;
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
         self.fluid.as_mut().map(|fluid| fluid.complete(adaptive)).transpose()?;

@@ -28,7 +28,7 @@ use evenair_laws::window::{
     AdaptivePacingParams, BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, ScaledRenoParams,
     ShortPaths, VegasMeasure, VegasParams, WindowParams,
 };
-use evenair_units::{Bytes, Duration, Rate};
+use evenair_units::{Amount, Bytes, Duration, PacketCount, Rate};
 use proptest::prelude::*;
 use proptest::strategy::Union;
 
@@ -496,7 +496,9 @@ ranges! { MarkingParams
 }
 
 fn drop_tail() -> impl Strategy<Value = DropTail> {
-    (1u32..10_000).prop_map(|limit_packets| DropTail { limit_packets })
+    let packets = (1u32..10_000).prop_map(|packets| Amount::Packets(PacketCount(packets)));
+    let bytes = (1u64..10_000_000).prop_map(Amount::Bytes);
+    prop_oneof![packets, bytes].prop_map(|limit| DropTail { limit })
 }
 
 fn proportional() -> impl Strategy<Value = Proportional> {

@@ -11,7 +11,6 @@ use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::window::AirPath;
 use evenair_netsim::{FlowSpec, LinkRate, Sampling, Stack, TcpSpec, TfrcSpec, Traffic, Wire};
-use evenair_tcp::Recovery;
 use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::BROADCAST;
@@ -83,7 +82,9 @@ impl Scenario {
             let sampling = if of_windows { Sampling::OnePerWindow } else { Sampling::EverySegment };
             let source = flow.source(ground.tcp.payload)?;
             let resequence = flow.resequence;
-            let tcp = TcpSpec { source, connections, resequence, sampling, ..ground.tcp_spec(flow, path) };
+            let mut tcp = self.tcp.of_flow(ground.tcp, flow, self.preset);
+            tcp.sender.start.path = ground.air_path(path);
+            let tcp = TcpSpec { source, connections, resequence, sampling, ..tcp };
             return Ok(if is_web {
                 Traffic::Web(flow.web.get_or_insert_default().complete(tcp)?)
             } else {
@@ -169,16 +170,5 @@ impl Ground<'_> {
         }
         let rate = Rate::from_bps((f64::from(hops) / bit_s).round() as u64);
         (hops > 0).then_some(AirPath { hops, data, acknowledgement, rate, wired })
-    }
-
-    /// The endpoints of a flow: its own window law, and what that can know of its path.
-    fn tcp_spec(&self, flow: &FlowTable, path: &[u32]) -> TcpSpec {
-        let mut tcp = self.tcp.clone();
-        tcp.sender.start.path = self.air_path(path);
-        if let Some(window) = &flow.window {
-            tcp.sender.recovery = window.recovery(tcp.sender.recovery == Recovery::Sack);
-            tcp.window = window.law();
-        }
-        tcp
     }
 }

@@ -79,9 +79,16 @@ pub struct FlowTable {
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema_of_connections")]
     pub connections: Option<ConnectionParams>,
-    /// The window law of its senders, if not what `tcp.window` says; all else of its endpoints is what `[tcp]` says.
+    /// The window law of its senders, if not what `tcp.window` says. Where `[tcp]` says nothing of acknowledgements, the flow's go
+    /// with its own law, as if that stood there; all else of its endpoints is what `[tcp]` says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+    /// Selective acknowledgements, if not as `tcp.sack` says, or as go with its own window law.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Acknowledge every second segment, or after this long, if not as `tcp.delayed_ack` says, or as goes with its own window law.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<Time>,
     /// Its receiver hands over in the order of the one stream that its connections share.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resequence: bool,
@@ -93,8 +100,8 @@ pub struct FlowTable {
     /// given. Without effect in a simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackName>,
-    /// How much it counts in the best allocation: the weight of its utility, or its share under max-min fairness; 1, if it is
-    /// not given.
+    /// How much it counts in the best allocation: the weight of its utility, or its share under max-min fairness; and in queues of the
+    /// disciplines drr and wfq. 1, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// The worth of its rate, as a table like `points` of `[utility]`, times its weight; instead of α.

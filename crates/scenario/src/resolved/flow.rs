@@ -164,6 +164,8 @@ impl FlowTable {
             ("application_rate", self.application_rate.is_some(), connects, "is for TCP and TFRC"),
             ("connections", self.connections.is_some(), connects, "is for TCP and TFRC"),
             ("window", self.window.is_some(), tcp || web, "is for TCP"),
+            ("sack", self.sack.is_some(), tcp || web, "is for TCP"),
+            ("delayed_ack", self.delayed_ack.is_some(), tcp || web, "is for TCP"),
             ("resequence", self.resequence, tcp, "is for TCP"),
             ("web", self.web.is_some(), web, "is for web traffic: set traffic = \"web\", or remove it"),
         ];

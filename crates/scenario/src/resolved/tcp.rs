@@ -1,7 +1,7 @@
 //! TCP endpoints.
 
 use crate::error::Mistake;
-use crate::language::{Preset, TcpTable, Window};
+use crate::language::{FlowTable, Preset, TcpTable, Window};
 use crate::law;
 use crate::quantity::{PacketCount, Size, Time};
 use evenair_laws::window::{CubicParams, RenoParams, WindowParams, WindowStart};
@@ -28,10 +28,7 @@ impl TcpTable {
             None if ns2 => Window::Law(RenoParams::default().into()),
             None => Window::Law(CubicParams::default().into()),
         };
-        // Today's endpoints are CUBIC's and BBR's; who asks for Reno or NewReno means those of the papers, whose acknowledgements
-        // are neither selective nor delayed.
-        let today = matches!(window, Window::Law(WindowParams::Cubic(_) | WindowParams::Bbr(_)));
-        let [sack, rack, tail_loss_probe] = self.repair(today, ns2)?;
+        let [sack, rack, tail_loss_probe] = self.repair(&window, ns2)?;
         let packets = |given: &mut Option<PacketCount>, count| given.get_or_insert(PacketCount(count)).0;
         let time = |given: &mut Option<Time>, time| given.get_or_insert(Time(time)).0;
         let (payload, headers) = self.segment()?;
@@ -42,8 +39,8 @@ impl TcpTable {
         if receiver_window == 0 || initial_window == 0 {
             return Err(Mistake::at("tcp", "windows must hold at least 1 segment"));
         }
-        let delay = time(&mut self.delayed_ack, Duration::from_millis(if today { 40 } else { 0 }));
-        let quick = packets(&mut self.quick_acks, if ns2 { 0 } else { 16 });
+        let delay = time(&mut self.delayed_ack, window.delayed_ack());
+        let quick = packets(&mut self.quick_acks, quick_acks(ns2));
         let sender = SenderParams {
             recovery: window.recovery(sack),
             start: WindowStart {
@@ -77,11 +74,7 @@ impl TcpTable {
         Ok(TcpSpec {
             sender,
             window: law,
-            acknowledge: if delay.is_zero() {
-                AckPolicy::EachSegment
-            } else {
-                AckPolicy::Delayed { delay, quick }
-            },
+            acknowledge: acknowledge(delay, quick),
             payload,
             headers,
             source: Source::Endless,
@@ -92,11 +85,16 @@ impl TcpTable {
         })
     }
 
-    /// Whether losses are found by selective acknowledgements, by time, and by a probe of the data's end.
-    fn repair(&mut self, today: bool, ns2: bool) -> Result<[bool; 3], Mistake> {
-        let sack = *self.sack.get_or_insert(today);
-        let rack = *self.rack.get_or_insert(sack && !ns2);
-        let tail_loss_probe = *self.tail_loss_probe.get_or_insert(rack);
+    /// Whether losses are found by selective acknowledgements, by time, and by a probe of the data's end. The latter two say
+    /// nothing, and are not written out, without the first.
+    fn repair(&mut self, window: &Window, ns2: bool) -> Result<[bool; 3], Mistake> {
+        let sack = *self.sack.get_or_insert(window.is_todays());
+        let rack = if sack { *self.rack.get_or_insert(!ns2) } else { self.rack.unwrap_or(false) };
+        let tail_loss_probe = if rack {
+            *self.tail_loss_probe.get_or_insert(true)
+        } else {
+            self.tail_loss_probe.unwrap_or(false)
+        };
         for (key, on, needed, needs) in
             [("tcp.rack", rack, sack, "tcp.sack"), ("tcp.tail_loss_probe", tail_loss_probe, rack, "tcp.rack")]
         {
@@ -105,6 +103,26 @@ impl TcpTable {
             }
         }
         Ok([sack, rack, tail_loss_probe])
+    }
+
+    /// The endpoints of a flow that may have a window law, and acknowledgements, of its own; `all` are everybody's, of this table
+    /// when it is complete.
+    pub(crate) fn of_flow(&self, all: &TcpSpec, flow: &FlowTable, preset: Preset) -> TcpSpec {
+        let ns2 = preset == Preset::Ns2;
+        let mut tcp = all.clone();
+        if let Some(window) = &flow.window {
+            tcp.window = window.law();
+        }
+        if let Some(sack) = flow.sack {
+            let window = flow.window.as_ref().or(self.window.as_ref()).expect("the table is complete");
+            tcp.sender.recovery = window.recovery(sack);
+            tcp.sender.rack = sack && self.rack.unwrap_or(!ns2);
+            tcp.sender.tail_loss_probe = tcp.sender.rack && self.tail_loss_probe.unwrap_or(true);
+        }
+        if let Some(Time(delay)) = flow.delayed_ack {
+            tcp.acknowledge = acknowledge(delay, self.quick_acks.map_or_else(|| quick_acks(ns2), |q| q.0));
+        }
+        tcp
     }
 
     /// A segment's payload and headers.
@@ -128,7 +146,39 @@ impl TcpTable {
     }
 }
 
+impl FlowTable {
+    /// A flow with a window law of its own has the acknowledgements that go with that law, where `[tcp]`, not yet complete, says
+    /// nothing of them: as if the law stood there.
+    pub(crate) fn complete_acknowledgements(&mut self, all: &TcpTable) {
+        if let Some(window) = &self.window {
+            self.sack.get_or_insert_with(|| all.sack.unwrap_or_else(|| window.is_todays()));
+            self.delayed_ack
+                .get_or_insert_with(|| all.delayed_ack.unwrap_or_else(|| Time(window.delayed_ack())));
+        }
+    }
+}
+
+const fn acknowledge(delay: Duration, quick: u32) -> AckPolicy {
+    if delay.is_zero() { AckPolicy::EachSegment } else { AckPolicy::Delayed { delay, quick } }
+}
+
+/// How many segments are acknowledged each at the start and after a gap, if it is not said: 16 is Linux's number.
+const fn quick_acks(ns2: bool) -> u32 {
+    if ns2 { 0 } else { 16 }
+}
+
 impl Window {
+    /// Today's endpoints are CUBIC's and BBR's; who asks for Reno or NewReno means those of the papers, whose acknowledgements
+    /// are neither selective nor delayed.
+    const fn is_todays(&self) -> bool {
+        matches!(self, Self::Law(WindowParams::Cubic(_) | WindowParams::Bbr(_)))
+    }
+
+    /// How long acknowledgements wait, if it is not said.
+    const fn delayed_ack(&self) -> Duration {
+        Duration::from_millis(if self.is_todays() { 40 } else { 0 })
+    }
+
     /// The law with its parameters complete; `table` is where it stands.
     pub(crate) fn complete(self, table: &str) -> Result<Self, Mistake> {
         Ok(match self {
@@ -146,7 +196,7 @@ impl Window {
     }
 
     /// How losses are repaired under it.
-    pub(crate) const fn recovery(&self, sack: bool) -> Recovery {
+    const fn recovery(&self, sack: bool) -> Recovery {
         match (sack, self) {
             (true, _) => Recovery::Sack,
             (false, Self::Law(WindowParams::Reno(_))) => Recovery::Reno,

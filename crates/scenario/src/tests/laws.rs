@@ -12,6 +12,7 @@ use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{AirPath, CubicParams, QuicTcpParams, RenoParams};
 use evenair_netsim::{DisciplineParams, QueueSpec, Traffic, WeightedParams};
+use evenair_tcp::{AckPolicy, Recovery};
 use evenair_units::{Bytes, Duration, Rate};
 
 #[test]
@@ -230,7 +231,7 @@ fn queues_have_words() {
     assert_eq!((params.sparse_first, params.marking), (true, Some(line.into())));
     let bound = queue(&["queue={discipline='drr', line='5 packets'}"]);
     let DisciplineParams::Fair(params) = bound.discipline else { panic!("drr is fair") };
-    assert_eq!((bound.limit_packets, params.marking), (50, Some(DropTail { limit_packets: 5 }.into())));
+    assert_eq!((bound.limit_packets, params.marking), (50, Some(DropTail::packets(5).into())));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     assert!(refused(&["queue.line='5 packets'"]).contains("queue.line: is for drr"));
     assert!(refused(&["queue={discipline='drr', line='0 packets'}"]).contains("queue.line: must hold"));
@@ -537,6 +538,68 @@ fn some_nodes_may_back_off_by_another_law() {
     ]);
     let why = adaptive.unwrap().optimum(Objective::FixedPoint).unwrap_err().to_string();
     assert!(why.contains("the fixed point knows one [backoff] for all nodes"), "{why}");
+}
+
+#[test]
+fn acknowledgements_go_with_the_law_of_the_flow() {
+    let endpoints = |changes: &[&str]| {
+        let scenario = set(changes).unwrap();
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
+        assert_eq!(scenario.written_out().resolve().unwrap(), scenario);
+        scenario.network().flows[0].traffic.tcp().unwrap().clone()
+    };
+    // A flow's own law is as if it stood in [tcp], whichever law stands there.
+    for preset in ["preset=standard", "preset=ns2"] {
+        for own in ["reno", "newreno", "cubic", "bbr", "vegas"] {
+            let alone = endpoints(&[preset, &format!("tcp.window={own}")]);
+            for all in ["reno", "cubic"] {
+                let beside = [preset, &format!("tcp.window={all}"), &format!("flows.1.window={own}")];
+                assert_eq!(endpoints(&beside), alone, "{preset} {own} beside {all}");
+            }
+        }
+    }
+    // What [tcp] says counts for all, and what a flow says for it.
+    let said = endpoints(&["tcp.sack=false", "tcp.delayed_ack=0 s", "flows.1.window=bbr"]);
+    assert_eq!((said.sender.recovery, said.sender.rack), (Recovery::NewReno, false));
+    assert_eq!(said.acknowledge, AckPolicy::EachSegment);
+    let own = endpoints(&["tcp.window=reno", "flows.1.sack=true", "flows.1.delayed_ack=100 ms"]);
+    assert_eq!(
+        (own.sender.recovery, own.sender.rack, own.sender.tail_loss_probe),
+        (Recovery::Sack, true, true)
+    );
+    assert_eq!(own.acknowledge, AckPolicy::Delayed { delay: Duration::from_millis(100), quick: 16 });
+    let without = endpoints(&["tcp.window=newreno", "tcp.sack=true", "tcp.rack=false", "flows.1.sack=false"]);
+    assert_eq!((without.sender.recovery, without.sender.rack), (Recovery::NewReno, false));
+}
+
+/// BBR had 373 kb/s beside CUBIC's 9 224 where `[tcp]` named Reno, whose acknowledgements are not selective.
+#[test]
+fn bbr_is_no_weaker_beside_cubic_for_what_other_flows_would_have() {
+    let goodputs = |window: &str| {
+        let text = format!(
+            r#"
+            duration = "30 s"
+            warmup = "10 s"
+            nodes = [{{ id = "s" }}, {{ id = "t" }}, {{ id = "m" }}, {{ id = "r" }}]
+            wires = [
+                {{ from = "s", to = "m", rate = "1000 Mbps", delay = "1 ms" }},
+                {{ from = "t", to = "m", rate = "1000 Mbps", delay = "1 ms" }},
+                {{ from = "m", to = "r", rate = "10 Mbps", delay = "20 ms", queue = "35 packets" }},
+            ]
+            tcp = {{ window = "{window}", receiver_window = "100000 packets", payload = "1448 bytes", headers = "52 bytes" }}
+            flows = [
+                {{ id = "bbr", from = "s", to = "r", window = "bbr" }},
+                {{ id = "cubic", from = "t", to = "r", window = "cubic" }},
+            ]
+            "#
+        );
+        let scenario = parse(&text).unwrap();
+        let flows = Network::run(scenario.network(), scenario.run_spec(1)).flows;
+        [flows[0].goodput_pps, flows[1].goodput_pps]
+    };
+    let [beside_reno, beside_cubic] = [goodputs("reno"), goodputs("cubic")];
+    assert_eq!(beside_reno, beside_cubic);
+    assert!(beside_reno[0] > beside_reno[1], "{beside_reno:?}");
 }
 
 #[test]
