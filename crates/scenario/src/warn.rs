@@ -107,21 +107,21 @@ impl Resolved {
         let said = |a: &LinkTable, b: &LinkTable| {
             shared_end(a, b).is_some() || pairs.iter().any(|p| is_pair(p, &a.id, &b.id))
         };
-        let mut added = Vec::new();
-        for (l, a) in in_use.iter().enumerate() {
-            for (m, b) in in_use.iter().enumerate().skip(l + 1) {
-                if self.layout().conflicts.conflict(l, m) && !said(a, b) {
-                    added.push(format!("\"{}\" and \"{}\" ({})", a.id, b.id, self.why_they_conflict(a, b)));
-                }
-            }
-        }
+        let all = || (0..in_use.len()).flat_map(|l| (l + 1..in_use.len()).map(move |m| (l, m)));
+        let conflicts = &self.layout().conflicts;
+        let added: Vec<(usize, usize)> =
+            all().filter(|&(l, m)| conflicts.conflict(l, m) && !said(in_use[l], in_use[m])).collect();
+        // A reason is looked for among all pairs: for those that are named alone.
+        let named = added.iter().take(ADDED_NAMED).map(|&(l, m)| {
+            let (a, b) = (in_use[l], in_use[m]);
+            format!("\"{}\" and \"{}\" ({})", a.id, b.id, self.why_they_conflict(a, b))
+        });
+        let named = named.collect::<Vec<String>>().join(", ");
         let more = added.len().saturating_sub(ADDED_NAMED);
-        added.truncate(ADDED_NAMED);
         let more = if more > 0 { format!(" and {more} more pairs") } else { String::new() };
         (!added.is_empty()).then(|| {
             format!(
-                "links conflict that are no pair of conflicts: {}{more}: a node hears for all its links; add the pairs, or give the links nodes of their own",
-                added.join(", ")
+                "links conflict that are no pair of conflicts: {named}{more}: a node hears for all its links; add the pairs, or give the links nodes of their own"
             )
         })
     }
