@@ -318,11 +318,14 @@ fn parts_that_share_nothing_do_not_know_of_each_other() {
 /// Links without conflict are alone, links that all conflict share one clique: `t_s ∝ (w_s b_s^(1−α))^(1/α)`, b what a link carries. Rates
 /// and weights over decades.
 fn shares_of_a_clique(loads: &[f64], weights: &[f64], alpha: f64) -> Vec<f64> {
-    let logs: Vec<f64> =
-        loads.iter().zip(weights).map(|(a, w)| (w.ln() + (alpha - 1.0) * a.ln()) / alpha).collect();
+    let logs: Vec<f64> = loads
+        .iter()
+        .zip(weights)
+        .map(|(a, w)| (libm::log(*w) + (alpha - 1.0) * libm::log(*a)) / alpha)
+        .collect();
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = logs.iter().map(|x| (x - most).exp()).sum();
-    logs.iter().map(|x| (x - most).exp() / total).collect()
+    let total: f64 = logs.iter().map(|x| libm::exp(x - most)).sum();
+    logs.iter().map(|x| libm::exp(x - most) / total).collect()
 }
 
 proptest! {
@@ -334,7 +337,7 @@ proptest! {
     ) {
         let n = numbers.len();
         let (loads, weights): (Vec<f64>, Vec<f64>) =
-            numbers.iter().map(|(a, w)| (10f64.powf(*a), 10f64.powf(*w))).unzip();
+            numbers.iter().map(|(a, w)| (libm::pow(10.0, *a), libm::pow(10.0, *w))).unzip();
         let edges: Vec<(usize, usize)> = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
         let air = if all_conflict { ConflictGraph::from_edges(n, &edges) } else { ConflictGraph::new(n) };
         let flow = |s: usize| Flow {
@@ -365,9 +368,9 @@ proptest! {
         let is_ring = edges.len() == 5 && (0..5).all(|l| air.neighbours(l).len() == 2);
         prop_assume!(!is_ring);
         let flow = |s: usize| Flow {
-            utility: Utility::AlphaFair { weight: 10f64.powf(numbers[s].1), alpha },
+            utility: Utility::AlphaFair { weight: libm::pow(10.0, numbers[s].1), alpha },
             fixed_price: 0.0,
-            loads: vec![(s, 10f64.powf(-numbers[s].0))],
+            loads: vec![(s, libm::pow(10.0, -numbers[s].0))],
         };
         let problem = Problem { air: air.clone(), flows: (0..5).map(flow).collect(), ..Problem::default() };
         let solution = problem.solve().unwrap();
@@ -377,8 +380,8 @@ proptest! {
         prop_assert!(cliques.iter().all(|clique| total(clique) < 1.0 + 1e-9));
         // The logarithm of what a flow would pay for airtime: U'(x)/a.
         let log_price = |s: usize| {
-            let (weight, load) = (10f64.powf(numbers[s].1), 10f64.powf(-numbers[s].0));
-            weight.ln() - alpha * solution.rates[s].ln() - load.ln()
+            let (weight, load) = (libm::pow(10.0, numbers[s].1), libm::pow(10.0, -numbers[s].0));
+            libm::log(weight) - alpha * libm::log(solution.rates[s]) - libm::log(load)
         };
         // A little airtime more for one link, from those with which it conflicts: of each full clique of its one other link gives as
         // much. Where that is worth less to all of these together, the rates were not the best.
@@ -397,8 +400,8 @@ proptest! {
                 .unwrap_or_default();
             if full.iter().all(|clique| clique.len() > 1) {
                 let most = givers.iter().map(|&l| log_price(l as usize)).fold(f64::NEG_INFINITY, f64::max);
-                let sum: f64 = givers.iter().map(|&l| (log_price(l as usize) - most).exp()).sum();
-                let gain = log_price(s as usize) - most - sum.ln();
+                let sum: f64 = givers.iter().map(|&l| libm::exp(log_price(l as usize) - most)).sum();
+                let gain = log_price(s as usize) - most - libm::log(sum);
                 prop_assert!(gain < 1e-5 * alpha, "link {s} gains {gain}: {solution:?}");
             }
         }
