@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What [Chen10] chapter 6 does not say, and how much each reading matters: tables of docs/validation.md section 6.
 
-    validation/sensitivity.py [readings | interval | round-trip | silence | parameters]...
+    validation/sensitivity.py [clocks | readings | interval | round-trip | silence | parameters]...
 
 Needs evenair built by `cargo build --release`. All tables take some ten minutes on one core.
 """
@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import product
+from math import sqrt
 from pathlib import Path
-from statistics import fmean, pstdev
+from statistics import fmean, pstdev, stdev
 
 ROOT = Path(__file__).parent.parent
 EVENAIR = ROOT / "target/release/evenair"
@@ -23,6 +25,7 @@ LINKS = range(4)
 COMMON = [
     "preset=ns2",
     "backoff.law=adaptive",
+    "mac.clocks=own",
     "connections.k=10",
     'mac.queue="1000 packets"',
     'tcp.receiver_window="400 packets"',
@@ -32,6 +35,7 @@ COMMON = [
 
 READINGS = {
     "**as the studies**": [],
+    "one clock for all nodes": ["mac.clocks=common"],
     "unit: a data packet's airtime for all": ["backoff.unit=data-packet"],
     "unit: own bits, no preamble": ["backoff.unit=own-bits"],
     "unit: a data packet's bits for all": ["backoff.unit=data-bits"],
@@ -133,6 +137,56 @@ def header(*texts: str) -> None:
     row(*("---" for _ in texts))
 
 
+# Student's t at 97.5 %, by the number of values.
+STUDENT = {5: 2.776, 10: 2.262}
+CELLS = list(product(("common", "own"), ("own-packet", "data-packet")))
+
+
+def within(values: list[float], digits: int) -> str:
+    """A mean over seeds and half of its 95 % interval."""
+    half = STUDENT[len(values)] * stdev(values) / sqrt(len(values))
+    return f"{fmean(values):.{digits}f} ± {half:.{digits}f}"
+
+
+def by_flow(runs: list[dict], key: str, digits: int) -> str:
+    """Each flow's mean over seeds and its half interval, in one cell."""
+    return ", ".join(within([run["flows"][i][key] for run in runs], digits) for i in range(len(runs[0]["flows"])))
+
+
+def over_flows(runs: list[dict], of: Callable[[list[float]], float], key: str, digits: int) -> str:
+    """The flows' sum or mean."""
+    return within([of([flow[key] for flow in run["flows"]]) for run in runs], digits)
+
+
+def clocks() -> None:
+    """One clock for all nodes or each its own, and the unit of back-offs: five seeds, 95 %."""
+    header("topology a, n-ACK", "clocks", "unit", "packets/s by link", "total", "n by user", "mean n", "r [10⁻³]")
+    sweeps = {f"k = {k}": [f"connections.k={k}"] for k in (10, 15, 20)}
+    sweeps |= {f"β = {beta}": [f"backoff.beta={beta}"] for beta in (1000, 1800)}
+    sweeps |= {"queues in bytes": ["backoff.measure=bytes"], "dummies": ["backoff.dummies=true"]}
+    for (title, changes), (kind, unit) in product(sweeps.items(), CELLS):
+        runs = play([*changes, f"mac.clocks={kind}", f"backoff.unit={unit}"], seeds=5)
+        r = ", ".join(within([fmean(Link(run, i).r) for run in runs], 1) for i in LINKS)
+        rates, n = by_flow(runs, "goodput_pps", 0), by_flow(runs, "connections", 1)
+        total = over_flows(runs, sum, "goodput_pps", 0)
+        row(title, kind, unit, rates, total, n, over_flows(runs, fmean, "connections", 1), r)
+    print()
+    header("topology", "ACKs", "clocks", "unit", "packets/s by flow", "total", "n by user", "mean n")
+    networks = [("a", "high"), ("b", "high"), ("b", "normal"), ("c", "high"), ("c", "normal"), ("d", "normal")]
+    for (topology, acks), (kind, unit) in product(networks, CELLS):
+        changes = [f"backoff.acks={acks}", f"mac.clocks={kind}", f"backoff.unit={unit}"]
+        runs = play(changes, f"chen10/{topology}", seeds=5)
+        rates, n = by_flow(runs, "goodput_pps", 0), by_flow(runs, "connections", 1)
+        total = over_flows(runs, sum, "goodput_pps", 0)
+        row(topology, acks[0], kind, unit, rates, total, n, over_flows(runs, fmean, "connections", 1))
+    print()
+    header("longest silence in the first 20 s, topology a, n-ACK: β", "clocks", "unit", "s by user")
+    for beta, (kind, unit) in product((200, 1000, 1800), CELLS):
+        changes = ["warmup=0 s", "duration=20 s", f"backoff.beta={beta}", f"mac.clocks={kind}", f"backoff.unit={unit}"]
+        row(str(beta), kind, unit, by_flow(play(changes, seeds=10), "silence_s", 1))
+    print()
+
+
 COLUMNS = ["total", "packets/s by link", "n", "r [10⁻³]", "ACKs/data that wait"]
 
 
@@ -148,20 +202,19 @@ def readings() -> None:
 
 def interval() -> None:
     """How long the interval may be: user 2 of topology a, n-ACK."""
-    header("interval [s]", "unit", "r₂ [10⁻³]", "n₂", "T₂ [s]", "data that wait", "ACKs that wait")
-    for unit in ("data-packet", "own-packet"):
-        for seconds in (0.1, 0.3, 0.5, 0.7, 1, 2):
-            # Windows that are bounded keep the number of packets in the loop steady.
-            window = 'tcp.receiver_window="20 packets"'
-            runs = play([f"backoff.unit={unit}", f'backoff.interval="{seconds} s"', window])
-            r = f"{mean(runs, 1, lambda k: fmean(k.r)):.1f} ± {mean(runs, 1, lambda k: pstdev(k.r)):.1f}"
-            numbers = (
-                (lambda k: fmean(k.connections), 1),
-                (lambda k: k.round_trip_s, 2),
-                (lambda k: k.backlog, 0),
-                (lambda k: k.acks, 0),
-            )
-            row(str(seconds), unit, r, *(f"{mean(runs, 1, of):.{digits}f}" for of, digits in numbers))
+    header("interval [s]", "clocks", "unit", "r₂ [10⁻³]", "n₂", "T₂ [s]", "data that wait", "ACKs that wait")
+    for (kind, unit), seconds in product(CELLS, (0.1, 0.3, 0.5, 0.7, 1, 2)):
+        # Windows that are bounded keep the number of packets in the loop steady.
+        window = 'tcp.receiver_window="20 packets"'
+        runs = play([f"mac.clocks={kind}", f"backoff.unit={unit}", f'backoff.interval="{seconds} s"', window])
+        r = f"{mean(runs, 1, lambda k: fmean(k.r)):.1f} ± {mean(runs, 1, lambda k: pstdev(k.r)):.1f}"
+        numbers = (
+            (lambda k: fmean(k.connections), 1),
+            (lambda k: k.round_trip_s, 2),
+            (lambda k: k.backlog, 0),
+            (lambda k: k.acks, 0),
+        )
+        row(str(seconds), kind, unit, r, *(f"{mean(runs, 1, of):.{digits}f}" for of, digits in numbers))
     print()
 
 
@@ -222,6 +275,7 @@ def parameters() -> None:
 
 
 TABLES = {
+    "clocks": clocks,
     "readings": readings,
     "interval": interval,
     "round-trip": round_trip,

@@ -350,6 +350,11 @@ class FlowView:
         The time since the law ran last [s].
         """
     @property
+    def least_in_interval_s(self, /) -> float | None:
+        """
+        The least round-trip time of the segments acknowledged in the interval [s].
+        """
+    @property
     def least_round_trip_s(self, /) -> float | None:
         """
         The least round-trip time so far [s].
@@ -358,6 +363,11 @@ class FlowView:
     def lost(self, /) -> int | None:
         """
         The flow's packets dropped on their way in the interval; None where the host cannot tell.
+        """
+    @property
+    def marked(self, /) -> int | None:
+        """
+        Segments that queues marked in the interval; None where nothing is marked, or where the host cannot tell.
         """
     @property
     def now_s(self, /) -> float:

@@ -72,7 +72,7 @@ class GatewayClasses(Table):
     @overload
     def __getitem__(self, column: Literal["weight", "allowed_bps", "served_bps"]) -> list[float]: ...
     @overload
-    def __getitem__(self, column: Literal["x"]) -> list[float | None]: ...
+    def __getitem__(self, column: Literal["x", "busy"]) -> list[float | None]: ...
     @overload
     def __getitem__(self, column: str) -> Column: ...
 
@@ -83,6 +83,8 @@ class GatewayLooks(Table):
     def __getitem__(self, column: Literal["seed", "arrived_packets", "served_packets", "served_bytes", "dropped_packets", "held_packets", "backlog_packets"]) -> list[int]: ...
     @overload
     def __getitem__(self, column: Literal["time_s", "total_bps", "allowed_bps"]) -> list[float]: ...
+    @overload
+    def __getitem__(self, column: Literal["busy_s"]) -> list[float | None]: ...
     @overload
     def __getitem__(self, column: str) -> Column: ...
 
@@ -496,6 +498,7 @@ ClassResult = TypedDict("ClassResult", {
     "served_packets": int,
     "dropped_packets": int,
     "held_packets": int,
+    "busy": NotRequired[float | None],
 })
 
 class Steps(TypedDict):
@@ -599,6 +602,7 @@ ClassColumns = TypedDict("ClassColumns", {
     "dropped_packets": list[int],
     "held_packets": list[int],
     "backlog_packets": list[int],
+    "busy_s": list[float | None],
 })
 
 class Scheduling(TypedDict):

@@ -80,6 +80,8 @@ pub(crate) fn did(runs: &[RunRecord]) -> String {
             .map(String::from)
             .to_vec(),
     ];
+    let tells = first.classes.iter().any(|class| class.busy.is_some());
+    rows[0].extend(tells.then(|| "busy [%]".into()));
     rows[0][0] += &first.node;
     for (i, class) in first.classes.iter().enumerate() {
         rows.push(vec![
@@ -91,6 +93,8 @@ pub(crate) fn did(runs: &[RunRecord]) -> String {
             number(mean(&|g| g.classes[i].held_packets as f64)),
             number(mean(&|g| g.classes[i].dropped_packets as f64)),
         ]);
+        let row = rows.last_mut().expect("it was put there");
+        row.extend(tells.then(|| number(mean(&|g| 100.0 * g.classes[i].busy.unwrap_or(f64::NAN)))));
     }
     let mut text = format!("\n{}", columns(&rows));
     let (more, less, same) = (

@@ -49,6 +49,10 @@ pub struct FlowView {
     /// than five minutes: its host keeps the least that it has read.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub least_round_trip: Option<Duration>,
+    /// The least round-trip time of the segments that were acknowledged in the interval; none, if none was, or where the host sees no
+    /// single segments.
+    #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
+    pub least_in_interval: Option<Duration>,
     /// Whether the path was another one at the end of the interval than at its beginning; none where the host cannot tell, as on
     /// any that does not trace routes.
     pub route_changed: Option<bool>,
@@ -59,6 +63,9 @@ pub struct FlowView {
     pub sent: u64,
     /// Repetitions among them: all that a sender knows of losses (Linux' `tcpi_total_retrans`).
     pub retransmitted: u64,
+    /// Segments that queues marked, as acknowledgements of the interval count them (accurate ECN, RFC 9768); none where nothing is marked,
+    /// or where the host cannot tell: with ECN as of RFC 3168 an echo lasts for a round trip, however many marks it has.
+    pub marked: Option<u64>,
     /// Packets of the flow that were dropped on their way in the interval, neither acknowledgements nor probes counted; none but
     /// where the host sees the whole way, as the simulator does.
     pub lost: Option<u64>,
@@ -92,6 +99,11 @@ pub enum Signal {
     SmoothedRoundTrip,
     /// [`FlowView::least_round_trip`].
     LeastRoundTrip,
+    /// [`FlowView::least_in_interval`]; a host that tells it can hold connections back, too, where the law asks for it
+    /// ([`ConnectionLaw::drains`](crate::connections::ConnectionLaw::drains)).
+    LeastInInterval,
+    /// [`FlowView::marked`].
+    Marked,
     /// [`FlowView::route_changed`].
     RouteChanged,
     /// [`FlowView::lost`].
@@ -110,6 +122,8 @@ impl fmt::Display for Signal {
             Self::RoundTripOfProbes => "the round trip of probes",
             Self::SmoothedRoundTrip => "the smoothed round trip",
             Self::LeastRoundTrip => "the least round trip",
+            Self::LeastInInterval => "the least round trip of an interval in which connections are held back",
+            Self::Marked => "what queues have marked",
             Self::RouteChanged => "whether the route has changed",
             Self::Lost => "how many packets were lost on the way",
             Self::FirstBacklog => "what waits at the first link",

@@ -414,7 +414,9 @@ impl RatedSpec {
             | Signal::RoundTripOfWindows
             | Signal::RoundTripOfProbes
             | Signal::SmoothedRoundTrip
-            | Signal::LeastRoundTrip => Some("nobody acknowledges datagrams"),
+            | Signal::LeastRoundTrip
+            | Signal::LeastInInterval
+            | Signal::Marked => Some("nobody acknowledges datagrams"),
             Signal::RouteChanged | Signal::Lost | Signal::FirstBacklog | Signal::PathBacklog => None,
         }
     }

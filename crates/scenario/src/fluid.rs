@@ -13,7 +13,7 @@ use evenair_fluid::{
     Component, Corner, Equilibrium, Method, Model, Options, Stuck, Trajectory, View, integrate_unless,
 };
 use evenair_laws::backoff::{AdaptiveParams, BackoffParams, QueueMeasure};
-use evenair_laws::connections::ConnectionParams;
+use evenair_laws::connections::{ConnectionParams, Price};
 use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Failure, ProductForm};
 use evenair_units::Instant;
@@ -219,6 +219,10 @@ impl Resolved {
             None => Connections::One,
             Some(ConnectionParams::RttProportional(law)) => Connections::PerRoundTrip(law.per_second),
             Some(ConnectionParams::Utility(law)) => Connections::Utility(*law),
+            Some(ConnectionParams::DelayPrice(law)) if law.price != Price::Told => {
+                let what = "the model reno-csma knows delay-price with the price that it is told: set connections.price = \"told\"";
+                return Err(Failure::Malformed(what.into()));
+            }
             Some(ConnectionParams::DelayPrice(law)) => Connections::DelayPrice(*law),
             Some(_) => {
                 let what = "the model reno-csma knows [connections] of rtt-proportional, utility and delay-price only";

@@ -35,11 +35,11 @@ pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, ArrivalsName, ClockKind, ConnectionName, Directions, DisciplineName, DualDescentKeys,
     Exactly, FlowPattern, FlowTable, FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows,
-    HoldingLaw, HostsName, InterferenceRule, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind,
-    MacTable, NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset, ProbesTable,
-    PropagationName, QueueKind, QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind,
-    Scenario, ShaperName, SignalTable, SourceLimitTable, StackName, TcpTable, TrafficKind, UtilityTable,
-    WallTable, WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
+    HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable, Listed, LossTable,
+    LossyPathKeys, MacKind, MacTable, NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per, PreambleKind, Preset,
+    ProbesTable, PropagationName, QueueKind, QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys,
+    RoundTripKind, Scenario, ShaperName, SignalTable, SourceLimitTable, StackName, TcpTable, TrafficKind,
+    UtilityTable, WallTable, WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
 pub use meant::{did_you_mean, explained};
 pub use optimum::{Objective, Optimum, Question, Region, Solver};

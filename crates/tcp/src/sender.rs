@@ -118,6 +118,8 @@ pub struct SenderStats {
     pub fast_retransmits: u64,
     /// Times that an echo of marks cut the window.
     pub marks: u64,
+    /// Segments that were marked.
+    pub marked: u64,
     /// Times that the retransmission timer expired.
     pub timeouts: u64,
     /// Probes of the data's end.
@@ -131,6 +133,7 @@ impl SenderStats {
         self.retransmitted += other.retransmitted;
         self.fast_retransmits += other.fast_retransmits;
         self.marks += other.marks;
+        self.marked += other.marked;
         self.timeouts += other.timeouts;
         self.probes += other.probes;
     }
@@ -182,6 +185,8 @@ pub struct Sender {
     /// The account of deliveries, for a law that asks.
     account: Option<Box<Account>>,
     reaction: Reaction,
+    /// It is held back: so many segments are under way at most; and whether each that arrives lets out one more.
+    held: Option<(u32, bool)>,
     stats: SenderStats,
 }
 
@@ -223,6 +228,7 @@ impl Sender {
             timed_out_at: None,
             account,
             reaction: Reaction::default(),
+            held: None,
             stats: SenderStats::default(),
         }
     }
@@ -281,9 +287,37 @@ impl Sender {
         Some(Segment { stamp: stamp(now), ecn, ..plain })
     }
 
-    /// Where new data end: by the application's supply, by draining, or by the receiver's window.
+    /// New data are held back as if the receiver's window were of so many segments, whatever the window law says.
+    pub const fn hold_back(&mut self, segments: u32) {
+        self.held = Some((segments, false));
+    }
+
+    /// Whether it is held back, and was not let go.
+    pub const fn is_held_back(&self) -> bool {
+        matches!(self.held, Some((_, false)))
+    }
+
+    /// It is held back no longer: its window opens again as in slow start, not at once, which would be a burst.
+    pub fn let_go(&mut self) {
+        self.held = self.held.map(|(segments, _)| (segments.max(1), true));
+    }
+
+    /// So many segments more were acknowledged: to a sender that was let go.
+    fn open_again(&mut self, segments: u32) {
+        let Some((held, true)) = self.held else { return };
+        let open = held.saturating_add(segments);
+        self.held = (f64::from(open) < self.law.congestion_window()).then_some((open, true));
+    }
+
+    /// The connection is worth so many from now on, where its window law knows what that is.
+    pub fn be_worth(&mut self, connections: f64) {
+        self.law.be_worth(connections);
+    }
+
+    /// Where new data end: by the application's supply, by draining, by being held back, or by the receiver's window.
     fn end_of_data(&self) -> u32 {
-        self.produced().min(self.oldest.saturating_add(self.params.receiver_window))
+        let held = self.held.map_or(u32::MAX, |(segments, _)| segments);
+        self.produced().min(self.oldest.saturating_add(self.params.receiver_window.min(held)))
     }
 
     fn produced(&self) -> u32 {
@@ -400,6 +434,8 @@ impl Sender {
         if expected < self.oldest {
             return; // overtaken by a later one
         }
+        self.open_again(expected - self.oldest);
+        self.stats.marked += u64::from(self.reaction.count_marks(ack.ecn));
         if expected > self.oldest && self.params.timestamps {
             // RFC 7323 section 4.1: only acknowledgements of new data are measured.
             self.add_sample(Duration::from_micros(u64::from(stamp(now).wrapping_sub(ack.stamp))));

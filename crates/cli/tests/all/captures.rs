@@ -133,7 +133,9 @@ fn the_how_tos_filters_count_what_they_say() {
         let expected = run["flows"][flow]["retransmitted"].as_u64().unwrap();
         let filter =
             filter.replace("10.0.0.4", &format!("10.0.0.{node}")).replace(":04", &format!(":0{node}"));
-        assert_eq!((passing(&path, &filter) as u64, expected > 0), (expected, true), "{id}");
+        // The last one may wait in its queue still when the run ends: it has not been on the air.
+        let on_air = passing(&path, &filter) as u64;
+        assert!(on_air > 0 && (on_air..=on_air + 1).contains(&expected), "{id}: {on_air} of {expected}");
         let all = passing(&path, "tcp.analysis.retransmission");
         assert!(all as u64 > expected, "{id}: the plain filter counts {all}");
         let bad = passing(&path, "ip.checksum.status == 0 || tcp.checksum.status == 0");

@@ -89,6 +89,12 @@ pub(crate) fn why_not(signal: Signal) -> Option<&'static str> {
         Signal::RoundTrip | Signal::RoundTripOfWindows => {
             Some("Linux tells a smoothed round trip alone: set samples = \"smoothed\" or \"probes\"")
         }
+        Signal::LeastInInterval => Some(
+            "Linux tells the least round trip of minutes, and lets nobody hold its connections back: leave round_trip_holds out",
+        ),
+        Signal::Marked => Some(
+            "with the ECN of RFC 3168 a sender sees echoes, not how many marks: set price = \"learnt\" or \"told\"",
+        ),
         Signal::RouteChanged => Some("Linux does not tell of routes"),
         Signal::Lost => Some("a sender sees no losses, only what it repeats"),
         Signal::FirstBacklog | Signal::PathBacklog => Some("a sender does not see the air's queues"),

@@ -26,9 +26,9 @@
 //! - Alg. 1's `PKT` is the airtime of the frame that waits, preamble and MAC header included ([`BackoffUnit::OwnPacket`]):
 //!   line 6 says "a packet with size `PKT`", and only so is a link's share of the air, in ideal CSMA, what (5.42) takes
 //!   it for, whatever its packets' sizes. Other units are there to compare with. With one unit for all packets as many
-//!   acknowledgements queue as data, and data and acknowledgements of a flow take turns, one interval each: a limit
-//!   cycle at the thesis's interval. The thesis's section 6.1.2, acknowledgements piled up where queues are counted in
-//!   bytes, is only seen with it (docs/validation.md section 6).
+//!   acknowledgements queue as data, and where one clock updates all nodes data and acknowledgements of a flow take
+//!   turns, one interval each: a limit cycle at the thesis's interval. The thesis's section 6.1.2, acknowledgements piled
+//!   up where queues are counted in bytes, is only seen with it (docs/validation.md section 6).
 //!
 //! # Example
 //! ```

@@ -14,28 +14,41 @@
 //! Ours: an answer to [Chen10] section 7.2, which asks for one solution of both; utility and weight are those of [Chen10] eq.
 //! (5.1), (5.29).
 //!
+//! ## With less told
+//! - `T₀` may be looked for, as BBR looks for it: when it has not been seen for [`DelayPriceParams::round_trip_holds`], the flow's
+//!   connections drain to [`DRAINED`](super::DRAINED) segments in all, and the least round trip of the next
+//!   [`DelayPriceParams::drain`] is it from then on.
+//! - The price may be learnt ([`Price::Learnt`]): loss is a line of the queueing delay, `p = ε + c·(T − T₀)`, drawn by least squares
+//!   through the intervals of [`DelayPriceParams::memory`], drained ones too; `r̂ = c·(T − T₀)`. Delay is the same for all who share a
+//!   queue, and so is its price: own packets are only a part of what waits.
+//! - Or marked ([`Price::Marks`]): where queues mark what they would drop and the channel does not, `r̂` is the share of marks, and
+//!   neither `a` nor `T₀` nor `ε` is needed. The step is then linear in `r̂`, whose chance error averages out so.
+//!
 //! # Symbols
 //! `k` → [`DelayPriceParams::per_second`]; `U'(x)` → [`DelayPriceParams::marginal_utility`]; `a` →
 //! [`DelayPriceParams::per_packet`]; `g` → [`DelayPriceParams::gain`]; `T` → [`DelayPriceParams::samples`] \[s\]; `T₀` →
-//! [`FlowView::least_round_trip`] \[s\]; `x` → [`FlowView::sent`] \[segments/s\]; `n` → `connections`.
+//! [`FlowView::least_round_trip`] or [`FlowView::least_in_interval`] \[s\]; `x` → [`FlowView::sent`] \[segments/s\]; `n` →
+//! `connections`; `c` \[1/s\] → the slope of `line`.
 //!
 //! # Signals
-//! Round trips and the least of them, and how many segments were sent; of these, how many a second time, but only to know where to
-//! stop: with errors the loss rate is no price.
+//! Round trips and the least of them, and how many segments were sent; of these, how many a second time: to know where to stop, and
+//! for a price that is learnt. Marks, where they are the price.
 //!
 //! # Deviations
-//! - `a` is the network's: A-CSMA's α times a packet's time at the data rate. Who takes it `f` times too high rests where `k/√f`
-//!   would.
-//! - An AQM that marks packets instead of dropping them (C4's other form) would tell `r` itself, apart from errors, shared queues
-//!   included; evenair's TCP has no ECN.
-//! - `T₀` is the least round trip so far, with the access delay of an idle medium in it; a head of line that waits for the medium
-//!   counts as one packet that waits; it is of segments, so that probes, which are shorter, tell a little less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
-//! - The price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of
+//! - A told `a` is the network's: A-CSMA's α times a packet's time at the data rate. Who takes it `f` times too high rests where `k/√f`
+//!   would. A learnt price begins with it, doubted by its own size, and forgets it as losses come.
+//! - A told price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of
 //!   a larger `k` would; where queues are per link, as in [Chen10] topology a, own and whole are one.
-//! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer the law cannot see it. It opens
-//!   nothing while more than [`LOSS_MOST`] of what it sends is sent again, whatever loses it.
-//! - A single connection that can be worth a real number of them (TFRC's) is given `n` itself, not rounded.
-//! - `T₀` is never forgotten: where the way becomes longer for good the law takes the difference for waiting.
+//! - `T₀` has the access delay of an idle medium in it; a head of line that waits for the medium
+//!   counts as one packet that waits; it is of segments, so that probes, which are shorter, tell a little less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
+//! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer a told price cannot see it; a learnt one
+//!   does as far as drained intervals lose less than others. Nothing opens while more than [`LOSS_MOST`] of what is sent is sent again,
+//!   whatever loses it; and there are never more than segments under way, nor than [`DelayPriceParams::connections_max`].
+//! - A connection's window answers one mark a round trip (RFC 3168), so that one socket with many segments under way answers too few of
+//!   them: marks price many sockets, and losses, of which scaled AIMD answers each, price one.
+//! - A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `n` itself, not rounded.
+//! - Without `round_trip_holds` `T₀` is never forgotten: where the way becomes longer for good the law takes the difference for waiting.
+//!   With it, who shares the queue and does not drain at the same time leaves some of it in `T₀`.
 //! - The number is multiplied by 2 at most, and by 1/2 at least, per interval; one without a round trip holds it.
 //!
 //! # Example
@@ -57,15 +70,34 @@
 //! assert_eq!([1, 1, 2].map(|_| law.on_interval(&flow)), [1, 2, 3]); // 1.36, 1.85, 2.53: rounded
 //! ```
 
-use super::{ConnectionLaw, RoundTripSamples, whole};
+mod learnt;
+
+use super::{ConnectionLaw, RoundTripSamples, check_worth, whole};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
 use core::f64::consts::LN_2;
-use evenair_units::Duration;
+use evenair_units::{Duration, Instant};
+use learnt::Line;
 
 /// Where so much is lost more connections would send little but repetitions: TCP lives on time-outs there.
 pub const LOSS_MOST: f64 = 0.25;
+/// What waits is given so long to leave at least.
+const EMPTIES_MIN: Duration = Duration::from_millis(100);
+
+/// Where the price of what waits comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Price {
+    /// `per_packet` is what each of the flow's own packets that wait costs.
+    #[default]
+    Told,
+    /// The slope of loss over queueing delay, learnt from both; `per_packet` is what it is taken for before anything is known.
+    Learnt,
+    /// The share of the flow's segments that queues mark (RFC 3168); neither delay nor `per_packet` is looked at.
+    Marks,
+}
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,12 +116,24 @@ pub struct DelayPriceParams {
     pub fairness: f64,
     /// The utility's weight.
     pub weight: f64,
+    /// Where the price comes from.
+    pub price: Price,
     /// Price of a packet that waits, what it adds to the aggressiveness of its link \[1/packet\].
     pub per_packet: f64,
+    /// How much of the past a learnt price keeps.
+    pub memory: Duration,
+    /// How long the least round trip is believed; then the flow's connections drain to see it anew. For ever, if it is not given.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub round_trip_holds: Option<Duration>,
+    /// How long it looks then, once what waited has left.
+    pub drain: Duration,
     /// How far one interval goes towards the price that is wanted: 1 is all the way, as n = kT goes.
     pub gain: f64,
     /// How often the number is evaluated.
     pub interval: Duration,
+    /// The least number: one where connections are whole; what a single one can be worth may be less (scaled AIMD).
+    #[cfg_attr(feature = "serde", serde(rename = "min"))]
+    pub connections_min: f64,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub connections_max: u32,
@@ -104,9 +148,14 @@ impl DelayPriceParams {
             per_second: 10.0,
             fairness: 2.0,
             weight: 2.0,
+            price: Price::Told,
             per_packet: 0.1 * 8000.0 / 11e6,
+            memory: Duration::from_secs(500),
+            round_trip_holds: None,
+            drain: Duration::from_millis(500),
             gain: 0.5,
             interval: Duration::from_secs(5),
+            connections_min: 1.0,
             connections_max: 1000,
             samples: RoundTripSamples::Segments,
         }
@@ -117,17 +166,28 @@ impl DelayPriceParams {
         self.weight * libm::pow(rate, -self.fairness)
     }
 
-    /// `ln n` grows by so much per interval where a flow has this rate \[segments/s\] and its packets wait so long \[s\].
-    pub fn growth(&self, rate: f64, waiting_s: f64) -> f64 {
-        let wanted = self.per_second * self.per_second * self.marginal_utility(rate);
-        let told = self.per_packet * rate * waiting_s;
-        let growth = self.gain / 2.0 * libm::log(wanted / told);
+    /// `k²·U'(x)`: the price at which the flow would rest at this rate \[segments/s\].
+    pub fn wanted(&self, rate: f64) -> f64 {
+        self.per_second * self.per_second * self.marginal_utility(rate)
+    }
+
+    /// The told price of packets that wait so long \[s\] at this rate \[segments/s\].
+    pub fn told(&self, rate: f64, waiting_s: f64) -> f64 {
+        self.per_packet * rate * waiting_s
+    }
+
+    /// `ln n` grows by so much per interval where a flow has this rate \[segments/s\] at that price.
+    pub fn growth(&self, rate: f64, price: f64) -> f64 {
+        let ratio = price / self.wanted(rate);
+        // Marks of an interval are few and may be none: their number is what averages out, not its logarithm.
+        let towards = if self.price == Price::Marks { 1.0 - ratio } else { -libm::log(ratio) };
+        let growth = self.gain / 2.0 * towards;
         if growth.is_nan() { 0.0 } else { growth.clamp(-LN_2, LN_2) }
     }
 
     /// The law's fluid face \[1/s\]: `ṅ = n·(g/2τ)·ln(k²U'(x)/r̂)`, bounded as the machine's steps are.
     pub fn connections_drift(&self, connections: f64, rate: f64, waiting_s: f64) -> f64 {
-        connections * self.growth(rate, waiting_s) / self.interval.as_secs_f64()
+        connections * self.growth(rate, self.told(rate, waiting_s)) / self.interval.as_secs_f64()
     }
 }
 
@@ -150,14 +210,44 @@ impl Parameters for DelayPriceParams {
         check("alpha", self.fairness, (0.0..=100.0).contains(&self.fairness), "from 0 to 100")?;
         check("gain", self.gain, self.gain > 0.0 && self.gain <= 1.0, "above 0, 1 at most")?;
         check_interval("interval", self.interval)?;
+        check_interval("drain", self.drain)?;
+        check_interval("memory", self.memory)?;
+        self.round_trip_holds.map_or(Ok(()), |holds| check_interval("round_trip_holds", holds))?;
+        check_worth(self.connections_min)?;
         check("max", f64::from(self.connections_max), self.connections_max >= 1, "at least 1")?;
         Ok(self)
     }
 
     /// A flow starts with one connection.
     fn begin(&self, _: &FlowRole) -> DelayPrice {
-        DelayPrice { params: *self, connections: 1.0 }
+        DelayPrice {
+            params: *self,
+            connections: 1.0,
+            phase: Phase::Steers,
+            least: None,
+            line: Line::default(),
+        }
     }
+}
+
+/// What the interval under way is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Phase {
+    /// To see what the connections bring.
+    Steers,
+    /// What waits of the flow leaves; for how long.
+    Empties(Duration),
+    /// To see the round trip of what does not wait.
+    Looks,
+}
+
+/// A least round trip, and when it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Least {
+    round_trip: Duration,
+    at: Instant,
 }
 
 /// The law's state for one flow.
@@ -167,42 +257,128 @@ pub struct DelayPrice {
     params: DelayPriceParams,
     /// `n`, a real number.
     connections: f64,
+    phase: Phase,
+    /// `T₀`, where it is the law's to remember.
+    least: Option<Least>,
+    /// Loss over queueing delay, where that is learnt.
+    line: Line,
+}
+
+/// What an interval told.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// `x` \[segments/s\].
+    rate: f64,
+    /// `T − T₀` \[s\].
+    waiting_s: f64,
+    /// `x·T`: what is under way \[segments\].
+    window: f64,
+    /// The share that was sent again.
+    again: f64,
+    /// The share that queues marked.
+    marked: Option<f64>,
 }
 
 impl DelayPrice {
-    /// One interval at a rate \[segments/s\], its packets having waited so long \[s\], and that share of them sent again.
-    fn step(&mut self, rate: f64, waiting_s: f64, again: f64) {
-        let most = f64::from(self.params.connections_max);
-        let growth = self.params.growth(rate, waiting_s);
-        let growth = if again > LOSS_MOST { growth.min(0.0) } else { growth };
-        self.connections = (self.connections * libm::exp(growth)).clamp(1.0, most);
-        debug_assert!((1.0..=most).contains(&self.connections), "{self:?}");
+    /// One interval.
+    fn step(&mut self, seen: Seen) {
+        let Some(price) = self.price(seen) else { return };
+        let (least, most) = (self.params.connections_min, f64::from(self.params.connections_max));
+        // A connection without a segment sends nothing, and of one socket's worth beyond it no loss takes a segment.
+        let most = seen.window.clamp(1.0, most);
+        let growth = self.params.growth(seen.rate, price);
+        let growth = if seen.again > LOSS_MOST { growth.min(0.0) } else { growth };
+        self.connections = (self.connections * libm::exp(growth)).clamp(least, most);
+        debug_assert!((least..=most).contains(&self.connections), "{self:?}");
+    }
+
+    fn price(&self, seen: Seen) -> Option<f64> {
+        let told = self.params.told(seen.rate, seen.waiting_s);
+        match self.params.price {
+            Price::Told => Some(told),
+            Price::Learnt => Some(self.line.slope(self.params.per_packet) * seen.waiting_s),
+            Price::Marks => seen.marked,
+        }
+    }
+
+    /// What the interval told, if it told enough; `T₀` is learnt of it where it is the law's to remember.
+    fn see(&mut self, flow: &FlowView) -> Option<Seen> {
+        let average = self.params.samples.of(flow);
+        if self.params.round_trip_holds.is_some() {
+            let looked = self.phase == Phase::Looks;
+            if let Some(least) = flow.least_in_interval.or(average)
+                && (looked || self.least.is_none_or(|known| least <= known.round_trip))
+            {
+                self.least = Some(Least { round_trip: least, at: flow.now });
+            }
+        }
+        let least = self.least.map_or(flow.least_round_trip, |least| Some(least.round_trip))?;
+        let sent = flow.sent as f64;
+        let rate = sent / flow.interval.as_secs_f64();
+        let average = average?;
+        let waiting_s = average.saturating_sub(least).as_secs_f64();
+        let seen = Seen {
+            rate,
+            waiting_s,
+            window: rate * average.as_secs_f64(),
+            again: flow.retransmitted as f64 / sent,
+            marked: flow.marked.map(|marked| marked as f64 / sent),
+        };
+        (rate > 0.0 && rate.is_finite()).then_some(seen)
+    }
+
+    /// The next interval's purpose, at the end of one whose packets waited so long.
+    fn turn(&mut self, now: Instant, waited: Option<f64>) {
+        let Some(holds) = self.params.round_trip_holds else { return };
+        self.phase = match self.phase {
+            Phase::Steers if self.least.is_some_and(|least| now.since(least.at) >= holds) => {
+                // What waits leaves within what it has waited, and that may be longer than on average.
+                let empties = Duration::from_secs_f64(2.0 * waited.unwrap_or(0.0));
+                Phase::Empties(empties.clamp(EMPTIES_MIN, self.params.interval.max(EMPTIES_MIN)))
+            }
+            Phase::Empties(_) => Phase::Looks,
+            Phase::Steers | Phase::Looks => Phase::Steers,
+        };
     }
 }
 
 impl ConnectionLaw for DelayPrice {
     fn interval(&self) -> Duration {
-        self.params.interval
+        match self.phase {
+            Phase::Steers => self.params.interval,
+            Phase::Empties(time) => time,
+            Phase::Looks => self.params.drain,
+        }
     }
 
     fn needs(&self) -> Vec<Signal> {
-        [self.params.samples.signal(), Signal::LeastRoundTrip].into()
+        let DelayPriceParams { price, samples, round_trip_holds, .. } = self.params;
+        let least = if round_trip_holds.is_some() { Signal::LeastInInterval } else { Signal::LeastRoundTrip };
+        let marked = (price == Price::Marks).then_some(Signal::Marked);
+        [samples.signal(), least].into_iter().chain(marked).collect()
     }
 
     fn exact(&self) -> Option<f64> {
         Some(self.connections)
     }
 
+    fn drains(&self) -> bool {
+        self.phase != Phase::Steers
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
-        let sent = flow.sent as f64;
-        let rate = sent / flow.interval.as_secs_f64();
-        if let (Some(average), Some(least)) = (self.params.samples.of(flow), flow.least_round_trip)
-            && rate > 0.0
-            && rate.is_finite()
+        let seen = self.see(flow);
+        if let Some(seen) = seen
+            && !matches!(self.phase, Phase::Empties(_))
         {
-            let again = flow.retransmitted as f64 / sent;
-            self.step(rate, average.saturating_sub(least).as_secs_f64(), again);
+            if self.params.price == Price::Learnt {
+                self.line.add(flow, seen.waiting_s, self.params.memory);
+            }
+            if self.phase == Phase::Steers {
+                self.step(seen);
+            }
         }
+        self.turn(flow.now, seen.map(|seen| seen.waiting_s));
         whole(libm::round(self.connections), self.params.connections_max)
     }
 }
@@ -212,11 +388,18 @@ mod tests {
     use super::*;
     use crate::conformance::drift;
     use crate::window::reno::aggregate_rate_drift;
+    use alloc::vec::Vec;
     use evenair_units::Bytes;
     use proptest::prelude::*;
 
     fn law(connections: f64) -> DelayPrice {
-        DelayPrice { params: DelayPriceParams::chen10(), connections }
+        let begun = DelayPriceParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
+        DelayPrice { connections, ..begun }
+    }
+
+    /// 200 segments/s that wait so long \[s\], that share of them sent again.
+    fn seen(waiting_s: f64, again: f64) -> Seen {
+        Seen { rate: 200.0, waiting_s, window: f64::INFINITY, again, marked: None }
     }
 
     /// How long 200 segments/s wait where the price is r.
@@ -230,7 +413,7 @@ mod tests {
         for r in [1e-3, 5e-3, 2e-2] {
             let before = law(4.0);
             let drifts = before.params.connections_drift(4.0, 200.0, waiting_s(r)) / 4.0 * 5.0;
-            let step = |law: &mut DelayPrice| law.step(200.0, waiting_s(r), 0.1);
+            let step = |law: &mut DelayPrice| law.step(seen(waiting_s(r), 0.1));
             drift(&before, |law| libm::log(law.connections), &[(1.0, &step)], drifts, 1e-12);
         }
     }
@@ -240,7 +423,7 @@ mod tests {
         // [Chen10] eq. (5.25): 2k²/x² = r, 0.005 at x = 200. TCP holds x with n = kT·√((r + ε)/r).
         let (r, rate) = (0.005, 200.0);
         let params = DelayPriceParams::chen10();
-        assert!(params.growth(rate, waiting_s(r)).abs() < 1e-12);
+        assert!(params.growth(rate, params.told(rate, waiting_s(r))).abs() < 1e-12);
         for errors in [0.0, 0.01, 0.1] {
             let round_trip_s = 0.01 + waiting_s(r);
             let n = params.per_second * round_trip_s * libm::sqrt((r + errors) / r);
@@ -254,7 +437,7 @@ mod tests {
         // √√(0.005/0.0025) = 1.19
         for (waits, factor) in [(0.0, 2.0), (1e9, 0.5), (waiting_s(0.0025), libm::pow(2.0, 0.25))] {
             let mut law = law(4.0);
-            law.step(200.0, waits, 0.0);
+            law.step(seen(waits, 0.0));
             assert!((law.connections - 4.0 * factor).abs() < 1e-12, "{waits}: {law:?}");
         }
     }
@@ -263,7 +446,7 @@ mod tests {
     fn where_more_than_a_quarter_is_lost_none_opens_but_some_may_close() {
         for (waits, left) in [(0.0, 30.0), (1e9, 15.0)] {
             let mut law = law(30.0);
-            law.step(200.0, waits, 0.26);
+            law.step(seen(waits, 0.26));
             assert!((law.connections - left).abs() < 1e-12, "{waits}: {law:?}");
         }
     }
@@ -273,8 +456,8 @@ mod tests {
         let second = |s| Some(Duration::from_secs_f64(s));
         let flow = FlowView {
             interval: Duration::from_secs(5),
-            round_trip: second(0.01),
-            least_round_trip: second(0.01),
+            round_trip: second(0.1),
+            least_round_trip: second(0.1),
             sent: 1000,
             ..FlowView::default()
         };
@@ -284,6 +467,100 @@ mod tests {
         assert_eq!(law.on_interval(&FlowView { round_trip: None, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { sent: 0, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { retransmitted: 300, ..flow }), 4);
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn it_drains_when_the_least_round_trip_is_old_and_believes_what_it_sees_then() {
+        let params = DelayPriceParams { round_trip_holds: Some(ms(30_000)), ..DelayPriceParams::chen10() };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        assert_eq!(law.needs(), [Signal::RoundTrip, Signal::LeastInInterval]);
+        let mut now = Instant::ZERO;
+        let mut see = |law: &mut DelayPrice, least: u64, mean: u64| {
+            now += law.interval();
+            let flow = FlowView {
+                now,
+                interval: law.interval(),
+                round_trip: Some(ms(mean)),
+                least_in_interval: Some(ms(least)),
+                sent: 1000,
+                ..FlowView::default()
+            };
+            law.on_interval(&flow);
+            (law.drains(), law.interval())
+        };
+        assert_eq!(see(&mut law, 20, 300), (false, ms(5_000)));
+        // The way is longer from here on. What waits leaves within twice 280 ms; then half a second of looking.
+        let drains: Vec<_> = (0..6).map(|_| see(&mut law, 100, 300)).collect();
+        assert_eq!(&drains[4..], [(false, ms(5_000)), (true, ms(560))]);
+        let before = law.connections;
+        assert_eq!(see(&mut law, 100, 200), (true, ms(500)));
+        assert_eq!(see(&mut law, 90, 95), (false, ms(5_000)));
+        assert_eq!(law.least.unwrap().round_trip, ms(90), "not the 20 ms of long ago");
+        assert!((law.connections - before).abs() < 1e-12, "an interval that drains steers nothing");
+    }
+
+    #[test]
+    fn it_learns_the_slope_of_loss_over_delay_whatever_it_was_told() {
+        // p = 0.03 + 0.01 d, of a thousand segments at 0.1, 0.2, … 1 s.
+        for told in [1e-6, 7.3e-5, 3e-4] {
+            let mut line = Line::default();
+            for step in 0..200u32 {
+                let delay_s = f64::from(step % 10 + 1) / 10.0;
+                let lost = 10_000.0 * (0.03 + 0.01 * delay_s);
+                let flow = FlowView {
+                    interval: ms(5_000),
+                    sent: 10_000,
+                    retransmitted: lost as u64,
+                    ..FlowView::default()
+                };
+                line.add(&flow, delay_s, ms(500_000));
+            }
+            let slope = line.slope(told);
+            assert!((slope / 0.01 - 1.0).abs() < 0.3, "{told}: {slope}");
+        }
+        // Delays that never differ teach nothing: it stays with what it was told, 7.3e-5 · 200 segments/s.
+        let mut line = Line::default();
+        let flow = FlowView { interval: ms(5_000), sent: 1000, retransmitted: 30, ..FlowView::default() };
+        (0..200).for_each(|_| line.add(&flow, 0.5, ms(500_000)));
+        assert!((line.slope(7.3e-5) / 7.3e-5 / 200.0 - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn there_are_no_more_connections_than_segments_under_way() {
+        let mut law = law(30.0);
+        law.step(Seen { window: 12.5, ..seen(0.0, 0.0) });
+        assert!((law.connections - 12.5).abs() < 1e-12, "{law:?}");
+        law.step(Seen { window: 0.2, ..seen(0.0, 0.0) });
+        assert!((law.connections - 1.0).abs() < 1e-12, "{law:?}");
+    }
+
+    #[test]
+    fn it_rests_where_as_much_is_marked_as_the_utility_wants() {
+        let params = DelayPriceParams { price: Price::Marks, ..DelayPriceParams::chen10() };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        // 200 segments/s want 0.005: five of a thousand. Delay says nothing.
+        let flow = |marked| FlowView {
+            interval: ms(5_000),
+            round_trip: Some(ms(900)),
+            least_round_trip: Some(ms(10)),
+            sent: 1000,
+            retransmitted: 100,
+            marked,
+            ..FlowView::default()
+        };
+        law.connections = 8.0;
+        law.on_interval(&flow(Some(5)));
+        assert!((law.connections - 8.0).abs() < 1e-9, "{law:?}");
+        // None and ten are as far from it, one up, one down.
+        law.on_interval(&flow(Some(0)));
+        law.on_interval(&flow(Some(10)));
+        assert!((law.connections - 8.0).abs() < 1e-9, "{law:?}");
+        law.on_interval(&flow(None));
+        assert!((law.connections - 8.0).abs() < 1e-9, "a host that does not tell changes nothing");
     }
 
     proptest! {
@@ -302,7 +579,7 @@ mod tests {
                     let asked = 2.0 * law.connections * law.connections / (window * window) - errors;
                     if asked > r { low = r } else { high = r }
                 }
-                law.step(rate, waiting_s(r), errors);
+                law.step(seen(waiting_s(r), errors));
             }
             prop_assert!((r / wanted - 1.0).abs() < 1e-6, "{r} {law:?}");
         }

@@ -11,7 +11,7 @@ pub mod rtt_proportional;
 pub mod utility;
 
 pub use delay::RoundTripSamples;
-pub use delay_price::{DelayPrice, DelayPriceParams};
+pub use delay_price::{DelayPrice, DelayPriceParams, Price};
 pub use fixed::{Fixed, FixedParams};
 pub use guarded::{Guarded, GuardedParams};
 pub use iiad::{Iiad, IiadParams};
@@ -22,8 +22,13 @@ pub use utility::{Utility, UtilityParams, for_utility};
 
 use crate::family::family;
 use crate::flow::{FlowRole, FlowView, Signal};
+use crate::{BadParameter, check};
 use alloc::vec::Vec;
 use evenair_units::Duration;
+
+/// So many segments of a flow that drains are under way: as many as of BBR when it looks for its least round trip, so that
+/// delayed acknowledgements keep coming.
+pub const DRAINED: u32 = 4;
 
 /// A law of a flow's connections.
 pub trait ConnectionLaw {
@@ -43,6 +48,11 @@ pub trait ConnectionLaw {
     /// The number before it is made whole, of a law that knows one: what a single connection may be worth.
     fn exact(&self) -> Option<f64> {
         None
+    }
+    /// Until it runs again the flow's connections are to keep some [`DRAINED`] segments under way in all, new ones held back, so that
+    /// what waits of the flow leaves and its round trip can be seen without. A host that cannot does not tell [`Signal::LeastInInterval`].
+    fn drains(&self) -> bool {
+        false
     }
     /// The flow after one more interval; gives how many connections there should be, at least one.
     fn on_interval(&mut self, flow: &FlowView) -> u32;
@@ -66,6 +76,7 @@ family! {
         at_start() -> u32;
         needs() -> Vec<Signal>;
         exact() -> Option<f64>;
+        drains() -> bool;
     }
     laws {
         /// Connections in proportion to the round-trip time: n = max(1, int(k·T)) ([Chen10]).
@@ -84,6 +95,11 @@ family! {
         /// E-MULTCP's, with a further connection on trial first: the default for paths that are not known.
         Guarded(GuardedParams => Guarded),
     }
+}
+
+/// Checks what the laws' key `min` says: what one connection may be worth at least.
+fn check_worth(least: f64) -> Result<(), BadParameter> {
+    check("min", least, (0.01..=1.0).contains(&least), "from 0.01 to 1")
 }
 
 /// A number of connections within its bound; at least one.

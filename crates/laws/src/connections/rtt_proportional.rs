@@ -22,6 +22,8 @@
 //! Ours, both off by default: `hysteresis` keeps `n` while `k·T` lies within that distance of the whole numbers that
 //! would give it; `smoothed` takes the mean of the new and the last `n` (the option of section 6.1.1). A bound on `n`
 //! protects the host from a flow that is cut off for good.
+//! A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `k·T` itself, not its whole part,
+//! unless one of the two is on.
 //! A drift there is not: `n` jumps to `k·T`. Its fluid models take `n = kT` for what it is (`evenair-fluid`).
 //!
 //! # Example
@@ -37,7 +39,7 @@
 //! assert_eq!(law.on_interval(&FlowView::default()), 17);
 //! ```
 
-use super::{ConnectionLaw, RoundTripSamples, whole};
+use super::{ConnectionLaw, RoundTripSamples, check_worth, whole};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
@@ -75,6 +77,9 @@ pub struct RttProportionalParams {
     pub hysteresis: f64,
     /// Whether n is the mean of its new and its last value.
     pub smoothed: bool,
+    /// The least number of a single connection that can be worth a real one (scaled AIMD); whole ones are one at least.
+    #[cfg_attr(feature = "serde", serde(rename = "min"))]
+    pub connections_min: f64,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub connections_max: u32,
@@ -92,6 +97,7 @@ impl RttProportionalParams {
             interval: Duration::from_secs(5),
             hysteresis: 0.0,
             smoothed: false,
+            connections_min: 1.0,
             connections_max: 1000,
             samples: RoundTripSamples::Segments,
             unsampled: Unsampled::Hold,
@@ -115,6 +121,7 @@ impl Parameters for RttProportionalParams {
         check("k", k, k > 0.0 && k.is_finite(), "above 0, and finite")?;
         check_interval("interval", self.interval)?;
         check("hysteresis", self.hysteresis, self.hysteresis >= 0.0, "0 or more")?;
+        check_worth(self.connections_min)?;
         check("max", f64::from(self.connections_max), self.connections_max >= 1, "at least 1")?;
         Ok(self)
     }
@@ -144,11 +151,20 @@ impl ConnectionLaw for RttProportional {
         [self.params.samples.signal()].into()
     }
 
+    fn exact(&self) -> Option<f64> {
+        let wanted = self.params.per_second * self.round_trip.as_secs_f64();
+        let most = f64::from(self.params.connections_max);
+        let follows = self.params.hysteresis > 0.0 || self.params.smoothed;
+        (!follows && !self.round_trip.is_zero()).then(|| wanted.clamp(self.params.connections_min, most))
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         match (self.params.samples.of(flow), self.params.unsampled) {
             (Some(round_trip), _) => self.follow(round_trip),
             (None, Unsampled::Hold) => (),
-            (None, Unsampled::Halve) => self.connections = (self.connections / 2).max(1),
+            (None, Unsampled::Halve) => {
+                (self.connections, self.round_trip) = ((self.connections / 2).max(1), self.round_trip / 2);
+            }
             (None, Unsampled::Grow) => self.follow(self.round_trip + self.params.interval),
         }
         self.connections

@@ -1,31 +1,37 @@
 //! DropTail: an arrival at a full queue is refused.
 //!
 //! # Law
-//! An arrival is refused if as many packets wait as may.
+//! An arrival is refused if as many packets wait as may, or, where the limit is in bytes, if with it more bytes would wait than may.
 //!
 //! # Source
 //! [Chen10] eq. (3.7) for its fluid price; [Jam10] section 6.2 (J8).
 //!
 //! # Symbols
-//! The limit → [`DropTail::limit_packets`] \[packets\], by default 50, ns-2's and Chapter 6's of [Chen10].
+//! The limit → [`DropTail::limit`] \[packets or bytes\], by default 50 packets, ns-2's and Chapter 6's of [Chen10].
 //!
 //! # Signals
-//! How many packets wait.
+//! How many packets wait, and their bytes.
 //!
 //! # Deviations
-//! None. It has no state, so that its parameters are the law, and no drift but its price, [`loss_price`].
+//! The limit in bytes is ours, after ns-2's `queue_in_bytes_`: where small packets wait among large ones it is about the delay, as a
+//! limit in packets is not. The law has no state, so that its parameters are the law, and no drift but its price, [`loss_price`].
 //!
 //! # Example
 //! ```
 //! use evenair_laws::marking::DropTail;
-//! assert!(!DropTail { limit_packets: 50 }.accepts(50));
+//! use evenair_laws::marking::QueueView;
+//! use evenair_units::{Amount, Bytes, PacketCount, Volume};
+//! let packets = DropTail { limit: Amount::Packets(PacketCount(2)) };
+//! let bytes = DropTail { limit: Amount::Bytes(3_000) };
+//! let probe = QueueView { size: Bytes::new(28), ..QueueView::of(Volume { packets: 2, bytes: 1_500 }) };
+//! assert!(!packets.accepts(&probe) && bytes.accepts(&probe));
 //! ```
 
 use super::{MarkingLaw, QueueRole, QueueView};
 use crate::{BadParameter, Parameters, check};
-use evenair_units::{Instant, Probability};
+use evenair_units::{Amount, Instant, PacketCount, Probability};
 
-/// A limit on the number of packets that wait.
+/// A limit on what waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -34,38 +40,28 @@ use evenair_units::{Instant, Probability};
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct DropTail {
-    /// The most packets that wait, the one in service not counted.
-    #[cfg_attr(feature = "serde", serde(rename = "limit", with = "packets"))]
-    #[cfg_attr(feature = "schemars", schemars(with = "evenair_units::PacketCount"))]
-    pub limit_packets: u32,
-}
-
-/// A count as files write it, "50 packets".
-#[cfg(feature = "serde")]
-mod packets {
-    use evenair_units::PacketCount;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-    pub(super) fn serialize<S: Serializer>(count: &u32, serializer: S) -> Result<S::Ok, S::Error> {
-        PacketCount(*count).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-        PacketCount::deserialize(deserializer).map(|count| count.0)
-    }
+    /// The most packets that wait, or bytes at the network layer, the packet in service not counted.
+    pub limit: Amount,
 }
 
 impl DropTail {
-    /// Whether an arrival is accepted when so many wait.
-    pub const fn accepts(self, waiting_packets: u32) -> bool {
-        waiting_packets < self.limit_packets
+    /// So many packets.
+    pub const fn packets(limit: u32) -> Self {
+        Self { limit: Amount::Packets(PacketCount(limit)) }
+    }
+
+    /// Whether an arrival is accepted.
+    pub const fn accepts(&self, queue: &QueueView) -> bool {
+        match self.limit {
+            Amount::Packets(PacketCount(limit)) => queue.waiting.packets < limit as u64,
+            Amount::Bytes(limit) => queue.waiting.bytes + queue.size.count() as u64 <= limit,
+        }
     }
 }
 
 impl Default for DropTail {
     fn default() -> Self {
-        Self { limit_packets: 50 }
+        Self::packets(50)
     }
 }
 
@@ -75,7 +71,8 @@ impl Parameters for DropTail {
     type Law = Self;
 
     fn validated(self) -> Result<Self, BadParameter> {
-        check("limit", f64::from(self.limit_packets), self.limit_packets >= 1, "at least 1 packet")?;
+        let (Amount::Packets(PacketCount(0)) | Amount::Bytes(0)) = self.limit else { return Ok(self) };
+        check("limit", 0.0, false, "at least 1 packet or 1 byte")?;
         Ok(self)
     }
 
@@ -86,8 +83,7 @@ impl Parameters for DropTail {
 
 impl MarkingLaw for DropTail {
     fn on_arrival(&mut self, _: Instant, queue: &QueueView) -> Probability {
-        let is_full = queue.waiting.packets >= u64::from(self.limit_packets);
-        if is_full { Probability::ONE } else { Probability::ZERO }
+        if self.accepts(queue) { Probability::ZERO } else { Probability::ONE }
     }
 }
 
@@ -100,15 +96,28 @@ pub fn loss_price(arrival: f64, capacity: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenair_units::Volume;
+    use evenair_units::{Bytes, Volume};
 
     #[test]
     fn a_full_queue_refuses() {
-        let mut queue = DropTail { limit_packets: 50 };
+        let mut queue = DropTail::packets(50);
         for (packets, refused) in [(49, Probability::ZERO), (50, Probability::ONE), (51, Probability::ONE)] {
             let view = QueueView::of(Volume { packets, bytes: packets * 1040 });
             assert_eq!(queue.on_arrival(Instant::ZERO, &view), refused);
-            assert_eq!(queue.accepts(packets as u32), refused == Probability::ZERO);
+        }
+    }
+
+    /// Twenty bytes of room are too few for a packet of 1500 bytes, and enough for a probe of 20.
+    #[test]
+    fn a_queue_that_counts_bytes_has_room_for_small_packets() {
+        let mut queue = DropTail { limit: Amount::Bytes(3_020) };
+        let view =
+            |size| QueueView { size: Bytes::new(size), ..QueueView::of(Volume { packets: 2, bytes: 3_000 }) };
+        for (size, refused) in [(20, Probability::ZERO), (21, Probability::ONE), (1_500, Probability::ONE)] {
+            assert_eq!(queue.on_arrival(Instant::ZERO, &view(size)), refused, "{size} bytes");
+        }
+        for limit in [Amount::Bytes(0), Amount::Packets(PacketCount(0))] {
+            assert!(DropTail { limit }.validated().is_err());
         }
     }
 
@@ -122,7 +131,7 @@ mod tests {
     /// Saturated by five arrivals for every four departures, the machine refuses the share that the price says.
     #[test]
     fn the_share_that_the_machine_refuses_is_the_price() {
-        let mut queue = DropTail { limit_packets: 20 };
+        let mut queue = DropTail::packets(20);
         let (mut waiting, mut refused) = (0u64, 0u32);
         for arrival in 0..10_000u32 {
             waiting -= u64::from(arrival % 5 > 0).min(waiting);

@@ -10,6 +10,7 @@ mod delivery;
 pub mod fast;
 pub mod quic_tcp;
 pub mod reno;
+pub mod scaled_reno;
 pub mod vegas;
 
 pub use adaptive_pacing::{AdaptivePacing, AdaptivePacingParams, ShortPaths};
@@ -19,6 +20,7 @@ pub use delivery::{Delivery, RateSample, Repair};
 pub use fast::{Fast, FastParams};
 pub use quic_tcp::{QuicTcp, QuicTcpParams};
 pub use reno::{Reno, RenoParams};
+pub use scaled_reno::{ScaledReno, ScaledRenoParams};
 pub use vegas::{Vegas, VegasMeasure, VegasParams};
 
 use crate::family::family;
@@ -139,6 +141,13 @@ pub trait WindowLaw {
     fn on_timeout(&mut self, loss: &Loss);
     /// Recovery without SACK takes so many segments off the window itself (ns-2's NewReno); a law need not follow.
     fn deflate(&mut self, _segments: f64) {}
+    /// Whether one connection of it can be worth several, or less than one ([`be_worth`](Self::be_worth)): a flow keeps one then,
+    /// whatever its law of connections says.
+    fn can_be_worth_several(&self) -> bool {
+        false
+    }
+    /// From now on it takes what so many connections would, a real number.
+    fn be_worth(&mut self, _connections: f64) {}
     /// The congestion window is in force during recovery, too; else the endpoint spreads the cut over the acknowledgements.
     fn steers_recovery(&self) -> bool {
         false
@@ -169,8 +178,10 @@ family! {
         OnLoss: on_loss(loss: &Loss);
         OnTimeout: on_timeout(loss: &Loss);
         Deflate: deflate(segments: f64);
+        BeWorth: be_worth(connections: f64);
     }
     asked {
+        can_be_worth_several() -> bool;
         sees_deliveries() -> bool;
         steers_recovery() -> bool;
         congestion_window() -> f64;
@@ -180,6 +191,8 @@ family! {
     laws {
         /// TCP Reno.
         Reno(RenoParams => Reno),
+        /// So many Renos in one connection, a real number: scaled AIMD.
+        ScaledReno(ScaledRenoParams => ScaledReno),
         /// TCP CUBIC.
         Cubic(CubicParams => Cubic),
         /// QUIC-TCP ([QCSMA]): so many packets of each flow wait.

@@ -62,7 +62,7 @@ impl Parameters for RenoParams {
 pub struct Reno {
     pub(super) window: f64,
     pub(super) ssthresh: f64,
-    byte_counting: bool,
+    pub(super) byte_counting: bool,
 }
 
 impl Reno {

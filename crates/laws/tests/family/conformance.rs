@@ -145,7 +145,10 @@ fn laws_of_ones_own_are_told_apart_by_their_words() {
 fn a_family_knows_its_laws() {
     let names: Vec<_> =
         WindowParams::laws().iter().map(|law| serde_json::to_value(law).unwrap()["law"].clone()).collect();
-    assert_eq!(names, ["reno", "cubic", "quic-tcp", "vegas", "fast", "bbr", "adaptive-pacing"]);
+    assert_eq!(
+        names,
+        ["reno", "scaled-reno", "cubic", "quic-tcp", "vegas", "fast", "bbr", "adaptive-pacing"]
+    );
     assert_eq!(WindowParams::laws().len(), WindowParams::sources().len());
 }
 

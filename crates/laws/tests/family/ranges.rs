@@ -13,8 +13,8 @@ use evenair_laws::backoff::{
     QueueMeasure, QueueingDelayParams, UtilityQueue, VirtualQueueParams, WhileEmpty,
 };
 use evenair_laws::connections::{
-    ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, RoundTripSamples,
-    RttProportionalParams, Unsampled, UtilityParams,
+    ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, Price,
+    RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::gateway::{
     ArcParams, FirstEstimate, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory,
@@ -25,10 +25,10 @@ use evenair_laws::marking::{
 };
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{
-    AdaptivePacingParams, BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, ShortPaths,
-    VegasMeasure, VegasParams, WindowParams,
+    AdaptivePacingParams, BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, ScaledRenoParams,
+    ShortPaths, VegasMeasure, VegasParams, WindowParams,
 };
-use evenair_units::{Bytes, Duration, Rate};
+use evenair_units::{Amount, Bytes, Duration, PacketCount, Rate};
 use proptest::prelude::*;
 use proptest::strategy::Union;
 
@@ -208,6 +208,7 @@ fn queue_length() -> impl Strategy<Value = QueueLengthParams> {
 
 ranges! { WindowParams
     Reno => Just(RenoParams {}),
+    ScaledReno => Just(ScaledRenoParams {}),
     Cubic => cubic(),
     QuicTcp => quic_tcp(),
     Vegas => vegas(),
@@ -304,9 +305,11 @@ ranges! { ConnectionParams
 }
 
 fn rtt_proportional() -> impl Strategy<Value = RttProportionalParams> {
-    let proportional = (1e-3..1e4, time(), 0.0..5.0, any::<bool>(), 1u32..5000, 0usize..3, samples());
-    proportional.prop_map(|(per_second, interval, hysteresis, smoothed, most, rule, samples)| {
+    let bounds = (0.01..=1.0, 1u32..5000);
+    let proportional = (1e-3..1e4, time(), 0.0..5.0, any::<bool>(), bounds, 0usize..3, samples());
+    proportional.prop_map(|(per_second, interval, hysteresis, smoothed, (least, most), rule, samples)| {
         RttProportionalParams {
+            connections_min: least,
             per_second,
             interval,
             hysteresis,
@@ -374,10 +377,23 @@ fn utility() -> impl Strategy<Value = UtilityParams> {
     )
 }
 
+fn prices() -> impl Strategy<Value = Price> {
+    prop::sample::select(&[Price::Told, Price::Learnt, Price::Marks])
+}
+
 fn delay_price() -> impl Strategy<Value = DelayPriceParams> {
-    (1e-3..1e3, 0.0..20.0, 1e-3..1e3, 1e-9..1.0, 1e-3..=1.0, time(), 1u32..5000, samples()).prop_map(
-        |(per_second, fairness, weight, per_packet, gain, interval, connections_max, samples)| {
+    let learning = (prices(), prop::option::of(time()), time(), time(), 0.01..=1.0);
+    let utility = (1e-3..1e3, 0.0..20.0, 1e-3..1e3);
+    (utility, 1e-9..1.0, 1e-3..=1.0, time(), 1u32..5000, samples(), learning).prop_map(
+        |(utility, per_packet, gain, interval, connections_max, samples, learning)| {
+            let (per_second, fairness, weight) = utility;
+            let (price, round_trip_holds, drain, memory, connections_min) = learning;
             DelayPriceParams {
+                connections_min,
+                price,
+                round_trip_holds,
+                drain,
+                memory,
                 per_second,
                 fairness,
                 weight,
@@ -480,7 +496,9 @@ ranges! { MarkingParams
 }
 
 fn drop_tail() -> impl Strategy<Value = DropTail> {
-    (1u32..10_000).prop_map(|limit_packets| DropTail { limit_packets })
+    let packets = (1u32..10_000).prop_map(|packets| Amount::Packets(PacketCount(packets)));
+    let bytes = (1u64..10_000_000).prop_map(Amount::Bytes);
+    prop_oneof![packets, bytes].prop_map(|limit| DropTail { limit })
 }
 
 fn proportional() -> impl Strategy<Value = Proportional> {

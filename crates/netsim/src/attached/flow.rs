@@ -16,6 +16,7 @@ use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw};
 use evenair_laws::flow::{FlowRole, FlowView, Signal};
+use evenair_laws::window::WindowLaw;
 use evenair_tcp::{Receiver, Sender, SenderStats};
 use evenair_units::{Duration, Instant, Volume};
 use std::collections::VecDeque;
@@ -54,12 +55,14 @@ pub(crate) struct Interval {
     /// Round trips of all segments, and of those that the retransmission timer samples.
     of_segments: Samples,
     of_windows: Samples,
-    /// The least of the former so far.
+    /// The least of the former so far, and in the interval.
     least: Option<Duration>,
+    least_in_it: Option<Duration>,
     /// The flow's counts when it began.
     delivered: u64,
     sent: u64,
     retransmitted: u64,
+    marked: u64,
     lost: u64,
 }
 
@@ -67,7 +70,9 @@ impl Interval {
     /// An acknowledgement came of a connection that stays open: what drains does not tell the law anything.
     pub(crate) fn add(&mut self, round_trip: Duration, of_window: Option<Duration>) {
         self.of_segments.add(round_trip);
-        self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
+        for least in [&mut self.least, &mut self.least_in_it] {
+            *least = Some(least.map_or(round_trip, |least| least.min(round_trip)));
+        }
         if let Some(round_trip) = of_window {
             self.of_windows.add(round_trip);
         }
@@ -114,6 +119,10 @@ pub(crate) struct Flow {
     /// Its connections, drained ones left out.
     pub(crate) connections: Vec<u32>,
     pub(crate) law: Option<AnyConnections>,
+    /// It keeps one connection, which is worth several.
+    is_aggregate: bool,
+    /// How many that is worth.
+    pub(crate) worth: f64,
     /// Its law needs to know what waits on its whole way.
     needs_path: bool,
     /// Probes its path, where the law needs that.
@@ -170,6 +179,14 @@ impl Flow {
             stream: spec.stream(seed),
             hops,
             connections: Vec::new(),
+            is_aggregate: match &spec.traffic {
+                Traffic::Tcp(tcp) => {
+                    law.is_some() && tcp.window.begin(&tcp.sender.start).can_be_worth_several()
+                }
+                Traffic::Tfrc(tfrc) => tfrc.params.aggregate,
+                _ => false,
+            },
+            worth: 1.0,
             needs_path: needs(Signal::PathBacklog),
             prober: needs(Signal::RoundTripOfProbes).then(Box::default),
             resequencer: match &spec.traffic {
@@ -220,8 +237,8 @@ impl Flow {
     }
 
     /// Whether it has one connection that is worth several.
-    pub(crate) fn is_aggregate(&self) -> bool {
-        self.tfrc().is_some_and(|tfrc| tfrc.params.aggregate)
+    pub(crate) const fn is_aggregate(&self) -> bool {
+        self.is_aggregate
     }
 
     /// Bytes of one delivered unit.
@@ -267,10 +284,18 @@ impl Flow {
 
     /// The view of the interval that ends now, and the next begins; `stats` and `lost` are the flow's counts so far.
     fn take_interval(&mut self, now: Instant, stats: SenderStats, lost: u64) -> FlowView {
-        let SenderStats { sent, retransmitted, .. } = stats;
+        let SenderStats { sent, retransmitted, marked, .. } = stats;
         let (least, delivered) = (self.interval.least, self.delivered);
-        let begun =
-            Interval { began: now, least, delivered, sent, retransmitted, lost, ..Interval::default() };
+        let begun = Interval {
+            began: now,
+            least,
+            delivered,
+            sent,
+            retransmitted,
+            marked,
+            lost,
+            ..Interval::default()
+        };
         let past = std::mem::replace(&mut self.interval, begun);
         let packets = delivered - past.delivered;
         FlowView {
@@ -280,6 +305,8 @@ impl Flow {
             round_trip_of_windows: past.of_windows.mean(),
             round_trip_of_probes: self.prober.as_mut().and_then(|prober| prober.take_mean()),
             least_round_trip: past.least,
+            least_in_interval: past.least_in_it,
+            marked: self.tcp().is_some_and(|tcp| tcp.sender.ecn).then(|| marked - past.marked),
             route_changed: Some(self.route_changes.iter().any(|&at| past.began < at && at <= now)),
             delivered: Volume { packets, bytes: packets * u64::from(self.unit_bytes()) },
             sent: sent - past.sent,

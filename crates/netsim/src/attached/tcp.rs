@@ -6,7 +6,7 @@ use super::{Attached, Connection, Due, Flow};
 use crate::core::Core;
 use crate::packet::{Body, TcpPacket, Way};
 use crate::spec::{Sampling, Source};
-use evenair_laws::connections::ConnectionLaw;
+use evenair_laws::connections::{ConnectionLaw, DRAINED};
 use evenair_tcp::{Receiver, Segment, SegmentKind, Sender, SenderParams, SenderStats};
 use evenair_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
@@ -16,14 +16,15 @@ impl Attached {
     pub(super) fn open_connections(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &self.flows[flow as usize];
         let at_start = state.law.as_ref().map_or(1, ConnectionLaw::at_start).max(1);
-        let (count, worth) = if state.is_aggregate() { (1, at_start) } else { (at_start, 1) };
+        let aggregate = state.is_aggregate();
+        let count = if aggregate { 1 } else { at_start };
         for _ in 0..count {
             if self.flows[flow as usize].remaining != Some(0) {
                 self.open_connection(core, flow);
             }
         }
-        if worth > 1 {
-            self.set_worth(flow, f64::from(worth));
+        if aggregate {
+            self.set_worth(flow, f64::from(at_start));
         }
     }
 
@@ -341,8 +342,10 @@ impl Attached {
         let law = state.law.as_mut().expect("only flows with a law are asked");
         let wanted = law.on_interval(&view).max(1) as usize;
         let worth = law.exact().unwrap_or(wanted as f64);
+        let drains = law.drains();
         if state.is_aggregate() {
             self.set_worth(flow, worth);
+            self.hold_back(core, flow, drains);
             return self.schedule_connections(core, flow);
         }
         let over_tfrc = state.is_tfrc();
@@ -360,7 +363,41 @@ impl Attached {
                 self.open_connection(core, flow);
             }
         }
+        self.hold_back(core, flow, drains);
         self.schedule_connections(core, flow);
+    }
+
+    /// A flow's one connection is worth so many from now on.
+    fn set_worth(&mut self, flow: u32, worth: f64) {
+        let state = &mut self.flows[flow as usize];
+        state.worth = worth;
+        for &id in &state.connections {
+            if state.is_tfrc() {
+                self.tfrc[id as usize].set_worth(worth);
+            } else {
+                self.connections[id as usize].sender.be_worth(worth);
+            }
+        }
+    }
+
+    /// Where its law wants that, a flow's connections keep few segments under way in all; else they are let go.
+    fn hold_back(&mut self, core: &mut Core<Due>, flow: u32, drains: bool) {
+        if self.flows[flow as usize].is_tfrc() {
+            return;
+        }
+        let connections = self.flows[flow as usize].connections.clone();
+        let open = |id: &u32| self.connections[*id as usize].sender.is_open();
+        let open: Vec<u32> = connections.into_iter().filter(open).collect();
+        let count = open.len() as u32;
+        for (index, id) in (0..).zip(open) {
+            let sender = &mut self.connections[id as usize].sender;
+            if drains {
+                sender.hold_back(DRAINED / count + u32::from(index < DRAINED % count));
+            } else if sender.is_held_back() {
+                sender.let_go();
+                self.pump(core, id);
+            }
+        }
     }
 
     /// A flow's connection law, if it has one, runs again after its interval.

@@ -36,6 +36,11 @@ impl TfrcConnection {
         self.sender.smoothed_round_trip()
     }
 
+    /// It is worth so many connections from now on.
+    pub(super) fn set_worth(&mut self, worth: f64) {
+        self.sender.set_worth(worth);
+    }
+
     /// How many connections it stands for, and what of TCP's they would have as their window.
     pub(crate) fn worth_and_window(&self) -> (f64, f64) {
         (self.sender.worth(), self.sender.window())
@@ -191,13 +196,6 @@ impl Attached {
         flow.finished.add(place.sender.stats());
         flow.finished_events += place.receiver.loss_events();
         self.free_tfrc.push(id);
-    }
-
-    /// A flow's one connection is worth so many from now on.
-    pub(super) fn set_worth(&mut self, flow: u32, worth: f64) {
-        for &id in &self.flows[flow as usize].connections {
-            self.tfrc[id as usize].sender.set_worth(worth);
-        }
     }
 
     /// Loss events of a flow's connections so far, those that are over too; none of what is not TFRC.

@@ -38,6 +38,9 @@ pub struct ClassResult {
     pub dropped_packets: u64,
     /// Packets that had to wait for tokens, or behind others that did.
     pub held_packets: u64,
+    /// The share of the time for which it was busy, had data outstanding beyond the gateway; none, where its law is not told.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busy: Option<f64>,
 }
 
 /// A gateway's observations and decisions, each time that it looked: the start, then every epoch, warm-up included; and each time that its
@@ -87,6 +90,18 @@ impl GatewaySeries {
             class.allowed_bps.push(allowed.unwrap_or_else(|| last(&class.allowed_bps)));
             class.counts.push(seen(index).unwrap_or_default());
         }
+    }
+
+    /// The share of the time for which a class was busy in the epochs from one instant to another; none, if none of them told.
+    pub(crate) fn mean_busy(&self, class: usize, from_s: f64, until_s: f64) -> Option<f64> {
+        let epochs = self.time_s.windows(2).zip(self.classes[class].counts.iter().skip(1));
+        let (mut busy_s, mut told_s) = (0.0, 0.0);
+        for (ends, seen) in epochs.filter(|(ends, _)| ends[0] >= from_s && ends[1] <= until_s) {
+            let Some(busy) = seen.busy else { continue };
+            busy_s += busy.as_secs_f64();
+            told_s += ends[1] - ends[0];
+        }
+        (told_s > 0.0).then(|| busy_s / told_s)
     }
 
     /// A class's mean allowance from one instant to another \[bit/s\].

@@ -135,7 +135,7 @@ impl Network {
                 tfrc[id as usize].worth_and_window()
             } else {
                 let sender = &connections[id as usize].sender;
-                (f64::from(u8::from(sender.is_open())), sender.congestion_window())
+                (flow.worth * f64::from(u8::from(sender.is_open())), sender.congestion_window())
             };
             count += worth;
             window += packets;
@@ -310,6 +310,7 @@ impl Network {
                 served_packets: passed.served.packets,
                 dropped_packets: passed.dropped.packets,
                 held_packets: passed.held.unwrap_or_default(),
+                busy: record.series.mean_busy(index, from_s, until_s),
             }
         };
         Some(GatewayResult {

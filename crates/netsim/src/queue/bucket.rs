@@ -3,7 +3,8 @@
 //! # Law
 //! Tokens come at the rate until the bucket is full. A packet passes when there are tokens for all of its bytes, and takes
 //! them: over any interval of length `t` no more than `rate·t + depth` passes. It is counted in whole bits times
-//! nanoseconds per second, so that nothing is ever rounded away: not in the long run, and not where the rate changes.
+//! nanoseconds per second, so that nothing is ever rounded away: not in the long run, and not where the rate changes. A depth may follow
+//! the rate: what comes in so long, at least a fixed one.
 //!
 //! # Source
 //! [Jam10] section 6.2.3 and Fig 6.1; tc-tbf(8) of Linux, whose `burst` is the depth.
@@ -22,6 +23,9 @@ pub struct TokenBucket {
     rate: Rate,
     /// \[bit·ns/s\]
     depth: i128,
+    /// What follows the rate of it, and the rest.
+    depth_time: Duration,
+    depth_least: i128,
     /// Its content at `since`; less than nothing after a packet larger than it \[bit·ns/s\].
     level: i128,
     since: Instant,
@@ -32,10 +36,22 @@ fn cost(size: Bytes) -> i128 {
     i128::from(size.bits()) * PER_BIT
 }
 
+/// The depth of a bucket of that rate \[bit·ns/s\].
+fn depth(rate: Rate, least: i128, time: Duration) -> i128 {
+    i128::from(rate.as_bps()).saturating_mul(time.as_nanos().into()).max(least)
+}
+
 impl TokenBucket {
     /// A full bucket.
     pub fn new(rate: Rate, depth: Bytes) -> Self {
-        Self { rate, depth: cost(depth), level: cost(depth), since: Instant::ZERO }
+        Self::by_rate(rate, depth, Duration::ZERO)
+    }
+
+    /// A full bucket whose depth is what comes in so long, and this at least.
+    pub fn by_rate(rate: Rate, least: Bytes, depth_time: Duration) -> Self {
+        let depth_least = cost(least);
+        let depth = depth(rate, depth_least, depth_time);
+        Self { rate, depth, depth_time, depth_least, level: depth, since: Instant::ZERO }
     }
 
     /// Its rate.
@@ -43,10 +59,12 @@ impl TokenBucket {
         self.rate
     }
 
-    /// Tokens come at another rate from now on; those that are there stay.
+    /// Tokens come at another rate from now on; those that are there stay, as far as it still holds them.
     pub fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.fill(now);
         self.rate = rate;
+        self.depth = depth(rate, self.depth_least, self.depth_time);
+        self.level = self.level.min(self.depth);
     }
 
     /// From when on a packet of this size may pass, if nothing else does before: exactly then. It may be past; never, if the

@@ -102,7 +102,7 @@ fn flows_with_packets_of_unequal_sizes_get_the_same_bytes() {
 
 #[test]
 fn a_bound_for_each_line_refuses_the_flow_that_has_used_it_and_no_other() {
-    let marking = Some(evenair_laws::marking::DropTail { limit_packets: 5 }.into());
+    let marking = Some(evenair_laws::marking::DropTail::packets(5).into());
     let mut fair = DisciplineParams::Fair(FairParams { marking, ..FairParams::round_robin() }).begin(&ROLE);
     for id in 0..5 {
         let arrival = packet(id, 0, 1500, ms(0));

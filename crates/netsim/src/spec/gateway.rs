@@ -3,7 +3,7 @@
 use super::{NetworkSpec, QueueSpec};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{Allocation, ClassRole, Direction, GatewayLaw, GatewayParams, GatewayRole};
-use evenair_units::{Bytes, Instant, Rate};
+use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::BROADCAST;
 
 impl NetworkSpec {
@@ -59,8 +59,10 @@ pub struct GatewaySpec {
     pub shaper: Shaping,
     /// A line: what it holds, and in which order.
     pub queue: QueueSpec,
-    /// The depth of every bucket.
+    /// The depth of every bucket, at least: it holds what its rate lets through in `burst_time`, if that is more.
     pub burst: Bytes,
+    /// See `burst`.
+    pub burst_time: Duration,
     /// The source of their rates.
     pub control: GatewayControl,
 }

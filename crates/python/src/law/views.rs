@@ -111,6 +111,10 @@ view! {
         smoothed_round_trip_s: Option<f64> = |flow| long(flow.smoothed_round_trip);
         /// The least round-trip time so far [s].
         least_round_trip_s: Option<f64> = |flow| long(flow.least_round_trip);
+        /// The least round-trip time of the segments acknowledged in the interval [s].
+        least_in_interval_s: Option<f64> = |flow| long(flow.least_in_interval);
+        /// Segments that queues marked in the interval; None where nothing is marked, or where the host cannot tell.
+        marked: Option<u64> = |flow| flow.marked;
         /// Whether the path has changed in the interval; None where the host cannot tell.
         route_changed: Option<bool> = |flow| flow.route_changed;
         /// Payload delivered in the interval [segments].

@@ -62,6 +62,8 @@ pub struct ClassColumns {
     pub held_packets: Vec<u64>,
     /// Packets that waited at that time.
     pub backlog_packets: Vec<u64>,
+    /// For how long it had data outstanding beyond the gateway \[s\]; null where that is not told.
+    pub busy_s: Vec<Option<f64>>,
 }
 
 impl GatewayRecord {
@@ -107,6 +109,7 @@ fn columns(series: GatewaySeries, names: &[String]) -> GatewayColumns {
             dropped_packets: all(|view| view.dropped.packets),
             held_packets: all(|view| view.held.unwrap_or_default()),
             backlog_packets: all(|view| view.backlog.packets),
+            busy_s: class.counts.iter().map(|view| Some(view.busy?.as_secs_f64())).collect(),
             allowed_bps: class.allowed_bps,
         }
     };

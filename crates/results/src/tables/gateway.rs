@@ -22,6 +22,7 @@ pub(super) fn classes(groups: &[Group<'_>]) -> Table {
         ("served_packets", count(&rows, |r| class(r).served_packets)),
         ("dropped_packets", count(&rows, |r| class(r).dropped_packets)),
         ("held_packets", count(&rows, |r| class(r).held_packets)),
+        ("busy", optional(&rows, |r| class(r).busy)),
     ]
 }
 
@@ -58,5 +59,6 @@ pub(super) fn looks(groups: &[Group<'_>]) -> Table {
         ("dropped_packets", counts(|c| &c.dropped_packets)),
         ("held_packets", counts(|c| &c.held_packets)),
         ("backlog_packets", counts(|c| &c.backlog_packets)),
+        ("busy_s", Column::Optional(rows.iter().map(|(_, _, _, class, look)| class.busy_s[*look]).collect())),
     ]
 }

@@ -75,6 +75,10 @@ impl Scenario {
             let role = FlowRole { payload: ground.tcp.payload };
             let needs = connections.as_ref().map(|law| law.begin(&role).needs()).unwrap_or_default();
             let of_windows = needs.contains(&Signal::RoundTripOfWindows);
+            if needs.contains(&Signal::Marked) && !ground.tcp.sender.ecn {
+                let why = "price = \"marks\": no queue marks what its ends do not answer; set tcp.ecn = true";
+                return Err(("connections", why.into()));
+            }
             let sampling = if of_windows { Sampling::OnePerWindow } else { Sampling::EverySegment };
             let source = flow.source(ground.tcp.payload)?;
             let resequence = flow.resequence;
@@ -93,6 +97,13 @@ impl Scenario {
         }
         if flow.traffic != TrafficKind::Tfrc {
             return flow.datagrams(size);
+        }
+        let role = FlowRole { payload: size };
+        let needs = connections.map(|law| law.begin(&role).needs()).unwrap_or_default();
+        if let Some(signal) = needs.iter().find(|s| matches!(s, Signal::LeastInInterval | Signal::Marked)) {
+            let why =
+                format!("the law needs {signal}, and TFRC's endpoints neither hold back nor answer marks");
+            return Err(("connections", why));
         }
         Ok(Traffic::Tfrc(TfrcSpec {
             params: self.tfrc.unwrap_or_default(),

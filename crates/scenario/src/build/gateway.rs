@@ -11,7 +11,7 @@ use evenair_netsim::{
     FlowSpec, GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit, WebSpec,
 };
 use evenair_optimum::Failure;
-use evenair_units::{Instant, Rate};
+use evenair_units::{Duration, Instant, Rate};
 
 impl Resolved {
     /// Adds what holds packets back: it depends on all the rest.
@@ -72,6 +72,7 @@ impl Resolved {
             },
             queue,
             burst,
+            burst_time: gateway.burst_time.map_or(Duration::ZERO, |time| time.0),
             control,
         })
     }

@@ -2,7 +2,7 @@
 
 use super::QueueTable;
 use crate::law;
-use crate::quantity::{RateQuantity, Size};
+use crate::quantity::{RateQuantity, Size, Time};
 use evenair_laws::gateway::GatewayParams;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,10 @@ pub struct GatewayTable {
     /// The depth of the buckets: what may pass at once; two full packets, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Size>,
+    /// Each bucket is at least as deep as what its rate lets through in so long: who asks for a page now and then has it at once, and who is
+    /// given little no more than little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_time: Option<Time>,
     /// The acknowledgements of uploads take tokens as well: those of the upload.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acknowledgements: bool,

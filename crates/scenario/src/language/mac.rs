@@ -46,6 +46,10 @@ pub struct MacTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub ack_timeout: Option<AckTimeout>,
+    /// What becomes of a packet that came on an idle medium if a frame comes before a DIFS has passed: it draws a back-off
+    /// ("draw", IEEE 802.11-2016 clause 10.3.4.2, the default), or none all the same ("waive", as ns-3 has it).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted_difs: Option<InterruptedDifs>,
     /// How long a packet takes between the network layer and its queue, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_layer_delay: Option<Time>,
@@ -118,6 +122,16 @@ pub enum PreambleKind {
     Long,
     /// 96 µs.
     Short,
+}
+
+/// What becomes of a packet that came on an idle medium if a frame comes before a DIFS has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterruptedDifs {
+    /// It draws a back-off.
+    Draw,
+    /// It goes without one, after the next DIFS.
+    Waive,
 }
 
 /// How long a link of ideal CSMA holds the medium.

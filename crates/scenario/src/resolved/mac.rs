@@ -1,7 +1,7 @@
 //! Medium access.
 
 use crate::error::Mistake;
-use crate::language::{AckTimeout, HoldingLaw, MacKind, MacTable, PreambleKind, Preset};
+use crate::language::{AckTimeout, HoldingLaw, InterruptedDifs, MacKind, MacTable, PreambleKind, Preset};
 use crate::quantity::{RateQuantity, Time};
 use evenair_units::{Duration, Rate};
 use evenair_wifi::{ControlRate, MacTiming, Phy, Preamble, Rules};
@@ -10,6 +10,9 @@ use evenair_wifi::{ControlRate, MacTiming, Phy, Preamble, Rules};
 pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
 
 const NS2_HAS_NONE: &str = "is for the standard preset: ns-2's slot and time-out are fixed, and cover 600 m";
+
+const NS2_WAITS_ANYWAY: &str =
+    "is for the standard preset: in ns-2 each packet waits a DIFS of its own, and draws before it";
 
 /// Medium access, before it is known how far links go and what the back-off law needs.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +88,8 @@ impl MacTable {
         };
         let standard = Rules::standard();
         let rules = Rules {
+            idle_once_is_enough: rules.idle_once_is_enough
+                || *self.interrupted_difs.get_or_insert(InterruptedDifs::Draw) == InterruptedDifs::Waive,
             rts_threshold: self.rts_threshold.map(|size| size.0),
             short_retry_limit: limit(
                 "short_retry_limit",
@@ -113,6 +118,7 @@ impl MacTable {
             ("sensing_delay", self.sensing_delay.is_some()),
             ("coverage_class", self.coverage_class.is_some()),
             ("ack_timeout", self.ack_timeout.is_some()),
+            ("interrupted_difs", self.interrupted_difs.is_some()),
         ];
         if let Some((key, _)) = unused.iter().find(|(_, given)| *given) {
             return Err(Mistake::at(&format!("mac.{key}"), "has no meaning for the ideal MAC"));
@@ -130,6 +136,7 @@ impl MacTable {
             (ns2 && !is_b, "preset", "ns-2's 802.11 is 802.11b"),
             (ns2 && self.coverage_class.is_some(), "mac.coverage_class", NS2_HAS_NONE),
             (ns2 && self.ack_timeout.is_some(), "mac.ack_timeout", NS2_HAS_NONE),
+            (ns2 && self.interrupted_difs.is_some(), "mac.interrupted_difs", NS2_WAITS_ANYWAY),
         ];
         wrong.iter().find(|(is, ..)| *is).map_or(Ok(()), |(_, key, why)| Err(Mistake::at(key, *why)))
     }

@@ -39,7 +39,7 @@ impl QueueTable {
             DisciplineName::Drr => {
                 let standard = FairParams::round_robin();
                 let quantum = self.quantum.get_or_insert(Size(standard.quantum)).0;
-                let marking = self.line.map(|line| DropTail { limit_packets: line.0 }.into());
+                let marking = self.line.map(|line| DropTail::packets(line.0).into());
                 DisciplineParams::Fair(FairParams { quantum, marking, ..standard })
             }
             DisciplineName::FqCodel => DisciplineParams::Fair(self.flows(&FairParams::fq_codel())),

@@ -97,6 +97,7 @@ mod tests {
             dropped_packets: none(),
             held_packets: none(),
             backlog_packets: none(),
+            busy_s: vec![None; 3],
         };
         let columns = GatewayColumns {
             time_s: vec![0.0, 1.0, 3.0],

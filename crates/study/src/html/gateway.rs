@@ -11,7 +11,7 @@ use evenair_results::{GatewayRecord, class_name, is_limit};
 
 type Column = (&'static str, fn(&ClassResult) -> f64);
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     ("weight", |class| class.weight),
     (
         "allowed [kb/s]",
@@ -21,6 +21,7 @@ const COLUMNS: [Column; 6] = [
     ("packets that came", |class| class.arrived_packets as f64),
     ("had to wait", |class| class.held_packets as f64),
     ("dropped", |class| class.dropped_packets as f64),
+    ("busy [% of the time]", |class| 100.0 * class.busy.unwrap_or(f64::NAN)),
 ];
 
 /// A row per subscriber and direction of each gateway, and what the gateway decided.
@@ -32,6 +33,9 @@ pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
             let values: Vec<f64> = all.iter().map(|gateway| of(&gateway.classes[class])).collect();
             if values.iter().any(|value| value.is_infinite()) {
                 return "no limit".into();
+            }
+            if values.iter().any(|value| value.is_nan()) {
+                return "not told".into();
             }
             let Estimate { mean, half_width } = Estimate::from_samples(&values);
             digits::measured(mean, half_width.filter(|half| *half > 0.0))

@@ -72,6 +72,10 @@ pub struct Rules {
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
     pub own_difs: bool,
+    /// A packet that arrives on an idle medium goes without a back-off even if the medium becomes busy before its DIFS has
+    /// passed, as in ns-3. By the standard the medium must remain idle for that DIFS, else a back-off is drawn (clause
+    /// 10.3.4.2): so it is with what a station answers to a frame at the instant of its end, since its ACK comes first.
+    pub idle_once_is_enough: bool,
     /// A failed exchange counts as activity until its time-out: a DIFS follows, as in ns-2. By the standard
     /// slots go on being counted from the end of the medium's last activity.
     pub difs_after_timeout: bool,
@@ -103,6 +107,7 @@ impl Rules {
             eifs_reserves: false,
             weak_is_error: true,
             own_difs: false,
+            idle_once_is_enough: false,
             difs_after_timeout: false,
             idle_handshake: false,
             hears_out_answers: true,
@@ -119,6 +124,7 @@ impl Rules {
             capture: Capture::First,
             eifs_reserves: true,
             own_difs: true,
+            idle_once_is_enough: true,
             difs_after_timeout: true,
             idle_handshake: true,
             hears_out_answers: false,
@@ -260,6 +266,8 @@ struct Countdown {
     at_boundary: bool,
     /// There is a head to send at its end.
     has_head: bool,
+    /// None was drawn for its head, which found the medium idle; one is, if the medium does not remain idle.
+    undrawn: bool,
 }
 
 impl Countdown {
@@ -272,6 +280,7 @@ impl Countdown {
             slotted: draw::slotted(contention.access.draw),
             at_boundary: contention.arbitration.at_boundary,
             has_head: false,
+            undrawn: false,
         }
     }
 }

@@ -144,7 +144,7 @@ fn gateway_shaper(gateway: &GatewaySpec, ways: usize, place: &DisciplineRole) ->
     let flows = if shared { place.flows.grouped(&class_of) } else { place.flows.clone() };
     let place = DisciplineRole { flows, ..place.clone() };
     let full_packet = place.queue.full_packet;
-    let bucket = || Some(TokenBucket::new(Rate::default(), gateway.burst));
+    let bucket = || Some(TokenBucket::by_rate(Rate::default(), gateway.burst, gateway.burst_time));
     let line = |quantum: Bytes, bucket: Option<TokenBucket>| {
         let QueueSpec { discipline, limit_packets, .. } = &gateway.queue;
         Line::new(discipline.begin_at(&place), *limit_packets, bucket, quantum)

@@ -144,7 +144,7 @@ fn a_drop_is_early_where_there_was_room() {
     let dropped = |limit_packets, buffer| {
         let every = Pattern::Constant { interval: Duration::from_millis(5), jitter: 0.0 };
         let mut spec = wired(1_000, 20, buffer, datagrams(every));
-        let marking = evenair_laws::marking::DropTail { limit_packets };
+        let marking = evenair_laws::marking::DropTail::packets(limit_packets);
         spec.wires[0].queue.marking = Some(marking.into());
         let link = Network::run(&spec, seconds(1, 1, 10)).links.remove(0);
         (link.dropped_by_law > 900, link.dropped_queue_full > 900)

@@ -35,6 +35,7 @@ pub(super) fn shaped(shaper: Shaping, control: GatewayControl) -> NetworkSpec {
         shaper,
         queue: QueueSpec::fifo(5),
         burst: Bytes::new(2080),
+        burst_time: Duration::ZERO,
         control,
     });
     spec

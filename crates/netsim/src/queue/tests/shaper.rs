@@ -244,3 +244,26 @@ fn what_a_discipline_of_a_line_gives_up_is_counted_of_its_class() {
     assert_eq!((counted, all.bytes()), (dropped.len() as u64, 0));
     assert!(all.counts()[1].served.packets >= 20 - all.counts()[1].dropped.packets);
 }
+
+/// At 800 kb/s what comes in 100 ms is 10 000 bytes; at 80 kb/s two packets are more.
+#[test]
+fn a_bucket_by_time_is_as_deep_as_its_rate_and_holds_two_packets_at_least() {
+    let mut bucket = TokenBucket::by_rate(kbps(800), Bytes::new(3000), Duration::from_millis(100));
+    let passes = |bucket: &mut TokenBucket, now| {
+        let size = Bytes::new(1000);
+        let mut passed = 0;
+        while bucket.ready_at(size) <= now {
+            bucket.take(now, size);
+            passed += 1;
+        }
+        passed
+    };
+    assert_eq!(passes(&mut bucket, ms(0)), 10);
+    // It is full again, and shrinks with its rate; what it holds no longer is gone.
+    bucket.set_rate(ms(100), kbps(80));
+    assert_eq!(passes(&mut bucket, ms(100)), 3);
+    // It grows with it, and fills as its tokens come.
+    bucket.set_rate(ms(100), kbps(8_000));
+    assert_eq!(passes(&mut bucket, ms(110)), 10);
+    assert_eq!(passes(&mut bucket, ms(1_000)), 100);
+}

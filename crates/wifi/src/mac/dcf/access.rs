@@ -40,6 +40,7 @@ impl DcfAir {
             let idle = !busy && self.nodes[node].reserved_until <= now;
             let at_once = idle && queue.access.when == When::AfterTransmission;
             countdown.left = Some(if at_once { Duration::ZERO } else { self.timing.draw(queue) });
+            countdown.undrawn = at_once && !self.rules.idle_once_is_enough;
             countdown.from = match (busy, self.rules.own_difs && idle) {
                 (true, _) => Instant::NEVER,
                 (false, true) => now + countdown.space,
@@ -105,6 +106,7 @@ impl DcfAir {
         let queue = &mut self.queues[c as usize];
         let countdown = &mut self.countdowns[c as usize];
         countdown.left = None;
+        countdown.undrawn = false;
         countdown.from = Instant::NEVER;
         queue.txop_until = now + queue.arbitration.txop_limit;
         self.deadlines[c as usize] = Instant::NEVER;
@@ -160,6 +162,8 @@ impl DcfAir {
         };
         countdown.left = if counted >= left && !countdown.has_head {
             None // ended with nothing to send
+        } else if std::mem::take(&mut countdown.undrawn) {
+            Some(self.timing.draw(&mut self.queues[c as usize])) // clause 10.3.4.2: idle, and no longer
         } else {
             Some(left.saturating_sub(counted))
         };

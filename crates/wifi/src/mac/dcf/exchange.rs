@@ -564,7 +564,9 @@ impl DcfAir {
             }
             let repeats = queue.access.on_failure == OnFailure::Repeat;
             let next = if repeats { queue.drawn } else { self.timing.draw(queue) };
-            self.countdowns[c as usize].left = Some(next);
+            let countdown = &mut self.countdowns[c as usize];
+            countdown.left = Some(next);
+            countdown.undrawn = false; // after a tie within the node
         }
         self.fingerprint.add(now, u64::from(c));
     }

@@ -168,6 +168,33 @@ fn a_frame_that_comes_within_the_difs_waits_for_its_end_only() {
     assert_eq!(bench.data_starts(0), [50_000]);
 }
 
+/// Clause 10.3.4.2: the medium must be idle for a DIFS *after* the packet came, too. Node 1 answers at the instant at which a
+/// frame has reached it: its own ACK comes first, so that its packet needs a back-off. In ns-3 it does not.
+#[test]
+fn a_frame_that_comes_on_an_idle_medium_draws_if_another_comes_within_its_difs() {
+    for (idle_once_is_enough, is_drawn) in [(false, true), (true, false)] {
+        let rules = Rules { idle_once_is_enough, ..Rules::standard() };
+        let waits: Vec<u64> = (0..8)
+            .map(|trial| {
+                let mut bench = Bench::line(&[0.0, 100.0], |_| dcf(), timing(), rules);
+                for _ in 0..trial {
+                    bench.air.queues[1].stream.unit(); // another back-off in each trial
+                }
+                bench.run_to(us(1000));
+                bench.offer(0, 1);
+                let data_end = 1_000_000 + data_ns() + flight_ns(100.0);
+                bench.run_to(Instant::from_nanos(data_end));
+                bench.offer(1, 0);
+                bench.run_to(us(10_000));
+                let ack_end = data_end + 10_000 + 304_000;
+                bench.data_starts(1)[0] - ack_end - 50_000
+            })
+            .collect();
+        assert!(waits.iter().all(|wait| wait.is_multiple_of(20_000) || !is_drawn), "{waits:?}");
+        assert_eq!(waits.iter().any(|&wait| wait > 0), is_drawn, "{waits:?}");
+    }
+}
+
 #[test]
 fn ns2_waits_a_difs_of_its_own_and_draws_on_an_idle_medium() {
     let mut bench = Bench::line(&[0.0, 100.0], |_| Dcf::dsss().ns2().access(), timing().ns2(), Rules::ns2());
