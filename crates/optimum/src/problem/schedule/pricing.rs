@@ -64,46 +64,46 @@ fn part_by_part(
     set
 }
 
-/// A heavy set that costs hardly any time: the best of two greedy ones, each improved until no link is worth more than those that it
-/// would drive out.
+/// A heavy set that costs hardly any time: the better of two greedy ones.
 fn found_nearby(graph: &ConflictGraph, weights: &[f64]) -> (Vec<u32>, f64) {
-    let by_weight: fn(f64, usize) -> f64 = |weight, _| weight;
-    let by_neighbour: fn(f64, usize) -> f64 = |weight, near| weight / (near + 1) as f64;
-    let one = |worth: fn(f64, usize) -> f64| {
-        let worth = |l: usize| worth(weights[l], graph.neighbours(l).len());
-        let mut order: Vec<usize> = (0..weights.len()).filter(|&l| weights[l] > 0.0).collect();
-        order.sort_by(|&l, &m| worth(m).total_cmp(&worth(l)).then(l.cmp(&m)));
-        let mut is_in = vec![false; weights.len()];
-        // What each link would drive out.
-        let mut against = vec![0.0; weights.len()];
-        let change = |is_in: &mut [bool], against: &mut [f64], l: usize, to: bool| {
-            is_in[l] = to;
-            let weight = if to { weights[l] } else { -weights[l] };
-            graph.neighbours(l).iter().for_each(|&m| against[m as usize] += weight);
-        };
-        // Each change is worth a part of the whole, so that there are not many; rounding could have them go in circles.
-        for _ in 0..SWEEPS_MAX {
-            let mut has_changed = false;
-            for &l in &order {
-                if !is_in[l] && weights[l] > against[l] * (1.0 + 1e-9) + 1e-300 {
-                    let out = graph.neighbours(l).iter().map(|&m| m as usize).filter(|&m| is_in[m]);
-                    for m in out.collect::<Vec<usize>>() {
-                        change(&mut is_in, &mut against, m, false);
-                    }
-                    change(&mut is_in, &mut against, l, true);
-                    has_changed = true;
+    let near = |l: usize| (graph.neighbours(l).len() + 1) as f64;
+    let light = greedy(graph, weights, |l| weights[l] / near(l));
+    let heavy = greedy(graph, weights, |l| weights[l]);
+    if heavy.1 > light.1 { heavy } else { light }
+}
+
+/// Links in the order of their worth, each let in if it weighs more than those that it drives out, until none does.
+fn greedy(graph: &ConflictGraph, weights: &[f64], worth: impl Fn(usize) -> f64) -> (Vec<u32>, f64) {
+    let mut order: Vec<usize> = (0..weights.len()).filter(|&l| weights[l] > 0.0).collect();
+    order.sort_by(|&l, &m| worth(m).total_cmp(&worth(l)).then(l.cmp(&m)));
+    let mut is_in = vec![false; weights.len()];
+    // What each link would drive out.
+    let mut against = vec![0.0; weights.len()];
+    let change = |is_in: &mut [bool], against: &mut [f64], l: usize, to: bool| {
+        is_in[l] = to;
+        let weight = if to { weights[l] } else { -weights[l] };
+        graph.neighbours(l).iter().for_each(|&m| against[m as usize] += weight);
+    };
+    // Each change is worth a part of the whole, so that there are not many; rounding could have them go in circles.
+    for _ in 0..SWEEPS_MAX {
+        let mut has_changed = false;
+        for &l in &order {
+            if !is_in[l] && weights[l] > against[l] * (1.0 + 1e-9) + 1e-300 {
+                let near = graph.neighbours(l).iter().map(|&m| m as usize);
+                for m in near.filter(|&m| is_in[m]).collect::<Vec<usize>>() {
+                    change(&mut is_in, &mut against, m, false);
                 }
-            }
-            if !has_changed {
-                break;
+                change(&mut is_in, &mut against, l, true);
+                has_changed = true;
             }
         }
-        let set: Vec<u32> = (0..weights.len()).filter(|&l| is_in[l]).map(|l| l as u32).collect();
-        let weight = set.iter().map(|&l| weights[l as usize]).sum::<f64>();
-        (set, weight)
-    };
-    let [light, heavy] = [one(by_neighbour), one(by_weight)];
-    if heavy.1 > light.1 { heavy } else { light }
+        if !has_changed {
+            break;
+        }
+    }
+    let set: Vec<u32> = (0..weights.len()).filter(|&l| is_in[l]).map(|l| l as u32).collect();
+    let weight = set.iter().map(|&l| weights[l as usize]).sum();
+    (set, weight)
 }
 
 /// Finds sets that are heavier than the master allows.
