@@ -367,7 +367,7 @@ class FlowView:
     @property
     def marked(self, /) -> int | None:
         """
-        How often in the interval marks of queues cut a window; None where nothing is marked, or where the host cannot tell.
+        Segments that queues marked in the interval; None where nothing is marked, or where the host cannot tell.
         """
     @property
     def now_s(self, /) -> float:

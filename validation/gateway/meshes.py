@@ -107,7 +107,7 @@ def look(scenario: Path, changes: list[str]) -> dict[str, float]:
         "worst": min(f["goodput_bps"] for f in of["down"] + of["up"]) / 1e3,
         "total": sum(f["goodput_bps"] for f in flows) / 1e3,
         "pages": sum(page["completed"] for page in pages) / asked,
-        "p95": max((page["took"] or {"p95_s": 300.0})["p95_s"] for page in pages),
+        "p95": max(page.get("took", {"p95_s": 300.0})["p95_s"] for page in pages),
         "call": min(f["goodput_bps"] for f in of["udp"]) / 64e3,
     }
 

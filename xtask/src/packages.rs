@@ -11,9 +11,8 @@ pub(crate) fn run() -> Result<Outcome> {
     // A crate that is packaged has a README. All go together, because they depend on each other.
     let packaged = metadata.packages.iter().filter(|package| package.readme.is_some());
     let packaged: Vec<_> = packaged.collect();
-    forget_unpacked(
-        packaged.iter().map(|package| format!("{}-{}", package.name, package.version)).collect(),
-    )?;
+    let unpacked = packaged.iter().map(|package| format!("{}-{}", package.name, package.version));
+    forget_unpacked(&unpacked.collect::<Vec<_>>())?;
     let names: Vec<String> = packaged.iter().map(|package| format!("--package={}", package.name)).collect();
     // Not yet committed files count as they lie there, as for every other part.
     let mut package = cargo_command();
@@ -28,7 +27,7 @@ pub(crate) fn run() -> Result<Outcome> {
 /// home, under a name made of that registry's path and the crate's version. A second clone in the same place would be
 /// built against the first one's files, however old they are. A registry in a folder has no host, so that its name
 /// begins with the dash that follows one.
-fn forget_unpacked(packages: Vec<String>) -> Result<()> {
+fn forget_unpacked(packages: &[String]) -> Result<()> {
     let Some(home) = cargo_home() else { return Ok(()) };
     let Ok(registries) = std::fs::read_dir(home.join("registry/src")) else { return Ok(()) };
     for registry in registries {
@@ -36,7 +35,7 @@ fn forget_unpacked(packages: Vec<String>) -> Result<()> {
         if !registry.file_name().to_string_lossy().starts_with('-') {
             continue;
         }
-        for package in &packages {
+        for package in packages {
             let unpacked = registry.path().join(package);
             if unpacked.exists() {
                 std::fs::remove_dir_all(&unpacked)

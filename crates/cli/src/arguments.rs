@@ -15,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use evenair_scenario::Resolved;
 use std::path::Path;
+use std::time::Duration;
 
 /// TCP over CSMA, from the optimum to the packet.
 ///
@@ -124,6 +125,12 @@ impl ScenarioArguments {
 
 /// The name of standard input.
 const STDIN: &str = "<stdin>";
+
+/// Reads a time such as "90 s" of this machine's clock.
+pub(crate) fn time_limit(text: &str) -> std::result::Result<Duration, String> {
+    let time: evenair_units::Duration = text.parse().map_err(|_| "give a time such as '90 s'")?;
+    if time.is_zero() { Err("give a time above 0".into()) } else { Ok(Duration::from_nanos(time.as_nanos())) }
+}
 
 /// Reads "2%" or "0.02".
 pub(crate) fn share(text: &str) -> std::result::Result<f64, String> {

@@ -7,7 +7,7 @@
 use anyhow::{Result, bail};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Set by Ctrl-C: whatever is at work ends within moments, wherever it is.
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
@@ -31,21 +31,28 @@ pub(crate) fn unless_stopped<T: Send + 'static>(
     kept: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    unless_stopped_seen(kept, || (), work)
+    within(None, kept, || (), work)
 }
 
-/// The same, looking on meanwhile.
-pub(crate) fn unless_stopped_seen<T: Send + 'static>(
+/// The same, looking on meanwhile, and within a time of this machine's clock, if one is given.
+pub(crate) fn within<T: Send + 'static>(
+    limit: Option<Duration>,
     kept: &str,
     look_on: impl Fn(),
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
     let (give, take) = channel();
     let worker = std::thread::spawn(move || give.send(work()));
+    let begun = Instant::now();
+    let is_late = || limit.is_some_and(|limit| begun.elapsed() > limit);
     let mut patience = LOOK;
     loop {
         match take.recv_timeout(patience) {
             Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) if is_late() => {
+                let limit = limit.unwrap_or_default().as_secs_f64();
+                bail!("not done after the {limit} s of --time-limit; {kept}")
+            }
             Err(RecvTimeoutError::Timeout) if patience == GRACE => bail!("stopped; {kept}"),
             Err(RecvTimeoutError::Timeout) if STOP.load(Ordering::Relaxed) => patience = GRACE,
             Err(RecvTimeoutError::Timeout) => look_on(),

@@ -164,8 +164,11 @@ pub(crate) fn drops_of_backoff(scenario: &Resolved) -> Option<&'static str> {
     )
 }
 
-/// Says what the theory leaves out of a scenario.
-pub(crate) fn warn_of_shapers(scenario: &Resolved) {
+/// Says what the theory leaves out of a scenario, and what it reads into it.
+pub(crate) fn warn_of_theory(scenario: &Resolved) {
+    if let Some(warning) = scenario.conflicts_added() {
+        terminal::warn(warning);
+    }
     let settings = scenario.settings();
     if settings.gateway.is_some() || settings.source_limit.is_some() {
         terminal::warn(

@@ -82,6 +82,8 @@ pub enum Stuck {
     /// Steps became too short at this time \[s\]: the system is too stiff for the explicit method, or leaves where it is
     /// defined.
     StepTooShort(f64),
+    /// At this time \[s\] the system's drift is no number: the model has no rates there.
+    Undefined(f64),
     /// Corners came without end before this time \[s\]: the system slides along one.
     TooManyCorners(f64),
     /// Steps came without end before this time \[s\]: they are as short as the fastest part of the system asks.
@@ -97,6 +99,11 @@ impl fmt::Display for Stuck {
                 f,
                 "steps became too short at {time:.6} s: the system is stiff (try the implicit method) or leaves where it is \
                  defined"
+            ),
+            Self::Undefined(time) => write!(
+                f,
+                "at {time:.6} s the model has left where it is defined: its drift is no number there (a shorter duration, or parameters \
+                 that keep it, are the remedy)"
             ),
             Self::TooManyCorners(time) => {
                 write!(f, "corners follow each other without end at {time:.6} s: the system slides along one")
@@ -202,7 +209,7 @@ impl<S: System + ?Sized> Run<'_, S> {
             if refused {
                 step = h * if is_usable { growth(attempt.error).clamp(0.1, 0.9) } else { 0.1 };
                 if step < least {
-                    return Err(Stuck::StepTooShort(self.time));
+                    return Err(self.too_short());
                 }
                 continue;
             }
@@ -220,6 +227,20 @@ impl<S: System + ?Sized> Run<'_, S> {
         self.sample(self.until, &[], 0.0);
         self.trajectory.switches.clone_from(&self.piece.switches);
         Ok(())
+    }
+
+    /// Why no step is short enough.
+    fn too_short(&self) -> Stuck {
+        let is_number = |drift: Vec<f64>| drift.iter().all(|d| d.is_finite());
+        // The edge of what is defined is a little further on than the last state.
+        let drift = self.piece.drift(&self.state);
+        let nudged =
+            self.state.iter().zip(&drift).map(|(x, d)| x + 1e-9 * x.abs() * d.signum()).collect::<Vec<f64>>();
+        if is_number(drift) && is_number(self.piece.drift(&nudged)) {
+            Stuck::StepTooShort(self.time)
+        } else {
+            Stuck::Undefined(self.time)
+        }
     }
 
     fn dwells(&self, switch: usize) -> bool {

@@ -8,7 +8,7 @@ pub mod reno_over_csma;
 pub use delay_window::{DelayWindow, DualDescent};
 pub use lossy_path::{Congestion, LossyPath};
 pub use optimal_csma::{OptimalCsma, Queue};
-pub use reno_over_csma::{Connections, Loss, RenoOverCsma, RoundTrip};
+pub use reno_over_csma::{Backlog, Connections, Loss, RenoOverCsma, RoundTrip};
 
 use crate::System;
 
@@ -70,8 +70,24 @@ pub trait Model: System {
 pub struct Way {
     /// Links of the air, and the share of time that a packet per second takes of each \[s\].
     pub air: Vec<(usize, f64)>,
-    /// Wires.
-    pub wires: Vec<usize>,
+    /// Wires, and the load of each: the size of the flow's packets, in those that capacities are counted in.
+    pub wires: Vec<(usize, f64)>,
     /// Round-trip time of an empty network \[s\].
     pub round_trip_s: f64,
+}
+
+impl Way {
+    /// A way over these wires, for packets of the size that capacities are counted in.
+    pub fn over_wires(wires: &[usize], round_trip_s: f64) -> Self {
+        Self { air: Vec::new(), wires: wires.iter().map(|&w| (w, 1.0)).collect(), round_trip_s }
+    }
+}
+
+/// The load that flows of these rates put on each of so many wires, in packets of the size that capacities are counted in.
+fn wire_loads(ways: &[Way], rates: &[f64], wires: usize) -> Vec<f64> {
+    let mut loads = vec![0.0; wires];
+    for (way, x) in ways.iter().zip(rates) {
+        way.wires.iter().for_each(|&(w, size)| loads[w] += size * x);
+    }
+    loads
 }

@@ -2,8 +2,8 @@
 
 use evenair_fluid::models::Way;
 use evenair_fluid::models::{
-    Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue, RenoOverCsma,
-    RoundTrip,
+    Backlog, Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue,
+    RenoOverCsma, RoundTrip,
 };
 use evenair_fluid::{Equilibrium, Method, Model, Options, integrate};
 use evenair_laws::backoff::UtilityQueue;
@@ -20,17 +20,19 @@ fn topology_a() -> ConflictGraph {
 /// One flow per link of topology a, a packet taking 1/532 s.
 fn four_links() -> RenoOverCsma {
     let way = |l: usize| Way { air: vec![(l, 1.0 / 532.0)], wires: Vec::new(), round_trip_s: 0.1 };
+    let ways: Vec<Way> = (0..4).map(way).collect();
     RenoOverCsma {
         form: ProductForm::new(&topology_a()).unwrap(),
         wires: Vec::new(),
-        ways: (0..4).map(way).collect(),
         losses: vec![0.0; 4],
         step: 0.1,
+        backlog: Backlog::of_airtime(1.0, &ways, 4),
         beta: 200.0,
         aggressiveness_max: f64::INFINITY,
         connections: Connections::PerRoundTrip(10.0),
         round_trip: RoundTrip::Fixed,
         loss: Loss::Aqm,
+        ways,
     }
 }
 
@@ -47,7 +49,7 @@ fn one_connection() -> RenoOverCsma {
 }
 
 fn lossy() -> LossyPath {
-    let way = |wires: &[usize], round_trip_s| Way { air: Vec::new(), wires: wires.to_vec(), round_trip_s };
+    let way = Way::over_wires;
     LossyPath {
         capacities: vec![80.0, 120.0],
         ways: vec![way(&[0], 0.1), way(&[0, 1], 0.2), way(&[1], 0.15)],
@@ -108,16 +110,18 @@ fn random_case(lines: &[Vec<&str>]) -> (RenoOverCsma, Vec<f64>) {
         let cost = words[2].parse().unwrap();
         Way {
             air: words[5..wires].iter().map(|l| (l.parse().unwrap(), cost)).collect(),
-            wires: words[wires + 1..].iter().map(|w| w.parse().unwrap()).collect(),
+            wires: words[wires + 1..].iter().map(|w| (w.parse().unwrap(), 1.0)).collect(),
             round_trip_s: words[3].parse().unwrap(),
         }
     };
+    let ways: Vec<Way> = lines.iter().filter(|words| words[0] == "flow").map(way).collect();
     let model = RenoOverCsma {
         form: ProductForm::new(&topology_a()).unwrap(),
         wires: of("wires"),
-        ways: lines.iter().filter(|words| words[0] == "flow").map(way).collect(),
-        losses: vec![0.0; lines.iter().filter(|words| words[0] == "flow").count()],
+        losses: vec![0.0; ways.len()],
         step: laws[1],
+        backlog: Backlog::of_airtime(1.0, &ways, 4),
+        ways,
         beta: laws[2],
         aggressiveness_max: laws[3],
         connections: Connections::PerRoundTrip(laws[0]),
@@ -277,12 +281,17 @@ fn with_one_connection_all_aggressiveness_becomes_the_same() {
 fn with_wires_the_equilibrium_is_that_of_ep() {
     // Two links in conflict; the first flow goes on over a wire that is its bottleneck.
     let cost = 1.0 / 500.0;
-    let way =
-        |l: usize, wires: &[usize]| Way { air: vec![(l, cost)], wires: wires.to_vec(), round_trip_s: 0.05 };
+    let way = |l: usize, wires: &[usize]| Way {
+        air: vec![(l, cost)],
+        wires: wires.iter().map(|&w| (w, 1.0)).collect(),
+        round_trip_s: 0.05,
+    };
+    let ways = vec![way(0, &[0]), way(1, &[])];
     let model = RenoOverCsma {
         form: ProductForm::new(&ConflictGraph::from_edges(2, &[(0, 1)])).unwrap(),
         wires: vec![60.0],
-        ways: vec![way(0, &[0]), way(1, &[])],
+        backlog: Backlog::of_airtime(1.0, &ways, 2),
+        ways,
         ..four_links()
     };
     let utility = Utility::inverse(2.0 * (10.0 * cost) * (10.0 * cost));
@@ -302,7 +311,7 @@ fn with_wires_the_equilibrium_is_that_of_ep() {
 /// [CZ06] eq. (5), (8): Kelly's system, and TCP over a lossy link, which leaves it unused.
 #[test]
 fn kellys_system_and_tcp_over_a_lossy_link_rest_where_they_should() {
-    let way = Way { air: Vec::new(), wires: vec![0], round_trip_s: 0.2 };
+    let way = Way::over_wires(&[0], 0.2);
     let model = LossyPath {
         capacities: vec![100.0],
         ways: vec![way],
@@ -344,7 +353,7 @@ fn e_multcp_reaches_the_optimum_from_everywhere() {
 /// [CZ06] Theorem 3: behind one bottleneck all n become equal, and x is in proportion to 1/T.
 #[test]
 fn one_bottleneck_gives_everybody_the_same_number_of_connections() {
-    let way = |round_trip_s| Way { air: Vec::new(), wires: vec![0], round_trip_s };
+    let way = |round_trip_s| Way::over_wires(&[0], round_trip_s);
     let model = LossyPath {
         capacities: vec![200.0],
         ways: [0.1, 0.2, 0.4].map(way).to_vec(),
@@ -381,7 +390,7 @@ fn quic(shape: f64) -> DelayWindow {
     let b = [1.0 / 400.0, 1.0 / 300.0];
     let way = |air: &[usize], wires: &[usize], round_trip_s| Way {
         air: air.iter().map(|&l| (l, b[l])).collect(),
-        wires: wires.to_vec(),
+        wires: wires.iter().map(|&w| (w, 1.0)).collect(),
         round_trip_s,
     };
     let ways = vec![way(&[0, 1], &[0], 0.04), way(&[0], &[], 0.01), way(&[1], &[], 0.02)];
@@ -420,7 +429,7 @@ fn the_dual_scheme_reaches_the_optimum() {
     let b = [1.0 / 400.0, 1.0 / 300.0];
     let way = |air: &[usize], wires: &[usize]| Way {
         air: air.iter().map(|&l| (l, b[l])).collect(),
-        wires: wires.to_vec(),
+        wires: wires.iter().map(|&w| (w, 1.0)).collect(),
         round_trip_s: 0.0,
     };
     let ways = vec![way(&[0, 1], &[0]), way(&[0], &[]), way(&[1], &[])];

@@ -269,6 +269,7 @@ macro_rules! family {
             derive(serde::Serialize, serde::Deserialize),
             serde(rename_all = "snake_case")
         )]
+        #[allow(clippy::large_enum_variant, reason = "a record of a tape; boxed, its fields would not be its own")]
         #[non_exhaustive]
         pub enum $Told {
             /// It is put in its place.

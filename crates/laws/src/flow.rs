@@ -63,8 +63,8 @@ pub struct FlowView {
     pub sent: u64,
     /// Repetitions among them: all that a sender knows of losses (Linux' `tcpi_total_retrans`).
     pub retransmitted: u64,
-    /// How often in the interval a queue's mark cut the window of one of its connections (RFC 3168), once a round trip and connection
-    /// at most; none where nothing is marked, or where the host cannot tell: Linux counts acknowledgements that echo.
+    /// Segments that queues marked, as acknowledgements of the interval count them (accurate ECN, RFC 9768); none where nothing is marked,
+    /// or where the host cannot tell: with ECN as of RFC 3168 an echo lasts for a round trip, however many marks it has.
     pub marked: Option<u64>,
     /// Packets of the flow that were dropped on their way in the interval, neither acknowledgements nor probes counted; none but
     /// where the host sees the whole way, as the simulator does.

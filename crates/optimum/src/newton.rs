@@ -24,6 +24,12 @@ pub(crate) fn solve(hessian: &DMatrix<f64>, gradient: &[f64]) -> Option<Vec<f64>
     direction.iter().all(|d| d.is_finite()).then(|| direction.iter().copied().collect())
 }
 
+/// The solution of a system of any matrix; none, if it is singular.
+pub(crate) fn solve_any(matrix: DMatrix<f64>, right: &[f64]) -> Option<Vec<f64>> {
+    let solution = matrix.lu().solve(&DVector::from_column_slice(right))?;
+    solution.iter().all(|x| x.is_finite()).then(|| solution.iter().copied().collect())
+}
+
 /// The same by conjugate gradients with a diagonal preconditioner, for matrices that are known by their products only;
 /// stops when the residual is `tolerance` times the gradient.
 pub(crate) fn solve_by_products(

@@ -12,6 +12,7 @@ mod conic;
 mod entropic;
 mod parts;
 mod schedule;
+mod steep;
 
 pub(crate) use certificate::{Filled, max_min_residuals};
 pub use entropic::Near;
@@ -81,9 +82,10 @@ impl Residuals {
     pub(crate) const NONE: Self =
         Self { primal: 0.0, dual: 0.0, stationarity: 0.0, complementarity: 0.0, gap: 0.0 };
 
-    /// The worst of them.
+    /// The worst of them; none is better than one that is no number.
     pub fn worst(&self) -> f64 {
-        self.primal.max(self.dual).max(self.stationarity).max(self.complementarity).max(self.gap)
+        let all = [self.primal, self.dual, self.stationarity, self.complementarity, self.gap];
+        if all.iter().any(|x| x.is_nan()) { f64::INFINITY } else { all.into_iter().fold(0.0, f64::max) }
     }
 
     /// Of each, the worse of two problems'.
@@ -119,6 +121,10 @@ pub struct Solution {
     pub bound: f64,
     /// The optimality conditions, checked.
     pub residuals: Residuals,
+    /// By which part of its rate at these prices each flow's best rate may be another, at most: the gap alone bounds it. Where some
+    /// flow is worth little beside others, conditions that hold to many digits altogether may say nothing of its rate. Infinity, where
+    /// nothing bounds it.
+    pub rates_within: Vec<f64>,
     /// Newton steps taken.
     pub steps: u32,
     /// Whether Clarabel found it, by request or because our solver gave up.
@@ -128,6 +134,8 @@ pub struct Solution {
 impl Solution {
     /// The most independent sets that are listed with their shares.
     pub const SETS_LISTED: usize = 4096;
+    /// A flow whose best rate may be further from what was found than this is not known.
+    pub const KNOWN: f64 = 1e-2;
     /// Optimality conditions hold at least this well where a solution is exact.
     pub const TOLERANCE: f64 = 1e-6;
 
@@ -166,6 +174,9 @@ impl fmt::Display for Failure {
             Self::Unbounded(what) => write!(f, "the problem is unbounded: {what}"),
             Self::BadlyScaled(what) => write!(f, "the problem is badly scaled: {what}"),
             Self::TooLarge(what) => what.fmt(f),
+            Self::NotConverged(residuals) if !residuals.worst().is_finite() => {
+                f.write_str("the solver stopped where prices are beyond what the arithmetic holds: utilities are too steep for rates and weights that differ so much; max-min fairness is what they come to")
+            }
             Self::NotConverged(residuals) => {
                 write!(f, "the solver stopped {:.1e} away from the optimality conditions", residuals.worst())
             }

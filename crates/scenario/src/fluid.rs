@@ -6,14 +6,14 @@ use crate::language::{
 use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
 use evenair_fluid::models::{
-    Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue, RenoOverCsma,
-    RoundTrip, Way,
+    Backlog, Congestion, Connections, DelayWindow, DualDescent, Loss, LossyPath, OptimalCsma, Queue,
+    RenoOverCsma, RoundTrip, Way,
 };
 use evenair_fluid::{
     Component, Corner, Equilibrium, Method, Model, Options, Stuck, Trajectory, View, integrate_unless,
 };
-use evenair_laws::backoff::{AdaptiveParams, BackoffParams};
-use evenair_laws::connections::ConnectionParams;
+use evenair_laws::backoff::{AdaptiveParams, BackoffParams, QueueMeasure};
+use evenair_laws::connections::{ConnectionParams, Price};
 use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Failure, ProductForm};
 use evenair_units::Instant;
@@ -209,7 +209,8 @@ impl Resolved {
         flows: &[&TheoryFlow],
         keys: RenoCsmaKeys,
     ) -> Result<Box<dyn Model>, Failure> {
-        let BackoffParams::Adaptive(AdaptiveParams { alpha, beta, r_max, drop, .. }) = self.settings.backoff
+        let BackoffParams::Adaptive(AdaptiveParams { alpha, beta, r_max, drop, measure, .. }) =
+            self.settings.backoff
         else {
             return Err(Failure::Malformed("the model reno-csma needs an adaptive [backoff]".into()));
         };
@@ -218,6 +219,10 @@ impl Resolved {
             None => Connections::One,
             Some(ConnectionParams::RttProportional(law)) => Connections::PerRoundTrip(law.per_second),
             Some(ConnectionParams::Utility(law)) => Connections::Utility(*law),
+            Some(ConnectionParams::DelayPrice(law)) if law.price != Price::Told => {
+                let what = "the model reno-csma knows delay-price with the price that it is told: set connections.price = \"told\"";
+                return Err(Failure::Malformed(what.into()));
+            }
             Some(ConnectionParams::DelayPrice(law)) => Connections::DelayPrice(*law),
             Some(_) => {
                 let what = "the model reno-csma knows [connections] of rtt-proportional, utility and delay-price only";
@@ -238,23 +243,50 @@ impl Resolved {
         if let Some(base) = keys.base_round_trip {
             ways.iter_mut().for_each(|way| way.round_trip_s = base.0.as_secs_f64());
         }
-        // The backlog is counted in time at the data rate ([Chen10] Alg. 1 line 3), the load in airtime: the step follows.
-        let cost =
-            flows.iter().flat_map(|f| &f.loads).find(|(l, _)| *l < theory.air()).map_or(1.0, |(_, a)| *a);
-        let rate = self.network.data_rate.as_bps() as f64;
-        let data_s = flows[0].payload_bits / rate;
         Ok(Box::new(RenoOverCsma {
             form: ProductForm::new(&theory.conflicts)?,
             wires: wires(theory),
             ways,
             losses: flows.iter().map(|flow| flow.loss).collect(),
-            step: alpha * data_s / cost,
+            step: alpha,
+            backlog: self.backlog(theory, flows, measure),
             beta,
             aggressiveness_max: r_max.unwrap_or(f64::INFINITY),
             connections,
             round_trip: if queueing { RoundTrip::Queueing } else { RoundTrip::Fixed },
             loss: if drop { Loss::Aqm } else { Loss::DropTail },
         }))
+    }
+}
+
+impl Resolved {
+    /// What waiting packets count for on each link: its backlog is counted in time at the link's own rate ([Chen10] Alg. 1 line 3),
+    /// each packet as a full one of the network, or its bytes.
+    fn backlog(&self, theory: &Theory, flows: &[&TheoryFlow], measure: QueueMeasure) -> Backlog {
+        let full = theory.flows.iter().map(|flow| flow.payload_bits).fold(0.0, f64::max);
+        let packet_s = |flow: &TheoryFlow, l: usize| {
+            let link = self.layout.links[l].1;
+            let own = self.network.rates.iter().find(|rate| (rate.from, rate.to) == (link.from, link.to));
+            let rate = own.map_or(self.network.data_rate, |rate| rate.rate).as_bps() as f64;
+            match measure {
+                QueueMeasure::Packets => full / rate,
+                QueueMeasure::Bytes => flow.size_bits / rate,
+            }
+        };
+        let on_air = |flow: &TheoryFlow| -> Vec<f64> {
+            let air = flow.loads.iter().filter(|(l, _)| *l < theory.air());
+            air.map(|&(l, _)| packet_s(flow, l)).collect()
+        };
+        // Where nobody sends, as if all that ever do did at one rate.
+        let idle = |l: usize| {
+            let over =
+                || theory.flows.iter().filter_map(|f| Some((f, f.loads.iter().find(|(m, _)| *m == l)?.1)));
+            over().map(|(flow, _)| packet_s(flow, l)).sum::<f64>() / over().map(|(_, a)| a).sum::<f64>()
+        };
+        Backlog {
+            packets_s: flows.iter().map(|flow| on_air(flow)).collect(),
+            idle: (0..theory.air()).map(idle).collect(),
+        }
     }
 }
 
@@ -320,9 +352,13 @@ impl Course<'_> {
             all
         };
         for (time, state) in trajectory.times.iter().zip(&trajectory.states) {
+            let view = model.view(state);
+            if view.rates.iter().any(|x| !x.is_finite()) {
+                return Err(stuck(Stuck::Undefined(*time)));
+            }
             run.times.push(from + time);
             run.states.push(spread(state));
-            run.views.push(spread_view(model.view(state), active, run.theory.flows.len()));
+            run.views.push(spread_view(view, active, run.theory.flows.len()));
         }
         whole.copy_from_slice(run.states.last().expect("a stretch has states"));
         run.corners.extend(trajectory.corners.iter().map(|&(time, corner)| (from + time, corner)));
@@ -394,16 +430,31 @@ fn label(theory: &Theory, component: Component) -> String {
 
 fn way(theory: &Theory, flow: &TheoryFlow) -> Way {
     let air = flow.loads.iter().copied().filter(|(l, _)| *l < theory.air()).collect();
-    let wires =
-        flow.loads.iter().filter(|(l, _)| *l >= theory.air()).map(|(l, _)| l - theory.air()).collect();
-    Way { air, wires, round_trip_s: flow.round_trip_s }
+    let size = flow.size_bits / full_bits(theory);
+    let wires = flow.loads.iter().filter(|(l, _)| *l >= theory.air()).map(|&(l, load)| {
+        let times = (load / size / full_packet_s(theory, l)).round();
+        (l - theory.air(), times * size)
+    });
+    Way { air, wires: wires.collect(), round_trip_s: flow.round_trip_s }
 }
 
-/// Capacities of the wires \[packets/s\].
+/// The size of the largest packet of any flow \[bits\].
+fn full_bits(theory: &Theory) -> f64 {
+    theory.flows.iter().map(|flow| flow.size_bits).fold(0.0, f64::max)
+}
+
+/// The time that a wire takes for a packet of that size \[s\].
+fn full_packet_s(theory: &Theory, wire: usize) -> f64 {
+    let full = full_bits(theory);
+    let of =
+        |flow: &TheoryFlow| Some(flow.loads.iter().find(|(l, _)| *l == wire)?.1 * (full / flow.size_bits));
+    // A flow that crosses it twice takes longer.
+    theory.flows.iter().filter_map(of).fold(f64::INFINITY, f64::min)
+}
+
+/// Capacities of the wires \[full packets/s\].
 fn wires(theory: &Theory) -> Vec<f64> {
-    let cost =
-        |l: usize| theory.flows.iter().flat_map(|f| &f.loads).find(|(m, _)| *m == l).map_or(1.0, |(_, a)| *a);
-    (theory.air()..theory.links.len()).map(|l| 1.0 / cost(l)).collect()
+    (theory.air()..theory.links.len()).map(|l| 1.0 / full_packet_s(theory, l)).collect()
 }
 
 fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], keys: LossyPathKeys) -> Result<LossyPath, Failure> {

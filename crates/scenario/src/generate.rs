@@ -81,6 +81,9 @@ fn connected(
     let mut stream = Stream::named(seed, "nodes", "placement");
     for _ in 0..DRAWS {
         let positions = generate::random(nodes, width_m, height_m, || stream.unit());
+        if is_torn(&positions, reach) {
+            continue;
+        }
         let medium = Medium::from_positions(&positions, &radio);
         let router = Router::new(&medium);
         if router.reachable(0) == nodes {
@@ -91,6 +94,22 @@ fn connected(
         "none of {DRAWS} random placements connects {nodes} nodes on {width_m} m by {height_m} m; give more nodes or a smaller area"
     );
     Err(Mistake::at("generate", message))
+}
+
+/// Whether a strip without nodes, wider than a hop, parts them: placements on far too large an area are refused before anything is
+/// computed for each pair of nodes.
+fn is_torn(positions: &[Position], reach_m: f64) -> bool {
+    let parted = |along: fn(&Position) -> f64| {
+        let mut at: Vec<f64> = positions.iter().map(along).collect();
+        let (least, most) =
+            at.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &x| (a.min(x), b.max(x)));
+        if most - least > reach_m * at.len() as f64 {
+            return true; // without sorting
+        }
+        at.sort_by(f64::total_cmp);
+        at.windows(2).any(|pair| pair[1] - pair[0] > reach_m)
+    };
+    parted(|at| at.x_m) || parted(|at| at.y_m)
 }
 
 fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<FlowTable>, Mistake> {

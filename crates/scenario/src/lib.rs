@@ -30,7 +30,7 @@ pub use build::Layout;
 pub use catalogue::{ListedFamily, ListedLaw, ListedParameter, laws};
 pub use error::{KeyPath, ScenarioError};
 pub use evenair_fluid::View as FluidView;
-pub use evenair_optimum::{Concave, Done, Failure, Watch};
+pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, ArrivalsName, ClockKind, ConnectionName, Directions, DisciplineName, DualDescentKeys,

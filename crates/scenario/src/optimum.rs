@@ -123,6 +123,8 @@ pub struct Optimum {
     pub value: Option<(f64, f64)>,
     /// The optimality conditions, checked; none for max-min over cliques or collision domains, which is filled in.
     pub residuals: Option<Residuals>,
+    /// By which part of its rate each flow's best rate may be another, at most; empty, where vertices or closed forms give the rates.
+    pub rates_within: Vec<f64>,
     /// Whether Clarabel found it: because it was asked, or because evenair's own method gave up.
     pub by_clarabel: bool,
 }
@@ -405,6 +407,7 @@ fn finished(
         .map(|(s, beta)| (s.utility + if beta.is_finite() { s.entropy / beta } else { 0.0 }, s.bound));
     let residuals = solution.as_ref().map(|(s, _)| s.residuals);
     let by_clarabel = solution.as_ref().is_some_and(|(s, _)| s.by_clarabel);
+    let rates_within = solution.as_ref().map_or_else(Vec::new, |(s, _)| s.rates_within.clone());
     let (prices, airtime, schedule) =
         solution.map_or_else(Default::default, |(s, _)| (s.prices, s.airtime, s.schedule));
     Optimum {
@@ -419,6 +422,7 @@ fn finished(
         schedule,
         value,
         residuals,
+        rates_within,
         by_clarabel,
     }
 }

@@ -4,6 +4,7 @@ mod gateway;
 mod laws;
 mod limits;
 mod lists;
+mod order;
 mod outside;
 mod shares;
 mod traffic;

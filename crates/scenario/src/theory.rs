@@ -49,6 +49,8 @@ pub struct TheoryFlow {
     pub propagation_s: f64,
     /// Size of a packet's payload \[bits\].
     pub payload_bits: f64,
+    /// Size of a packet on the network layer \[bits\].
+    pub size_bits: f64,
 }
 
 impl Theory {
@@ -103,6 +105,7 @@ impl Resolved {
                 round_trip_s: 0.0,
                 propagation_s: 0.0,
                 payload_bits: flow.traffic.payload().bits() as f64,
+                size_bits: flow.traffic.size().bits() as f64,
             };
             match (given.alpha, of_all) {
                 _ if seen.points.is_some() => (),

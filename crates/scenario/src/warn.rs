@@ -1,9 +1,10 @@
 //! Settings that are allowed and hardly meant.
 
-use crate::language::LimitRate;
+use crate::language::{LimitRate, LinkTable};
 use crate::resolved::Resolved;
 use evenair_laws::gateway::GatewayParams;
 use evenair_netsim::{FlowSpec, MacSpec, Pattern, Shaping, Traffic};
+use evenair_topology::Link;
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::MacTiming;
 use std::collections::BTreeMap;
@@ -13,6 +14,18 @@ const MSDU_BYTES_MAX: u32 = 2304;
 const LLC_BYTES: u32 = 8;
 /// The time that ns-2's time-out leaves for propagation there and back.
 const NS2_ROUND_TRIP: Duration = Duration::from_micros(4);
+
+/// The most pairs that a warning names.
+const ADDED_NAMED: usize = 8;
+
+/// A node that is an end of both links.
+fn shared_end<'a>(a: &'a LinkTable, b: &LinkTable) -> Option<&'a str> {
+    [&a.from, &a.to].into_iter().find(|node| **node == b.from || **node == b.to).map(String::as_str)
+}
+
+fn is_pair(pair: &[String; 2], a: &str, b: &str) -> bool {
+    pair[0] == a && pair[1] == b || pair[0] == b && pair[1] == a
+}
 
 impl Resolved {
     /// The settings that run as they are described, and are hardly meant so: each with its remedy.
@@ -24,7 +37,8 @@ impl Resolved {
         } else {
             [None, None]
         };
-        let all = of_frames.into_iter().chain([self.too_generous(), self.in_step()]).flatten();
+        let others = [self.too_generous(), self.in_step(), self.conflicts_added()];
+        let all = of_frames.into_iter().chain(others).flatten();
         all.chain(self.without_effect()).collect()
     }
 
@@ -75,6 +89,67 @@ impl Resolved {
         ))
     }
 
+    /// Links that conflict though the scenario's pairs do not say so. Nodes hear, not links: one that must be silent for the sake of a
+    /// link is so for all its links, in the packet world, and the theory is of the same network. That links which share a node
+    /// conflict goes without saying.
+    pub fn conflicts_added(&self) -> Option<String> {
+        let (given, pairs) = (self.settings.links.here(), self.settings.conflicts.here());
+        let place = |link: &Link| {
+            let name = |node: u32| self.network().name(node);
+            let (from, to) = (name(link.from), name(link.to));
+            given.iter().find(|l| [&l.from, &l.to] == [from, to] || [&l.to, &l.from] == [from, to])
+        };
+        let in_use: Vec<&LinkTable> =
+            self.layout().links.iter().filter_map(|(_, link)| place(link)).collect();
+        if given.is_empty() || in_use.len() < self.layout().links.len() {
+            return None;
+        }
+        let said = |a: &LinkTable, b: &LinkTable| {
+            shared_end(a, b).is_some() || pairs.iter().any(|p| is_pair(p, &a.id, &b.id))
+        };
+        let all = || (0..in_use.len()).flat_map(|l| (l + 1..in_use.len()).map(move |m| (l, m)));
+        let conflicts = &self.layout().conflicts;
+        let added: Vec<(usize, usize)> =
+            all().filter(|&(l, m)| conflicts.conflict(l, m) && !said(in_use[l], in_use[m])).collect();
+        // A reason is looked for among all pairs: for those that are named alone.
+        let named = added.iter().take(ADDED_NAMED).map(|&(l, m)| {
+            let (a, b) = (in_use[l], in_use[m]);
+            format!("\"{}\" and \"{}\" ({})", a.id, b.id, self.why_they_conflict(a, b))
+        });
+        let named = named.collect::<Vec<String>>().join(", ");
+        let more = added.len().saturating_sub(ADDED_NAMED);
+        let more = if more > 0 { format!(" and {more} more pairs") } else { String::new() };
+        (!added.is_empty()).then(|| {
+            format!(
+                "links conflict that are no pair of conflicts: {named}{more}: a node hears for all its links; add the pairs, or give the links nodes of their own"
+            )
+        })
+    }
+
+    /// The reason of a conflict between links that share no node and are no pair.
+    fn why_they_conflict(&self, a: &LinkTable, b: &LinkTable) -> String {
+        let (given, pairs) = (self.settings.links.here(), self.settings.conflicts.here());
+        if let Some(link) = given.iter().find(|l| shared_end(l, a).is_some() && shared_end(l, b).is_some()) {
+            return format!("link \"{}\" joins their ends", link.id);
+        }
+        let by_id = |id: &String| given.iter().find(|l| l.id == *id);
+        let through =
+            pairs.iter().flat_map(|[one, other]| [[one, other], [other, one]]).find_map(|[one, other]| {
+                let (one, other) = (by_id(one)?, by_id(other)?);
+                Some(([one, other], [shared_end(a, one)?, shared_end(b, other)?]))
+            });
+        let Some(([one, other], [end, far])) = through else { return "their ends hear each other".into() };
+        let of = |link: &LinkTable, with: &LinkTable, node: &str| {
+            if link.id == with.id {
+                None
+            } else {
+                Some(format!("node \"{node}\" is an end of \"{}\"", with.id))
+            }
+        };
+        let ends: Vec<String> = [of(a, one, end), of(b, other, far)].into_iter().flatten().collect();
+        format!("{}, and \"{}\" conflicts with \"{}\"", ends.join(" and "), one.id, other.id)
+    }
+
     /// IEEE 802.11 carries no packet that large; ns-2 does.
     fn too_large(&self, is_standard: bool) -> Option<String> {
         let size = self.network.surroundings.packet.size;
@@ -88,7 +163,7 @@ impl Resolved {
 
     /// Links whose acknowledgements come after the time-out.
     fn too_far(&self, timing: &MacTiming, allowed: Duration, is_standard: bool) -> Option<String> {
-        let delay = |link: evenair_topology::Link| {
+        let delay = |link: Link| {
             self.network()
                 .medium
                 .hearing(link.from as usize, link.to as usize)

@@ -1,6 +1,9 @@
 //! Explicit congestion notification (RFC 3168): a queue marks packets where it would drop them, the receiver tells the sender, and
 //! the sender cuts its window once a round trip and repeats nothing.
 //!
+//! Acknowledgements count marks, too (accurate ECN, RFC 9768: its three bits, without its option), for laws that want to know how many
+//! there are; windows are cut as by RFC 3168.
+//!
 //! That both ends know it is a parameter of the sender's ([`SenderParams::ecn`](crate::SenderParams::ecn)): the handshake's
 //! negotiation (section 6.1.1) is left out. What is not data is not marked, nor is what is sent again (section 6.1.5).
 //!
@@ -18,15 +21,22 @@ impl Ecn {
     const MARKED: u8 = 2;
     const ECHO: u8 = 4;
     const REDUCED: u8 = 8;
+    /// Where the count of marks begins, of three bits.
+    const COUNT: u32 = 4;
 
     /// New data: queues may mark it instead of dropping it (ECT); `reduced` tells the receiver that its echo was heard (CWR).
     pub(crate) const fn of_data(reduced: bool) -> Self {
         Self(if reduced { Self::CAPABLE | Self::REDUCED } else { Self::CAPABLE })
     }
 
-    /// An acknowledgement, which echoes marks or does not (ECE).
-    pub(crate) const fn of_acknowledgement(echo: bool) -> Self {
-        Self(if echo { Self::ECHO } else { 0 })
+    /// An acknowledgement, which echoes marks or does not (ECE), and has the last three bits of their count (ACE of RFC 9768).
+    pub(crate) const fn of_acknowledgement(echo: bool, marks: u8) -> Self {
+        Self((if echo { Self::ECHO } else { 0 }) | (marks & 7) << Self::COUNT)
+    }
+
+    /// The last three bits of how many marks the receiver has seen (ACE).
+    const fn count(self) -> u8 {
+        self.0 >> Self::COUNT
     }
 
     const fn has(self, bit: u8) -> bool {
@@ -67,18 +77,21 @@ impl Ecn {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo {
     is_on: bool,
+    /// Marks seen; it wraps.
+    marks: u8,
 }
 
 impl Echo {
-    pub(crate) const OFF: Self = Self { is_on: false };
+    pub(crate) const OFF: Self = Self { is_on: false, marks: 0 };
 
     pub(crate) const fn handle_data(&mut self, ecn: Ecn) {
         // A mark on the very segment that tells of the reaction is a new one.
         self.is_on = ecn.is_marked() || self.is_on && !ecn.is_reduced();
+        self.marks = self.marks.wrapping_add(ecn.is_marked() as u8);
     }
 
     pub(crate) const fn told(self) -> Ecn {
-        Ecn::of_acknowledgement(self.is_on)
+        Ecn::of_acknowledgement(self.is_on, self.marks)
     }
 }
 
@@ -89,6 +102,8 @@ pub(crate) struct Reaction {
     until: u32,
     /// The next new data tell that the window was cut.
     untold: bool,
+    /// The count of marks that was told last.
+    marks: u8,
 }
 
 impl Reaction {
@@ -99,7 +114,15 @@ impl Reaction {
 
     /// The window was cut, for an echo or a loss, when this segment was the next to be sent for the first time.
     pub(crate) const fn has_cut(&mut self, highest: u32) {
-        *self = Self { until: highest, untold: true };
+        *self = Self { until: highest, untold: true, marks: self.marks };
+    }
+
+    /// How many marks more an acknowledgement counts than the one before: seven at most, as RFC 9768 section 3.2.2 takes what cannot be
+    /// told apart for the least.
+    pub(crate) const fn count_marks(&mut self, told: Ecn) -> u8 {
+        let more = told.count().wrapping_sub(self.marks) & 7;
+        self.marks = told.count();
+        more
     }
 
     /// The flags of new data.
@@ -131,7 +154,24 @@ mod tests {
     #[test]
     #[should_panic(expected = "what cannot be marked is dropped")]
     fn acknowledgements_are_not_marked() {
-        Ecn::of_acknowledgement(true).mark();
+        Ecn::of_acknowledgement(true, 0).mark();
+    }
+
+    #[test]
+    fn a_sender_counts_every_mark_whatever_it_answers() {
+        let (mut echo, mut reaction) = (Echo::OFF, Reaction::default());
+        let mut marked = Ecn::of_data(false);
+        marked.mark();
+        let mut counted = 0;
+        for step in 0..100 {
+            echo.handle_data(if step % 3 == 0 { marked } else { Ecn::of_data(false) });
+            // Every fifth is acknowledged, or told of by the next.
+            if step % 5 == 4 {
+                counted += u32::from(reaction.count_marks(echo.told()));
+                reaction.has_cut(step);
+            }
+        }
+        assert_eq!(counted, 34);
     }
 
     #[test]

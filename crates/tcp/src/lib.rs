@@ -65,6 +65,6 @@ pub struct Segment {
 impl Segment {
     /// A segment without options.
     pub const fn plain(kind: SegmentKind, number: u32) -> Self {
-        Self { kind, number, stamp: 0, sack: SackBlocks::NONE, ecn: Ecn::of_acknowledgement(false) }
+        Self { kind, number, stamp: 0, sack: SackBlocks::NONE, ecn: Ecn::of_acknowledgement(false, 0) }
     }
 }

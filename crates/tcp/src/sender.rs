@@ -118,6 +118,8 @@ pub struct SenderStats {
     pub fast_retransmits: u64,
     /// Times that an echo of marks cut the window.
     pub marks: u64,
+    /// Segments that were marked.
+    pub marked: u64,
     /// Times that the retransmission timer expired.
     pub timeouts: u64,
     /// Probes of the data's end.
@@ -131,6 +133,7 @@ impl SenderStats {
         self.retransmitted += other.retransmitted;
         self.fast_retransmits += other.fast_retransmits;
         self.marks += other.marks;
+        self.marked += other.marked;
         self.timeouts += other.timeouts;
         self.probes += other.probes;
     }
@@ -432,6 +435,7 @@ impl Sender {
             return; // overtaken by a later one
         }
         self.open_again(expected - self.oldest);
+        self.stats.marked += u64::from(self.reaction.count_marks(ack.ecn));
         if expected > self.oldest && self.params.timestamps {
             // RFC 7323 section 4.1: only acknowledgements of new data are measured.
             self.add_sample(Duration::from_micros(u64::from(stamp(now).wrapping_sub(ack.stamp))));

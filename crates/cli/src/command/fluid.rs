@@ -1,9 +1,9 @@
 //! `evenair fluid`.
 
-use crate::arguments::ScenarioArguments;
+use crate::arguments::{ScenarioArguments, time_limit};
 use crate::interrupt::{self, NOTHING, STOP};
 use crate::latex::{Tables, tell};
-use crate::output::{Place, command_line, counted, finish, print, resolved, warn_of_shapers};
+use crate::output::{Place, command_line, counted, finish, print, resolved, warn_of_theory};
 use crate::progress::Waiting;
 use crate::text;
 use anyhow::{Context, Result};
@@ -13,6 +13,7 @@ use evenair_results::{manifest, tables};
 use evenair_scenario::FluidRun;
 use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(
@@ -31,6 +32,9 @@ use evenair_study::chart::{self, Figures};
 pub(crate) struct FluidOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
+    /// Give up after this time of the machine's clock: some models run away, or are followed in ever shorter steps
+    #[arg(long, value_name = "TIME", default_value = "600 s", value_parser = time_limit)]
+    pub(crate) time_limit: Duration,
     /// Print the result, trajectory included, as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -42,13 +46,16 @@ pub(crate) struct FluidOptions {
 
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
-    warn_of_shapers(&scenario);
+    warn_of_theory(&scenario);
     options.tables.heed();
     let output = options.place.prepare(&["trajectory.csv", "flows.csv", "links.csv"])?;
     interrupt::watch();
     let waiting = Waiting::new("following the fluid model");
     let followed = scenario.clone();
-    let run = interrupt::unless_stopped(NOTHING, move || followed.fluid_unless(&STOP))??;
+    let kept =
+        format!("{NOTHING}: make fluid.duration shorter, try fluid.implicit = true, or allow more time");
+    let run =
+        interrupt::within(Some(options.time_limit), &kept, || (), move || followed.fluid_unless(&STOP))??;
     drop(waiting);
     let name = options.scenario.called();
     let result = || written("fluid", &FluidDocument::of(name, &run));

@@ -1,18 +1,19 @@
 //! `evenair solve`.
 
-use crate::arguments::ScenarioArguments;
+use crate::arguments::{ScenarioArguments, time_limit};
 use crate::interrupt::{self, NOTHING, STOP};
 use crate::latex::{Tables, tell};
-use crate::output::{Place, command_line, finish, print, resolved, warn_of_shapers};
+use crate::output::{Place, command_line, finish, print, resolved, warn_of_theory};
 use crate::progress::Waiting;
 use crate::{terminal, text};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, written};
 use evenair_results::{manifest, tables};
-use evenair_scenario::{Done, Objective, Optimum, Question, Region, Resolved, Solver, Watch};
+use evenair_scenario::{Done, Objective, Optimum, Question, Region, Resolved, Solution, Solver, Watch};
 use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(
@@ -52,6 +53,9 @@ pub(crate) struct SolveOptions {
     /// Who solves
     #[arg(long, value_enum, default_value_t = SolverName::Own)]
     pub(crate) solver: SolverName,
+    /// Give up after this time of the machine's clock; no limit, if it is not given
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
+    pub(crate) time_limit: Option<Duration>,
     /// Count what CSMA of that β loses by taking turns by chance: the entropy, with the weight 1/BETA; 1 is problem (2) of [QCSMA]
     #[arg(long, value_name = "BETA", value_parser = positive_number)]
     pub(crate) beta: Option<f64>,
@@ -125,7 +129,7 @@ static DONE: Done = Done::new();
 
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let scenario = options.scenario.resolve()?;
-    warn_of_shapers(&scenario);
+    warn_of_theory(&scenario);
     options.tables.heed();
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
         return product_form(options, &scenario);
@@ -165,7 +169,8 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let watch = Watch { stop: &STOP, done: Some(&DONE) };
     let look_on = || waiting.reached(DONE.share());
     let solve = move || asked.answer_unless(question, watch);
-    let optimum = interrupt::unless_stopped_seen(NOTHING, look_on, solve)??;
+    let kept = format!("{NOTHING}: --region cliques gives a bound at once, or allow more time");
+    let optimum = interrupt::within(options.time_limit, &kept, look_on, solve)??;
     drop(waiting);
     let name = options.scenario.called();
     let result = || written("solve", &SolveDocument::of(name, &optimum));
@@ -259,6 +264,7 @@ fn as_text(optimum: &Optimum) -> String {
     match (&optimum.residuals, &optimum.value) {
         (Some(residuals), _) if residuals.worst() < 1e-6 => {
             out += &format!("\nOptimality conditions hold within {:.0e}.\n", residuals.worst().max(1e-16));
+            out += &unknown(optimum);
         }
         (Some(residuals), Some(_)) if optimum.by_clarabel => {
             out += &format!(
@@ -276,6 +282,27 @@ fn as_text(optimum: &Optimum) -> String {
         _ => (),
     }
     out
+}
+
+/// Flows that are worth so little beside others that what holds for all together says little of their rates.
+fn unknown(optimum: &Optimum) -> String {
+    let flows = optimum.theory.flows.iter().zip(&optimum.rates_within);
+    let unknown: Vec<String> = flows
+        .filter(|(_, within)| **within > Solution::KNOWN)
+        .map(|(flow, within)| {
+            let within =
+                if within.is_finite() { format!("{:.0} %", 100.0 * within) } else { "any factor".into() };
+            format!("{} ({within})", flow.name)
+        })
+        .collect();
+    if unknown.is_empty() {
+        return String::new();
+    }
+    let note = format!(
+        "But some flows are worth so little beside the others that this says little of their rates, which may be off by as much as: {}. A smaller --alpha, or --objective max-min, is certain of all.",
+        unknown.join(", ")
+    );
+    text::wrapped("", &note, terminal::width())
 }
 
 /// How far the best may be from what was found, in words: as what times the rates found it could be worth, where all flows have

@@ -93,7 +93,7 @@ pub(crate) fn why_not(signal: Signal) -> Option<&'static str> {
             "Linux tells the least round trip of minutes, and lets nobody hold its connections back: leave round_trip_holds out",
         ),
         Signal::Marked => Some(
-            "Linux counts acknowledgements that echo a mark, not marks: set price = \"learnt\" or \"told\"",
+            "with the ECN of RFC 3168 a sender sees echoes, not how many marks: set price = \"learnt\" or \"told\"",
         ),
         Signal::RouteChanged => Some("Linux does not tell of routes"),
         Signal::Lost => Some("a sender sees no losses, only what it repeats"),

@@ -21,11 +21,11 @@ struct Network {
 }
 
 impl Network {
-    /// Prices and the airtime of each link of the air, of these weights and delays.
+    /// Prices and the airtime of each link of the air, of these weights, in packets, and delays.
     fn solve(&self, weights: &[f64], delays_s: &[f64], prices: &mut Vec<f64>) -> Vec<f64> {
         let mut problem = self.problem.clone();
         for (s, flow) in problem.flows.iter_mut().enumerate() {
-            flow.utility = Utility::log(weights[s]);
+            flow.utility = Utility::log(weights[s] * size(&self.ways[s]));
             flow.fixed_price = delays_s[s];
         }
         let (found, airtime) = self.near.solve(&problem, prices);
@@ -48,15 +48,24 @@ pub struct DelayWindow {
     last: RefCell<Vec<f64>>,
 }
 
+/// The size of a flow's packets, in those that the wires' capacities are counted in.
+fn size(way: &Way) -> f64 {
+    way.wires.iter().map(|&(_, size)| size).reduce(f64::min).unwrap_or(1.0)
+}
+
 /// The problem of [QCSMA] with weights `p`: `a = 1/b` loads the air, wires have capacities \[packets/s\].
+///
+/// A queue in front of a wire delays packets of all sizes alike. So flows are counted in packets of one size, that of the wires'
+/// capacities: rates and windows are `x·size` and `w·size`, the price of a wire is its delay.
 fn problem(air: ConflictGraph, wires: &[f64], ways: &[Way], weight: f64) -> Problem {
     let links = air.links();
     let flow = |way: &Way| {
-        let wires = way.wires.iter().map(|&w| (links + w, 1.0));
+        let air = way.air.iter().map(|&(l, airtime)| (l, airtime / size(way)));
+        let wires = way.wires.iter().map(|&(w, load)| (links + w, load / size(way)));
         Flow {
-            utility: Utility::log(weight),
+            utility: Utility::log(weight * size(way)),
             fixed_price: 0.0,
-            loads: way.air.iter().copied().chain(wires).collect(),
+            loads: air.chain(wires).collect(),
         }
     };
     Problem {
@@ -191,6 +200,7 @@ impl DualDescent {
         Ok(Self { network: Network::new(air, wires, ways, weight)?, weight, step })
     }
 
+    /// Rates \[packets/s\].
     fn rates(&self, prices: &[f64]) -> Vec<f64> {
         (0..self.network.ways.len())
             .map(|s| self.weight / self.network.delay_s(s, prices).max(1e-12))
@@ -217,8 +227,9 @@ impl System for DualDescent {
                 Some(w) => self.network.problem.wires[w].capacity(),
             };
         }
-        for (flow, x) in self.network.problem.flows.iter().zip(self.rates(state)) {
-            flow.loads.iter().for_each(|&(l, a)| drift[l] += a * x);
+        let flows = self.network.problem.flows.iter().zip(&self.network.ways).zip(self.rates(state));
+        for ((flow, way), x) in flows {
+            flow.loads.iter().for_each(|&(l, a)| drift[l] += a * size(way) * x);
         }
         drift.iter_mut().for_each(|d| *d *= self.step);
     }

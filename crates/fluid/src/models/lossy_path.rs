@@ -6,7 +6,7 @@
 //!
 //! State: each flow's rate \[packets/s\], then, where n moves, each flow's number of connections.
 
-use super::{Component, Model, View, Way};
+use super::{Component, Model, View, Way, wire_loads};
 use crate::System;
 use evenair_laws::connections::iimd::{connections_drift, smoothed_bit};
 use evenair_laws::window::reno::aggregate_rate_drift;
@@ -24,7 +24,7 @@ pub enum Congestion {
 /// The system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossyPath {
-    /// Capacity of each link \[packets/s\].
+    /// Capacity of each link \[packets/s\], of packets of one size.
     pub capacities: Vec<f64>,
     /// Flows; their links are wires.
     pub ways: Vec<Way>,
@@ -51,11 +51,12 @@ impl LossyPath {
     }
 
     fn loads(&self, rates: &[f64]) -> Vec<f64> {
-        let mut loads = vec![0.0; self.capacities.len()];
-        for (way, x) in self.ways.iter().zip(rates) {
-            way.wires.iter().for_each(|&l| loads[l] += x);
-        }
-        loads
+        wire_loads(&self.ways, rates, self.capacities.len())
+    }
+
+    /// The share of a flow's packets that queues on its way refuse.
+    fn price(&self, flow: usize, prices: &[f64]) -> f64 {
+        self.ways[flow].wires.iter().map(|&(l, _)| prices[l]).sum()
     }
 
     /// The share of each link's load that queues refuse.
@@ -71,27 +72,42 @@ impl LossyPath {
     /// The congestion bit of a flow.
     fn bit(&self, flow: usize, prices: &[f64], switches: &[bool]) -> f64 {
         match self.congestion {
-            Congestion::Bit => f64::from(u8::from(self.ways[flow].wires.iter().any(|&l| switches[l]))),
-            Congestion::Smoothed(beta) => {
-                smoothed_bit(beta, self.ways[flow].wires.iter().map(|&l| prices[l]).sum())
-            }
+            Congestion::Bit => f64::from(u8::from(self.ways[flow].wires.iter().any(|&(l, _)| switches[l]))),
+            Congestion::Smoothed(beta) => smoothed_bit(beta, self.price(flow, prices)),
         }
+    }
+
+    /// A flow of the optimisation, in units of the capacities: a queue refuses the same share of packets of any size, so a flow's
+    /// bytes `X = x·size` are what has a utility, whose price at `X` is what it was at `x`.
+    fn flow(&self, flow: usize, utility: Utility, fixed_price: f64) -> Flow {
+        let wires = &self.ways[flow].wires;
+        Flow {
+            utility,
+            fixed_price,
+            loads: wires.iter().map(|&(l, size)| (l, size / self.size(flow))).collect(),
+        }
+    }
+
+    /// The size of a flow's packets, in those of the capacities.
+    fn size(&self, flow: usize) -> f64 {
+        self.ways[flow].wires.iter().map(|&(_, size)| size).reduce(f64::min).unwrap_or(1.0)
     }
 
     /// The rates to which the system settles with these numbers of connections, [CZ06] eq. (17): `2n²/T² = x²·Σ(ε + g)`, the
     /// maximum of `Σ −2n²/(T²x) − Σε·x − cost`.
     fn settled(&self, connections: &[f64]) -> Vec<f64> {
         let flow = |s: usize| {
-            let n_over_t = connections[s] / self.ways[s].round_trip_s;
-            Flow {
-                utility: Utility::inverse(2.0 * n_over_t * n_over_t),
-                fixed_price: self.losses[s],
-                loads: self.ways[s].wires.iter().map(|&l| (l, 1.0)).collect(),
-            }
+            let bytes = self.size(s) * connections[s] / self.ways[s].round_trip_s;
+            self.flow(s, Utility::inverse(2.0 * bytes * bytes), self.losses[s])
         };
         let wires = (0..self.capacities.len()).map(|l| self.wire(l)).collect();
         let problem = Problem { wires, flows: (0..self.flows()).map(flow).collect(), ..Problem::default() };
-        problem.solve().map_or_else(|_| vec![f64::NAN; self.flows()], |solution| solution.rates)
+        problem.solve().map_or_else(|_| vec![f64::NAN; self.flows()], |solution| self.packets(solution.rates))
+    }
+
+    /// Rates in packets, of those in units of the capacities.
+    fn packets(&self, rates: Vec<f64>) -> Vec<f64> {
+        rates.into_iter().enumerate().map(|(s, x)| x / self.size(s)).collect()
     }
 
     /// The equilibrium of the smoothed system by optimisation: [CZ06] eq. (19), and `n* = 1/√f`.
@@ -100,19 +116,17 @@ impl LossyPath {
     /// As [`Problem::solve`].
     pub fn optimum(&self, beta: f64) -> Result<(Vec<f64>, Vec<f64>), evenair_optimum::Failure> {
         let flow = |s: usize| {
-            let t = self.ways[s].round_trip_s;
-            Flow {
-                utility: Utility::LossyConnections { weight: 2.0 / (t * t), loss: self.losses[s], beta },
-                fixed_price: 0.0,
-                loads: self.ways[s].wires.iter().map(|&l| (l, 1.0)).collect(),
-            }
+            let bytes = self.size(s) / self.ways[s].round_trip_s;
+            let utility =
+                Utility::LossyConnections { weight: 2.0 * bytes * bytes, loss: self.losses[s], beta };
+            self.flow(s, utility, 0.0)
         };
         let wires = self.capacities.iter().map(|&capacity| Wire::Smoothed { capacity, beta }).collect();
         let problem = Problem { wires, flows: (0..self.flows()).map(flow).collect(), ..Problem::default() };
         let solution = problem.solve()?;
-        let bit = |way: &Way| smoothed_bit(beta, way.wires.iter().map(|&l| solution.prices[l]).sum());
-        let connections = self.ways.iter().map(|way| 1.0 / libm::sqrt(bit(way))).collect();
-        Ok((solution.rates, connections))
+        let bit = |s: usize| smoothed_bit(beta, self.price(s, &solution.prices));
+        let connections = (0..self.flows()).map(|s| 1.0 / libm::sqrt(bit(s))).collect();
+        Ok((self.packets(solution.rates), connections))
     }
 
     /// The reduced system (16): connections alone, rates settled at each moment.
@@ -129,7 +143,7 @@ impl System for LossyPath {
     fn drift(&self, state: &[f64], switches: &[bool], drift: &mut [f64]) {
         let (prices, connections) = (self.prices(&state[..self.flows()]), self.connections_of(state));
         for (s, way) in self.ways.iter().enumerate() {
-            let price = self.losses[s] + way.wires.iter().map(|&l| prices[l]).sum::<f64>();
+            let price = self.losses[s] + self.price(s, &prices);
             // [CZ06] eq. (3), (7), (9): a packet is the unit.
             drift[s] = aggregate_rate_drift(state[s], connections[s], way.round_trip_s, price);
             if self.gain > 0.0 {

@@ -6,7 +6,7 @@
 //! State: each flow's rate \[packets/s\], then each link's aggressiveness, then, where a law of their own moves them, each flow's
 //! number of connections.
 
-use super::{Component, Model, View, Way};
+use super::{Component, Model, View, Way, wire_loads};
 use crate::System;
 use evenair_laws::backoff::adaptive::aggressiveness_drift;
 use evenair_laws::connections::{DelayPriceParams, UtilityParams, for_utility};
@@ -50,7 +50,7 @@ pub enum Loss {
 pub struct RenoOverCsma {
     /// The product form of the links' conflicts.
     pub form: ProductForm,
-    /// Capacities of wires \[packets/s\], priced as DropTail queues are ([Chen10] eq. (5.34)).
+    /// Capacities of wires \[packets/s\], of packets of one size, priced as DropTail queues are ([Chen10] eq. (5.34)).
     pub wires: Vec<f64>,
     /// Flows.
     pub ways: Vec<Way>,
@@ -58,6 +58,8 @@ pub struct RenoOverCsma {
     pub losses: Vec<f64>,
     /// α \[1/s\].
     pub step: f64,
+    /// What waiting packets count for.
+    pub backlog: Backlog,
     /// β.
     pub beta: f64,
     /// `r_max`; infinity for none.
@@ -70,7 +72,59 @@ pub struct RenoOverCsma {
     pub loss: Loss,
 }
 
+/// The backlog that `r = αQ` is taken of ([Chen10] Algorithm 1 line 3): each waiting packet counts for some time, which need not be
+/// the airtime that it takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backlog {
+    /// What a packet of each flow counts for on each link of its way on the air, in the order of [`Way::air`] \[s\].
+    pub packets_s: Vec<Vec<f64>>,
+    /// The same over the airtime, on each link, where no flow sends.
+    pub idle: Vec<f64>,
+}
+
+impl Backlog {
+    /// Each packet counts for this share of the airtime that it takes.
+    pub fn of_airtime(share: f64, ways: &[Way], links: usize) -> Self {
+        let of = |way: &Way| way.air.iter().map(|&(_, a)| share * a).collect();
+        Self { packets_s: ways.iter().map(of).collect(), idle: vec![share; links] }
+    }
+
+    /// What a second of airtime carries away of each link's backlog \[s\], where flows of these rates mix; `loads` is the airtime that
+    /// they ask for.
+    fn per_airtime(&self, ways: &[Way], rates: &[f64], loads: &[f64]) -> Vec<f64> {
+        let mut backlog = vec![0.0; loads.len()];
+        for ((way, packets), x) in ways.iter().zip(&self.packets_s).zip(rates) {
+            way.air.iter().zip(packets).for_each(|((l, _), packet)| backlog[*l] += packet * x);
+        }
+        let of = |l: usize| if loads[l] > 0.0 { backlog[l] / loads[l] } else { self.idle[l] };
+        (0..loads.len()).map(of).collect()
+    }
+
+    /// The same where it is one number whatever the flows' rates are, beside the airtime of a packet; none, where a link's flows differ.
+    fn alike(&self, ways: &[Way]) -> Option<Vec<(f64, f64)>> {
+        let mut alike: Vec<Option<(f64, f64)>> = vec![None; self.idle.len()];
+        for (way, packets) in ways.iter().zip(&self.packets_s) {
+            for (&(l, airtime), &packet) in way.air.iter().zip(packets) {
+                let (first, cost) = *alike[l].get_or_insert((packet, airtime));
+                if (first - packet).abs() > 1e-12 * packet || (cost - airtime).abs() > 1e-12 * airtime {
+                    return None;
+                }
+            }
+        }
+        let of = |(l, one): (usize, Option<(f64, f64)>)| {
+            one.map_or((self.idle[l], 1.0), |(packet, airtime)| (packet / airtime, airtime))
+        };
+        Some(alike.into_iter().enumerate().map(of).collect())
+    }
+}
+
 impl RenoOverCsma {
+    /// How fast each link's aggressiveness grows with its load less its airtime \[1/s\].
+    fn steps(&self, rates: &[f64], loads: &[f64]) -> Vec<f64> {
+        let per_airtime = self.backlog.per_airtime(&self.ways, rates, loads);
+        per_airtime.into_iter().map(|backlog| self.step * backlog).collect()
+    }
+
     fn flows(&self) -> usize {
         self.ways.len()
     }
@@ -89,8 +143,8 @@ impl RenoOverCsma {
         self.form.shares(&exponents).links
     }
 
-    fn round_trip_s(&self, way: &Way, aggressiveness: &[f64], loads: &[f64]) -> f64 {
-        let queueing = |&(l, _): &(usize, f64)| aggressiveness[l] / self.step / loads[l].max(1e-12);
+    fn round_trip_s(&self, way: &Way, aggressiveness: &[f64], loads: &[f64], steps: &[f64]) -> f64 {
+        let queueing = |&(l, _): &(usize, f64)| aggressiveness[l] / steps[l] / loads[l].max(1e-12);
         match self.round_trip {
             RoundTrip::Fixed => way.round_trip_s,
             RoundTrip::Queueing => way.round_trip_s + way.air.iter().map(queueing).sum::<f64>(),
@@ -117,10 +171,8 @@ impl RenoOverCsma {
 
     /// Loss rate of each wire at these rates.
     fn wire_prices(&self, rates: &[f64]) -> Vec<f64> {
-        let load = |w: usize| {
-            self.ways.iter().zip(rates).filter(|(way, _)| way.wires.contains(&w)).map(|(_, x)| x).sum::<f64>()
-        };
-        self.wires.iter().enumerate().map(|(w, &capacity)| loss_price(load(w), capacity)).collect()
+        let loads = wire_loads(&self.ways, rates, self.wires.len());
+        loads.iter().zip(&self.wires).map(|(&load, &capacity)| loss_price(load, capacity)).collect()
     }
 
     fn price(&self, way: &Way, aggressiveness: &[f64], loads: &[f64], airtime: &[f64], wires: &[f64]) -> f64 {
@@ -128,7 +180,7 @@ impl RenoOverCsma {
             Loss::Aqm => aggressiveness[l],
             Loss::DropTail => loss_price(loads[l], airtime[l]),
         };
-        way.air.iter().map(on_air).sum::<f64>() + way.wires.iter().map(|&w| wires[w]).sum::<f64>()
+        way.air.iter().map(on_air).sum::<f64>() + way.wires.iter().map(|&(w, _)| wires[w]).sum::<f64>()
     }
 }
 
@@ -142,8 +194,9 @@ impl System for RenoOverCsma {
         let (rates, aggressiveness, moved) = self.parts(state);
         let (loads, airtime, wires) =
             (self.loads(rates), self.airtime(aggressiveness), self.wire_prices(rates));
+        let steps = self.steps(rates, &loads);
         for (s, way) in self.ways.iter().enumerate() {
-            let round_trip_s = self.round_trip_s(way, aggressiveness, &loads);
+            let round_trip_s = self.round_trip_s(way, aggressiveness, &loads, &steps);
             let price = self.losses[s] + self.price(way, aggressiveness, &loads, &airtime, &wires);
             let n = self.connections(s, rates[s], round_trip_s, moved);
             drift[s] = aggregate_rate_drift(rates[s], n, round_trip_s, price); // [Chen10] eq. (5.2), (5.31), (A.1), (B.1)
@@ -154,7 +207,7 @@ impl System for RenoOverCsma {
         }
         for l in 0..loads.len() {
             // [Chen10] eq. (5.3), (5.32), (A.2), (B.2); the projection is the integrator's.
-            drift[self.flows() + l] = aggressiveness_drift(self.step, f64::INFINITY, loads[l], airtime[l]);
+            drift[self.flows() + l] = aggressiveness_drift(steps[l], f64::INFINITY, loads[l], airtime[l]);
         }
     }
 
@@ -169,11 +222,9 @@ impl System for RenoOverCsma {
     fn switches(&self, state: &[f64]) -> Vec<f64> {
         // Where a DropTail queue begins to refuse its price has a corner.
         let (rates, aggressiveness, _) = self.parts(state);
-        let mut switches: Vec<f64> = Vec::new();
-        for (w, capacity) in self.wires.iter().enumerate() {
-            let of = |(way, x): (&Way, &f64)| if way.wires.contains(&w) { *x } else { 0.0 };
-            switches.push(self.ways.iter().zip(rates).map(of).sum::<f64>() - capacity);
-        }
+        let loads = wire_loads(&self.ways, rates, self.wires.len());
+        let mut switches: Vec<f64> =
+            loads.iter().zip(&self.wires).map(|(y, capacity)| y - capacity).collect();
         if self.loss == Loss::DropTail {
             let airtime = self.airtime(aggressiveness);
             switches.extend(self.loads(rates).iter().zip(airtime).map(|(load, y)| load - y));
@@ -202,8 +253,9 @@ impl Model for RenoOverCsma {
     fn view(&self, state: &[f64]) -> View {
         let (rates, aggressiveness, moved) = self.parts(state);
         let loads = self.loads(rates);
-        let round_trips_s: Vec<f64> =
-            self.ways.iter().map(|way| self.round_trip_s(way, aggressiveness, &loads)).collect();
+        let steps = self.steps(rates, &loads);
+        let round_trip_s = |way: &Way| self.round_trip_s(way, aggressiveness, &loads, &steps);
+        let round_trips_s: Vec<f64> = self.ways.iter().map(round_trip_s).collect();
         let mut prices = aggressiveness.to_vec();
         prices.extend(self.wire_prices(rates));
         let connections = |s: usize| self.connections(s, rates[s], round_trips_s[s], moved);
@@ -227,7 +279,7 @@ impl Model for RenoOverCsma {
 
     /// [Chen10] eq. (5.23) without its `(·)⁺`, with fixed round trips and `f(x) = x²/2kT`: it never grows.
     ///
-    /// In packets per second the two parts are in one unit if every packet loads every link with the same share of time.
+    /// In packets per second the two parts are in one unit if all packets load a link with the same share of time.
     fn lyapunov(&self, state: &[f64], rest: &[f64]) -> Option<f64> {
         let (Connections::PerRoundTrip(k), RoundTrip::Fixed, Loss::Aqm) =
             (&self.connections, self.round_trip, self.loss)
@@ -237,20 +289,23 @@ impl Model for RenoOverCsma {
         if !self.wires.is_empty() || self.losses.iter().any(|&loss| loss > 0.0) {
             return None;
         }
-        let unit = self.ways[0].air[0].1;
+        let units = self.backlog.alike(&self.ways)?;
         let rates = self.ways.iter().enumerate().map(|(s, way)| {
             // ∫ 2kT/δ²·(δ − x*) dδ = 2kT·(ln(x/x*) + x*/x − 1)
             let (x, to) = (state[s], rest[s]);
             2.0 * k * way.round_trip_s * (libm::log(x / to) + to / x - 1.0)
         });
-        let links = (self.flows()..self.dimension())
-            .map(|i| (state[i] - rest[i]) * (state[i] - rest[i]) / (2.0 * self.step * unit));
+        let links = units.iter().enumerate().map(|(l, (backlog, airtime))| {
+            let away = state[self.flows() + l] - rest[self.flows() + l];
+            away * away / (2.0 * self.step * backlog * airtime)
+        });
         Some(rates.sum::<f64>() + links.sum::<f64>())
     }
 
     fn horizon_s(&self) -> f64 {
         // Aggressiveness climbs with α per second of backlog; some thousand backlogs see it settled.
-        let links_s = (300.0 / (self.step * self.beta)).max(100.0);
+        let slowest = self.backlog.idle.iter().copied().fold(f64::INFINITY, f64::min);
+        let links_s = (300.0 / (self.step * slowest * self.beta)).max(100.0);
         match &self.connections {
             Connections::DelayPrice(law) => links_s.max(100.0 * law.interval.as_secs_f64() / law.gain),
             _ => links_s,

@@ -14,28 +14,41 @@
 //! Ours: an answer to [Chen10] section 7.2, which asks for one solution of both; utility and weight are those of [Chen10] eq.
 //! (5.1), (5.29).
 //!
+//! ## With less told
+//! - `T₀` may be looked for, as BBR looks for it: when it has not been seen for [`DelayPriceParams::round_trip_holds`], the flow's
+//!   connections drain to [`DRAINED`](super::DRAINED) segments in all, and the least round trip of the next
+//!   [`DelayPriceParams::drain`] is it from then on.
+//! - The price may be learnt ([`Price::Learnt`]): loss is a line of the queueing delay, `p = ε + c·(T − T₀)`, drawn by least squares
+//!   through the intervals of [`DelayPriceParams::memory`], drained ones too; `r̂ = c·(T − T₀)`. Delay is the same for all who share a
+//!   queue, and so is its price: own packets are only a part of what waits.
+//! - Or marked ([`Price::Marks`]): where queues mark what they would drop and the channel does not, `r̂` is the share of marks, and
+//!   neither `a` nor `T₀` nor `ε` is needed. The step is then linear in `r̂`, whose chance error averages out so.
+//!
 //! # Symbols
 //! `k` → [`DelayPriceParams::per_second`]; `U'(x)` → [`DelayPriceParams::marginal_utility`]; `a` →
 //! [`DelayPriceParams::per_packet`]; `g` → [`DelayPriceParams::gain`]; `T` → [`DelayPriceParams::samples`] \[s\]; `T₀` →
-//! [`FlowView::least_round_trip`] \[s\]; `x` → [`FlowView::sent`] \[segments/s\]; `n` → `connections`.
+//! [`FlowView::least_round_trip`] or [`FlowView::least_in_interval`] \[s\]; `x` → [`FlowView::sent`] \[segments/s\]; `n` →
+//! `connections`; `c` \[1/s\] → the slope of `line`.
 //!
 //! # Signals
-//! Round trips and the least of them, and how many segments were sent; of these, how many a second time, but only to know where to
-//! stop: with errors the loss rate is no price.
+//! Round trips and the least of them, and how many segments were sent; of these, how many a second time: to know where to stop, and
+//! for a price that is learnt. Marks, where they are the price.
 //!
 //! # Deviations
-//! - `a` is the network's: A-CSMA's α times a packet's time at the data rate. Who takes it `f` times too high rests where `k/√f`
-//!   would.
-//! - An AQM that marks packets instead of dropping them (C4's other form) would tell `r` itself, apart from errors, shared queues
-//!   included; evenair's TCP has no ECN.
-//! - `T₀` is the least round trip so far, with the access delay of an idle medium in it; a head of line that waits for the medium
-//!   counts as one packet that waits; it is of segments, so that probes, which are shorter, tell a little less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
-//! - The price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of
+//! - A told `a` is the network's: A-CSMA's α times a packet's time at the data rate. Who takes it `f` times too high rests where `k/√f`
+//!   would. A learnt price begins with it, doubted by its own size, and forgets it as losses come.
+//! - A told price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of
 //!   a larger `k` would; where queues are per link, as in [Chen10] topology a, own and whole are one.
-//! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer the law cannot see it. It opens
-//!   nothing while more than [`LOSS_MOST`] of what it sends is sent again, whatever loses it.
-//! - A single connection that can be worth a real number of them (TFRC's) is given `n` itself, not rounded.
-//! - `T₀` is never forgotten: where the way becomes longer for good the law takes the difference for waiting.
+//! - `T₀` has the access delay of an idle medium in it; a head of line that waits for the medium
+//!   counts as one packet that waits; it is of segments, so that probes, which are shorter, tell a little less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
+//! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer a told price cannot see it; a learnt one
+//!   does as far as drained intervals lose less than others. Nothing opens while more than [`LOSS_MOST`] of what is sent is sent again,
+//!   whatever loses it; and there are never more than segments under way, nor than [`DelayPriceParams::connections_max`].
+//! - A connection's window answers one mark a round trip (RFC 3168), so that one socket with many segments under way answers too few of
+//!   them: marks price many sockets, and losses, of which scaled AIMD answers each, price one.
+//! - A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `n` itself, not rounded.
+//! - Without `round_trip_holds` `T₀` is never forgotten: where the way becomes longer for good the law takes the difference for waiting.
+//!   With it, who shares the queue and does not drain at the same time leaves some of it in `T₀`.
 //! - The number is multiplied by 2 at most, and by 1/2 at least, per interval; one without a round trip holds it.
 //!
 //! # Example
@@ -258,6 +271,8 @@ struct Seen {
     rate: f64,
     /// `T − T₀` \[s\].
     waiting_s: f64,
+    /// `x·T`: what is under way \[segments\].
+    window: f64,
     /// The share that was sent again.
     again: f64,
     /// The share that queues marked.
@@ -269,6 +284,8 @@ impl DelayPrice {
     fn step(&mut self, seen: Seen) {
         let Some(price) = self.price(seen) else { return };
         let (least, most) = (self.params.connections_min, f64::from(self.params.connections_max));
+        // A connection without a segment sends nothing, and of one socket's worth beyond it no loss takes a segment.
+        let most = seen.window.clamp(1.0, most);
         let growth = self.params.growth(seen.rate, price);
         let growth = if seen.again > LOSS_MOST { growth.min(0.0) } else { growth };
         self.connections = (self.connections * libm::exp(growth)).clamp(least, most);
@@ -298,10 +315,12 @@ impl DelayPrice {
         let least = self.least.map_or(flow.least_round_trip, |least| Some(least.round_trip))?;
         let sent = flow.sent as f64;
         let rate = sent / flow.interval.as_secs_f64();
-        let waiting_s = average?.saturating_sub(least).as_secs_f64();
+        let average = average?;
+        let waiting_s = average.saturating_sub(least).as_secs_f64();
         let seen = Seen {
             rate,
             waiting_s,
+            window: rate * average.as_secs_f64(),
             again: flow.retransmitted as f64 / sent,
             marked: flow.marked.map(|marked| marked as f64 / sent),
         };
@@ -369,6 +388,7 @@ mod tests {
     use super::*;
     use crate::conformance::drift;
     use crate::window::reno::aggregate_rate_drift;
+    use alloc::vec::Vec;
     use evenair_units::Bytes;
     use proptest::prelude::*;
 
@@ -379,7 +399,7 @@ mod tests {
 
     /// 200 segments/s that wait so long \[s\], that share of them sent again.
     fn seen(waiting_s: f64, again: f64) -> Seen {
-        Seen { rate: 200.0, waiting_s, again, marked: None }
+        Seen { rate: 200.0, waiting_s, window: f64::INFINITY, again, marked: None }
     }
 
     /// How long 200 segments/s wait where the price is r.
@@ -436,8 +456,8 @@ mod tests {
         let second = |s| Some(Duration::from_secs_f64(s));
         let flow = FlowView {
             interval: Duration::from_secs(5),
-            round_trip: second(0.01),
-            least_round_trip: second(0.01),
+            round_trip: second(0.1),
+            least_round_trip: second(0.1),
             sent: 1000,
             ..FlowView::default()
         };
@@ -447,6 +467,100 @@ mod tests {
         assert_eq!(law.on_interval(&FlowView { round_trip: None, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { sent: 0, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { retransmitted: 300, ..flow }), 4);
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn it_drains_when_the_least_round_trip_is_old_and_believes_what_it_sees_then() {
+        let params = DelayPriceParams { round_trip_holds: Some(ms(30_000)), ..DelayPriceParams::chen10() };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        assert_eq!(law.needs(), [Signal::RoundTrip, Signal::LeastInInterval]);
+        let mut now = Instant::ZERO;
+        let mut see = |law: &mut DelayPrice, least: u64, mean: u64| {
+            now += law.interval();
+            let flow = FlowView {
+                now,
+                interval: law.interval(),
+                round_trip: Some(ms(mean)),
+                least_in_interval: Some(ms(least)),
+                sent: 1000,
+                ..FlowView::default()
+            };
+            law.on_interval(&flow);
+            (law.drains(), law.interval())
+        };
+        assert_eq!(see(&mut law, 20, 300), (false, ms(5_000)));
+        // The way is longer from here on. What waits leaves within twice 280 ms; then half a second of looking.
+        let drains: Vec<_> = (0..6).map(|_| see(&mut law, 100, 300)).collect();
+        assert_eq!(&drains[4..], [(false, ms(5_000)), (true, ms(560))]);
+        let before = law.connections;
+        assert_eq!(see(&mut law, 100, 200), (true, ms(500)));
+        assert_eq!(see(&mut law, 90, 95), (false, ms(5_000)));
+        assert_eq!(law.least.unwrap().round_trip, ms(90), "not the 20 ms of long ago");
+        assert!((law.connections - before).abs() < 1e-12, "an interval that drains steers nothing");
+    }
+
+    #[test]
+    fn it_learns_the_slope_of_loss_over_delay_whatever_it_was_told() {
+        // p = 0.03 + 0.01 d, of a thousand segments at 0.1, 0.2, … 1 s.
+        for told in [1e-6, 7.3e-5, 3e-4] {
+            let mut line = Line::default();
+            for step in 0..200u32 {
+                let delay_s = f64::from(step % 10 + 1) / 10.0;
+                let lost = 10_000.0 * (0.03 + 0.01 * delay_s);
+                let flow = FlowView {
+                    interval: ms(5_000),
+                    sent: 10_000,
+                    retransmitted: lost as u64,
+                    ..FlowView::default()
+                };
+                line.add(&flow, delay_s, ms(500_000));
+            }
+            let slope = line.slope(told);
+            assert!((slope / 0.01 - 1.0).abs() < 0.3, "{told}: {slope}");
+        }
+        // Delays that never differ teach nothing: it stays with what it was told, 7.3e-5 · 200 segments/s.
+        let mut line = Line::default();
+        let flow = FlowView { interval: ms(5_000), sent: 1000, retransmitted: 30, ..FlowView::default() };
+        (0..200).for_each(|_| line.add(&flow, 0.5, ms(500_000)));
+        assert!((line.slope(7.3e-5) / 7.3e-5 / 200.0 - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn there_are_no_more_connections_than_segments_under_way() {
+        let mut law = law(30.0);
+        law.step(Seen { window: 12.5, ..seen(0.0, 0.0) });
+        assert!((law.connections - 12.5).abs() < 1e-12, "{law:?}");
+        law.step(Seen { window: 0.2, ..seen(0.0, 0.0) });
+        assert!((law.connections - 1.0).abs() < 1e-12, "{law:?}");
+    }
+
+    #[test]
+    fn it_rests_where_as_much_is_marked_as_the_utility_wants() {
+        let params = DelayPriceParams { price: Price::Marks, ..DelayPriceParams::chen10() };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        // 200 segments/s want 0.005: five of a thousand. Delay says nothing.
+        let flow = |marked| FlowView {
+            interval: ms(5_000),
+            round_trip: Some(ms(900)),
+            least_round_trip: Some(ms(10)),
+            sent: 1000,
+            retransmitted: 100,
+            marked,
+            ..FlowView::default()
+        };
+        law.connections = 8.0;
+        law.on_interval(&flow(Some(5)));
+        assert!((law.connections - 8.0).abs() < 1e-9, "{law:?}");
+        // None and ten are as far from it, one up, one down.
+        law.on_interval(&flow(Some(0)));
+        law.on_interval(&flow(Some(10)));
+        assert!((law.connections - 8.0).abs() < 1e-9, "{law:?}");
+        law.on_interval(&flow(None));
+        assert!((law.connections - 8.0).abs() < 1e-9, "a host that does not tell changes nothing");
     }
 
     proptest! {

@@ -3,7 +3,8 @@
 //! # Law
 //! In congestion avoidance `n` segments are added per round trip, `n²` where `n < 1`; a round trip in which `m` segments were lost
 //! leaves `1 − (1 − (1 − 1/n)^m)/2` of the window: of `n` connections so many are hit by `m` losses that fall on them by lot, and
-//! each is halved. Where `n ≤ 1` half is left. With `n = 1` it is Reno.
+//! each is halved. Those that are not hit grow on: where several are lost in most round trips, as of many connections on a path that
+//! loses, recovery never ends. Where `n ≤ 1` half is left, and nothing grows meanwhile. With `n = 1` it is Reno.
 //!
 //! # Source
 //! J. Crowcroft, P. Oechslin: "Differentiated end-to-end Internet services using a weighted proportional fair sharing TCP"
@@ -19,7 +20,7 @@
 //! # Deviations
 //! `MulTCP` takes `1/2n` of the window whatever is lost in a round trip. Slow start and time-outs are those of one connection:
 //! where all that is under way is silent, all of its `n` would have timed out. Only selective acknowledgements tell several losses of
-//! a round trip apart; without them, and of marks (RFC 3168), each round trip has one. `n ≥ 0.01`.
+//! a round trip apart; without them, and of marks (RFC 3168), each has one. `n ≥ 0.01`.
 //!
 //! # Example
 //! ```
@@ -78,24 +79,34 @@ pub struct ScaledReno {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Cut {
-    /// What was under way before \[segments\].
-    flight: f64,
-    /// `m`: segments found lost since.
+    /// `m`: segments found lost since it began, one at least.
     lost: u32,
+    /// Whether the one that began it was told with a delivery, too.
+    is_told: bool,
 }
 
-/// What `lost` losses in a round trip leave of the windows of so many connections together.
+/// The share of so many connections that `lost` losses in a round trip spare.
+pub fn spared(connections: f64, lost: u32) -> f64 {
+    libm::pow((1.0 - 1.0 / connections).max(0.0), f64::from(lost))
+}
+
+/// What they leave of the windows of all together.
 pub fn left(connections: f64, lost: u32) -> f64 {
-    let spared = libm::pow((1.0 - 1.0 / connections).max(0.0), f64::from(lost));
-    f64::midpoint(1.0, spared)
+    f64::midpoint(1.0, spared(connections, lost))
 }
 
 impl ScaledReno {
-    /// As much as the losses of this recovery leave.
-    fn cut(&mut self) {
-        let Some(Cut { flight, lost }) = self.cut else { return };
-        self.reno.ssthresh = libm::floor(flight * left(self.worth, lost.max(1))).max(2.0);
+    /// The window is cut to this.
+    fn cut_to(&mut self, window: f64) {
+        self.reno.ssthresh = window.max(2.0);
         self.reno.window = self.reno.ssthresh;
+    }
+
+    /// So many segments were acknowledged, while that share of its connections grows.
+    fn grow(&mut self, segments: u32, share: f64) {
+        let per_round_trip = self.worth * self.worth.min(1.0) * share;
+        let segments = if self.reno.byte_counting { f64::from(segments) } else { f64::from(segments.min(1)) };
+        self.reno.window += per_round_trip * segments / self.reno.window;
     }
 }
 
@@ -114,25 +125,29 @@ impl WindowLaw for ScaledReno {
         } else if let Some(cut) = &mut self.cut
             && delivery.lost > 0
         {
-            cut.lost = cut.lost.saturating_add(delivery.lost);
-            self.cut();
+            let told = u32::from(!core::mem::replace(&mut cut.is_told, true));
+            let (before, lost) = (cut.lost, cut.lost.saturating_add(delivery.lost - told));
+            cut.lost = lost;
+            self.cut_to(self.reno.window * left(self.worth, lost) / left(self.worth, before));
         }
     }
 
     fn on_ack(&mut self, acked: &Acked) {
-        if acked.grows() && !self.reno.is_in_slow_start() {
-            let per_round_trip = self.worth * self.worth.min(1.0);
-            let segments = if self.reno.byte_counting { f64::from(acked.segments) } else { 1.0 };
-            self.reno.window += per_round_trip * segments / self.reno.window;
+        if let Some(Cut { lost, .. }) = self.cut
+            && acked.in_recovery
+        {
+            self.grow(acked.segments, spared(self.worth, lost));
+            self.reno.ssthresh = self.reno.window.max(2.0); // where the endpoint's reduction leads to
+        } else if acked.grows() && !self.reno.is_in_slow_start() {
+            self.grow(acked.segments, 1.0);
         } else {
             self.reno.on_ack(acked);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        // The loss that began the recovery is told with the delivery that follows.
-        self.cut = Some(Cut { flight: loss.flight, lost: 0 });
-        self.cut();
+        self.cut = Some(Cut { lost: 1, is_told: false });
+        self.cut_to(libm::floor(loss.flight * left(self.worth, 1)));
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
@@ -223,11 +238,25 @@ mod tests {
             law.on_delivery(&repairs(lost));
             windows.push(law.congestion_window());
         }
-        assert_eq!(windows, [35.0, 35.0, 31.0, 20.0]);
+        let off = windows.iter().zip([35.0, 35.0, 31.25, 20.0]).map(|(window, to)| (window - to).abs());
+        assert!(off.fold(0.0, f64::max) < 1e-9, "{windows:?}");
         // What is lost later is another recovery's.
         law.on_delivery(&Delivery { lost: 1, ..Delivery::default() });
         law.on_delivery(&repairs(5));
-        assert!((law.congestion_window() - 20.0).abs() < 1e-12);
+        assert!((law.congestion_window() - 20.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn who_is_spared_grows_on() {
+        let (mut law, mut reno) = (law(40.0, 4.0), law(40.0, 1.0));
+        lose(&mut law);
+        law.on_delivery(&repairs(1));
+        // Three of four grow: 3/35 for each segment.
+        law.on_ack(&Acked { segments: 1, in_recovery: true, ..Acked::default() });
+        assert!((law.congestion_window() - 35.0 - 3.0 / 35.0).abs() < 1e-12);
+        lose(&mut reno);
+        reno.on_ack(&Acked { segments: 1, in_recovery: true, ..Acked::default() });
+        assert!((reno.congestion_window() - 20.0).abs() < 1e-12, "of one none is");
     }
 
     #[test]

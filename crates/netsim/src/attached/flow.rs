@@ -284,7 +284,7 @@ impl Flow {
 
     /// The view of the interval that ends now, and the next begins; `stats` and `lost` are the flow's counts so far.
     fn take_interval(&mut self, now: Instant, stats: SenderStats, lost: u64) -> FlowView {
-        let SenderStats { sent, retransmitted, marks, .. } = stats;
+        let SenderStats { sent, retransmitted, marked, .. } = stats;
         let (least, delivered) = (self.interval.least, self.delivered);
         let begun = Interval {
             began: now,
@@ -292,7 +292,7 @@ impl Flow {
             delivered,
             sent,
             retransmitted,
-            marked: marks,
+            marked,
             lost,
             ..Interval::default()
         };
@@ -306,7 +306,7 @@ impl Flow {
             round_trip_of_probes: self.prober.as_mut().and_then(|prober| prober.take_mean()),
             least_round_trip: past.least,
             least_in_interval: past.least_in_it,
-            marked: self.tcp().is_some_and(|tcp| tcp.sender.ecn).then(|| marks - past.marked),
+            marked: self.tcp().is_some_and(|tcp| tcp.sender.ecn).then(|| marked - past.marked),
             route_changed: Some(self.route_changes.iter().any(|&at| past.began < at && at <= now)),
             delivered: Volume { packets, bytes: packets * u64::from(self.unit_bytes()) },
             sent: sent - past.sent,

@@ -3,7 +3,8 @@
 //!
 //! # Law
 //! Each flow has a line and a deficit. At its turn it sends while its deficit is above zero, each packet costing its bytes;
-//! then it gets a quantum and goes to the end of the round. A flow that begins to send is served before the round until it has
+//! then it gets a quantum and goes to the end of the round. With [`FairParams::weighted`] a flow's quantum is that times its weight, so that
+//! flows that always have something to send get bytes in proportion to their weights. A flow that begins to send is served before the round until it has
 //! used one quantum, if [`FairParams::sparse_first`]: one that never has more waiting than that is never kept by those that have.
 //! With [`FairParams::hosts`] a flow's quantum is divided by the number of flows in the round that its host has, so that hosts
 //! share alike, and the flows of a host share what it has.
@@ -41,6 +42,8 @@ pub struct FairParams {
     pub marking: Option<MarkingParams>,
     /// Hosts have turns, which their flows share.
     pub hosts: Option<Hosts>,
+    /// A flow's quantum is in proportion to its weight.
+    pub weighted: bool,
 }
 
 /// Which end of a flow is the host that has a turn.
@@ -55,9 +58,9 @@ pub enum Hosts {
 }
 
 impl FairParams {
-    /// Deficit round robin with a quantum of one full packet: every flow can send in every turn.
+    /// Deficit round robin with a quantum of one full packet for a weight of one: every such flow can send in every turn.
     pub const fn round_robin() -> Self {
-        Self { quantum: Bytes::new(1514), sparse_first: false, marking: None, hosts: None }
+        Self { quantum: Bytes::new(1514), sparse_first: false, marking: None, hosts: None, weighted: true }
     }
 
     /// `fq_codel` with the defaults of RFC 8290 section 5.2.
@@ -67,6 +70,7 @@ impl FairParams {
             sparse_first: true,
             marking: Some(MarkingParams::Codel(CodelParams::rfc8289())),
             hosts: None,
+            weighted: false,
         }
     }
 
@@ -89,6 +93,8 @@ struct Line {
     from: u32,
     to: u32,
     is_counted: bool,
+    /// Its flow's weight.
+    weight: f64,
     marking: Option<AnyMarking>,
 }
 
@@ -179,7 +185,7 @@ impl Fair {
         let index = *self.of_key.entry(self.flows.key(flow)).or_insert(next);
         if index == next {
             let marking = self.params.marking.as_ref().map(|marking| marking.begin(&self.role));
-            let FlowFacts { from, to, .. } = self.flows.get(flow);
+            let FlowFacts { from, to, weight } = self.flows.get(flow);
             self.lines.push(Line {
                 packets: VecDeque::new(),
                 bytes: 0,
@@ -188,6 +194,7 @@ impl Fair {
                 from,
                 to,
                 is_counted: false,
+                weight,
                 marking,
             });
         }
@@ -197,6 +204,10 @@ impl Fair {
     /// The bytes that a line may send in a turn.
     fn quantum(&self, line: &Line) -> i64 {
         let quantum = self.params.quantum.count();
+        if self.params.weighted {
+            // A flow of hardly any weight has its turn, too.
+            return (f64::from(quantum) * line.weight).round().max(1.0) as i64;
+        }
         let sharing = self.loads.as_ref().map_or(1, |loads| loads.sharing(line));
         quantum.div_ceil(sharing).into()
     }

@@ -63,6 +63,10 @@ impl Problem {
         if !(residuals.worst().is_finite() && bound.is_finite()) {
             return Err(Failure::NotConverged(residuals));
         }
+        // Sums of so many terms are off by their rounding, and a value that is infeasible by the primal residual by that.
+        let terms: f64 = self.flows.iter().zip(&rates).map(|(f, &x)| f.utility.of(x).abs()).sum();
+        let gap = (bound - (utility - cost + nats)).abs() + f64::EPSILON * terms + residuals.primal * scale;
+        let rates_within = self.rates_within(&rates, &prices, gap);
         Ok(Solution {
             rates,
             prices,
@@ -72,9 +76,26 @@ impl Problem {
             entropy,
             bound,
             residuals,
+            rates_within,
             steps,
             by_clarabel: false,
         })
+    }
+
+    /// By which part each flow's best rate may differ from the one that was found, given what all are worth more at most.
+    ///
+    /// At the best rates `x*` the bound exceeds the objective by what each flow loses at these prices, `U*(q) − (U(x*) − qx*)`, and other
+    /// terms, none below zero. So no flow loses more than the gap; near its own choice a flow loses `½|U''|·(x* − x)²`.
+    fn rates_within(&self, rates: &[f64], prices: &[f64], gap: f64) -> Vec<f64> {
+        let of = |(flow, &found): (&super::Flow, &f64)| {
+            let price = flow.price(prices);
+            let wanted = flow.utility.rate(price);
+            let slope = flow.utility.slope(price); // −1/U''
+            let away = (2.0 * gap * slope).sqrt() / wanted + (wanted / found - 1.0).abs();
+            // The parabola is the loss itself only close by.
+            if away < 0.5 { away } else { f64::INFINITY }
+        };
+        self.flows.iter().zip(rates).map(of).collect()
     }
 
     /// The dual function at these prices, which no objective exceeds; and, with entropy, how far the airtimes are from the

@@ -111,6 +111,7 @@ impl<'a> Whole<'a> {
             entropy: 0.0,
             bound: 0.0,
             residuals: Residuals::NONE,
+            rates_within: vec![0.0; problem.flows.len()],
             steps: 0,
             by_clarabel: false,
         };
@@ -120,6 +121,7 @@ impl<'a> Whole<'a> {
     fn take(&mut self, part: &Part, of: Solution) {
         let whole = &mut self.solution;
         part.flows.iter().zip(of.rates).for_each(|(&s, x)| whole.rates[s] = x);
+        part.flows.iter().zip(of.rates_within).for_each(|(&s, x)| whole.rates_within[s] = x);
         part.links.iter().zip(of.prices).for_each(|(&l, p)| whole.prices[l] = p);
         part.links.iter().zip(of.airtime).for_each(|(&l, y)| whole.airtime[l] = y);
         let name = |set: Vec<u32>| set.into_iter().map(|i| part.links[i as usize] as u32).collect();

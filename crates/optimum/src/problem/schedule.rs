@@ -30,7 +30,7 @@ const ROUNDS_MAX: u32 = 2_000;
 /// Links beyond which the master's dense matrices would take hours.
 const LINKS_MAX: usize = 2_000;
 /// The same where the heaviest set is not known anyway: the rest then shows in the bound.
-const ROUNDS_MAX_INEXACT: u32 = 40;
+const ROUNDS_MAX_INEXACT: u32 = 200;
 
 pub(super) fn solve(problem: &Problem, watch: Watch<'_>) -> Result<Solution, Failure> {
     if problem.links() > LINKS_MAX {
@@ -43,7 +43,10 @@ pub(super) fn solve(problem: &Problem, watch: Watch<'_>) -> Result<Solution, Fai
     let pricing = Pricing::new(problem, watch.stop)?.told_by(watch.done);
     match ladder::alphas(problem) {
         Some(alphas) if alphas.last().is_some_and(|alpha| *alpha > GENTLE) => {
-            climb(problem, &pricing, &alphas)
+            match super::steep::solve(problem, &pricing)? {
+                Some(solution) => Ok(solution),
+                None => climb(problem, &pricing, &alphas),
+            }
         }
         rungs => {
             let mut master = Master::new(problem, &pricing);

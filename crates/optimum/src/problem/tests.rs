@@ -314,3 +314,93 @@ fn parts_that_share_nothing_do_not_know_of_each_other() {
         }
     }
 }
+
+/// Links without conflict are alone, links that all conflict share one clique: `t_s ∝ (w_s b_s^(1−α))^(1/α)`, b what a link carries. Rates
+/// and weights over decades.
+fn shares_of_a_clique(loads: &[f64], weights: &[f64], alpha: f64) -> Vec<f64> {
+    let logs: Vec<f64> =
+        loads.iter().zip(weights).map(|(a, w)| (w.ln() + (alpha - 1.0) * a.ln()) / alpha).collect();
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = logs.iter().map(|x| (x - most).exp()).sum();
+    logs.iter().map(|x| (x - most).exp() / total).collect()
+}
+
+proptest! {
+    #[test]
+    fn steep_utilities_of_links_that_differ_by_decades_have_their_closed_forms(
+        numbers in prop::collection::vec((-3.0f64..3.0, -2.0f64..2.0), 2..7),
+        alpha in prop::sample::select(vec![3.0, 5.0, 10.0, 50.0]),
+        all_conflict in any::<bool>(),
+    ) {
+        let n = numbers.len();
+        let (loads, weights): (Vec<f64>, Vec<f64>) =
+            numbers.iter().map(|(a, w)| (10f64.powf(*a), 10f64.powf(*w))).unzip();
+        let edges: Vec<(usize, usize)> = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+        let air = if all_conflict { ConflictGraph::from_edges(n, &edges) } else { ConflictGraph::new(n) };
+        let flow = |s: usize| Flow {
+            utility: Utility::AlphaFair { weight: weights[s], alpha },
+            fixed_price: 0.0,
+            loads: vec![(s, loads[s])],
+        };
+        let problem = Problem { air, flows: (0..n).map(flow).collect(), ..Problem::default() };
+        let solution = problem.solve().unwrap();
+        let shares = if all_conflict { shares_of_a_clique(&loads, &weights, alpha) } else { vec![1.0; n] };
+        for s in 0..n {
+            let away = solution.rates[s] * loads[s] / shares[s] - 1.0;
+            prop_assert!(away.abs() < 1e-6 && solution.rates_within[s] < Solution::KNOWN, "{s}: {away} {solution:?}");
+        }
+    }
+
+    /// Any five links: no flow's rate can be changed for the better, each relative to its own worth. A flow over each link, so that a
+    /// clique of links is a sum of airtimes, and cliques are all of the region but for the ring of five.
+    #[test]
+    fn steep_utilities_of_any_five_links_are_solved_flow_by_flow(
+        numbers in prop::collection::vec((-1.0f64..2.0, -1.5f64..1.5), 5),
+        conflicts in prop::collection::vec(any::<bool>(), 10),
+        alpha in prop::sample::select(vec![5.0, 10.0, 50.0]),
+    ) {
+        let pairs: Vec<(usize, usize)> = (0..5).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+        let edges: Vec<(usize, usize)> = pairs.into_iter().zip(&conflicts).filter(|(_, on)| **on).map(|(pair, _)| pair).collect();
+        let air = ConflictGraph::from_edges(5, &edges);
+        let is_ring = edges.len() == 5 && (0..5).all(|l| air.neighbours(l).len() == 2);
+        prop_assume!(!is_ring);
+        let flow = |s: usize| Flow {
+            utility: Utility::AlphaFair { weight: 10f64.powf(numbers[s].1), alpha },
+            fixed_price: 0.0,
+            loads: vec![(s, 10f64.powf(-numbers[s].0))],
+        };
+        let problem = Problem { air: air.clone(), flows: (0..5).map(flow).collect(), ..Problem::default() };
+        let solution = problem.solve().unwrap();
+        let airtime = problem.loads(&solution.rates);
+        let cliques = evenair_topology::maximal_cliques(&air, 100).unwrap();
+        let total = |clique: &Vec<u32>| clique.iter().map(|&l| airtime[l as usize]).sum::<f64>();
+        prop_assert!(cliques.iter().all(|clique| total(clique) < 1.0 + 1e-9));
+        // The logarithm of what a flow would pay for airtime: U'(x)/a.
+        let log_price = |s: usize| {
+            let (weight, load) = (10f64.powf(numbers[s].1), 10f64.powf(-numbers[s].0));
+            weight.ln() - alpha * solution.rates[s].ln() - load.ln()
+        };
+        // A little airtime more for one link, from those with which it conflicts: of each full clique of its one other link gives as
+        // much. Where that is worth less to all of these together, the rates were not the best.
+        for s in 0..5u32 {
+            let full: Vec<&Vec<u32>> =
+                cliques.iter().filter(|clique| clique.contains(&s) && total(clique) > 1.0 - 1e-9).collect();
+            prop_assert!(!full.is_empty(), "link {s} could have more: {airtime:?}");
+            // The cheapest link of each full clique gives: an allowed change, so it may not be for the better.
+            let givers: std::collections::BTreeSet<u32> = full
+                .iter()
+                .map(|clique| {
+                    let others = clique.iter().copied().filter(|&l| l != s);
+                    others.min_by(|&a, &b| log_price(a as usize).total_cmp(&log_price(b as usize)))
+                })
+                .collect::<Option<_>>()
+                .unwrap_or_default();
+            if full.iter().all(|clique| clique.len() > 1) {
+                let most = givers.iter().map(|&l| log_price(l as usize)).fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = givers.iter().map(|&l| (log_price(l as usize) - most).exp()).sum();
+                let gain = log_price(s as usize) - most - sum.ln();
+                prop_assert!(gain < 1e-5 * alpha, "link {s} gains {gain}: {solution:?}");
+            }
+        }
+    }
+}

@@ -113,7 +113,7 @@ view! {
         least_round_trip_s: Option<f64> = |flow| long(flow.least_round_trip);
         /// The least round-trip time of the segments acknowledged in the interval [s].
         least_in_interval_s: Option<f64> = |flow| long(flow.least_in_interval);
-        /// How often in the interval marks of queues cut a window; None where nothing is marked, or where the host cannot tell.
+        /// Segments that queues marked in the interval; None where nothing is marked, or where the host cannot tell.
         marked: Option<u64> = |flow| flow.marked;
         /// Whether the path has changed in the interval; None where the host cannot tell.
         route_changed: Option<bool> = |flow| flow.route_changed;

@@ -100,8 +100,8 @@ pub struct FlowTable {
     /// given. Without effect in a simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackName>,
-    /// How much it counts in the best allocation: the weight of its utility, or its share under max-min fairness; 1, if it is
-    /// not given.
+    /// How much it counts in the best allocation: the weight of its utility, or its share under max-min fairness; and in queues of the
+    /// disciplines drr and wfq. 1, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// The worth of its rate, as a table like `points` of `[utility]`, times its weight; instead of α.

@@ -55,9 +55,9 @@ pub enum DisciplineName {
     /// First in, first out.
     #[default]
     Fifo,
-    /// One turn for each flow (deficit round robin).
+    /// One turn for each flow (deficit round robin), of the quantum times the flow's weight.
     Drr,
-    /// That, with flows that send little first, and `CoDel` for each (RFC 8290).
+    /// That, whatever their weights, with flows that send little first, and `CoDel` for each (RFC 8290).
     FqCodel,
     /// Shares by the flows' weights (weighted fair queueing).
     Wfq,

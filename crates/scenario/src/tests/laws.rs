@@ -598,7 +598,11 @@ fn bbr_is_no_weaker_beside_cubic_for_what_other_flows_would_have() {
         [flows[0].goodput_pps, flows[1].goodput_pps]
     };
     let [beside_reno, beside_cubic] = [goodputs("reno"), goodputs("cubic")];
-    assert_eq!(beside_reno, beside_cubic);
+    assert_eq!(
+        beside_reno.map(f64::to_bits),
+        beside_cubic.map(f64::to_bits),
+        "{beside_reno:?} {beside_cubic:?}"
+    );
     assert!(beside_reno[0] > beside_reno[1], "{beside_reno:?}");
 }
 

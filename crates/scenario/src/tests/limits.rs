@@ -136,3 +136,41 @@ fn every_packet_over_fifty_kilometres_is_accounted_for() {
         }
     }
 }
+
+/// [CZ06] eq. (16) beyond where its rates are defined: steps became too short, and nothing said why.
+#[test]
+fn a_fluid_model_that_leaves_where_it_is_defined_says_so() {
+    let text = r#"
+nodes = [{ id = "a0" }, { id = "a1" }, { id = "a2" }, { id = "s0" }, { id = "s1" }, { id = "s2" }]
+wires = [
+    { from = "a0", to = "a1", rate = "148.6 kbps", delay = "19.83 ms" },
+    { from = "a1", to = "a2", rate = "2698 kbps", delay = "51.19 ms" },
+    { from = "s0", to = "a1", rate = "100 Mbps", delay = "39.44 ms" },
+    { from = "s1", to = "a1", rate = "100 Mbps", delay = "65.65 ms" },
+    { from = "s2", to = "a0", rate = "100 Mbps", delay = "30.45 ms" },
+]
+losses = [{ from = "a0", to = "a1", loss = 0.05593, one_way = true }, { from = "a1", to = "a2", loss = 0.01703, one_way = true }]
+flows = [
+    { id = "0", from = "s0", to = "a2", traffic = "saturated", size = "1460 bytes" },
+    { id = "1", from = "s1", to = "a2", traffic = "saturated", size = "1460 bytes" },
+    { id = "2", from = "s2", to = "a1", traffic = "saturated", size = "1460 bytes" },
+]
+fluid = { model = "e-multcp-reduced", smoothing = 88.0, gain = 0.01623, connections = 4.0, duration = "50 s" }
+"#;
+    match parse(text).unwrap().fluid() {
+        Ok(run) => assert!(run.views.iter().flat_map(|view| &view.rates).all(|x| x.is_finite())),
+        Err(error) => assert!(error.to_string().contains("its drift is no number there"), "{error}"),
+    }
+}
+
+#[test]
+fn a_placement_on_far_too_large_an_area_is_refused_within_moments() {
+    let text = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }\n\
+        generate = { kind = \"random\", nodes = 20000, width = \"4294967295 m\", height = \"0.5 m\" }\n";
+    let begun = std::time::Instant::now();
+    assert!(message(text).contains("random placements connects 20000 nodes"));
+    assert!(
+        begun.elapsed().as_secs() < 20,
+        "it took minutes: every pair of nodes was looked at, a thousand times"
+    );
+}

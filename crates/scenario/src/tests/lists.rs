@@ -169,3 +169,32 @@ fn probabilities_are_numbers_or_percents() {
         assert!(with("2").unwrap_err().to_string().contains("between 0 and 1"), "{law}");
     }
 }
+
+#[test]
+fn links_that_conflict_through_a_common_node_are_named() {
+    let warned = |conflicts: &str| {
+        let text = format!(
+            r#"
+            mac = {{ kind = "ideal" }}
+            links = [{{ id = "1", from = "a", to = "b" }}, {{ id = "2", from = "b", to = "c" }}, {{ id = "3", from = "d", to = "e" }}]
+            conflicts = [{conflicts}]
+            flows = [
+                {{ id = "two-hops", from = "a", to = "c", traffic = "saturated" }},
+                {{ id = "one-hop", from = "d", to = "e", traffic = "saturated" }},
+            ]
+            "#
+        );
+        let scenario = parse(&text).unwrap();
+        (scenario.conflicts_added(), scenario.warnings().join("; "))
+    };
+    let (added, warnings) = warned(r#"["1", "2"], ["2", "3"]"#);
+    let added = added.unwrap();
+    assert!(
+        added.contains(r#""1" and "3" (node "b" is an end of "2", and "2" conflicts with "3")"#),
+        "{added}"
+    );
+    assert!(warnings.contains(&added));
+    assert_eq!(warned(r#"["1", "2"], ["2", "3"], ["3", "1"]"#).0, None);
+    assert_eq!(warned(r#"["2", "3"], ["1", "3"]"#).0, None, "that 1 and 2 share a node goes without saying");
+    assert_eq!(warned("").0, None);
+}

@@ -1,5 +1,6 @@
 //! Scripted timelines of each rule, and an event-sequence fuzz of a sender against a receiver over a bad network.
 
+mod held;
 mod marks;
 mod told;
 

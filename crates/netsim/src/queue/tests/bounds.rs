@@ -147,6 +147,40 @@ proptest! {
         }
     }
 
+    /// The same of flows with weights, each counted by its own: what a flow gets in a turn is its weight's part.
+    #[test]
+    fn deficit_round_robin_keeps_weighted_flows_within_its_bound(
+        flows in prop::collection::vec((1u32..9, prop::collection::vec(40u32..=LARGEST, 60)), 2..5),
+        quantum in 100u32..2_000,
+    ) {
+        let params = FairParams { quantum: Bytes::new(2 * quantum), ..FairParams::round_robin() };
+        let weights: Vec<f64> = flows.iter().map(|(halves, _)| f64::from(*halves) / 2.0).collect();
+        let facts: Vec<FlowFacts> = weights.iter().map(|&weight| FlowFacts { weight, from: 0, to: 1 }).collect();
+        let role = DisciplineRole { flows: Flows::new(&facts), ..WIRE.into() };
+        let mut discipline = DisciplineParams::Fair(params).begin_at(&role);
+        let mut left = vec![60; flows.len()];
+        for (flow, (_, sizes)) in (0u32..).zip(&flows) {
+            for (id, &size) in (0u32..).zip(sizes) {
+                discipline.enqueue(us(0), packet(100 * flow + id, flow, size, us(0)));
+            }
+        }
+        let mut served = vec![0.0; flows.len()];
+        while let Some(next) = discipline.dequeue(us(0), &mut Vec::new()) {
+            let flow = next.flow as usize;
+            served[flow] += f64::from(next.size) / weights[flow];
+            left[flow] -= 1;
+            if left.contains(&0) {
+                break;
+            }
+            for (one, weight) in served.iter().zip(&weights) {
+                for (other, other_weight) in served.iter().zip(&weights) {
+                    let packets = f64::from(LARGEST) * (1.0 / weight + 1.0 / other_weight);
+                    prop_assert!((one - other).abs() <= f64::from(2 * quantum) + packets, "{served:?} {weights:?}");
+                }
+            }
+        }
+    }
+
     /// The same in time of the air, whatever the rates.
     #[test]
     fn next_hops_get_the_same_airtime(rates in prop::collection::vec(1_000u64..54_000, 3), airtime_us in 100u64..20_000) {
@@ -223,11 +257,13 @@ fn a_subscriber_counts_once_however_many_flows_it_has() {
     };
     let fq_codel = FairParams { marking: None, ..FairParams::fq_codel() };
     let airtime = AirtimeParams { flows: fq_codel.clone(), ..AirtimeParams::mac80211() };
-    let by_turns = [FairParams::round_robin(), fq_codel].map(DisciplineParams::Fair);
-    let weighted = DisciplineParams::Weighted(WeightedParams::default());
-    let all = by_turns.into_iter().chain([DisciplineParams::Airtime(airtime)]).map(|fair| (fair, [150; 4]));
+    let equal =
+        [DisciplineParams::Fair(fq_codel), DisciplineParams::Airtime(airtime)].map(|fair| (fair, [150; 4]));
     // By weight 2 : 1 : 1 : 2, and 2 : 2.
-    for (discipline, alone) in all.chain([(weighted, [200, 100, 100, 200])]) {
+    let drr = DisciplineParams::Fair(FairParams::round_robin());
+    let weighted = [drr, DisciplineParams::Weighted(WeightedParams::default())];
+    let weighted = weighted.map(|discipline| (discipline, [200, 100, 100, 200]));
+    for (discipline, alone) in equal.into_iter().chain(weighted) {
         let near = |served: [i64; 4], shares: [i64; 4]| {
             served.iter().zip(shares).all(|(s, share)| (s - share).abs() < 6)
         };

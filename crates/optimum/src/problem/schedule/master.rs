@@ -69,6 +69,8 @@ struct Step {
 const STEPS_MAX: u32 = 60;
 /// How many sets one search brings at most, per component.
 const FOUND_MAX: usize = 12;
+/// A set that is heavier than known ones by less is looked for with more care.
+const WORTHWHILE: f64 = 1e-3;
 /// How close to the boundary a step may go.
 const BOUNDARY: f64 = 0.99;
 
@@ -188,7 +190,8 @@ impl<'a> Master<'a> {
             // Links of sets just found count for less, so that one search brings many sets that differ.
             let mut weights = prices.to_vec();
             for found in 0..if pricing.is_stopped() { 0 } else { FOUND_MAX } {
-                let set = pricing.heaviest(component, &weights);
+                let enough = self.mu[component] * self.unit * (1.0 + WORTHWHILE);
+                let set = pricing.heaviest(component, &weights, enough);
                 let weight: f64 = set.iter().map(|&l| prices[l as usize]).sum();
                 let excess = weight / self.unit - self.mu[component];
                 if found == 0 {

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most values that the sums over a part of a component may need, where those over the whole are too many.
 const PART_MAX: usize = 300_000;
+/// Sweeps of a search nearby.
+const SWEEPS_MAX: usize = 50;
 /// Up to so many maximal independent sets a component's are listed at once.
 const LISTED_MAX: usize = 256;
 
@@ -60,6 +62,48 @@ fn part_by_part(
         }
     }
     set
+}
+
+/// A heavy set that costs hardly any time: the best of two greedy ones, each improved until no link is worth more than those that it
+/// would drive out.
+fn found_nearby(graph: &ConflictGraph, weights: &[f64]) -> (Vec<u32>, f64) {
+    let by_weight: fn(f64, usize) -> f64 = |weight, _| weight;
+    let by_neighbour: fn(f64, usize) -> f64 = |weight, near| weight / (near + 1) as f64;
+    let one = |worth: fn(f64, usize) -> f64| {
+        let worth = |l: usize| worth(weights[l], graph.neighbours(l).len());
+        let mut order: Vec<usize> = (0..weights.len()).filter(|&l| weights[l] > 0.0).collect();
+        order.sort_by(|&l, &m| worth(m).total_cmp(&worth(l)).then(l.cmp(&m)));
+        let mut is_in = vec![false; weights.len()];
+        // What each link would drive out.
+        let mut against = vec![0.0; weights.len()];
+        let change = |is_in: &mut [bool], against: &mut [f64], l: usize, to: bool| {
+            is_in[l] = to;
+            let weight = if to { weights[l] } else { -weights[l] };
+            graph.neighbours(l).iter().for_each(|&m| against[m as usize] += weight);
+        };
+        // Each change is worth a part of the whole, so that there are not many; rounding could have them go in circles.
+        for _ in 0..SWEEPS_MAX {
+            let mut has_changed = false;
+            for &l in &order {
+                if !is_in[l] && weights[l] > against[l] * (1.0 + 1e-9) + 1e-300 {
+                    let out = graph.neighbours(l).iter().map(|&m| m as usize).filter(|&m| is_in[m]);
+                    for m in out.collect::<Vec<usize>>() {
+                        change(&mut is_in, &mut against, m, false);
+                    }
+                    change(&mut is_in, &mut against, l, true);
+                    has_changed = true;
+                }
+            }
+            if !has_changed {
+                break;
+            }
+        }
+        let set: Vec<u32> = (0..weights.len()).filter(|&l| is_in[l]).map(|l| l as u32).collect();
+        let weight = set.iter().map(|&l| weights[l as usize]).sum::<f64>();
+        (set, weight)
+    };
+    let [light, heavy] = [one(by_neighbour), one(by_weight)];
+    if heavy.1 > light.1 { heavy } else { light }
 }
 
 /// Finds sets that are heavier than the master allows.
@@ -169,10 +213,17 @@ impl<'a> Pricing<'a> {
         sets
     }
 
-    /// The heaviest set of a component under these prices, or a heavy one.
-    pub(crate) fn heaviest(&self, component: usize, prices: &[f64]) -> Vec<u32> {
+    /// The heaviest set of a component under these prices, or a heavy one: where the heaviest is not known anyway, one that is quickly
+    /// found is as good as long as it weighs more than `enough`.
+    pub(crate) fn heaviest(&self, component: usize, prices: &[f64], enough: f64) -> Vec<u32> {
         let Component { links, graph, parts } = &self.components[component];
         let weights: Vec<f64> = links.iter().map(|&l| prices[l as usize]).collect();
+        if parts.len() > 1 {
+            let (set, weight) = found_nearby(graph, &weights);
+            if weight > enough {
+                return set.into_iter().map(|i| links[i as usize]).collect();
+            }
+        }
         let set: Vec<u32> = if let [(order, form)] = &parts[..] {
             let weights: Vec<f64> = order.iter().map(|&i| weights[i as usize]).collect();
             form.heaviest(&weights).0.into_iter().map(|i| order[i as usize]).collect()
