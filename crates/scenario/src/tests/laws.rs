@@ -453,6 +453,11 @@ fn tfrc_has_words() {
         nobody.contains("tfrc.aggregate: one connection is worth what a law of connections says"),
         "{nobody}"
     );
+    let drains = "connections={law='delay-price', round_trip_holds='60 s'}";
+    let held = refused(&["flows.1.traffic=tfrc", drains]);
+    assert!(held.contains("TFRC's endpoints neither hold back nor answer marks"), "{held}");
+    let unmarked = refused(&["connections={law='delay-price', price='marks'}"]);
+    assert!(unmarked.contains("set tcp.ecn = true"), "{unmarked}");
     let memory = refused(&["flows.1.traffic=tfrc", "tfrc.round_trip_memory=1.0"]);
     assert!(memory.contains("tfrc.round_trip_memory: 1 is not allowed: 0 or more, and below 1"), "{memory}");
     assert!(
