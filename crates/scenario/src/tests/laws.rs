@@ -25,7 +25,10 @@ fn a_window_law_is_a_name_or_a_table() {
     assert_eq!(window(&["tcp.window={law='quic-tcp', p=12.0}"]), Window::Law(law.into()));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     let unknown = refused(&["tcp.window=marathon"]);
-    assert!(unknown.contains("there is no window law `marathon`; there are reno, cubic"), "{unknown}");
+    assert!(
+        unknown.contains("there is no window law `marathon`; there are reno, scaled-reno, cubic"),
+        "{unknown}"
+    );
     assert!(
         unknown.contains("newreno") && unknown.starts_with("--set 'tcp.window=marathon': tcp.window: "),
         "{unknown}"
