@@ -120,8 +120,8 @@ fn a_record_is_plain_text() {
         text,
         concat!(
             r#"{"told":{"on_ack":{"acked":{"now":7,"segments":2,"advances":true,"in_recovery":false,"window_limited":true,"#,
-            r#""flight":10,"sample":50000000,"smoothed":null,"least":null}}},"answer":{"sees_deliveries":false,"#,
-            r#""steers_recovery":false,"congestion_window":12.0,"slow_start_threshold":1000000.0,"pacing_gap":null}}"#,
+            r#""flight":10,"sample":50000000,"smoothed":null,"least":null}}},"answer":{"can_be_worth_several":false,"#,
+            r#""sees_deliveries":false,"steers_recovery":false,"congestion_window":12.0,"slow_start_threshold":1000000.0,"pacing_gap":null}}"#,
         )
     );
 }

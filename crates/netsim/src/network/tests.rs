@@ -3,6 +3,7 @@
 mod clocks;
 mod connections;
 mod delays;
+mod drains;
 mod gateway;
 mod marks;
 mod outside;

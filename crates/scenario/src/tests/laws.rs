@@ -25,7 +25,10 @@ fn a_window_law_is_a_name_or_a_table() {
     assert_eq!(window(&["tcp.window={law='quic-tcp', p=12.0}"]), Window::Law(law.into()));
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     let unknown = refused(&["tcp.window=marathon"]);
-    assert!(unknown.contains("there is no window law `marathon`; there are reno, cubic"), "{unknown}");
+    assert!(
+        unknown.contains("there is no window law `marathon`; there are reno, scaled-reno, cubic"),
+        "{unknown}"
+    );
     assert!(
         unknown.contains("newreno") && unknown.starts_with("--set 'tcp.window=marathon': tcp.window: "),
         "{unknown}"
@@ -453,6 +456,11 @@ fn tfrc_has_words() {
         nobody.contains("tfrc.aggregate: one connection is worth what a law of connections says"),
         "{nobody}"
     );
+    let drains = "connections={law='delay-price', round_trip_holds='60 s'}";
+    let held = refused(&["flows.1.traffic=tfrc", drains]);
+    assert!(held.contains("TFRC's endpoints neither hold back nor answer marks"), "{held}");
+    let unmarked = refused(&["connections={law='delay-price', price='marks'}"]);
+    assert!(unmarked.contains("set tcp.ecn = true"), "{unmarked}");
     let memory = refused(&["flows.1.traffic=tfrc", "tfrc.round_trip_memory=1.0"]);
     assert!(memory.contains("tfrc.round_trip_memory: 1 is not allowed: 0 or more, and below 1"), "{memory}");
     assert!(

@@ -1,0 +1,68 @@
+//! Laws whose flow drains to see its round trip without a queue; and one connection that is worth several.
+
+use super::*;
+use evenair_laws::connections::{
+    ConnectionParams, ConnectionTold, DelayPriceParams, FixedParams, OwnConnections,
+};
+use evenair_laws::tape::RecordOf;
+use evenair_laws::window::ScaledRenoParams;
+
+/// Over a wire of 10 Mb/s and 10 ms a window of 200 segments has 175 of them waiting, 146 ms, until the flow drains.
+#[test]
+fn a_flow_that_drains_sees_the_wire_without_its_own_queue() {
+    let holds = Some(Duration::from_secs(10));
+    let params = DelayPriceParams { round_trip_holds: holds, ..DelayPriceParams::chen10() };
+    let tapes = Tapes::default();
+    let mut tcp = tcp(None);
+    tcp.sender.receiver_window = 200;
+    tcp.connections = Some(OwnConnections::new(tapes.record(&params.into())).into());
+    let result = Network::run(&wired(10_000, 10, 1_000, Traffic::Tcp(tcp)), seconds(1, 0, 60));
+    let tape = tapes.take().remove(0);
+    let views = |record: &RecordOf<ConnectionParams>| match record.told {
+        ConnectionTold::OnInterval { flow } => {
+            let least_ms = flow.least_in_interval.unwrap().as_secs_f64() * 1e3;
+            Some((flow.interval, least_ms, flow.sent))
+        }
+        _ => None,
+    };
+    let seen: Vec<_> = tape.iter().filter_map(views).collect();
+    let looks: Vec<_> =
+        seen.iter().filter(|(interval, ..)| *interval == Duration::from_millis(500)).collect();
+    assert!(looks.len() >= 2, "{seen:?}");
+    for (_, least_ms, sent) in looks {
+        assert!((20.8..22.0).contains(least_ms), "{seen:?}");
+        assert!((80..=110).contains(sent), "four segments a round trip of 21 ms: {seen:?}");
+    }
+    let steers = seen.iter().skip(2).filter(|(interval, ..)| *interval == Duration::from_secs(5));
+    assert!(steers.clone().count() >= 6, "{seen:?}");
+    // After a look the window opens again by acknowledgements, without a burst.
+    assert!(seen[1].1 > 150.0, "{seen:?}");
+    assert_eq!(result.flows[0].lost, 0);
+    assert!(result.flows[0].goodput_pps > 1100.0, "{}", result.flows[0].goodput_pps);
+}
+
+/// One connection that is worth three has what three have, beside one that is worth one.
+#[test]
+fn one_connection_worth_three_has_what_three_have() {
+    let share = |three_in_one: bool| {
+        let flow = |connections: u32| {
+            let mut tcp = tcp(None);
+            tcp.sender = SenderParams { receiver_window: 1_000, recovery: Recovery::Sack, ..tcp.sender };
+            tcp.connections = Some(FixedParams { connections }.into());
+            if three_in_one {
+                tcp.window = ScaledRenoParams {}.into();
+            }
+            Traffic::Tcp(tcp)
+        };
+        let mut spec = wired(4_000, 10, 40, flow(3));
+        let one = FlowSpec { name: "one".into(), traffic: flow(1), ..spec.flows[0].clone() };
+        spec.flows.push(one);
+        let result = Network::run(&spec, seconds(1, 30, 300));
+        let connections: Vec<f64> = result.flows.iter().map(|flow| flow.connections).collect();
+        assert_eq!(connections, [3.0, 1.0]);
+        result.flows[0].goodput_pps / result.flows[1].goodput_pps
+    };
+    let (many, one) = (share(false), share(true));
+    assert!((1.8..4.5).contains(&many), "{many}");
+    assert!((one / many - 1.0).abs() < 0.35, "{one} beside {many}");
+}
