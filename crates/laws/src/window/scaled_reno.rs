@@ -21,6 +21,8 @@
 //! `MulTCP` takes `1/2n` of the window whatever is lost in a round trip. Slow start and time-outs are those of one connection:
 //! where all that is under way is silent, all of its `n` would have timed out. Only selective acknowledgements tell several losses of
 //! a round trip apart; without them, and of marks (RFC 3168), each has one. `n ≥ 0.01`.
+//! Losses of a full queue it answers less than `n` connections do: over 4 Mb/s and 40 packets `n = 3` has 7.2 times what one has, three
+//! connections 3.1 times.
 //!
 //! # Example
 //! ```

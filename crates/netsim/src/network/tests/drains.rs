@@ -1,11 +1,8 @@
-//! Laws whose flow drains to see its round trip without a queue; and one connection that is worth several.
+//! Laws whose flow drains to see its round trip without a queue.
 
 use super::*;
-use evenair_laws::connections::{
-    ConnectionParams, ConnectionTold, DelayPriceParams, FixedParams, OwnConnections,
-};
+use evenair_laws::connections::{ConnectionParams, ConnectionTold, DelayPriceParams, OwnConnections};
 use evenair_laws::tape::RecordOf;
-use evenair_laws::window::ScaledRenoParams;
 
 /// Over a wire of 10 Mb/s and 10 ms a window of 200 segments has 175 of them waiting, 146 ms, until the flow drains.
 #[test]
@@ -39,28 +36,4 @@ fn a_flow_that_drains_sees_the_wire_without_its_own_queue() {
     assert!(seen[6].1 > 150.0, "{seen:?}");
     assert_eq!(result.flows[0].lost, 0);
     assert!(result.flows[0].goodput_pps > 1100.0, "{}", result.flows[0].goodput_pps);
-}
-
-/// One connection that is worth three has three times what one has that is worth one: 3.1 times over this wire. (Three of them have
-/// seven times as much there: a queue that overflows does not hit them by lot.)
-#[test]
-fn one_connection_worth_three_has_three_times_the_rate_of_one() {
-    let flow = |connections: u32| {
-        let mut tcp = tcp(None);
-        tcp.sender = SenderParams { receiver_window: 1_000, recovery: Recovery::Sack, ..tcp.sender };
-        tcp.connections = Some(FixedParams { connections }.into());
-        tcp.window = ScaledRenoParams {}.into();
-        Traffic::Tcp(tcp)
-    };
-    let mut spec = wired(4_000, 10, 40, flow(3));
-    let one = FlowSpec { name: "one".into(), traffic: flow(1), ..spec.flows[0].clone() };
-    spec.flows.push(one);
-    let result = Network::run(&spec, seconds(1, 30, 300));
-    let connections: Vec<f64> = result.flows.iter().map(|flow| flow.connections).collect();
-    assert!(
-        connections.iter().zip([3.0, 1.0]).all(|(is, should)| (is - should).abs() < 1e-9),
-        "{connections:?}"
-    );
-    let ratio = result.flows[0].goodput_pps / result.flows[1].goodput_pps;
-    assert!((ratio / 3.0 - 1.0).abs() < 0.25, "{ratio}");
 }
