@@ -3,9 +3,9 @@
 
     validation/gateway/meshes.py [FIRST [COUNT]]
 
-Draws COUNT meshes (10) from the seeds FIRST (101) on, as scenarios/gateway/mixed-*.toml were drawn: 22 nodes on a square of 900 m
-around the gateway, five downloads, three uploads, six who browse, two calls, one who leaves, one who comes, one link that loses
-15 %. Needs evenair built by `cargo build --release`, or the variable EVENAIR; a mesh takes some 20 s on one core.
+Draws COUNT meshes (10) from the seeds FIRST (101) on, as scenarios/gateway/mixed-*.toml were drawn: 22 nodes on a
+square of 900 m around the gateway, five downloads, three uploads, six who browse, two calls, one who leaves, one who
+comes, one link that loses 15 %. Needs evenair built by `cargo build --release`, or the variable EVENAIR; a mesh takes some 20 s on one core.
 """
 
 import json
@@ -95,7 +95,7 @@ flows = [
 
 
 def look(scenario: Path, changes: list[str]) -> dict[str, float]:
-    """One run: the worst bulk transfer and all together [kb/s], the share of pages that came and how long they took, the worst call."""
+    """One run: the worst bulk transfer and all together [kb/s], pages that came and how long they took, the worst call."""
     command = [EVENAIR, "run", str(scenario), "--json"]
     for change in changes:
         command += ["--set", change]
@@ -122,13 +122,16 @@ def main() -> None:
             for name, changes in GATEWAYS.items():
                 seen[name].append(look(scenario, changes))
                 print(seed, name, {key: round(value, 2) for key, value in seen[name][-1].items()}, file=sys.stderr)
-    print("| gateway | worst bulk [kb/s]: mean, least | total [kb/s] | pages | slowest browser's p95 [s] | worst call |")
+    print(
+        "| gateway | worst bulk [kb/s]: mean, least | total [kb/s] | pages | slowest browser's p95 [s] | worst call |"
+    )
     print("|---|---|---|---|---|---|")
     for name, runs in seen.items():
         mean = {key: fmean(run[key] for run in runs) for key in runs[0]}
         least = min(run["worst"] for run in runs)
         print(
-            f"| {name} | {mean['worst']:.0f}, {least:.0f} | {mean['total']:.0f} | {mean['pages']:.2f} | {mean['p95']:.1f} | {mean['call']:.2f} |"
+            f"| {name} | {mean['worst']:.0f}, {least:.0f} | {mean['total']:.0f} "
+            f"| {mean['pages']:.2f} | {mean['p95']:.1f} | {mean['call']:.2f} |"
         )
 
 
