@@ -5,7 +5,8 @@
 
 Draws COUNT meshes (10) from the seeds FIRST (101) on, as scenarios/gateway/mixed-*.toml were drawn: 22 nodes on a
 square of 900 m around the gateway, five downloads, three uploads, six who browse, two calls, one who leaves, one who
-comes, one link that loses 15 %. Needs evenair built by `cargo build --release`, or the variable EVENAIR; a mesh takes some 20 s on one core.
+comes, one link that loses 15 %. Needs evenair built by `cargo build --release`, or the variable EVENAIR; a mesh takes
+some 20 s on one core.
 """
 
 import json
@@ -95,7 +96,7 @@ flows = [
 
 
 def look(scenario: Path, changes: list[str]) -> dict[str, float]:
-    """One run: the worst bulk transfer and all together [kb/s], pages that came and how long they took, the worst call."""
+    """One run: the worst bulk transfer and all together [kb/s], pages and how long they took, the worst call."""
     command = [EVENAIR, "run", str(scenario), "--json"]
     for change in changes:
         command += ["--set", change]
