@@ -155,8 +155,8 @@ def test_one_node_may_have_a_backoff_law_of_its_own() -> None:
 
 def test_one_flow_may_have_a_window_law_of_its_own() -> None:
     a = evenair.Scenario("chen10/a").with_(tcp__window="vegas")
-    assert path(a.with_({"flows.2.window": Reno()})) == path(a.with_({"flows.2.window": "newreno"}))
-    assert path(a.with_({"flows.2.window": Reno()})) != path(a)
+    assert path(a.with_({"flows.1.window": Reno()})) == path(a.with_({"flows.1.window": "newreno"}))
+    assert path(a.with_({"flows.1.window": Reno()})) != path(a)
     assert len({path(a.with_({f"flows.{flow}.window": Reno()}))[0] for flow in "1234"}) == 4
 
 

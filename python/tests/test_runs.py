@@ -248,7 +248,7 @@ def test_seeds_are_counted_or_named(runs: evenair.Runs) -> None:
 
 def test_what_is_printed_is_the_same_each_time(runs: evenair.Runs) -> None:
     assert (
-        repr(runs) == "<evenair.Runs Four links, topology a: 3 runs: flows (12), links (24), seeds (3), series (3286)>"
+        repr(runs) == "<evenair.Runs Four links, topology a: 3 runs: flows (12), links (24), seeds (3), series (3355)>"
     )
     assert list(evenair.solve("chen10/a").tables) == ["flows", "links", "conflicts", "sets", "set_links"]
     assert list(evenair.study("chen10/table-6-1", quick=True, **SHORT).tables)[-2:] == ["claims", "table"]
