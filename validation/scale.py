@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Frames a second of whole processes on grids of 100, 900 and 10 000 nodes.
+
+    python3 validation/scale.py
+
+Needs evenair built by `cargo build --release`, and an otherwise idle machine. Nodes stand 200 m apart and hear up to
+20 others; every second one is saturated towards its neighbour. The time to read and route the scenario, that of a run
+of a microsecond, is taken off; of three runs the median.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+EVENAIR = Path(__file__).parent.parent / "target/release/evenair"
+# Nodes a side, and how long is simulated, so that each has as many frames.
+SIDES = [(10, 90.0), (30, 10.0), (100, 0.9)]
+
+
+def grid(side: int) -> str:
+    """The scenario."""
+    lines = ["warmup = '0 s'", "start_jitter = '100 ms'", "radio = { transmission_range = '250 m', carrier_sense_range = '550 m' }"]
+    for i in range(side * side):
+        lines.append(f"[[nodes]]\nid = '{i}'\nat = [{200 * (i % side)}, {200 * (i // side)}]")
+    for i in range(0, side * side, 2):
+        to = i + 1 if i % side + 1 < side else i - 1
+        lines.append(f"[[flows]]\nid = 'f{i}'\nfrom = '{i}'\nto = '{to}'\ntraffic = 'saturated'")
+    return "\n".join(lines) + "\n"
+
+
+def run(scenario: Path, seconds: float) -> tuple[float, int]:
+    """User time [s] and DATA frames."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    command = [EVENAIR, "run", scenario, "--set", f"duration={seconds:.6f} s", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    return took, sum(link["attempts"] for link in json.loads(done.stdout)["links"])
+
+
+def main() -> None:
+    """Prints the table."""
+    print("| nodes | flows | DATA frames | user time | frames per second |")
+    print("|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for side, seconds in SIDES:
+            scenario = Path(folder) / "grid.toml"
+            scenario.write_text(grid(side))
+            runs = [run(scenario, seconds) for _ in range(3)]
+            reading = statistics.median(run(scenario, 1e-6)[0] for _ in range(3))
+            took = statistics.median(seconds for seconds, _ in runs) - reading
+            frames = runs[0][1]
+            print(f"| {side**2} | {side**2 // 2} | {frames} | {took:.2f} s | {frames / took:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
