@@ -24,7 +24,11 @@ SIDES = [(10, 90.0), (30, 10.0), (100, 0.9)]
 
 def grid(side: int) -> str:
     """The scenario."""
-    lines = ["warmup = '0 s'", "start_jitter = '100 ms'", "radio = { transmission_range = '250 m', carrier_sense_range = '550 m' }"]
+    lines = [
+        "warmup = '0 s'",
+        "start_jitter = '100 ms'",
+        "radio = { transmission_range = '250 m', carrier_sense_range = '550 m' }",
+    ]
     for i in range(side * side):
         lines.append(f"[[nodes]]\nid = '{i}'\nat = [{200 * (i % side)}, {200 * (i // side)}]")
     for i in range(0, side * side, 2):
