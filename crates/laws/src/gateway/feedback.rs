@@ -10,7 +10,7 @@
 //!   more there than before (or is limited there), it was starved, and the search goes on between `C_low` and where it came from.
 //!   If not, it wants no more than it has: what it gets is remembered, it is not heard for a while (twice as long at each such
 //!   time), and all return to where they were.
-//! - Only who is unresponsive wants more: all stay where they are.
+//! - Only who is unresponsive wants more: all stay where they are. While the search rests, who is unresponsive is the reason that is told.
 //!
 //! When the interval is closed it opens upwards every `reopen`, and to both sides when the weight of who is active has changed by a fifth.
 //!
@@ -211,12 +211,14 @@ impl Feedback {
             self.nudge(self.carried(epoch, findings));
             return (Step::Hold, Reason::Doubted, Some(class as u32));
         }
-        if has(Finding::Limited).is_some() {
-            return self.increase();
-        }
-        match has(Finding::Unresponsive) {
-            Some(class) => (Step::Hold, Reason::Unresponsive, Some(class as u32)),
+        let verdict = match has(Finding::Limited) {
+            Some(_) => self.increase(),
             None => (Step::Hold, Reason::Satisfied, None),
+        };
+        // No rate of the gateway's cures it: who it is, is what the operator can be told.
+        match has(Finding::Unresponsive) {
+            Some(class) if verdict.0 == Step::Hold => (Step::Hold, Reason::Unresponsive, Some(class as u32)),
+            _ => verdict,
         }
     }
 
