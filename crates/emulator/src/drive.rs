@@ -8,6 +8,7 @@ use crate::lateness::Clockwork;
 use crate::packet::{self, Head, Trouble};
 use crate::traffic::Board;
 use crate::ways::{Leg, Ways};
+use evenair_laws::backoff::Category;
 use evenair_netsim::{Codepoint, Emerged, Fate, Foreign, Network, NetworkSpec, Watchers, Whose};
 use evenair_results::Strays;
 use evenair_units::{Bytes, Duration, Instant};
@@ -311,7 +312,7 @@ impl<P: Ports> Drive<P> {
         kept.uses = kept.uses.wrapping_add(1);
         let content = kept.number(place);
         let size = Bytes::new(length.clamp(1, u16::MAX.into()));
-        let category = packet::category(head.dscp);
+        let category = Category::of_dscp(head.dscp);
         let (to, ecn) = (leg.to, head.ecn);
         (kept.bytes, kept.leg) = (bytes, Some(leg));
         let packet = Foreign { from, to, size, whose, since, category, ecn, content };

@@ -2,7 +2,6 @@
 //!
 //! Everything is checked before it is used: what a program writes to a raw socket comes here as it is.
 
-use evenair_laws::backoff::Category;
 use evenair_netsim::Codepoint;
 use evenair_netsim::pcap::internet_checksum;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -127,16 +126,6 @@ fn change4(packet: &mut [u8], at: usize, change: impl Fn(u8) -> u8) {
     let folded = (sum & 0xffff) + (sum >> 16);
     let folded = (folded & 0xffff) + (folded >> 16);
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
-}
-
-/// The access category of a packet (RFC 8325 section 4.3; RFC 8622 for the lowest).
-pub const fn category(dscp: u8) -> Category {
-    match dscp {
-        44 | 46 | 48 | 56 => Category::Voice, // VA, EF, CS6, CS7
-        24 | 26 | 28 | 30 | 32 | 34 | 36 | 38 | 40 => Category::Video, // CS3, AF3x, CS4, AF4x, CS5
-        1 | 8 => Category::Background,        // LE, CS1
-        _ => Category::BestEffort,
-    }
 }
 
 /// Why a packet does not go on.
@@ -340,17 +329,6 @@ mod tests {
             packet[last] ^= 1;
             assert_ne!(identity(&packet), before);
         }
-    }
-
-    #[test]
-    fn classes_of_service_have_their_categories() {
-        let of = |dscp| category(dscp);
-        assert_eq!(
-            [of(46), of(48), of(34), of(40)],
-            [Category::Voice, Category::Voice, Category::Video, Category::Video]
-        );
-        assert_eq!([of(0), of(10), of(16), of(18)], [Category::BestEffort; 4]);
-        assert_eq!([of(1), of(8)], [Category::Background; 2]);
     }
 
     proptest! {

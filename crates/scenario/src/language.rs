@@ -1,5 +1,6 @@
 //! The words of the language. Every optional key has its default in `resolved/`, which writes it into the table, or in its law.
 
+mod code_point;
 mod flow;
 mod fluid;
 mod gateway;
@@ -12,6 +13,7 @@ mod radio;
 mod tcp;
 mod web;
 
+pub use code_point::*;
 pub use flow::*;
 pub use fluid::*;
 pub use gateway::*;

@@ -96,6 +96,17 @@ enum Phase {
     Loss,
 }
 
+/// Whether new data are held back, whatever the window law says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    /// They are not.
+    None,
+    /// So many segments are under way at most, until it is let go.
+    Held { segments: u32 },
+    /// It was let go: so many at most, one more for each that arrives, until they fill the congestion window.
+    Opening { segments: u32 },
+}
+
 /// The purpose of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Guard {
@@ -185,8 +196,7 @@ pub struct Sender {
     /// The account of deliveries, for a law that asks.
     account: Option<Box<Account>>,
     reaction: Reaction,
-    /// It is held back: so many segments are under way at most; and whether each that arrives lets out one more.
-    held: Option<(u32, bool)>,
+    hold: Hold,
     stats: SenderStats,
 }
 
@@ -228,7 +238,7 @@ impl Sender {
             timed_out_at: None,
             account,
             reaction: Reaction::default(),
-            held: None,
+            hold: Hold::None,
             stats: SenderStats::default(),
         }
     }
@@ -289,24 +299,27 @@ impl Sender {
 
     /// New data are held back as if the receiver's window were of so many segments, whatever the window law says.
     pub const fn hold_back(&mut self, segments: u32) {
-        self.held = Some((segments, false));
+        self.hold = Hold::Held { segments };
     }
 
     /// Whether it is held back, and was not let go.
     pub const fn is_held_back(&self) -> bool {
-        matches!(self.held, Some((_, false)))
+        matches!(self.hold, Hold::Held { .. })
     }
 
     /// It is held back no longer: its window opens again as in slow start, not at once, which would be a burst.
     pub fn let_go(&mut self) {
-        self.held = self.held.map(|(segments, _)| (segments.max(1), true));
+        if let Hold::Held { segments } = self.hold {
+            self.hold = Hold::Opening { segments: segments.max(1) };
+        }
     }
 
     /// So many segments more were acknowledged: to a sender that was let go.
     fn open_again(&mut self, segments: u32) {
-        let Some((held, true)) = self.held else { return };
-        let open = held.saturating_add(segments);
-        self.held = (f64::from(open) < self.law.congestion_window()).then_some((open, true));
+        let Hold::Opening { segments: before } = self.hold else { return };
+        let segments = before.saturating_add(segments);
+        let is_opening = f64::from(segments) < self.law.congestion_window();
+        self.hold = if is_opening { Hold::Opening { segments } } else { Hold::None };
     }
 
     /// The connection is worth so many from now on, where its window law knows what that is.
@@ -316,8 +329,11 @@ impl Sender {
 
     /// Where new data end: by the application's supply, by draining, by being held back, or by the receiver's window.
     fn end_of_data(&self) -> u32 {
-        let held = self.held.map_or(u32::MAX, |(segments, _)| segments);
-        self.produced().min(self.oldest.saturating_add(self.params.receiver_window.min(held)))
+        let window = match self.hold {
+            Hold::None => self.params.receiver_window,
+            Hold::Held { segments } | Hold::Opening { segments } => self.params.receiver_window.min(segments),
+        };
+        self.produced().min(self.oldest.saturating_add(window))
     }
 
     fn produced(&self) -> u32 {

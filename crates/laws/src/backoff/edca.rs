@@ -57,6 +57,16 @@ impl Category {
             Self::Background => "bk",
         }
     }
+
+    /// The category of packets with this DSCP (RFC 8325 section 4.3; RFC 8622 for the lowest).
+    pub const fn of_dscp(dscp: u8) -> Self {
+        match dscp {
+            44 | 46 | 48 | 56 => Self::Voice,                          // VA, EF, CS6, CS7
+            24 | 26 | 28 | 30 | 32 | 34 | 36 | 38 | 40 => Self::Video, // CS3, AF3x, CS4, AF4x, CS5
+            1 | 8 => Self::Background,                                 // LE, CS1
+            _ => Self::BestEffort,
+        }
+    }
 }
 
 /// Parameters of one access category; what is not given comes from the standard's table.
@@ -232,6 +242,14 @@ mod tests {
         assert_eq!(row(Category::Background, PhysicalLayer::Ofdm), (15, 1023, 7, 0));
         assert_eq!(row(Category::Voice, PhysicalLayer::Dsss), (7, 15, 2, 3264));
         assert_eq!(row(Category::Video, PhysicalLayer::Dsss), (15, 31, 2, 6016));
+    }
+
+    /// RFC 8325 section 4.3: what stands there, and what is not assigned.
+    #[test]
+    fn code_points_have_their_categories() {
+        let all = |of: &[u8], category| of.iter().all(|&dscp| Category::of_dscp(dscp) == category);
+        assert!(all(&[46, 48], Category::Voice) && all(&[34, 40], Category::Video));
+        assert!(all(&[0, 10, 16, 18, 63], Category::BestEffort) && all(&[1, 8], Category::Background));
     }
 
     #[test]

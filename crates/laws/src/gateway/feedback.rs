@@ -4,13 +4,13 @@
 //! The search is on what is allowed, `C`, between `C_low` and `C_up`, and moves at most once in `settle + 1` epochs. How a class
 //! fares is judged in `judgement.rs`.
 //! - Limited, and none starved: more, half way to the upper bound, at most a quarter.
-//! - Starved after an increase: that was too much; back half way towards what was good.
+//! - Starved after an increase: that was too much; back half way towards what was good, at most a fifth.
 //! - Starved for once, at rest: all rest at the edge; a little less, at most a tenth.
-//! - Starved for longer without an increase, or by a class that is not known: all go to `C_low` for a test. If the class gets
+//! - Starved for longer without an increase: a fifth less. If that does not help, or for a class that is not known, all go to `C_low` for a test. If the class gets
 //!   more there than before (or is limited there), it was starved, and the search goes on between `C_low` and where it came from.
 //!   If not, it wants no more than it has: what it gets is remembered, it is not heard for a while (twice as long at each such
 //!   time), and all return to where they were.
-//! - Only who is unresponsive wants more: all stay where they are.
+//! - Only who is unresponsive wants more: all stay where they are. While the search rests, who is unresponsive is the reason that is told.
 //!
 //! When the interval is closed it opens upwards every `reopen`, and to both sides when the weight of who is active has changed by a fifth.
 //!
@@ -34,7 +34,7 @@ use alloc::vec::Vec;
 
 /// The interval is closed when it is narrower than this, of the estimate.
 const CLOSED: f64 = 0.05;
-/// No increase is greater.
+/// No increase is greater, nor any decrease but for a test.
 const LEAP: f64 = 1.25;
 /// A class that gets so many times as much from less for all was starved.
 const RELIEF: f64 = 1.1;
@@ -211,12 +211,14 @@ impl Feedback {
             self.nudge(self.carried(epoch, findings));
             return (Step::Hold, Reason::Doubted, Some(class as u32));
         }
-        if has(Finding::Limited).is_some() {
-            return self.increase();
-        }
-        match has(Finding::Unresponsive) {
-            Some(class) => (Step::Hold, Reason::Unresponsive, Some(class as u32)),
+        let verdict = match has(Finding::Limited) {
+            Some(_) => self.increase(),
             None => (Step::Hold, Reason::Satisfied, None),
+        };
+        // No rate of the gateway's cures it: who it is, is what the operator can be told.
+        match has(Finding::Unresponsive) {
+            Some(class) if verdict.0 == Step::Hold => (Step::Hold, Reason::Unresponsive, Some(class as u32)),
+            _ => verdict,
         }
     }
 
@@ -247,7 +249,7 @@ impl Feedback {
         // What passes a mesh with too much in it is more than what would pass it fairly.
         self.high = carried.max(self.low);
         self.estimate = match self.tuning.search {
-            SearchMethod::Binary => f64::midpoint(self.low, self.high),
+            SearchMethod::Binary => f64::midpoint(self.low, self.high).max(self.high / LEAP),
             SearchMethod::Exponential => (self.tuning.beta * self.estimate).max(self.bounds.low),
         };
         if self.estimate - self.low < CLOSED * self.low {

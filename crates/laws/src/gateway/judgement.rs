@@ -9,7 +9,8 @@
 //! Where the host tells *busy time* (`busy.rs`), who gets less than γ of its due is content at once if it is not limited and busy for less
 //! than a tenth of the epoch, or if it has γ of its due while it is busy; its demand is its smoothed rate. So are pages and calls. Who
 //! is busy and silent is starved. Only who is busy and gets less than its due is judged by the above: its path may be narrow, or others
-//! may take its share.
+//! may take its share. It is not limited, though most of its packets waited: what mesh and TCP let through of an upload comes in bursts, which
+//! wait for tokens that nobody used in between.
 //!
 //! # Source
 //! Ours, after [Jam10] Alg. 1 and Alg. 4 (J11, J13).
@@ -130,13 +131,15 @@ impl Memory {
         }
         let (rate, due) = (epoch.view.rate(class), epoch.due[class]);
         let enough = rate >= tuning.gamma * due;
-        let limited = (epoch.limited)(&seen);
+        let mut limited = (epoch.limited)(&seen);
         if let Some(busy) = busy.filter(|_| !enough) {
             if !limited && busy < IDLE || rate >= tuning.gamma * due * busy {
                 self.wants(rate);
                 return Finding::Content;
             }
             self.is_content &= self.deaf > 0;
+            // Its packets waited, but its bucket had more to give than it took.
+            limited &= busy < IDLE;
         }
         if enough {
             self.is_content = false;

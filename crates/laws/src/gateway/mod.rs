@@ -236,7 +236,7 @@ pub enum Reason {
     Reconfigured,
     /// The bounds had met long ago; there may be more by now.
     Reopened,
-    /// Only a class that does not respond to its limit wants more.
+    /// A class does not respond to its limit: it alone wants more, or the law rests and has nothing else to tell.
     Unresponsive,
     /// Nothing is known of a class that is there: the law waits for the next epoch.
     Unknown,

@@ -33,7 +33,8 @@
 //!
 //! The corrected form (search: `feedback.rs`, judgement: `judgement.rs`):
 //! - A class below γ of its share is not starved if most of its packets had to wait for its own tokens: while it had
-//!   something to send it had its rate, and its pauses are its own. That is so of pages.
+//!   something to send it had its rate, and its pauses are its own. That is so of pages. Where busy time tells that it had something
+//!   to send and yet left tokens, it may be: an upload that the mesh starves comes in bursts.
 //! - Nor is it if it gets θ of what it was seen to get when its bucket held it back, or when less for all brought it no more.
 //!   That is so of steady little: the flow of Table 8.3, a voice.
 //! - "Backlogged, dropping or held, else content" would not do: nothing of a flow that starves in the mesh piles up at the

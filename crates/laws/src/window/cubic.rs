@@ -34,7 +34,7 @@
 //! assert!((law.congestion_window() - 70.0).abs() < 1e-12);
 //! ```
 
-use super::{Acked, Loss, WindowLaw, WindowStart, slow_start_growth};
+use super::{Acked, Loss, WindowLaw, WindowStart, counted, slow_start_growth};
 use crate::{BadParameter, Parameters, check};
 use evenair_units::{Duration, Instant};
 
@@ -236,7 +236,7 @@ impl WindowLaw for Cubic {
         if !acked.grows() {
             return;
         }
-        let mut segments = if self.byte_counting { f64::from(acked.segments) } else { 1.0 };
+        let mut segments = counted(acked.segments, self.byte_counting);
         if self.window < self.ssthresh {
             let grown =
                 slow_start_growth(acked.segments, self.byte_counting).min(self.ssthresh - self.window);

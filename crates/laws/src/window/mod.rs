@@ -208,9 +208,14 @@ family! {
     }
 }
 
-/// Growth in slow start: one segment per acknowledgement, or what it covers, up to two (RFC 3465 section 2.2).
+/// The segments for which an acknowledgement counts: those that it covers (RFC 3465), or one, if it covers any (RFC 5681).
+fn counted(segments: u32, byte_counting: bool) -> f64 {
+    f64::from(if byte_counting { segments } else { segments.min(1) })
+}
+
+/// Growth in slow start: the segments for which an acknowledgement counts, up to two (RFC 3465 section 2.2).
 fn slow_start_growth(segments: u32, byte_counting: bool) -> f64 {
-    if byte_counting { f64::from(segments.min(2)) } else { 1.0 }
+    counted(segments, byte_counting).min(2.0)
 }
 
 /// RFC 5681 eq. (4): half of the flight in whole segments, at least two.

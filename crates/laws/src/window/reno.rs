@@ -29,7 +29,7 @@
 //! assert!((law.congestion_window() - 10.0).abs() < 1e-12);
 //! ```
 
-use super::{Acked, Loss, WindowLaw, WindowStart, half, slow_start_growth};
+use super::{Acked, Loss, WindowLaw, WindowStart, counted, half, slow_start_growth};
 use crate::{BadParameter, Parameters};
 
 /// Parameters of the law: none.
@@ -84,8 +84,7 @@ impl Reno {
         self.window += if self.is_in_slow_start() {
             slow_start_growth(segments, self.byte_counting)
         } else {
-            let segments = if self.byte_counting { f64::from(segments) } else { 1.0 };
-            segments / self.window
+            counted(segments, self.byte_counting) / self.window
         };
     }
 }

@@ -36,7 +36,7 @@
 //! assert!((law.congestion_window() - 32.0).abs() < 1e-12);
 //! ```
 
-use super::{Acked, Delivery, Loss, Reno, Repair, WindowLaw, WindowStart};
+use super::{Acked, Delivery, Loss, Reno, Repair, WindowLaw, WindowStart, counted};
 use crate::{BadParameter, Parameters};
 
 /// Parameters of the law: none.
@@ -107,8 +107,7 @@ impl ScaledReno {
     /// So many segments were acknowledged, while that share of its connections grows.
     fn grow(&mut self, segments: u32, share: f64) {
         let per_round_trip = self.worth * self.worth.min(1.0) * share;
-        let segments = if self.reno.byte_counting { f64::from(segments) } else { f64::from(segments.min(1)) };
-        self.reno.window += per_round_trip * segments / self.reno.window;
+        self.reno.window += per_round_trip * counted(segments, self.reno.byte_counting) / self.reno.window;
     }
 }
 

@@ -4,7 +4,7 @@ use crate::bounds::{served, step};
 use crate::mesh::{Flow, Mesh, Wants};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{
-    ArcParams, ClassRole, ClassView, GatewayParams, GatewayRole, PfrcParams, Reason,
+    ArcParams, ClassRole, ClassView, GatewayLaw, GatewayParams, GatewayRole, PfrcParams, Reason,
 };
 use evenair_units::{Duration, Rate};
 
@@ -77,4 +77,30 @@ fn who_waits_in_silence_is_starved() {
     };
     assert!(last(Duration::from_secs(10)));
     assert!(!last(Duration::ZERO), "it may have nothing to send");
+}
+
+/// An upload's packets come in bursts and wait for tokens, though all together it gets less than its bucket has: the gateway is not its
+/// bottleneck.
+#[test]
+fn who_waits_for_tokens_and_leaves_some_is_not_limited() {
+    let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
+    let after = |share: f64, busy: Option<Duration>| {
+        let mut law = PfrcParams::corrected().begin(&GatewayRole { classes: [class; 2].into() });
+        let mut allocation = law.at_start();
+        for epoch in 0..10 {
+            let held = |(of, rate): (usize, &Rate)| {
+                let share = if of == 1 && epoch > 4 { share } else { 1.0 };
+                let seen = served((rate.as_bps() as f64 * share) as u64);
+                ClassView { held: Some(seen.served.packets), busy, ..seen }
+            };
+            let classes: Vec<_> = allocation.each.iter().enumerate().map(held).collect();
+            allocation = step(&mut law, &classes);
+        }
+        allocation.each[0].as_bps()
+    };
+    let all = Some(Duration::from_secs(10));
+    let content = after(1.0, all);
+    assert!(after(0.6, all) < content * 9 / 10, "it is starved");
+    assert!(after(0.6, Some(Duration::from_millis(600))) >= content, "its pauses are its own");
+    assert_eq!(after(0.6, None), content, "where busy time is not told its waits are all that is known");
 }

@@ -189,6 +189,17 @@ fn who_feels_nothing_does_not_raise_the_rates() {
     mixed.run(30);
     let (worst, _) = over_fair(&mut mixed, 20);
     assert!(worst > 0.75, "{worst:.2} of fair beside UDP");
+    // While the law rests its log names who feels nothing, and nobody else.
+    let mut named = 0;
+    for _ in 0..20 {
+        mixed.epoch();
+        let decision = mixed.allocation.decision;
+        if decision.reason == Reason::Unresponsive {
+            assert_eq!(decision.class, Some(0));
+            named += 1;
+        }
+    }
+    assert!(named > 5, "{named} times");
 }
 
 /// One after the other of twenty flows begins and ends within an epoch or two: nobody falls to the floor for it.

@@ -62,3 +62,28 @@ fn who_never_got_more_than_a_trickle_is_asked() {
     allocation = epoch(&mut law, &allocation, &[1.0; 3]);
     assert_eq!(allocation.decision.reason, Reason::Relieved, "{decisions:?}");
 }
+
+/// At rest a class gets too little for two epochs: a fifth less for all is tried before the floor is.
+#[test]
+fn a_shortfall_that_lasts_costs_a_fifth_at_first() {
+    let (mut law, mut allocation) = begin(3);
+    let total =
+        |allocation: &Allocation| allocation.each.iter().map(|rate| rate.as_bps()).sum::<u64>() as f64;
+    for _ in 0..40 {
+        allocation = epoch(&mut law, &allocation, &[1.0; 3]);
+    }
+    assert_eq!(allocation.decision.reason, Reason::Converged);
+    let before = total(&allocation);
+    let doubted = epoch(&mut law, &allocation, &[1.0, 1.0, 0.7]);
+    assert_eq!(doubted.decision.reason, Reason::Doubted);
+    let starved = epoch(&mut law, &doubted, &[1.0, 1.0, 0.7]);
+    assert_eq!(starved.decision.reason, Reason::Starved);
+    // 0.9 of it passed, twice, and a fifth less of that.
+    assert!((total(&starved) / before - 0.9 * 0.9 / 1.25).abs() < 0.01, "{}", total(&starved) / before);
+    // It does not help: the floor shows.
+    let mut last = epoch(&mut law, &starved, &[1.0, 1.0, 0.3]);
+    last = epoch(&mut law, &last, &[1.0, 1.0, 0.3]);
+    last = epoch(&mut law, &last, &[1.0, 1.0, 0.3]);
+    assert_eq!(last.decision.reason, Reason::Tested);
+    assert!(total(&last) < 0.7 * total(&starved), "{} of {}", total(&last), total(&starved));
+}

@@ -385,15 +385,19 @@ impl Attached {
         if self.flows[flow as usize].is_tfrc() {
             return;
         }
-        let connections = self.flows[flow as usize].connections.clone();
-        let open = |id: &u32| self.connections[*id as usize].sender.is_open();
-        let open: Vec<u32> = connections.into_iter().filter(open).collect();
-        let count = open.len() as u32;
-        for (index, id) in (0..).zip(open) {
+        let concerned = |&id: &u32| {
+            let sender = &self.connections[id as usize].sender;
+            sender.is_open() && (drains || sender.is_held_back())
+        };
+        // Most often there are none.
+        let concerned: Vec<u32> =
+            self.flows[flow as usize].connections.iter().copied().filter(concerned).collect();
+        let count = concerned.len() as u32;
+        for (index, id) in (0..).zip(concerned) {
             let sender = &mut self.connections[id as usize].sender;
             if drains {
                 sender.hold_back(DRAINED / count + u32::from(index < DRAINED % count));
-            } else if sender.is_held_back() {
+            } else {
                 sender.let_go();
                 self.pump(core, id);
             }

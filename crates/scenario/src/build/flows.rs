@@ -51,7 +51,7 @@ impl Scenario {
                 path,
                 active,
                 start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
-                category: flow.category.unwrap_or_default(),
+                category: flow.access_category(),
                 weight: flow.weight.unwrap_or(1.0),
                 stack: flow.stack.map(|stack| match stack {
                     StackName::Linux => Stack::Linux,

@@ -1,5 +1,6 @@
 //! Flows and what they send.
 
+use super::code_point::CodePoint;
 use super::exactly;
 use super::tcp::Window;
 use super::web::WebTable;
@@ -92,9 +93,13 @@ pub struct FlowTable {
     /// Its receiver hands over in the order of the one stream that its connections share.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resequence: bool,
-    /// Its access category, under EDCA.
+    /// Its access category, under EDCA; best effort, if neither this nor `dscp` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
+    /// The DSCP of its packets, which chooses its access category under EDCA (RFC 8325), instead of `category`: a name such as "EF" or "AF41",
+    /// or a number from 0 to 63.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<CodePoint>,
     /// Whose endpoints carry it under `evenair emulate`, and in a study's world "linux": "linux" for real sockets, which is an error where
     /// Linux has nothing like it, or "simulated" for the simulator's own on the same air; real ones wherever Linux has them, if it is not
     /// given. Without effect in a simulation.

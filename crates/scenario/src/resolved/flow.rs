@@ -5,6 +5,7 @@ use crate::language::{FlowTable, TrafficKind, UtilityTable};
 use crate::law;
 use crate::quantity::{Amount, PacketCount, Probability, RateQuantity, Time};
 use evenair_laws::Parameters;
+use evenair_laws::backoff::Category;
 use evenair_laws::flow::{FlowRole, check_needs};
 use evenair_laws::rate::{RateLaw, RateParams};
 use evenair_netsim::{Pattern, RatedSpec, Source, Traffic};
@@ -171,8 +172,17 @@ impl FlowTable {
         ];
         match given.iter().find(|(_, given, fits, _)| *given && !fits) {
             Some((key, .., why)) => Err((key, (*why).into())),
+            None if self.category.is_some() && self.dscp.is_some() => {
+                Err(("dscp", "chooses the access category, which category says, too: remove one".into()))
+            }
             None => Ok(()),
         }
+    }
+
+    /// The access category of its packets.
+    pub(crate) fn access_category(&self) -> Category {
+        let marked = self.dscp.map(|dscp| Category::of_dscp(dscp.number()));
+        self.category.or(marked).unwrap_or_default()
     }
 
     /// Time between datagrams of a size.

@@ -153,3 +153,23 @@ fn periodic_flows_in_step_are_named_and_the_remedy_lets_them_meet() {
     let unequal = parse(&HIDDEN.replacen("3 Mbps", "2 Mbps", 1)).unwrap();
     assert!(unequal.warnings().is_empty() && collided(&unequal) > 100);
 }
+
+/// A flow says its DSCP, by name or number, or its access category, and not both.
+#[test]
+fn a_flows_code_point_chooses_its_category() {
+    use evenair_laws::backoff::Category;
+    let with = |key: &str| parse(&HIDDEN.replacen("size =", &format!("{key}, size ="), 1));
+    let category = |key: &str| with(key).unwrap().network().flows[0].category;
+    assert_eq!(category("dscp = \"EF\""), Category::Voice);
+    assert_eq!(category("dscp = 34"), Category::Video);
+    assert_eq!(category("dscp = \"cs1\""), category("category = \"background\""));
+    assert_eq!(category("jitter = 0.1"), Category::BestEffort);
+    for (wrong, why) in [
+        ("dscp = 64", "a number from 0 to 63"),
+        ("dscp = \"voice\"", "a name such as"),
+        ("dscp = 46, category = \"voice\"", "remove one"),
+    ] {
+        let error = with(wrong).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains("dscp"), "{wrong}: {error}");
+    }
+}
