@@ -81,6 +81,11 @@ impl Way {
     pub fn over_wires(wires: &[usize], round_trip_s: f64) -> Self {
         Self { air: Vec::new(), wires: wires.iter().map(|&w| (w, 1.0)).collect(), round_trip_s }
     }
+
+    /// The size of the flow's packets, in those that the wires' capacities are counted in; one, without any wire.
+    fn size(&self) -> f64 {
+        self.wires.iter().map(|&(_, size)| size).reduce(f64::min).unwrap_or(1.0)
+    }
 }
 
 /// The load that flows of these rates put on each of so many wires, in packets of the size that capacities are counted in.

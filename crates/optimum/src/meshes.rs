@@ -1,5 +1,5 @@
-//! A library of ordinary problems: random meshes, grids with flows to a corner, chains and cells, each from a fixed seed, with
-//! rates and weights alike or spread. Tests take the small ones, `examples/library.rs` the large ones.
+//! A library of ordinary problems: random meshes, grids with flows to a corner, chains, cells, odd rings and random conflicts, each from
+//! a fixed seed, with rates and weights alike or spread. Tests take the small ones, `examples/library.rs` the large ones.
 
 #![allow(unreachable_pub, dead_code, reason = "an example includes this file")]
 
@@ -29,11 +29,16 @@ pub enum Shape {
     Chain,
     /// Everybody hears everybody.
     Cell,
+    /// Rings of five and of seven conflicts, each joined to the next by a link that both have: cliques say too little of these.
+    Rings,
+    /// Flows over up to four links, three conflicts a link at random: what no place in the plane makes.
+    Pairs,
 }
 
 impl Shape {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Links, Self::Routes, Self::Grid, Self::Chain, Self::Cell];
+    pub const ALL: [Self; 7] =
+        [Self::Links, Self::Routes, Self::Grid, Self::Chain, Self::Cell, Self::Rings, Self::Pairs];
 }
 
 /// Numbers from a seed.
@@ -63,6 +68,8 @@ pub fn mesh(shape: Shape, links: usize, (rates, weights): (f64, f64), seed: u64)
         lots.unit();
     }
     let (places, ways) = match shape {
+        Shape::Rings => return loaded(rings(links, &mut lots), (rates, weights), &mut lots),
+        Shape::Pairs => return loaded(pairs(links, &mut lots), (rates, weights), &mut lots),
         Shape::Links => scattered(links, &mut lots),
         Shape::Routes => routes(links, &mut lots),
         Shape::Grid => grid(links),
@@ -80,10 +87,18 @@ pub fn mesh(shape: Shape, links: usize, (rates, weights): (f64, f64), seed: u64)
         }
     }
     let air = Medium::from_positions(&places, &radio()).conflicts(&names);
-    let costs: Vec<f64> = names.iter().map(|_| lots.spread(rates)).collect();
     let place = |link: &Link| names.iter().position(|n| n == link).expect("all are named");
+    let ways = ways.iter().map(|way| way.iter().map(place).collect()).collect();
+    loaded((air, ways), (rates, weights), &mut lots)
+}
+
+/// Conflicts, and the links on each flow's way.
+type Abstract = (ConflictGraph, Vec<Vec<usize>>);
+
+fn loaded((air, ways): Abstract, (rates, weights): (f64, f64), lots: &mut Lots) -> Mesh {
+    let costs: Vec<f64> = (0..air.links()).map(|_| lots.spread(rates)).collect();
     let loads: Vec<Vec<(usize, f64)>> =
-        ways.iter().map(|way| way.iter().map(|l| (place(l), costs[place(l)])).collect()).collect();
+        ways.iter().map(|way| way.iter().map(|&l| (l, costs[l])).collect()).collect();
     let weights = loads.iter().map(|_| lots.spread(weights)).collect();
     Mesh { air, loads, weights }
 }
@@ -182,4 +197,37 @@ fn chain(links: usize, lots: &mut Lots) -> Placed {
         }
     }
     (places, ways)
+}
+
+fn rings(links: usize, lots: &mut Lots) -> Abstract {
+    let mut conflicts: Vec<(usize, usize)> = Vec::new();
+    let mut ways: Vec<Vec<usize>> = Vec::new();
+    // The last link of a ring is the first of the next.
+    let mut first = 0;
+    while first < links {
+        let around = [4, 6][lots.below(2)];
+        conflicts.extend((first..first + around).map(|l| (l, l + 1)));
+        conflicts.push((first, first + around));
+        ways.extend((first..first + around).map(|l| vec![l]));
+        let at = first + lots.below(around - 1);
+        ways.push((at..=at + 1).collect());
+        first += around;
+    }
+    ways.push(vec![first]);
+    (ConflictGraph::from_edges(first + 1, &conflicts), ways)
+}
+
+fn pairs(links: usize, lots: &mut Lots) -> Abstract {
+    let mut ways: Vec<Vec<usize>> = Vec::new();
+    let mut first = 0;
+    while first < links {
+        let end = links.min(first + 1 + lots.below(4));
+        ways.push((first..end).collect());
+        first = end;
+    }
+    // Neighbours on a way share a node; the rest is by chance.
+    let mut conflicts: Vec<(usize, usize)> =
+        ways.iter().flat_map(|way| way.windows(2)).map(|pair| (pair[0], pair[1])).collect();
+    conflicts.extend((0..3 * links).map(|_| (lots.below(links), lots.below(links))));
+    (ConflictGraph::from_edges(links, &conflicts), ways)
 }

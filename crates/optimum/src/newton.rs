@@ -26,6 +26,9 @@ pub(crate) fn solve(hessian: &DMatrix<f64>, gradient: &[f64]) -> Option<Vec<f64>
 
 /// The solution of a system of any matrix; none, if it is singular.
 pub(crate) fn solve_any(matrix: DMatrix<f64>, right: &[f64]) -> Option<Vec<f64>> {
+    if right.is_empty() {
+        return Some(Vec::new());
+    }
     let solution = matrix.lu().solve(&DVector::from_column_slice(right))?;
     solution.iter().all(|x| x.is_finite()).then(|| solution.iter().copied().collect())
 }

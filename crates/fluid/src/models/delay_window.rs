@@ -25,7 +25,7 @@ impl Network {
     fn solve(&self, weights: &[f64], delays_s: &[f64], prices: &mut Vec<f64>) -> Vec<f64> {
         let mut problem = self.problem.clone();
         for (s, flow) in problem.flows.iter_mut().enumerate() {
-            flow.utility = Utility::log(weights[s] * size(&self.ways[s]));
+            flow.utility = Utility::log(weights[s] * self.ways[s].size());
             flow.fixed_price = delays_s[s];
         }
         let (found, airtime) = self.near.solve(&problem, prices);
@@ -48,11 +48,6 @@ pub struct DelayWindow {
     last: RefCell<Vec<f64>>,
 }
 
-/// The size of a flow's packets, in those that the wires' capacities are counted in.
-fn size(way: &Way) -> f64 {
-    way.wires.iter().map(|&(_, size)| size).reduce(f64::min).unwrap_or(1.0)
-}
-
 /// The problem of [QCSMA] with weights `p`: `a = 1/b` loads the air, wires have capacities \[packets/s\].
 ///
 /// A queue in front of a wire delays packets of all sizes alike. So flows are counted in packets of one size, that of the wires'
@@ -60,10 +55,10 @@ fn size(way: &Way) -> f64 {
 fn problem(air: ConflictGraph, wires: &[f64], ways: &[Way], weight: f64) -> Problem {
     let links = air.links();
     let flow = |way: &Way| {
-        let air = way.air.iter().map(|&(l, airtime)| (l, airtime / size(way)));
-        let wires = way.wires.iter().map(|&(w, load)| (links + w, load / size(way)));
+        let air = way.air.iter().map(|&(l, airtime)| (l, airtime / way.size()));
+        let wires = way.wires.iter().map(|&(w, load)| (links + w, load / way.size()));
         Flow {
-            utility: Utility::log(weight * size(way)),
+            utility: Utility::log(weight * way.size()),
             fixed_price: 0.0,
             loads: air.chain(wires).collect(),
         }
@@ -229,7 +224,7 @@ impl System for DualDescent {
         }
         let flows = self.network.problem.flows.iter().zip(&self.network.ways).zip(self.rates(state));
         for ((flow, way), x) in flows {
-            flow.loads.iter().for_each(|&(l, a)| drift[l] += a * size(way) * x);
+            flow.loads.iter().for_each(|&(l, a)| drift[l] += a * way.size() * x);
         }
         drift.iter_mut().for_each(|d| *d *= self.step);
     }

@@ -80,24 +80,19 @@ impl LossyPath {
     /// A flow of the optimisation, in units of the capacities: a queue refuses the same share of packets of any size, so a flow's
     /// bytes `X = x·size` are what has a utility, whose price at `X` is what it was at `x`.
     fn flow(&self, flow: usize, utility: Utility, fixed_price: f64) -> Flow {
-        let wires = &self.ways[flow].wires;
+        let way = &self.ways[flow];
         Flow {
             utility,
             fixed_price,
-            loads: wires.iter().map(|&(l, size)| (l, size / self.size(flow))).collect(),
+            loads: way.wires.iter().map(|&(l, size)| (l, size / way.size())).collect(),
         }
-    }
-
-    /// The size of a flow's packets, in those of the capacities.
-    fn size(&self, flow: usize) -> f64 {
-        self.ways[flow].wires.iter().map(|&(_, size)| size).reduce(f64::min).unwrap_or(1.0)
     }
 
     /// The rates to which the system settles with these numbers of connections, [CZ06] eq. (17): `2n²/T² = x²·Σ(ε + g)`, the
     /// maximum of `Σ −2n²/(T²x) − Σε·x − cost`.
     fn settled(&self, connections: &[f64]) -> Vec<f64> {
         let flow = |s: usize| {
-            let bytes = self.size(s) * connections[s] / self.ways[s].round_trip_s;
+            let bytes = self.ways[s].size() * connections[s] / self.ways[s].round_trip_s;
             self.flow(s, Utility::inverse(2.0 * bytes * bytes), self.losses[s])
         };
         let wires = (0..self.capacities.len()).map(|l| self.wire(l)).collect();
@@ -107,7 +102,7 @@ impl LossyPath {
 
     /// Rates in packets, of those in units of the capacities.
     fn packets(&self, rates: Vec<f64>) -> Vec<f64> {
-        rates.into_iter().enumerate().map(|(s, x)| x / self.size(s)).collect()
+        rates.into_iter().enumerate().map(|(s, x)| x / self.ways[s].size()).collect()
     }
 
     /// The equilibrium of the smoothed system by optimisation: [CZ06] eq. (19), and `n* = 1/√f`.
@@ -116,7 +111,7 @@ impl LossyPath {
     /// As [`Problem::solve`].
     pub fn optimum(&self, beta: f64) -> Result<(Vec<f64>, Vec<f64>), evenair_optimum::Failure> {
         let flow = |s: usize| {
-            let bytes = self.size(s) / self.ways[s].round_trip_s;
+            let bytes = self.ways[s].size() / self.ways[s].round_trip_s;
             let utility =
                 Utility::LossyConnections { weight: 2.0 * bytes * bytes, loss: self.losses[s], beta };
             self.flow(s, utility, 0.0)

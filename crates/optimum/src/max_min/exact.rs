@@ -279,7 +279,7 @@ impl<'a> Filling<'a> {
         for component in 0..self.pricing.components() {
             let mut discounted = weights.clone();
             for found in 0..FOUND_MAX {
-                let set = self.pricing.heaviest(component, &discounted, f64::INFINITY);
+                let set = self.pricing.heaviest(component, &discounted);
                 if found == 0 {
                     bound += set.iter().map(|&l| weights[l as usize]).sum::<f64>();
                 }

@@ -194,9 +194,8 @@ impl Problem {
             let mut weights = prices.clone();
             let known = sets.len();
             for _ in 0..FOUND_MAX {
-                let set: Vec<u32> = (0..pricing.components())
-                    .flat_map(|c| pricing.heaviest(c, &weights, f64::INFINITY))
-                    .collect();
+                let set: Vec<u32> =
+                    (0..pricing.components()).flat_map(|c| pricing.heaviest(c, &weights)).collect();
                 let weight: f64 = set.iter().map(|&l| prices[l as usize]).sum();
                 if weight <= allowed * (1.0 + 1e-10) || sets.contains(&set) {
                     break;

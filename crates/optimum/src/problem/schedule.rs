@@ -6,8 +6,10 @@
 //! the master allows, the heaviest independent set under the current prices. None left is the certificate of the optimum;
 //! a bound on the heaviest is a bound on how far the optimum can be.
 
+mod branching;
 pub(super) mod ladder;
 mod master;
+mod nearby;
 mod pricing;
 
 pub(crate) use master::side_by_side;

@@ -69,8 +69,6 @@ struct Step {
 const STEPS_MAX: u32 = 60;
 /// How many sets one search brings at most, per component.
 const FOUND_MAX: usize = 12;
-/// A set that is heavier than known ones by less is looked for with more care.
-const WORTHWHILE: f64 = 1e-3;
 /// How close to the boundary a step may go.
 const BOUNDARY: f64 = 0.99;
 
@@ -187,24 +185,19 @@ impl<'a> Master<'a> {
     pub(super) fn priced(&self, pricing: &Pricing<'_>, prices: &[f64]) -> (Vec<Column>, f64) {
         let (mut columns, mut worst) = (Vec::new(), 0.0);
         for component in 0..pricing.components() {
-            // Links of sets just found count for less, so that one search brings many sets that differ.
-            let mut weights = prices.to_vec();
-            for found in 0..if pricing.is_stopped() { 0 } else { FOUND_MAX } {
-                let enough = self.mu[component] * self.unit * (1.0 + WORTHWHILE);
-                let set = pricing.heaviest(component, &weights, enough);
+            let allowed = self.mu[component] * self.unit;
+            let sets = pricing.heavy(component, prices, allowed, FOUND_MAX);
+            for (found, set) in sets.into_iter().enumerate() {
                 let weight: f64 = set.iter().map(|&l| prices[l as usize]).sum();
                 let excess = weight / self.unit - self.mu[component];
                 if found == 0 {
                     worst += excess.max(0.0);
                 }
                 let links: Vec<usize> = set.iter().map(|&l| self.place[l as usize]).collect();
-                let is_known =
-                    |columns: &[Column]| columns.iter().any(|c| c.component == component && c.links == links);
-                if excess <= 0.0 || is_known(&self.columns) || is_known(&columns) {
-                    break;
+                let is_known = self.columns.iter().any(|c| c.component == component && c.links == links);
+                if excess > 0.0 && !is_known {
+                    columns.push(Column { links, component });
                 }
-                set.iter().for_each(|&l| weights[l as usize] *= 0.7);
-                columns.push(Column { links, component });
             }
         }
         (columns, worst)

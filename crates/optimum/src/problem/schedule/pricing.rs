@@ -1,6 +1,8 @@
 //! The heaviest independent sets of each component of the conflict graph.
 
 use super::super::{Failure, Problem, unless_stopped};
+use super::branching::{Heavier, heavier};
+use super::nearby::heavy_sets;
 use crate::{Done, ProductForm};
 use evenair_topology::{ConflictGraph, maximal_cliques};
 use std::cell::Cell;
@@ -8,8 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most values that the sums over a part of a component may need, where those over the whole are too many.
 const PART_MAX: usize = 300_000;
-/// Sweeps of a search nearby.
-const SWEEPS_MAX: usize = 50;
+/// Words that a search by branches may look at, and those of a proof at the end: a tenth of a second, and a second.
+const WORK_MAX: u64 = 100_000_000;
+const PROOF_MAX: u64 = 1_000_000_000;
+/// A set that is heavier than known ones by a smaller part is looked for with more care.
+const WORTHWHILE: f64 = 1e-3;
+/// A proof says that no set is heavier than known ones by more than this part; where it takes too long, by ever greater parts.
+const CLOSE: f64 = 1e-9;
+const HALVINGS_MAX: u32 = 6;
 /// Up to so many maximal independent sets a component's are listed at once.
 const LISTED_MAX: usize = 256;
 
@@ -19,6 +27,20 @@ struct Component {
     graph: ConflictGraph,
     /// Parts of the component, each with its links' places; one part if nothing was cut.
     parts: Vec<(Vec<u32>, ProductForm)>,
+}
+
+impl Component {
+    /// The prices of its links.
+    fn weights(&self, prices: &[f64]) -> Vec<f64> {
+        self.links.iter().map(|&l| prices[l as usize]).collect()
+    }
+
+    /// A set of its links' places as one of links, ascending.
+    fn named(&self, set: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut set: Vec<u32> = set.map(|i| self.links[i as usize]).collect();
+        set.sort_unstable();
+        set
+    }
 }
 
 /// Cuts a graph until sums over the parts are small. Conflicts across a cut are given up: the parts together may do more
@@ -62,48 +84,6 @@ fn part_by_part(
         }
     }
     set
-}
-
-/// A heavy set that costs hardly any time: the better of two greedy ones.
-fn found_nearby(graph: &ConflictGraph, weights: &[f64]) -> (Vec<u32>, f64) {
-    let near = |l: usize| (graph.neighbours(l).len() + 1) as f64;
-    let light = greedy(graph, weights, |l| weights[l] / near(l));
-    let heavy = greedy(graph, weights, |l| weights[l]);
-    if heavy.1 > light.1 { heavy } else { light }
-}
-
-/// Links in the order of their worth, each let in if it weighs more than those that it drives out, until none does.
-fn greedy(graph: &ConflictGraph, weights: &[f64], worth: impl Fn(usize) -> f64) -> (Vec<u32>, f64) {
-    let mut order: Vec<usize> = (0..weights.len()).filter(|&l| weights[l] > 0.0).collect();
-    order.sort_by(|&l, &m| worth(m).total_cmp(&worth(l)).then(l.cmp(&m)));
-    let mut is_in = vec![false; weights.len()];
-    // What each link would drive out.
-    let mut against = vec![0.0; weights.len()];
-    let change = |is_in: &mut [bool], against: &mut [f64], l: usize, to: bool| {
-        is_in[l] = to;
-        let weight = if to { weights[l] } else { -weights[l] };
-        graph.neighbours(l).iter().for_each(|&m| against[m as usize] += weight);
-    };
-    // Each change is worth a part of the whole, so that there are not many; rounding could have them go in circles.
-    for _ in 0..SWEEPS_MAX {
-        let mut has_changed = false;
-        for &l in &order {
-            if !is_in[l] && weights[l] > against[l] * (1.0 + 1e-9) + 1e-300 {
-                let near = graph.neighbours(l).iter().map(|&m| m as usize);
-                for m in near.filter(|&m| is_in[m]).collect::<Vec<usize>>() {
-                    change(&mut is_in, &mut against, m, false);
-                }
-                change(&mut is_in, &mut against, l, true);
-                has_changed = true;
-            }
-        }
-        if !has_changed {
-            break;
-        }
-    }
-    let set: Vec<u32> = (0..weights.len()).filter(|&l| is_in[l]).map(|l| l as u32).collect();
-    let weight = set.iter().map(|&l| weights[l as usize]).sum();
-    (set, weight)
 }
 
 /// Finds sets that are heavier than the master allows.
@@ -213,40 +193,90 @@ impl<'a> Pricing<'a> {
         sets
     }
 
-    /// The heaviest set of a component under these prices, or a heavy one: where the heaviest is not known anyway, one that is quickly
-    /// found is as good as long as it weighs more than `enough`.
-    pub(crate) fn heaviest(&self, component: usize, prices: &[f64], enough: f64) -> Vec<u32> {
-        let Component { links, graph, parts } = &self.components[component];
-        let weights: Vec<f64> = links.iter().map(|&l| prices[l as usize]).collect();
-        if parts.len() > 1 {
-            let (set, weight) = found_nearby(graph, &weights);
-            if weight > enough {
-                return set.into_iter().map(|i| links[i as usize]).collect();
-            }
-        }
-        let set: Vec<u32> = if let [(order, form)] = &parts[..] {
+    /// The heaviest set of a component under these prices, or a heavy one where that is not known.
+    pub(crate) fn heaviest(&self, component: usize, prices: &[f64]) -> Vec<u32> {
+        let of = &self.components[component];
+        if let [(order, form)] = &of.parts[..] {
+            let weights = of.weights(prices);
             let weights: Vec<f64> = order.iter().map(|&i| weights[i as usize]).collect();
-            form.heaviest(&weights).0.into_iter().map(|i| order[i as usize]).collect()
-        } else {
-            let weight = |set: &Vec<u32>| set.iter().map(|&i| weights[i as usize]).sum::<f64>();
-            let [even, odd] = [0, 1].map(|odd| part_by_part(graph, parts, &weights, odd));
-            if weight(&odd) > weight(&even) { odd } else { even }
+            return of.named(form.heaviest(&weights).0.into_iter().map(|i| order[i as usize]));
+        }
+        self.heavy(component, prices, f64::INFINITY, 1).swap_remove(0)
+    }
+
+    /// Up to so many sets of a component that are heavier than this under these prices, the heaviest first; where there is none, a heavy one.
+    ///
+    /// Where sums over all sets are few, links of sets just found count for less, so that one search brings many sets that differ. Else sets
+    /// are sought nearby, then by branches, then part by part.
+    pub(crate) fn heavy(&self, component: usize, prices: &[f64], than: f64, most: usize) -> Vec<Vec<u32>> {
+        if self.components[component].parts.len() > 1 {
+            return self.heavy_by_search(&self.components[component], prices, than, most);
+        }
+        let mut discounted = prices.to_vec();
+        let mut sets: Vec<Vec<u32>> = Vec::new();
+        while sets.len() < most && !self.is_stopped() {
+            let set = self.heaviest(component, &discounted);
+            let weight: f64 = set.iter().map(|&l| prices[l as usize]).sum();
+            if !sets.is_empty() && (weight <= than || sets.contains(&set)) {
+                break;
+            }
+            set.iter().for_each(|&l| discounted[l as usize] *= 0.7);
+            sets.push(set);
+        }
+        sets
+    }
+
+    fn heavy_by_search(&self, of: &Component, prices: &[f64], than: f64, most: usize) -> Vec<Vec<u32>> {
+        let weights = of.weights(prices);
+        let near = heavy_sets(&of.graph, &weights, than * (1.0 + WORTHWHILE), most);
+        let heaviest = near[0].1;
+        if heaviest > than * (1.0 + WORTHWHILE) {
+            return near.into_iter().map(|(set, _)| of.named(set.into_iter())).collect();
+        }
+        let least = if than.is_finite() { heaviest.max(than * (1.0 + CLOSE)) } else { heaviest };
+        let set = match heavier(&of.graph, &weights, least, WORK_MAX, self.stop) {
+            Heavier::Set(set) => set,
+            Heavier::None => near[0].0.clone(),
+            Heavier::Unknown => {
+                let weight = |set: &Vec<u32>| set.iter().map(|&i| weights[i as usize]).sum::<f64>();
+                let by_parts = [0, 1].map(|odd| part_by_part(&of.graph, &of.parts, &weights, odd));
+                let all = by_parts.into_iter().chain([near[0].0.clone()]);
+                all.max_by(|a, b| weight(a).total_cmp(&weight(b))).unwrap_or_default()
+            }
         };
-        let mut set: Vec<u32> = set.into_iter().map(|i| links[i as usize]).collect();
-        set.sort_unstable();
-        set
+        vec![of.named(set.into_iter())]
     }
 
     /// No schedule of the air is worth more than this at these prices.
     pub(crate) fn bound(&self, prices: &[f64]) -> f64 {
         debug_assert_eq!(prices.len(), self.problem.links());
-        let of = |Component { links, parts, .. }: &Component| {
+        let of = |component: &Component| {
+            let Component { links, parts, .. } = component;
             let part = |(order, form): &(Vec<u32>, ProductForm)| {
                 let weights: Vec<f64> = order.iter().map(|&i| prices[links[i as usize] as usize]).collect();
                 form.heaviest(&weights).1
             };
-            parts.iter().map(part).sum::<f64>()
+            let bound = parts.iter().map(part).sum::<f64>();
+            if parts.len() == 1 { bound } else { self.proven(component, &component.weights(prices), bound) }
         };
         self.components.iter().map(of).sum()
+    }
+
+    /// No set of a component is heavier than this; `most` is known to be such a bound.
+    fn proven(&self, of: &Component, weights: &[f64], mut most: f64) -> f64 {
+        let mut least = heavy_sets(&of.graph, weights, f64::INFINITY, 1)[0].1;
+        let mut level = least * (1.0 + CLOSE);
+        for _ in 0..HALVINGS_MAX {
+            if level >= most {
+                break;
+            }
+            match heavier(&of.graph, weights, level, PROOF_MAX, self.stop) {
+                Heavier::Set(set) => least = set.iter().map(|&i| weights[i as usize]).sum(),
+                Heavier::None => most = level,
+                Heavier::Unknown => least = level,
+            }
+            level = if most < least * (1.0 + 2.0 * CLOSE) { most } else { (least * most).sqrt() };
+        }
+        most
     }
 }
