@@ -7,13 +7,17 @@
 
 pub mod link;
 mod namespace;
+pub mod netlink;
 pub mod sandbox;
 pub mod scheduling;
+mod socket_option;
 pub mod sysctl;
+pub mod tc;
 pub mod tcp;
 mod tun;
 pub mod uplink;
 
+pub use link::Rtnetlink;
 pub use namespace::NetworkNamespace;
 pub use tun::{PACKET_MAX, Tun};
 
