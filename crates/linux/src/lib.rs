@@ -8,6 +8,7 @@
 pub mod link;
 mod namespace;
 pub mod netlink;
+pub mod nft;
 pub mod sandbox;
 pub mod scheduling;
 mod socket_option;

@@ -69,7 +69,7 @@ impl From<Refusal> for io::Error {
 /// A connection to one part of the kernel, of the network namespace in which it was made.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    socket: OwnedFd,
+    descriptor: OwnedFd,
     sequence: u32,
     inbox: Vec<u8>,
 }
@@ -86,17 +86,17 @@ struct Answer<'a> {
 impl Socket {
     /// Connects to `NETLINK_ROUTE` (none) or another part.
     pub(crate) fn new(part: Option<Protocol>) -> io::Result<Self> {
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, part)?;
+        let descriptor = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, part)?;
         // Both are older than the least kernel; without them an error would be a number alone.
-        socket_option::set(&socket, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1)?;
-        socket_option::set(&socket, libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, 1)?;
-        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(PATIENCE))?;
-        Ok(Self { socket, sequence: 0, inbox: vec![0; INBOX] })
+        socket_option::set(&descriptor, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1)?;
+        socket_option::set(&descriptor, libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, 1)?;
+        sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(PATIENCE))?;
+        Ok(Self { descriptor, sequence: 0, inbox: vec![0; INBOX] })
     }
 
     /// The number of a device.
     pub(crate) fn index(&self, device: &str) -> io::Result<u32> {
-        Ok(rustix::net::netdevice::name_to_index(&self.socket, device)?)
+        Ok(rustix::net::netdevice::name_to_index(&self.descriptor, device)?)
     }
 
     /// One request.
@@ -124,7 +124,7 @@ impl Socket {
             if count == 0 {
                 return Ok(refusals);
             }
-            send(&self.socket, &bytes, SendFlags::empty())?;
+            send(&self.descriptor, &bytes, SendFlags::empty())?;
             self.acknowledgements(first, count, |index, refusal| {
                 refusals.push(Refusal { index: before + index, ..refusal });
             })?;
@@ -149,7 +149,7 @@ impl Socket {
         }
         self.sequence += 1;
         bytes.extend_from_slice(end.finish(self.sequence));
-        send(&self.socket, &bytes, SendFlags::empty())?;
+        send(&self.descriptor, &bytes, SendFlags::empty())?;
         let mut worst = None;
         let mut keep = |index, refusal| {
             worst.get_or_insert(Refusal { index, ..refusal });
@@ -205,7 +205,7 @@ impl Socket {
             into.clear();
             self.sequence += 1;
             let sequence = self.sequence;
-            send(&self.socket, request.clone().dumped().finish(sequence), SendFlags::empty())?;
+            send(&self.descriptor, request.clone().dumped().finish(sequence), SendFlags::empty())?;
             if self.answers_of(sequence, |kind, payload| {
                 into.extend(read(kind, payload)?);
                 Ok(())
@@ -224,7 +224,7 @@ impl Socket {
     ) -> io::Result<T> {
         self.sequence += 1;
         let sequence = self.sequence;
-        send(&self.socket, request.acknowledged().finish(sequence), SendFlags::empty())?;
+        send(&self.descriptor, request.acknowledged().finish(sequence), SendFlags::empty())?;
         let mut found = None;
         self.answers_of(sequence, |kind, payload| {
             found = found.take().or(read(kind, payload)?);
@@ -259,7 +259,7 @@ impl Socket {
 
     fn receive(&mut self) -> io::Result<usize> {
         loop {
-            match recv(&self.socket, &mut self.inbox[..], RecvFlags::TRUNC) {
+            match recv(&self.descriptor, &mut self.inbox[..], RecvFlags::TRUNC) {
                 Ok((_, length)) if length <= INBOX => return Ok(length),
                 Ok(_) => return Err(malformed("an answer longer than it may be")),
                 Err(Errno::INTR) => (),
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn an_error_has_the_kernels_words() {
         let mut bytes = Vec::new();
-        for word in [52_u32, 2 | (0x300 << 16), 7, 99, (-22_i32).cast_unsigned(), 40, 40 | (5 << 16), 7, 99] {
+        for word in [52_u32, 0x0300_0002, 7, 99, (-22_i32).cast_unsigned(), 40, 0x0005_0028, 7, 99] {
             bytes.extend_from_slice(&word.to_ne_bytes());
         }
         bytes.extend_from_slice(&[13, 0, 1, 0]);

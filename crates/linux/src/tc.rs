@@ -173,7 +173,9 @@ impl Rtnetlink {
     /// # Errors
     /// If it or the device is gone.
     pub fn class(&mut self, device: u32, handle: Handle) -> io::Result<Class> {
-        self.socket.get(message(libc::RTM_GETTCLASS, 0, device, Handle::NONE, handle), read_class)
+        // The kernel announces what it is asked for to those who listen, and to who asks only with this flag.
+        let flags = libc::NLM_F_ECHO;
+        self.socket.get(message(libc::RTM_GETTCLASS, flags, device, Handle::NONE, handle), read_class)
     }
 
     /// Whether the kernel has a kind of queueing discipline, or loads it. It is asked for one on the loopback device with an option
@@ -196,14 +198,15 @@ impl Rtnetlink {
                 options.put(option, &[0]);
             });
         });
-        match self.socket.ask(request) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(true),
-            Err(error) => Err(error),
-            Ok(()) => {
-                self.socket.ask(message(libc::RTM_DELQDISC, 0, loopback, Handle::ROOT, Handle::NONE))?;
-                Ok(true)
-            }
+        let Err(error) = self.socket.ask(request) else {
+            self.socket.ask(message(libc::RTM_DELQDISC, 0, loopback, Handle::ROOT, Handle::NONE))?;
+            return Ok(true);
+        };
+        let refusal = error.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>());
+        match refusal.map(|refusal| refusal.code) {
+            Some(libc::ENOENT) => Ok(false),
+            Some(libc::EINVAL | libc::ERANGE) => Ok(true),
+            _ => Err(error),
         }
     }
 }
@@ -249,7 +252,7 @@ impl Qdisc {
         let kind = attributes.find(libc::TCA_KIND).map(text).unwrap_or_default();
         let options = attributes.find(libc::TCA_OPTIONS).unwrap_or_default();
         let discipline = Discipline::parse(&kind, options);
-        Ok(Self { device, parent, handle, discipline, statistics: Statistics::parse(attributes) })
+        Ok(Self { device, parent, handle, discipline, statistics: Statistics::parse(&attributes) })
     }
 }
 
@@ -268,9 +271,9 @@ impl Class {
             parent,
             handle,
             leaf,
-            htb: is_htb.then(|| HtbClass::parse(options)).flatten(),
-            statistics: Statistics::parse(attributes),
-            htb_statistics: is_htb.then(|| HtbStatistics::parse(attributes)).flatten(),
+            htb: is_htb.then(|| HtbClass::parse(&options)).flatten(),
+            statistics: Statistics::parse(&attributes),
+            htb_statistics: is_htb.then(|| HtbStatistics::parse(&attributes)).flatten(),
         })
     }
 }

@@ -4,7 +4,7 @@
 const MARKS: u16 = 0xc000;
 
 /// The attributes in a stretch of bytes, one after the other; they end where one does not fit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Attributes<'a> {
     rest: &'a [u8],
 }
@@ -15,13 +15,12 @@ impl<'a> Attributes<'a> {
     }
 
     /// The value of the first of a kind.
-    pub(crate) fn find(self, kind: u16) -> Option<&'a [u8]> {
-        let mut attributes = self;
-        attributes.find_map(|(own, value)| (own == kind).then_some(value))
+    pub(crate) fn find(&self, kind: u16) -> Option<&'a [u8]> {
+        self.clone().find_map(|(own, value)| (own == kind).then_some(value))
     }
 
     /// The attributes in the first of a kind.
-    pub(crate) fn within(self, kind: u16) -> Self {
+    pub(crate) fn within(&self, kind: u16) -> Self {
         Self::new(self.find(kind).unwrap_or_default())
     }
 }

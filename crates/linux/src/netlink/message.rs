@@ -103,11 +103,6 @@ impl Message {
         self
     }
 
-    /// So many bytes as yet.
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// The message as it is sent, under this number.
     pub(crate) fn finish(&mut self, sequence: u32) -> &[u8] {
         let length = self.bytes.len() as u32;

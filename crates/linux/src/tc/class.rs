@@ -60,7 +60,7 @@ impl HtbClass {
     }
 
     /// Reads a class's options.
-    pub(super) fn parse(options: Attributes<'_>) -> Option<Self> {
+    pub(super) fn parse(options: &Attributes<'_>) -> Option<Self> {
         let own = options.find(PARAMETERS)?;
         let wide = |kind, at| {
             let narrow = u32_at(own, at).map(u64::from);

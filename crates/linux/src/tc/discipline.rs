@@ -139,6 +139,7 @@ mod cake {
     pub(super) const SERVICES: u16 = 3;
     pub(super) const FLOW_MODE: u16 = 5;
     pub(super) const ROUND_TRIP: u16 = 7;
+    pub(super) const TARGET: u16 = 8;
     pub(super) const MEMORY: u16 = 10;
     pub(super) const SPLIT: u16 = 17;
     /// `CAKE_DIFFSERV_BESTEFFORT`.
@@ -188,11 +189,11 @@ impl Discipline {
         let options = Attributes::new(bytes);
         let first = u32_of(bytes);
         let known = match kind {
-            "htb" => Htb::parse(options).map(Self::Htb),
+            "htb" => Htb::parse(&options).map(Self::Htb),
             "pfifo" => first.map(|packets| Self::Pfifo { packets }),
             "bfifo" => first.map(|limit| Self::Bfifo { limit: Bytes::new(limit) }),
-            "tbf" => Tbf::parse(options).map(Self::Tbf),
-            "fq_codel" => Some(Self::FqCodel(FqCodel::parse(options))),
+            "tbf" => Tbf::parse(&options).map(Self::Tbf),
+            "fq_codel" => Some(Self::FqCodel(FqCodel::parse(&options))),
             "clsact" => Some(Self::Clsact),
             _ => None, // CAKE too: it has more options than are known here, which a copy must keep
         };
@@ -208,7 +209,7 @@ impl Htb {
         self.direct_queue.map(|packets| options.put_u32(htb::DIRECT_QUEUE, packets));
     }
 
-    fn parse(options: Attributes<'_>) -> Option<Self> {
+    fn parse(options: &Attributes<'_>) -> Option<Self> {
         let global = options.find(htb::GLOBAL)?;
         Some(Self {
             default: u32_at(global, 8)? as u16,
@@ -230,7 +231,7 @@ impl Tbf {
     }
 
     /// One with a peak rate has more than is known here.
-    fn parse(options: Attributes<'_>) -> Option<Self> {
+    fn parse(options: &Attributes<'_>) -> Option<Self> {
         let own = options.find(tbf::PARAMETERS)?;
         if u32_at(own, 20)? != 0 {
             return None;
@@ -267,7 +268,7 @@ impl FqCodel {
         }
     }
 
-    fn parse(options: Attributes<'_>) -> Self {
+    fn parse(options: &Attributes<'_>) -> Self {
         let number = |kind| options.find(kind).and_then(u32_of);
         let time = |kind| number(kind).map(|micros: u32| Duration::from_micros(micros.into()));
         Self {
@@ -290,6 +291,8 @@ impl Cake {
             (cake::SERVICES, self.is_best_effort.then_some(cake::BEST_EFFORT)),
             (cake::FLOW_MODE, self.isolation.and_then(mode)),
             (cake::ROUND_TRIP, self.round_trip.map(microseconds)),
+            // The delay that it lets stand follows the round trip, as tc(8) has it.
+            (cake::TARGET, self.round_trip.map(|time| microseconds(time) / 20)),
             (cake::MEMORY, self.memory.map(Bytes::count)),
             (cake::SPLIT, self.splits.map(u32::from)),
         ] {

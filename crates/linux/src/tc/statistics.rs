@@ -42,7 +42,7 @@ pub struct HtbStatistics {
 
 impl Statistics {
     /// Those of a message; zeros where the kernel has none.
-    pub(super) fn parse(attributes: Attributes<'_>) -> Self {
+    pub(super) fn parse(attributes: &Attributes<'_>) -> Self {
         let all = attributes.within(libc::TCA_STATS2);
         let basic = all.find(BASIC).unwrap_or_default();
         let queue = all.find(QUEUE).unwrap_or_default();
@@ -62,7 +62,7 @@ impl Statistics {
 
 impl HtbStatistics {
     /// `struct tc_htb_xstats`.
-    pub(super) fn parse(attributes: Attributes<'_>) -> Option<Self> {
+    pub(super) fn parse(attributes: &Attributes<'_>) -> Option<Self> {
         let own = attributes.within(libc::TCA_STATS2).find(OWN)?;
         Some(Self {
             lends: u32_at(own, 0)?,
