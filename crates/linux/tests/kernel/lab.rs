@@ -5,6 +5,7 @@ use evenair_linux::link::LinkOptions;
 use evenair_linux::tc::{Change, Discipline, Handle, Htb, HtbClass, Mode, What};
 use evenair_linux::{NetworkNamespace, Rtnetlink};
 use evenair_units::Rate;
+use std::net::IpAddr;
 use std::process::Command;
 
 /// A device of the calling thread's namespace that is up, with its number, and where its other end is.
@@ -57,4 +58,36 @@ pub(crate) fn told(program: &str, arguments: &str) -> Result<String, Skipped> {
     let output = run.map_err(|error| Skipped(format!("no {program} to compare with: {error}")))?;
     assert!(output.status.success(), "{program} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+/// Two hosts with a wire between: 10.3.0.1, the calling thread's, and 10.3.0.2.
+pub(crate) struct Link {
+    pub(crate) netlink: Rtnetlink,
+    /// The device here.
+    pub(crate) device: u32,
+    there: NetworkNamespace,
+}
+
+impl Link {
+    pub(crate) fn new() -> Result<Self, Skipped> {
+        let (mut netlink, device, there) = device("near")?;
+        netlink.add_address(device, address("10.3.0.1"), 24).expect("it is new");
+        let link = Self { netlink, device, there };
+        link.far(|| {
+            let mut netlink = Rtnetlink::new().expect("netlink");
+            let device = netlink.index("far").expect("it is there");
+            netlink.set_up(device, LinkOptions::default()).expect("it can be up");
+            netlink.add_address(device, address("10.3.0.2"), 24).expect("it is new");
+        });
+        Ok(link)
+    }
+
+    /// Does something at the other end.
+    pub(crate) fn far<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.there.within(act).expect("the namespace can be entered")
+    }
+}
+
+pub(crate) fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
 }

@@ -6,6 +6,7 @@
 mod lab;
 mod link;
 mod nft;
+mod packets;
 mod tc;
 
 use evenair_linux::{NetworkNamespace, sandbox};
@@ -35,6 +36,12 @@ const TESTS: &[Test] = &[
     ("nft::entries_are_changed_and_read_back", nft::entries_are_changed_and_read_back),
     ("nft::a_chains_rules_are_replaced_whole", nft::a_chains_rules_are_replaced_whole),
     ("nft::ten_thousand_entries", nft::ten_thousand_entries),
+    ("packets::each_packet_is_told_once", packets::each_packet_is_told_once),
+    ("packets::sequence_numbers_end_where_data_end", packets::sequence_numbers_end_where_data_end),
+    ("packets::what_waits_has_not_passed", packets::what_waits_has_not_passed),
+    ("packets::a_device_that_goes_is_told", packets::a_device_that_goes_is_told),
+    ("packets::large_segments_are_bounded_and_put_back", packets::large_segments_are_bounded_and_put_back),
+    ("packets::many_packets", packets::many_packets),
 ];
 
 fn main() -> ExitCode {
