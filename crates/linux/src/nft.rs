@@ -4,7 +4,7 @@
 //! A packet's class is its priority (`meta priority`), which HTB reads. It is lost where it is set before forwarding; whose class
 //! is not there goes **without a limit**. So classes are made first, entries second, rules last.
 
-mod elements;
+pub(crate) mod elements;
 mod rules;
 
 pub use elements::{Element, Entry, Range};

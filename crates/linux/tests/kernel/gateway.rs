@@ -377,6 +377,63 @@ pub(crate) fn a_loaded_class_answers_soon() -> Outcome {
     Ok(())
 }
 
+/// Who comes is seen with what came of him, up to so many, and is forgotten; whoever sends under false addresses fills no memory.
+pub(crate) fn newcomers_are_counted_and_bounded() -> Outcome {
+    const SIZE: u32 = 100;
+    let router = Router::new()?;
+    let (table, timeout) = (table(Family::Inet), evenair_units::Duration::from_secs(2));
+    let kind = SetKind::Seen { size: SIZE, timeout };
+    let [seen4, seen6] = [("seen4", Version::V4), ("seen6", Version::V6)].map(|(name, version)| Set {
+        name: name.to_owned(),
+        version,
+        kind,
+    });
+    let mut nftables = Nftables::new().map_err(no_nftables)?;
+    nftables.create(&table, &[seen4.clone(), seen6.clone()]).map_err(no_nftables)?;
+    let count = |set: &Set, prefix| {
+        let (set, version) = (set.name.clone(), set.version);
+        let action = Action::Count { set, version, side: Side::Source, prefix };
+        Rule { matches: vec![Match::In(router.mesh)], action }
+    };
+    let chain = Chain { name: "forward".into(), hook: Hook::Forward, priority: 0 };
+    nftables.set_rules(&table, &chain, &[count(&seen4, 32), count(&seen6, 56)]).expect("rules");
+    router.at_subscribers(|| {
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        let device = netlink.index("air").expect("it is there");
+        (1..=200)
+            .for_each(|host| netlink.add_address(device, [10, 1, 9, host].into(), 32).expect("it is new"));
+    });
+    let server = |text: &str| {
+        let socket = router.at_server(|| UdpSocket::bind((address(text), 5_000)).expect("a socket"));
+        socket.set_read_timeout(Some(Duration::from_secs(2))).expect("a timeout");
+        socket
+    };
+    let (to4, to6) = (server("10.2.0.1"), server("2001:db8:2::1"));
+    let send = |from: String, to: &UdpSocket| {
+        let socket = router.at_subscribers(|| UdpSocket::bind((address(&from), 0)).expect("a socket"));
+        socket.send_to(&[0; 72], to.local_addr().expect("it is bound")).expect("sent");
+        to.recv(&mut [0; 100]).expect("all are forwarded, counted or not");
+    };
+    (0..3).for_each(|_| send("10.1.0.7".to_owned(), &to4));
+    (1..=200).for_each(|host| send(format!("10.1.9.{host}"), &to4));
+    // Two in one /56.
+    send("2001:db8:1:300::1".to_owned(), &to6);
+    send("2001:db8:1:400::1".to_owned(), &to6);
+    send("2001:db8:1:400::1".to_owned(), &to6);
+    let found = nftables.elements(&table, &seen4).expect("a list");
+    assert_eq!(found.len(), SIZE as usize);
+    let first =
+        found.iter().find(|one| one.range == Range::from(address("10.1.0.7"))).expect("he came first");
+    assert_eq!((first.volume.packets, first.volume.bytes, first.class), (3, 300, None));
+    assert!(first.expires.is_some_and(|left| left <= timeout), "{first:?}");
+    let found = nftables.elements(&table, &seen6).expect("a list");
+    let told: Vec<_> = found.iter().map(|one| (one.range.first().to_string(), one.volume.packets)).collect();
+    assert_eq!(told, [("2001:db8:1:300::".to_owned(), 1), ("2001:db8:1:400::".to_owned(), 2)]);
+    thread::sleep(Duration::from_millis(2_300));
+    assert_eq!(nftables.elements(&table, &seen4).expect("a list"), []);
+    Ok(())
+}
+
 /// Between two ports of a bridge, by the table of its family.
 pub(crate) fn a_bridge_classifies_what_it_passes_on() -> Outcome {
     let (left, right) =
