@@ -64,7 +64,7 @@ pub(crate) fn what_was_set_is_read_back() -> Outcome {
 }
 
 pub(crate) fn disciplines_are_known_as_tc_knows_them() -> Outcome {
-    let (mut netlink, ..) = device("near")?;
+    let (mut netlink, _, _far) = device("near")?;
     for (kind, options) in [
         ("htb", ""),
         ("pfifo", ""),
