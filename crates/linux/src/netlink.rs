@@ -1,6 +1,6 @@
 //! Netlink (RFC 3549): requests to the kernel, each acknowledged; batches of them; transactions; dumps.
 //!
-//! The codec is in [`message`] and [`attributes`]; what messages mean is with whoever sends them: [`crate::link`], [`crate::tc`]
+//! The codec is in `message` and `attributes`; what messages mean is with whoever sends them: [`crate::link`], [`crate::tc`]
 //! and [`crate::nft`].
 
 pub(crate) mod attributes;
@@ -112,24 +112,20 @@ impl Socket {
         &mut self,
         requests: impl IntoIterator<Item = Message>,
     ) -> io::Result<Vec<Refusal>> {
-        let (mut requests, mut refusals, mut before) = (requests.into_iter(), Vec::new(), 0);
-        loop {
-            let mut bytes = Vec::new();
-            let first = self.sequence + 1;
+        let (mut requests, mut refusals, mut before) = (requests.into_iter().peekable(), Vec::new(), 0);
+        while requests.peek().is_some() {
+            let (mut bytes, mut count, first) = (Vec::new(), 0, self.sequence.wrapping_add(1));
             for mut request in requests.by_ref().take(BATCH) {
-                self.sequence += 1;
-                bytes.extend_from_slice(request.acknowledged().finish(self.sequence));
-            }
-            let count = (self.sequence + 1 - first) as usize;
-            if count == 0 {
-                return Ok(refusals);
+                bytes.extend_from_slice(request.acknowledged().finish(self.next_sequence()));
+                count += 1;
             }
             send(&self.descriptor, &bytes, SendFlags::empty())?;
-            self.acknowledgements(first, count, |index, refusal| {
+            self.acknowledgements(first, count, None, |index, refusal| {
                 refusals.push(Refusal { index: before + index, ..refusal });
             })?;
             before += count;
         }
+        Ok(refusals)
     }
 
     /// Requests that are done together or not at all, between a message that begins them and one that ends them.
@@ -139,22 +135,18 @@ impl Socket {
         requests: Vec<Message>,
         mut end: Message,
     ) -> io::Result<()> {
-        self.sequence += 1;
-        let first = self.sequence;
-        let mut bytes = begin.finish(first).to_vec();
+        let own = self.next_sequence();
+        let mut bytes = begin.finish(own).to_vec();
         let count = requests.len();
         for mut request in requests {
-            self.sequence += 1;
-            bytes.extend_from_slice(request.acknowledged().finish(self.sequence));
+            bytes.extend_from_slice(request.acknowledged().finish(self.next_sequence()));
         }
-        self.sequence += 1;
-        bytes.extend_from_slice(end.finish(self.sequence));
+        bytes.extend_from_slice(end.finish(self.next_sequence()));
         send(&self.descriptor, &bytes, SendFlags::empty())?;
         let mut worst = None;
-        let mut keep = |index, refusal| {
+        self.acknowledgements(own.wrapping_add(1), count, Some(own), |index, refusal| {
             worst.get_or_insert(Refusal { index, ..refusal });
-        };
-        self.acknowledgements(first + 1, count, &mut keep)?;
+        })?;
         worst.map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
@@ -164,6 +156,7 @@ impl Socket {
         &mut self,
         first: u32,
         count: usize,
+        begin: Option<u32>,
         mut refused: impl FnMut(usize, Refusal),
     ) -> io::Result<()> {
         let mut waiting = count;
@@ -174,7 +167,7 @@ impl Socket {
                     continue;
                 }
                 let refusal = refusal(&answer);
-                if answer.sequence == first.wrapping_sub(1)
+                if begin == Some(answer.sequence)
                     && let Err(refusal) = refusal
                 {
                     refused(0, refusal);
@@ -203,8 +196,7 @@ impl Socket {
     ) -> io::Result<()> {
         for _ in 0..ATTEMPTS {
             into.clear();
-            self.sequence += 1;
-            let sequence = self.sequence;
+            let sequence = self.next_sequence();
             send(&self.descriptor, request.clone().dumped().finish(sequence), SendFlags::empty())?;
             if self.answers_of(sequence, |kind, payload| {
                 into.extend(read(kind, payload)?);
@@ -222,8 +214,7 @@ impl Socket {
         mut request: Message,
         mut read: impl FnMut(u16, &[u8]) -> io::Result<Option<T>>,
     ) -> io::Result<T> {
-        self.sequence += 1;
-        let sequence = self.sequence;
+        let sequence = self.next_sequence();
         send(&self.descriptor, request.acknowledged().finish(sequence), SendFlags::empty())?;
         let mut found = None;
         self.answers_of(sequence, |kind, payload| {
@@ -255,6 +246,12 @@ impl Socket {
                 }
             }
         }
+    }
+
+    /// Each message's number, which its answer has; they begin again.
+    const fn next_sequence(&mut self) -> u32 {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.sequence
     }
 
     fn receive(&mut self) -> io::Result<usize> {
@@ -335,6 +332,23 @@ mod tests {
         assert!(refused.to_string().ends_with(": no class"), "{refused}");
         let error = io::Error::from(Refusal { code: libc::EEXIST, ..refused });
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    /// A daemon makes thousands of requests an epoch for months. Nobody may delete what is not there, so that nothing is changed.
+    #[test]
+    fn numbers_of_messages_begin_again() {
+        let Ok(mut socket) = Socket::new(None) else { return };
+        socket.sequence = u32::MAX - 2;
+        let nothing = || Message::new(libc::RTM_DELTCLASS, 0, &[0; 20]);
+        let refused = socket.ask_all((0..70).map(|_| nothing())).expect("the kernel answers");
+        assert_eq!(refused.iter().map(|one| one.index).collect::<Vec<_>>(), (0..70).collect::<Vec<_>>());
+        socket.sequence = u32::MAX - 1;
+        let mut links = Vec::new();
+        let request = Message::new(libc::RTM_GETLINK, 0, &[0; 16]);
+        for _ in 0..3 {
+            socket.dump(&request, &mut links, |kind, _| Ok(Some(kind))).expect("the kernel answers");
+            assert!(!links.is_empty() && links.iter().all(|kind| *kind == libc::RTM_NEWLINK));
+        }
     }
 
     #[test]

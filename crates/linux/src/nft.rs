@@ -2,7 +2,8 @@
 //! address, and the rules that ask them.
 //!
 //! A packet's class is its priority (`meta priority`), which HTB reads. It is lost where it is set before forwarding; whose class
-//! is not there goes **without a limit**. So classes are made first, entries second, rules last.
+//! is not there goes **without a limit**. So classes are made first, entries second, rules last. What the machine itself sends is
+//! not forwarded: it has the class that its socket asks for (`SO_PRIORITY`), or HTB's default.
 
 pub(crate) mod elements;
 mod rules;
