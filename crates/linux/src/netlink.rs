@@ -23,6 +23,8 @@ const BATCH: usize = 64;
 const ATTEMPTS: usize = 8;
 /// The kernel fills no answer further than this.
 const INBOX: usize = 64 * 1024;
+/// The longest transaction \[bytes\]; an ordinary user's is twice `net.core.wmem_max`, mostly 416 kB.
+const TRANSACTION: usize = 2 * 1024 * 1024;
 /// The kernel answers while it takes the request; this long only if an answer was lost.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -90,6 +92,9 @@ impl Socket {
         // Both are older than the least kernel; without them an error would be a number alone.
         socket_option::set(&descriptor, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1)?;
         socket_option::set(&descriptor, libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, 1)?;
+        // As much as one may: a transaction is one message, and no longer than this.
+        sockopt::set_socket_send_buffer_size_force(&descriptor, TRANSACTION)
+            .or_else(|_| sockopt::set_socket_send_buffer_size(&descriptor, TRANSACTION))?;
         sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(PATIENCE))?;
         Ok(Self { descriptor, sequence: 0, inbox: vec![0; INBOX] })
     }
@@ -120,7 +125,7 @@ impl Socket {
                 count += 1;
             }
             send(&self.descriptor, &bytes, SendFlags::empty())?;
-            self.acknowledgements(first, count, None, |index, refusal| {
+            self.acknowledgements(first, count, |index, refusal| {
                 refusals.push(Refusal { index: before + index, ..refusal });
             })?;
             before += count;
@@ -138,25 +143,39 @@ impl Socket {
         let own = self.next_sequence();
         let mut bytes = begin.finish(own).to_vec();
         let count = requests.len();
-        for mut request in requests {
-            bytes.extend_from_slice(request.acknowledged().finish(self.next_sequence()));
+        for (index, mut request) in requests.into_iter().enumerate() {
+            // Refusals are told anyway; a socket has no room for thousands of acknowledgements.
+            if index + 1 == count {
+                request.acknowledged();
+            }
+            bytes.extend_from_slice(request.finish(self.next_sequence()));
         }
         bytes.extend_from_slice(end.finish(self.next_sequence()));
         send(&self.descriptor, &bytes, SendFlags::empty())?;
-        let mut worst = None;
-        self.acknowledgements(own.wrapping_add(1), count, Some(own), |index, refusal| {
-            worst.get_or_insert(Refusal { index, ..refusal });
-        })?;
-        worst.map_or(Ok(()), |refusal| Err(refusal.into()))
+        let mut first = None;
+        // The answer to what begins it is a refusal of the whole, and the only one; that to the last request is the last.
+        loop {
+            let length = self.receive()?;
+            for answer in answers(&self.inbox[..length]).filter(|answer| answer.kind == ERROR) {
+                let index = answer.sequence.wrapping_sub(own) as usize;
+                if index > count {
+                    continue; // of an earlier request, which was given up
+                }
+                if let Err(refusal) = refusal(&answer) {
+                    first.get_or_insert(Refusal { index: index.saturating_sub(1), ..refusal });
+                }
+                if index == 0 || index == count {
+                    return first.map_or(Ok(()), |refusal| Err(refusal.into()));
+                }
+            }
+        }
     }
 
-    /// Waits for the acknowledgements of so many requests; tells of each that was refused. A refusal of what begins a transaction is
-    /// told as that of its first request, and is the only answer.
+    /// Waits for the acknowledgements of so many requests; tells of each that was refused.
     fn acknowledgements(
         &mut self,
         first: u32,
         count: usize,
-        begin: Option<u32>,
         mut refused: impl FnMut(usize, Refusal),
     ) -> io::Result<()> {
         let mut waiting = count;
@@ -166,19 +185,12 @@ impl Socket {
                 if answer.kind != ERROR {
                     continue;
                 }
-                let refusal = refusal(&answer);
-                if begin == Some(answer.sequence)
-                    && let Err(refusal) = refusal
-                {
-                    refused(0, refusal);
-                    return Ok(());
-                }
                 let index = answer.sequence.wrapping_sub(first) as usize;
                 if index >= count {
                     continue; // of an earlier request, which was given up
                 }
                 waiting -= 1;
-                if let Err(refusal) = refusal {
+                if let Err(refusal) = refusal(&answer) {
                     refused(index, refusal);
                 }
             }

@@ -36,6 +36,7 @@ const TESTS: &[Test] = &[
     ("nft::nft_prints_what_was_set", nft::nft_prints_what_was_set),
     ("nft::entries_are_changed_and_read_back", nft::entries_are_changed_and_read_back),
     ("nft::a_chains_rules_are_replaced_whole", nft::a_chains_rules_are_replaced_whole),
+    ("nft::seven_hundred_rules", nft::seven_hundred_rules),
     ("nft::ten_thousand_entries", nft::ten_thousand_entries),
     ("packets::each_packet_is_told_once", packets::each_packet_is_told_once),
     ("packets::sequence_numbers_end_where_data_end", packets::sequence_numbers_end_where_data_end),
