@@ -47,6 +47,8 @@ const TESTS: &[Test] = &[
     ("gateway::each_subscriber_gets_its_rate", gateway::each_subscriber_gets_its_rate),
     ("gateway::tcp_fills_its_class", gateway::tcp_fills_its_class),
     ("gateway::a_loaded_class_answers_soon", gateway::a_loaded_class_answers_soon),
+    ("gateway::a_changing_ceiling_loses_nothing", gateway::a_changing_ceiling_loses_nothing),
+    ("gateway::a_raised_ceiling_waits_off_its_debt", gateway::a_raised_ceiling_waits_off_its_debt),
     ("gateway::newcomers_are_counted_and_bounded", gateway::newcomers_are_counted_and_bounded),
     ("gateway::a_bridge_classifies_what_it_passes_on", gateway::a_bridge_classifies_what_it_passes_on),
 ];
