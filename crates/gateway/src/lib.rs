@@ -1,0 +1,22 @@
+//! The mesh gateway on Linux: one box at the edge, fair rates for every subscriber behind it.
+//!
+//! The daemon reads what the kernel's queues counted, tells it to a law of [`evenair_laws::gateway`], and sets the rates that the law
+//! answers with. Nothing here decides about rates, and nothing here knows netlink: what is wanted of the kernel is data
+//! ([`Change`]), which one piece prints, another applies, and tests apply to a kernel in memory.
+//!
+//! # How to read it
+//! [`config`] and [`subscribers`] are what the operator writes.
+#![forbid(unsafe_code)]
+
+pub mod config;
+mod mistake;
+mod prefix;
+mod side;
+pub mod subscribers;
+pub mod tree;
+
+pub use config::Config;
+pub use mistake::Mistake;
+pub use prefix::Prefix;
+pub use side::Side;
+pub use subscribers::{Subscriber, Subscribers};
