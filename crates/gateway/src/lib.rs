@@ -9,14 +9,30 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+mod daemon;
+mod gateway;
+pub mod handles;
+pub mod kernel;
+mod looks;
+#[cfg(test)]
+mod memory;
 mod mistake;
+pub mod plan;
 mod prefix;
+pub mod record;
+pub mod replay;
+mod roster;
+mod sensor;
 mod side;
+pub mod status;
 pub mod subscribers;
 pub mod tree;
 
 pub use config::Config;
+pub use daemon::{Daemon, Kept, TABLE};
+pub use gateway::{Counted, Gateway, Memory};
 pub use mistake::Mistake;
+pub use plan::Change;
 pub use prefix::Prefix;
 pub use side::Side;
 pub use subscribers::{Subscriber, Subscribers};
