@@ -6,6 +6,7 @@
 //!
 //! # How to read it
 //! [`config`] and [`subscribers`] are what the operator writes.
+#![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -13,6 +14,7 @@ mod daemon;
 mod gateway;
 pub mod handles;
 pub mod kernel;
+pub mod log;
 mod looks;
 #[cfg(test)]
 mod memory;
@@ -24,6 +26,7 @@ pub mod replay;
 mod roster;
 mod sensor;
 mod side;
+pub mod state;
 pub mod status;
 pub mod subscribers;
 pub mod tree;
