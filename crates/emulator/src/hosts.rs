@@ -2,7 +2,7 @@
 
 use crate::address::{Addresses, IPV4, IPV6};
 use crate::drive::{Ports, Ready};
-use evenair_linux::link::{self, LinkOptions, Netlink, RouteOptions};
+use evenair_linux::link::{self, LinkOptions, RouteOptions, Rtnetlink};
 use evenair_linux::{NetworkNamespace, Tun, sysctl};
 use evenair_units::{Bytes, Duration, Instant};
 use rustix::event::{Timespec, epoll};
@@ -191,7 +191,7 @@ fn host(
         .chain(own)
         .filter(|(key, value)| sysctl::set(key, value).is_err());
     let unset = unset.map(|(key, _)| key.to_owned()).collect();
-    let mut netlink = Netlink::new()?;
+    let mut netlink = Rtnetlink::new()?;
     let loopback = netlink.index("lo")?;
     netlink.set_up(loopback, LinkOptions::default())?;
     let (device, air) = device(&mut netlink, DEVICE, options)?;
@@ -211,7 +211,7 @@ fn host(
 }
 
 /// A device that is up.
-fn device(netlink: &mut Netlink, name: &str, options: &HostOptions) -> io::Result<(Tun, u32)> {
+fn device(netlink: &mut Rtnetlink, name: &str, options: &HostOptions) -> io::Result<(Tun, u32)> {
     let device = Tun::new(name)?;
     device.outlive()?; // in a namespace of its own
     let index = netlink.index(name)?;
@@ -224,7 +224,7 @@ fn device(netlink: &mut Netlink, name: &str, options: &HostOptions) -> io::Resul
 
 /// Gives the calling thread's namespace, a router's, a device for each of its wires, with routes to the nodes behind.
 fn wires(addresses: Addresses, router: &RouterSpec, options: &HostOptions) -> io::Result<Vec<Tun>> {
-    let mut netlink = Netlink::new()?;
+    let mut netlink = Rtnetlink::new()?;
     let own = (addresses.ipv4(router.node), addresses.ipv6(router.node));
     let mut devices = Vec::new();
     for (number, (_, behind)) in router.wires.iter().enumerate() {

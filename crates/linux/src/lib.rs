@@ -1,19 +1,28 @@
 //! What live rooms need of Linux, thin, without policy, safe outside: a sandbox of namespaces that dies with the process
-//! ([`sandbox`]), network namespaces ([`NetworkNamespace`]), TUN devices ([`Tun`]), addresses and routes ([`link`]), settings
-//! ([`sysctl`]), a way to the machine's own network ([`uplink`]), and what a TCP socket tells and takes ([`tcp`]).
+//! ([`sandbox`]), network namespaces ([`NetworkNamespace`]), TUN devices ([`Tun`]), devices, addresses and routes ([`link`]), queues
+//! and their classes ([`tc`]), tables that classify and count packets ([`nft`]), the packets that pass ([`packets`]), large segments
+//! ([`offload`]), settings ([`sysctl`]), a way to the machine's own network ([`uplink`]), and what a TCP socket tells and takes
+//! ([`tcp`]).
 //!
 //! Everything here works for an ordinary user, in namespaces of his own; as root it works the same way. Linux 5.11 is the least.
 #![cfg(target_os = "linux")]
 
 pub mod link;
 mod namespace;
+pub mod netlink;
+pub mod nft;
+pub mod offload;
+pub mod packets;
 pub mod sandbox;
 pub mod scheduling;
+mod socket_option;
 pub mod sysctl;
+pub mod tc;
 pub mod tcp;
 mod tun;
 pub mod uplink;
 
+pub use link::Rtnetlink;
 pub use namespace::NetworkNamespace;
 pub use tun::{PACKET_MAX, Tun};
 

@@ -1,26 +1,18 @@
-//! Devices, addresses and routes of the calling thread's network namespace, over netlink (RFC 3549).
+//! Devices, addresses and routes of a network namespace (rtnetlink(7)).
 
+use crate::NetworkNamespace;
+use crate::netlink::attributes::{Attributes, text, u32_at, u32_of};
+use crate::netlink::message::Message;
+use crate::netlink::{Socket, malformed};
 use evenair_units::{Bytes, Duration};
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
-};
-use netlink_packet_route::address::{AddressAttribute, AddressMessage, AddressScope};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
-    RouteType,
-};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd};
 
-/// A connection to the kernel, of the network namespace in which it was made.
+/// A connection to the kernel's devices, addresses, routes and queues, of the network namespace in which it was made.
 #[derive(Debug)]
-pub struct Netlink {
-    socket: OwnedFd,
-    sequence: u32,
+pub struct Rtnetlink {
+    pub(crate) socket: Socket,
 }
 
 /// How a device is set: what is not given is the kernel's.
@@ -34,9 +26,30 @@ pub struct LinkOptions {
     pub segments: Option<u32>,
 }
 
-/// How TCP behaves on a route: what is not given is the kernel's.
+/// A device as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its number.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Whether it is meant to be up.
+    pub is_up: bool,
+    /// The kind of a virtual device: `veth`, `bridge`, `tun`; empty of others.
+    pub kind: String,
+    /// The bridge, or other device, whose port it is.
+    pub master: Option<u32>,
+    /// The largest packet.
+    pub mtu: Bytes,
+    /// Segments that TCP hands down in one piece.
+    pub segments: Option<u32>,
+}
+
+/// How a route goes, and TCP behaves on it: what is not given is the kernel's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteOptions {
+    /// The router on the device's link that packets go to; without one they go to whom they are for.
+    pub gateway: Option<IpAddr>,
     /// Congestion control of connections that choose none themselves.
     pub congestion_control: Option<String>,
     /// The least retransmission time-out.
@@ -49,23 +62,45 @@ pub struct RouteOptions {
     pub segment: Option<Bytes>,
 }
 
-impl Netlink {
+const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+/// Linux' `VETH_INFO_PEER`.
+const PEER: u16 = 1;
+/// Linux' `IFA_F_NODAD`.
+const WITHOUT_DETECTION: u32 = 0x02;
+
+impl Rtnetlink {
     /// Connects to the kernel.
     ///
     /// # Errors
     /// If the process has no descriptors left.
     pub fn new() -> io::Result<Self> {
-        let family = rustix::net::AddressFamily::NETLINK;
-        let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-        Ok(Self { socket, sequence: 0 })
+        Ok(Self { socket: Socket::new(None)? })
     }
 
     /// The number of a device.
     ///
     /// # Errors
     /// If there is none of this name.
-    pub fn index(&mut self, device: &str) -> io::Result<u32> {
-        Ok(rustix::net::netdevice::name_to_index(&self.socket, device)?)
+    pub fn index(&self, device: &str) -> io::Result<u32> {
+        self.socket.index(device)
+    }
+
+    /// All devices.
+    ///
+    /// # Errors
+    /// If they change all the time.
+    pub fn links(&mut self) -> io::Result<Vec<Link>> {
+        let mut links = Vec::new();
+        self.socket.dump(&of_device(libc::RTM_GETLINK, 0, 0, 0), &mut links, Link::read)?;
+        Ok(links)
+    }
+
+    /// A device as it is.
+    ///
+    /// # Errors
+    /// If it is gone.
+    pub fn link(&mut self, index: u32) -> io::Result<Link> {
+        self.socket.get(of_device(libc::RTM_GETLINK, 0, index, 0), Link::read)
     }
 
     /// Sets a device up.
@@ -73,14 +108,54 @@ impl Netlink {
     /// # Errors
     /// If it is gone, or the largest packet is not one that it can have.
     pub fn set_up(&mut self, index: u32, options: LinkOptions) -> io::Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        message.header.flags = LinkFlags::Up;
-        message.header.change_mask = LinkFlags::Up;
-        message.attributes.extend(options.mtu.map(|mtu| LinkAttribute::Mtu(mtu.count())));
-        message.attributes.extend(options.queue.map(LinkAttribute::TxQueueLen));
-        message.attributes.extend(options.segments.map(LinkAttribute::GsoMaxSegs));
-        self.ask(RouteNetlinkMessage::SetLink(message), 0)
+        let mut message = of_device(libc::RTM_SETLINK, 0, index, libc::IFF_UP as u32);
+        for (kind, value) in [
+            (libc::IFLA_MTU, options.mtu.map(Bytes::count)),
+            (libc::IFLA_TXQLEN, options.queue),
+            (libc::IFLA_GSO_MAX_SEGS, options.segments),
+        ] {
+            value.map(|value| message.put_u32(kind, value));
+        }
+        self.socket.ask(message)
+    }
+
+    /// Makes two devices that are the ends of one wire (veth(4)), the second in another namespace; both are down.
+    ///
+    /// # Errors
+    /// If a name is taken or longer than 15 bytes.
+    pub fn add_pair(&mut self, name: &str, peer: &str, peers: &NetworkNamespace) -> io::Result<()> {
+        let mut message = of_device(libc::RTM_NEWLINK, CREATE, 0, 0);
+        message.put_text(libc::IFLA_IFNAME, name).nest(libc::IFLA_LINKINFO, |info| {
+            info.put_text(libc::IFLA_INFO_KIND, "veth").nest(libc::IFLA_INFO_DATA, |data| {
+                data.nest(PEER, |other| {
+                    other.put_raw(&[0; 16]).put_text(libc::IFLA_IFNAME, peer);
+                    other.put(libc::IFLA_NET_NS_FD, &peers.as_fd().as_raw_fd().to_ne_bytes());
+                });
+            });
+        });
+        self.socket.ask(message)
+    }
+
+    /// Makes a device that only forwards between its ports, down and without any.
+    ///
+    /// # Errors
+    /// If the name is taken or longer than 15 bytes, or the kernel has no bridges.
+    pub fn add_bridge(&mut self, name: &str) -> io::Result<()> {
+        let mut message = of_device(libc::RTM_NEWLINK, CREATE, 0, 0);
+        message.put_text(libc::IFLA_IFNAME, name).nest(libc::IFLA_LINKINFO, |info| {
+            info.put_text(libc::IFLA_INFO_KIND, "bridge");
+        });
+        self.socket.ask(message)
+    }
+
+    /// Makes a device a port of a bridge.
+    ///
+    /// # Errors
+    /// If either is gone.
+    pub fn set_master(&mut self, index: u32, bridge: u32) -> io::Result<()> {
+        let mut message = of_device(libc::RTM_SETLINK, 0, index, 0);
+        message.put_u32(libc::IFLA_MASTER, bridge);
+        self.socket.ask(message)
     }
 
     /// Gives a device an address with a prefix of this many bits.
@@ -88,20 +163,16 @@ impl Netlink {
     /// # Errors
     /// If it has that already.
     pub fn add_address(&mut self, index: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
-        let mut message = AddressMessage::default();
-        message.header.family = family(address);
-        message.header.prefix_len = prefix;
-        message.header.scope = AddressScope::Universe;
-        message.header.index = index;
+        // `struct ifaddrmsg`.
+        let mut own = [family(address), prefix, 0, libc::RT_SCOPE_UNIVERSE, 0, 0, 0, 0];
+        own[4..].copy_from_slice(&index.to_ne_bytes());
+        let mut message = Message::new(libc::RTM_NEWADDR, CREATE, &own);
         // IPv4 tells its own end apart; IPv6 skips the search for duplicates, since nobody else is on the device.
-        message.attributes.push(AddressAttribute::Local(address));
-        message.attributes.push(AddressAttribute::Address(address));
+        message.put(libc::IFA_LOCAL, &octets(address)).put(libc::IFA_ADDRESS, &octets(address));
         if address.is_ipv6() {
-            message
-                .attributes
-                .push(AddressAttribute::Flags(netlink_packet_route::address::AddressFlags::Nodad));
+            message.put_u32(libc::IFA_FLAGS, WITHOUT_DETECTION);
         }
-        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+        self.socket.ask(message)
     }
 
     /// Routes a prefix over a device, from this source address.
@@ -115,47 +186,49 @@ impl Netlink {
         source: Option<IpAddr>,
         options: &RouteOptions,
     ) -> io::Result<()> {
-        let mut message = RouteMessage::default();
-        message.header.address_family = family(to);
-        message.header.destination_prefix_length = prefix;
-        message.header.table = RouteHeader::RT_TABLE_MAIN;
-        message.header.protocol = RouteProtocol::Static;
-        message.header.scope = if to.is_ipv4() { RouteScope::Link } else { RouteScope::Universe };
-        message.header.kind = RouteType::Unicast;
-        message.attributes.push(RouteAttribute::Destination(route_address(to)));
-        message.attributes.push(RouteAttribute::Oif(index));
-        message.attributes.extend(source.map(|source| RouteAttribute::PrefSource(route_address(source))));
+        let is_on_link = to.is_ipv4() && options.gateway.is_none();
+        let scope = if is_on_link { libc::RT_SCOPE_LINK } else { libc::RT_SCOPE_UNIVERSE };
+        // `struct rtmsg`.
+        let (table, protocol, kind) = (libc::RT_TABLE_MAIN, libc::RTPROT_STATIC, libc::RTN_UNICAST);
+        let own = [family(to), prefix, 0, 0, table, protocol, scope, kind, 0, 0, 0, 0];
+        let mut message = Message::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_REPLACE, &own);
+        message.put(libc::RTA_DST, &octets(to)).put_u32(libc::RTA_OIF, index);
+        source.map(|source| message.put(libc::RTA_PREFSRC, &octets(source)));
+        options.gateway.map(|gateway| message.put(libc::RTA_GATEWAY, &octets(gateway)));
         let metrics = options.metrics();
         if !metrics.is_empty() {
-            message.attributes.push(RouteAttribute::Metrics(metrics));
+            message.nest(libc::RTA_METRICS, |nest| {
+                for (kind, value) in &metrics {
+                    nest.put(*kind, value);
+                }
+            });
         }
-        self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
+        self.socket.ask(message)
     }
+}
 
-    /// Sends a request and waits for the kernel's answer to it.
-    fn ask(&mut self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.sequence += 1;
-        let mut message = NetlinkMessage::from(request);
-        message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-        message.header.sequence_number = self.sequence;
-        message.finalize();
-        let mut bytes = vec![0; message.buffer_len()];
-        message.serialize(&mut bytes);
-        send(&self.socket, &bytes, SendFlags::empty())?;
-        let mut buffer = [0; 8192];
-        loop {
-            let (length, _) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
-            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&buffer[..length])
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-            if answer.header.sequence_number != self.sequence {
-                continue;
-            }
-            let NetlinkPayload::Error(told) = answer.payload else { continue };
-            return match told.code {
-                None => Ok(()),
-                Some(code) => Err(io::Error::from_raw_os_error(-code.get())),
-            };
+impl Link {
+    /// Reads a message about a device; what is about no device is none.
+    fn read(kind: u16, payload: &[u8]) -> io::Result<Option<Self>> {
+        if kind != libc::RTM_NEWLINK {
+            return Ok(None);
         }
+        let short = || malformed("a device without a header");
+        let attributes = Attributes::new(payload.get(16..).ok_or_else(short)?);
+        let number = |kind| attributes.find(kind).and_then(u32_of);
+        Ok(Some(Self {
+            index: u32_at(payload, 4).ok_or_else(short)?,
+            name: attributes.find(libc::IFLA_IFNAME).map(text).unwrap_or_default(),
+            is_up: u32_at(payload, 8).ok_or_else(short)? & libc::IFF_UP as u32 != 0,
+            kind: attributes
+                .within(libc::IFLA_LINKINFO)
+                .find(libc::IFLA_INFO_KIND)
+                .map(text)
+                .unwrap_or_default(),
+            master: number(libc::IFLA_MASTER),
+            mtu: Bytes::new(number(libc::IFLA_MTU).unwrap_or_default()),
+            segments: number(libc::IFLA_GSO_MAX_SEGS),
+        }))
     }
 }
 
@@ -172,30 +245,54 @@ pub fn dropped(device: &str) -> io::Result<u64> {
     drops.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no counts of a device {device}")))
 }
 
-/// The number of the route's metric (`RTAX_RTO_MIN`).
-const RTO_MIN: u32 = 13;
+/// Metrics of a route (`RTAX_LOCK` and so on).
+mod metric {
+    pub(super) const LOCK: u16 = 1;
+    pub(super) const THRESHOLD: u16 = 6;
+    pub(super) const SEGMENT: u16 = 8;
+    pub(super) const FIRST_WINDOW: u16 = 11;
+    pub(super) const LEAST_RTO: u16 = 13;
+    pub(super) const CONGESTION_CONTROL: u16 = 16;
+}
 
 impl RouteOptions {
-    fn metrics(&self) -> Vec<RouteMetric> {
+    fn metrics(&self) -> Vec<(u16, Vec<u8>)> {
         let milliseconds = |time: Duration| time.as_nanos().div_ceil(1_000_000) as u32;
-        let control = self.congestion_control.clone().map(RouteMetric::CcAlgo);
-        let rto = self.least_rto.map(|time| RouteMetric::RtoMin(milliseconds(time)));
-        let window = self.first_window.map(RouteMetric::InitCwnd);
-        let threshold = self.first_threshold.map(RouteMetric::SsThresh);
-        let segment = self.segment.map(|segment| RouteMetric::Advmss(segment.count()));
         // Linux heeds a least time-out only where the metric is locked.
-        let lock = rto.as_ref().map(|_| RouteMetric::Lock(1 << RTO_MIN));
-        [control, rto, lock, window, threshold, segment].into_iter().flatten().collect()
+        let numbers = [
+            (metric::LEAST_RTO, self.least_rto.map(milliseconds)),
+            (metric::LOCK, self.least_rto.map(|_| 1 << metric::LEAST_RTO)),
+            (metric::FIRST_WINDOW, self.first_window),
+            (metric::THRESHOLD, self.first_threshold),
+            (metric::SEGMENT, self.segment.map(Bytes::count)),
+        ];
+        let numbers =
+            numbers.iter().filter_map(|(kind, value)| Some((*kind, value.as_ref()?.to_ne_bytes().to_vec())));
+        let control = self.congestion_control.iter();
+        control
+            .map(|name| (metric::CONGESTION_CONTROL, [name.as_bytes(), &[0]].concat()))
+            .chain(numbers)
+            .collect()
     }
 }
 
-fn family(address: IpAddr) -> AddressFamily {
-    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+/// A message about a device (`struct ifinfomsg`); flags are set.
+fn of_device(kind: u16, flags: i32, index: u32, set: u32) -> Message {
+    let mut own = [0; 16];
+    own[4..8].copy_from_slice(&index.to_ne_bytes());
+    own[8..12].copy_from_slice(&set.to_ne_bytes());
+    own[12..16].copy_from_slice(&set.to_ne_bytes());
+    Message::new(kind, flags, &own)
 }
 
-fn route_address(address: IpAddr) -> RouteAddress {
+fn family(address: IpAddr) -> u8 {
+    (if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }) as u8
+}
+
+/// An address in the network's byte order.
+pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
     match address {
-        IpAddr::V4(address) => RouteAddress::Inet(address),
-        IpAddr::V6(address) => RouteAddress::Inet6(address),
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
     }
 }

@@ -117,11 +117,5 @@ pub fn set_unsent(socket: impl AsFd, most: Bytes) -> io::Result<()> {
 
 /// Sets an option of TCP that is a number.
 fn set(socket: impl AsFd, option: libc::c_int, value: u32) -> io::Result<()> {
-    let value = libc::c_int::try_from(value).unwrap_or(libc::c_int::MAX);
-    let length = size_of::<libc::c_int>() as libc::socklen_t;
-    let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel reads one integer.
-    let done =
-        unsafe { libc::setsockopt(socket, libc::IPPROTO_TCP, option, (&raw const value).cast(), length) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    crate::socket_option::set(socket, libc::IPPROTO_TCP, option, value)
 }

@@ -1,0 +1,177 @@
+//! Whether a device puts packets together into large segments, and cuts them (ethtool(8)'s features): read, set, put back.
+//!
+//! A segment of many packets passes a queueing discipline whole: 64 kB block a class of 400 kb/s for 1.3 s. Where the gateway
+//! receives, they arise by `rx-gro` and its like. What the machine itself sends is cut by the device or before it, behind the
+//! queue.
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// The features, by the kernel's names, that make or keep large segments.
+const LARGE: [&str; 11] = [
+    "rx-gro",
+    "rx-gro-hw",
+    "rx-gro-list",
+    "rx-lro",
+    "rx-udp-gro-forwarding",
+    "tx-generic-segmentation",
+    "tx-tcp-segmentation",
+    "tx-tcp-ecn-segmentation",
+    "tx-tcp-mangleid-segmentation",
+    "tx-tcp6-segmentation",
+    "tx-udp-segmentation",
+];
+
+/// Which features a device is asked for, of those that make large segments and that it lets be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offloads {
+    features: Vec<(&'static str, bool)>,
+}
+
+impl Offloads {
+    /// What a device of the calling thread's namespace is asked for.
+    ///
+    /// # Errors
+    /// If there is none of this name, or it has no features.
+    pub fn read(device: &str) -> io::Result<Self> {
+        let ethtool = Ethtool::new(device)?;
+        let (places, words) = (ethtool.places()?, ethtool.features()?);
+        let features = places
+            .into_iter()
+            .filter(|(_, place)| words.bit(*place, Words::CAN_CHANGE))
+            .map(|(name, place)| (name, words.bit(place, Words::REQUESTED)))
+            .collect();
+        Ok(Self { features })
+    }
+
+    /// The features, by the kernel's names, and whether each is on.
+    pub fn features(&self) -> &[(&'static str, bool)] {
+        &self.features
+    }
+
+    /// Without any large segments.
+    pub fn bounded(&self) -> Self {
+        Self { features: self.features.iter().map(|(name, _)| (*name, false)).collect() }
+    }
+
+    /// Sets them on a device, and no others.
+    ///
+    /// # Errors
+    /// If there is none of this name, or the process lacks `CAP_NET_ADMIN`.
+    pub fn set(&self, device: &str) -> io::Result<()> {
+        let ethtool = Ethtool::new(device)?;
+        let (places, words) = (ethtool.places()?, ethtool.features()?);
+        let wanted = self.features.iter().filter_map(|(name, is_on)| {
+            let (_, place) = places.iter().find(|(own, _)| own == name)?;
+            (*place / 32 < words.count() as usize).then_some((*place, *is_on))
+        });
+        // `struct ethtool_sfeatures`: of each word, the bits that are meant, and their values.
+        let mut request = vec![SET_FEATURES, words.count()];
+        request.resize(2 + 2 * words.count() as usize, 0);
+        for (place, is_on) in wanted {
+            request[2 + place / 32 * 2] |= 1 << (place % 32);
+            request[3 + place / 32 * 2] |= u32::from(is_on) << (place % 32);
+        }
+        ethtool.ask(&mut request)
+    }
+}
+
+/// `ETHTOOL_GSTRINGS`, `ETHTOOL_GSSET_INFO`, `ETHTOOL_GFEATURES`, `ETHTOOL_SFEATURES`, and `ETH_SS_FEATURES`.
+const GET_STRINGS: u32 = 0x1b;
+const GET_COUNTS: u32 = 0x37;
+const GET_FEATURES: u32 = 0x3a;
+const SET_FEATURES: u32 = 0x3b;
+const NAMES: u32 = 4;
+/// Words of a name, 32 bytes of text (`ETH_GSTRING_LEN`).
+const NAME: usize = 8;
+/// More names, and words of features, than any kernel has.
+const NAMES_MAX: u32 = 1_024;
+const WORDS_MAX: u32 = NAMES_MAX / 32;
+
+/// Linux' `SIOCETHTOOL`.
+const REQUEST: libc::Ioctl = 0x8946;
+
+/// A device, and a socket to ask about it.
+struct Ethtool {
+    socket: OwnedFd,
+    request: libc::ifreq,
+}
+
+/// The answer to [`GET_FEATURES`], four words for each 32 features.
+struct Words(Vec<u32>);
+
+impl Words {
+    const REQUESTED: usize = 1;
+    /// Which are available, and may be changed.
+    const CAN_CHANGE: usize = 0;
+    const NEVER_CHANGED: usize = 3;
+
+    fn count(&self) -> u32 {
+        self.0[1].min(WORDS_MAX)
+    }
+
+    fn bit(&self, place: usize, what: usize) -> bool {
+        let of = |what| self.0[2 + place / 32 * 4 + what] & (1 << (place % 32)) != 0;
+        of(what) && (what != Self::CAN_CHANGE || !of(Self::NEVER_CHANGED))
+    }
+}
+
+impl Ethtool {
+    fn new(device: &str) -> io::Result<Self> {
+        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        // SAFETY: zero is a value of the name and of all else that the structure may have.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        if device.is_empty() || device.len() >= request.ifr_name.len() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a device's name has 1 to 15 bytes"));
+        }
+        for (place, byte) in request.ifr_name.iter_mut().zip(device.bytes()) {
+            *place = libc::c_char::from_ne_bytes([byte]);
+        }
+        Ok(Self { socket, request })
+    }
+
+    /// The features that are meant here, and their numbers on this kernel.
+    fn places(&self) -> io::Result<Vec<(&'static str, usize)>> {
+        // `struct ethtool_sset_info`: the mask of what is asked for, and the count of each.
+        let mut counts = [GET_COUNTS, 0, 0, 0, 0];
+        counts[2..4].copy_from_slice(&[1 << NAMES, 0]);
+        if cfg!(target_endian = "big") {
+            counts.swap(2, 3);
+        }
+        self.ask(&mut counts)?;
+        // The kernel writes all names that it has, whatever room is said to be.
+        if counts[4] > NAMES_MAX {
+            return Err(io::Error::other("the kernel has more features than there is room for"));
+        }
+        let count = counts[4] as usize;
+        let mut strings = vec![0; 3 + NAME * NAMES_MAX as usize];
+        strings[..3].copy_from_slice(&[GET_STRINGS, NAMES, count as u32]);
+        self.ask(&mut strings)?;
+        let names = strings[3..].chunks(NAME).take(count).map(|words| -> Vec<u8> {
+            words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect()
+        });
+        let meant = |name: &[u8]| LARGE.into_iter().find(|own| own.as_bytes() == name);
+        Ok(names.enumerate().filter_map(|(place, name)| Some((meant(&name)?, place))).collect())
+    }
+
+    fn features(&self) -> io::Result<Words> {
+        let mut words = vec![0; 2 + 4 * WORDS_MAX as usize];
+        words[..2].copy_from_slice(&[GET_FEATURES, WORDS_MAX]);
+        self.ask(&mut words)?;
+        Ok(Words(words))
+    }
+
+    /// Asks; the answer lies where the question was.
+    fn ask(&self, words: &mut [u32]) -> io::Result<()> {
+        let mut request = self.request;
+        request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+        let socket = self.socket.as_raw_fd();
+        // SAFETY: the kernel reads one `struct ifreq`, and reads and writes no more words than were made room for: each command has
+        // a length of its own, or states one that was counted above.
+        match unsafe { libc::ioctl(socket, REQUEST, &raw mut request) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Golden bytes: what iproute2's tc 6.1 asks a kernel 6.18 for, and what that answers. The bytes are those of a machine whose
+//! numbers have their least byte first, as all tests of the kernel's messages are.
+#![cfg(target_endian = "little")]
+
+use super::*;
+use crate::netlink::HEADER;
+use evenair_units::{Bytes, Duration, Rate};
+use proptest::prelude::*;
+
+/// Two hexadecimal digits a byte.
+fn bytes(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> =
+        text.bytes().filter_map(|digit| (digit as char).to_digit(16)).map(|digit| digit as u8).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// Options by their kinds, whose order says nothing.
+type Options = Vec<(u16, Vec<u8>)>;
+
+/// What a change says: its own header, kind, and options.
+fn said(change: &Change) -> (Vec<u8>, String, Options) {
+    let message = change.message().finish(1).to_vec();
+    let attributes = Attributes::new(&message[HEADER + OWN_HEADER..]);
+    let own = attributes.within(libc::TCA_OPTIONS).map(|(kind, value)| (kind, value.to_vec()));
+    let kind = attributes.find(libc::TCA_KIND).map(text).unwrap_or_default();
+    (message[HEADER..HEADER + OWN_HEADER].to_vec(), kind, sorted(own))
+}
+
+fn sorted(options: impl Iterator<Item = (u16, Vec<u8>)>) -> Options {
+    let mut options: Vec<_> = options.collect();
+    options.sort_unstable();
+    options
+}
+
+/// The options that tc sends, but for what in `struct tc_ratespec` belongs to tables of times by size: those, which only kernels
+/// before 3.8 read, are left out here.
+fn tcs_options(text: &str) -> Options {
+    let bytes = bytes(text);
+    sorted(Attributes::new(&bytes).map(|(kind, value)| {
+        let mut value = value.to_vec();
+        let rates: &[usize] = if kind == 1 && value.len() >= 36 { &[0, 12] } else { &[] };
+        for &rate in rates {
+            assert_eq!(value[rate + 1] | 1, 1, "the link layer is Ethernet, or the rate is none");
+            value[rate] = 0;
+            value[rate + 4..rate + 6].fill(0);
+        }
+        (kind, value)
+    }))
+}
+
+const DEVICE: u32 = 7;
+
+fn change(parent: Handle, handle: Handle, what: What) -> Change {
+    Change { device: DEVICE, parent, handle, what }
+}
+
+/// `tc qdisc add dev v0 root handle 1: htb default 2a r2q 10 direct_qlen 50`
+#[test]
+fn htb_is_added_as_tc_does() {
+    let htb = Discipline::Htb(Htb { default: 0x2a, rate_to_quantum: 10, direct_queue: Some(50) });
+    let add = change(Handle::ROOT, Handle::new(1, 0), What::Qdisc(Mode::Add, htb));
+    let message = add.message().acknowledged().finish(9).to_vec();
+    let golden = "50000000 2400 0506 09000000 00000000  00000000 07000000 00000100 ffffffff 00000000
+        0800 0100 68746200  2400 0200 1800 0200 03000000 0a000000 2a000000 00000000 00000000 0800 0500 32000000";
+    assert_eq!(message, bytes(golden));
+}
+
+/// `tc class add dev v0 parent 1:1 classid 1:2a htb rate 64kbit ceil 2mbit burst 3200 cburst 3200 quantum 1514 prio 3`
+#[test]
+fn a_class_is_added_as_tc_does() {
+    let burst = Bytes::new(3_200); // whole ticks of 64 ns at both rates
+    let class = HtbClass {
+        priority: 3,
+        burst,
+        ceiling_burst: burst,
+        ..HtbClass::new(Rate::from_kbps(64), Rate::from_kbps(2_000))
+    };
+    let add = change(Handle::new(1, 1), Handle::new(1, 0x2a), What::Class(Mode::Add, class));
+    let (own, kind, options) = said(&add);
+    assert_eq!(own, bytes("00000000 07000000 2a000100 01000100 00000000"));
+    assert_eq!(kind, "htb");
+    let golden = "3000 0100 0301 0000 ffff 0000 401f0000  0301 0000 ffff 0000 90d00300
+        105e5f00 400d0300 ea050000 00000000 03000000";
+    assert_eq!(options, tcs_options(golden));
+}
+
+/// `… rate 40gbit ceil 80gbit …`, but for bursts, which tc rounds to whole microseconds.
+#[test]
+fn wide_rates_stand_apart() {
+    let (rate, ceiling) = (Rate::from_kbps(40_000_000), Rate::from_kbps(80_000_000));
+    let (.., options) = said(&change(
+        Handle::ROOT,
+        Handle::new(1, 2),
+        What::Class(Mode::Change, HtbClass::new(rate, ceiling)),
+    ));
+    assert_eq!(options[1..], tcs_options("0c00 0600 00f2052a01000000 0c00 0700 00e40b5402000000"));
+    assert_eq!((&options[0].1[8..12], &options[0].1[20..24]), (&[0xff; 4][..], &[0xff; 4][..]));
+}
+
+/// Commands of tc, and the options that it sends.
+#[test]
+fn leaves_are_added_as_tc_does() {
+    let ms = Duration::from_millis;
+    let leaves = [
+        // fq_codel limit 100 flows 16 quantum 300 target 20ms interval 200ms memory_limit 32768 noecn
+        (
+            Discipline::FqCodel(FqCodel {
+                packets: Some(100),
+                flows: Some(16),
+                quantum: Some(Bytes::new(300)),
+                target: Some(ms(20)),
+                interval: Some(ms(200)),
+                memory: Some(Bytes::new(32_768)),
+                marks: Some(false),
+            }),
+            "08000200 64000000 08000500 10000000 08000600 2c010000 08000300 400d0300 08000100 204e0000 08000400 00000000
+             08000900 00800000",
+        ),
+        // cake unlimited besteffort dual-dsthost rtt 150ms memlimit 65536 split-gso; tc says "no autorate" (9) besides
+        (
+            Discipline::Cake(Cake {
+                rate: Some(Rate::from_bps(0)),
+                isolation: Some(Isolation::Destinations),
+                is_best_effort: true,
+                memory: Some(Bytes::new(65_536)),
+                round_trip: Some(ms(150)),
+                splits: Some(true),
+            }),
+            "0c000200 0000000000000000 08000300 03000000 08000500 06000000 08000700 f0490200 08000800 4c1d0000
+             08000a00 00000100 08001100 01000000",
+        ),
+        // tbf rate 1000gbit burst 2000 limit 6000
+        (
+            Discipline::Tbf(Tbf { rate: Rate::from_kbps(1_000_000_000), burst: Bytes::new(2_000), limit: Bytes::new(6_000) }),
+            "28000100 0301 0000 ffff 0000 ffffffff 000000000000000000000000 70170000 00000000 00000000
+             08000600 d0070000 0c000400 00a2941a1d000000",
+        ),
+    ];
+    for (leaf, golden) in leaves {
+        let kind = leaf.kind().to_owned();
+        let (_, named, mut options) =
+            said(&change(Handle::new(1, 2), Handle::new(2, 0), What::Qdisc(Mode::Add, leaf)));
+        if kind == "tbf" {
+            options[0].1[28..32].fill(0); // tc leaves the burst to its own attribute, which the kernel prefers
+        }
+        assert_eq!((named, options), (kind.clone(), tcs_options(golden)), "{kind}");
+    }
+    let bfifo = What::Qdisc(Mode::Add, Discipline::Bfifo { limit: Bytes::new(6_000) });
+    let message = change(Handle::new(1, 0x2a), Handle::new(0x2a, 0), bfifo).message().finish(1).to_vec();
+    assert_eq!(message[HEADER + OWN_HEADER..], bytes("0a00 0100 626669666f00 0000 0800 0200 70170000"));
+}
+
+/// The kernel's answers to `tc -s -d qdisc show` and `tc -s -d class show`, without their headers.
+#[test]
+fn what_the_kernel_lists_is_read() {
+    let qdisc = bytes(
+        "00000000 03000000 00000100 ffffffff 03000000 0800010068746200 24000200 18000200 110003000a0000002a0000000700000000000000
+         08000500 32000000 05000c0000000000 3000 0700 1400 0100 00100000000000002c00000000000000 1800 0300 0100000002000000030000000400000005000000",
+    );
+    let qdisc = Qdisc::parse(&qdisc).expect("a discipline");
+    assert_eq!((qdisc.device, qdisc.parent, qdisc.handle), (3, Handle::ROOT, Handle::new(1, 0)));
+    assert_eq!(
+        qdisc.discipline,
+        Discipline::Htb(Htb { default: 0x2a, rate_to_quantum: 10, direct_queue: Some(50) })
+    );
+    let counted = Statistics {
+        bytes: 4_096,
+        packets: 44,
+        waiting: 1,
+        backlog: 2,
+        drops: 3,
+        requeues: 4,
+        overlimits: 5,
+    };
+    assert_eq!(qdisc.statistics, counted);
+    let class = bytes(CLASS);
+    let class = Class::parse(&class).expect("a class");
+    assert_eq!(
+        (class.parent, class.handle, class.leaf),
+        (Handle::new(1, 1), Handle::new(1, 0x2a), Some(Handle::new(0x2b, 0)))
+    );
+    let own = class.htb.expect("HTB");
+    assert_eq!((own.rate, own.ceiling), (Rate::from_kbps(64), Rate::from_kbps(2_000)));
+    assert_eq!(
+        (own.burst, own.ceiling_burst, own.quantum, own.priority),
+        (Bytes::new(3_200), Bytes::new(3_200), Some(Bytes::new(1_514)), 3)
+    );
+    let own = class.htb_statistics.expect("HTB");
+    assert_eq!((own.lends, own.borrows, own.tokens, own.ceiling_tokens), (0, 0, 0x5f_5e10, 0x3_0d40));
+    assert_eq!(class.statistics, Statistics::default());
+}
+
+const CLASS: &str = "00000000030000002a0001000100010000002b0008000100687462003400020030000100000100000000000040
+    1f0000000100000000000090d00300105e5f00400d0300ea050000000000000300000048000700140001000000000000000000000000000000000018000300
+    0000000000000000000000000000000000000000180004000000000000000000
+    00000000105e5f00400d0300";
+
+#[test]
+fn handles_are_written_as_tc_does() {
+    assert_eq!(Handle::new(1, 0x2a).to_string(), "1:2a");
+    assert_eq!(Handle::new(0x10, 0).to_string(), "10:");
+    assert_eq!(Handle::ROOT.to_string(), "root");
+    assert_eq!(Handle::from_number(Handle::new(7, 9).number()), Handle::new(7, 9));
+}
+
+proptest! {
+    /// Whatever the kernel sends is read, or refused.
+    #[test]
+    fn nothing_panics(mut message in prop::collection::vec(any::<u8>(), 0..200), at in 0..180_usize, cut in 0..200_usize) {
+        let _ = (Qdisc::parse(&message), Class::parse(&message));
+        // Damaged in one stretch, and cut.
+        let mut class = bytes(CLASS);
+        message.truncate(4);
+        let end = (at + message.len()).min(class.len());
+        if at < end {
+            class[at..end].copy_from_slice(&message[..end - at]);
+        }
+        class.truncate(cut);
+        let _ = (Qdisc::parse(&class), Class::parse(&class));
+    }
+
+    /// A class is read back as it was written, its bursts to a tick.
+    #[test]
+    fn a_class_survives(rate in 8..200_000_000_000_u64, ceiling in 8..200_000_000_000_u64, burst in 1..10_000_000_u32, priority in 0..8_u32) {
+        let (rate, ceiling) = (Rate::from_bps(rate & !7), Rate::from_bps(ceiling & !7));
+        let class = HtbClass { rate, ceiling, burst: Bytes::new(burst), ceiling_burst: Bytes::new(1_514), quantum: None, priority };
+        let message = change(Handle::ROOT, Handle::new(1, 2), What::Class(Mode::Add, class)).message().finish(1).to_vec();
+        let read = Class::parse(&message[HEADER..]).expect("a class").htb.expect("HTB");
+        prop_assert_eq!((read.rate, read.ceiling, read.priority, read.quantum), (rate, ceiling, priority, None));
+        let tick = |rate: Rate| (rate.as_bps() * 8 / 1_000_000_000 + 1) as u32;
+        prop_assert!(read.ceiling_burst.count() + tick(ceiling) >= 1_514);
+        if class::ticks_of(class.burst, rate.as_bps() / 8) < u32::MAX {
+            prop_assert!(read.burst.count().abs_diff(burst) <= tick(rate), "{:?} {}", read, burst);
+        }
+    }
+}

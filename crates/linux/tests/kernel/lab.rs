@@ -1,0 +1,93 @@
+//! What tests are made of: devices, and the programs that know what the kernel should say.
+
+use crate::Skipped;
+use evenair_linux::link::LinkOptions;
+use evenair_linux::tc::{Change, Discipline, Handle, Htb, HtbClass, Mode, What};
+use evenair_linux::{NetworkNamespace, Rtnetlink};
+use evenair_units::Rate;
+use std::net::IpAddr;
+use std::process::Command;
+
+/// A device of the calling thread's namespace that is up, with its number, and where its other end is.
+pub(crate) fn device(name: &str) -> Result<(Rtnetlink, u32, NetworkNamespace), Skipped> {
+    let far = NetworkNamespace::new().expect("a namespace");
+    let mut netlink = Rtnetlink::new().expect("netlink");
+    netlink.add_pair(name, "far", &far).map_err(|error| Skipped(format!("no veth devices: {error}")))?;
+    let index = netlink.index(name).expect("it is there");
+    netlink.set_up(index, LinkOptions::default()).expect("it can be up");
+    Ok((netlink, index, far))
+}
+
+/// A device with HTB as `1:`, whose packets without a class belong to 1:2.
+pub(crate) fn shaped() -> Result<(Rtnetlink, u32, NetworkNamespace), Skipped> {
+    let (mut netlink, device, far) = device("near")?;
+    if !netlink.has_discipline("htb").expect("the kernel answers") {
+        return Err(Skipped("this kernel has no HTB".to_owned()));
+    }
+    apply(&mut netlink, &[htb(device, 2)]);
+    Ok((netlink, device, far))
+}
+
+/// HTB as `1:` on a device.
+pub(crate) fn htb(device: u32, default: u16) -> Change {
+    let discipline = Discipline::Htb(Htb { default, rate_to_quantum: 10, direct_queue: None });
+    let what = What::Qdisc(Mode::Add, discipline);
+    Change { device, parent: Handle::ROOT, handle: Handle::new(1, 0), what }
+}
+
+/// A class of HTB `1:`.
+pub(crate) fn class(device: u32, parent: Handle, minor: u16, mode: Mode, class: HtbClass) -> Change {
+    Change { device, parent, handle: Handle::new(1, minor), what: What::Class(mode, class) }
+}
+
+/// A class with a rate and a ceiling \[kb/s\].
+pub(crate) fn kbps(rate: u64, ceiling: u64) -> HtbClass {
+    HtbClass::new(Rate::from_kbps(rate), Rate::from_kbps(ceiling))
+}
+
+/// Makes changes, all of which are made.
+pub(crate) fn apply(netlink: &mut Rtnetlink, changes: &[Change]) {
+    let refused = netlink.apply(changes).expect("the kernel answers");
+    assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// What a program prints, which knows the kernel's state by a way of its own.
+pub(crate) fn told(program: &str, arguments: &str) -> Result<String, Skipped> {
+    let paths = "/usr/sbin:/sbin:/usr/bin:/bin";
+    let run = Command::new(program).args(arguments.split_whitespace()).env("PATH", paths).output();
+    let output = run.map_err(|error| Skipped(format!("no {program} to compare with: {error}")))?;
+    assert!(output.status.success(), "{program} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+/// Two hosts with a wire between: 10.3.0.1, the calling thread's, and 10.3.0.2.
+pub(crate) struct Link {
+    pub(crate) netlink: Rtnetlink,
+    /// The device here.
+    pub(crate) device: u32,
+    there: NetworkNamespace,
+}
+
+impl Link {
+    pub(crate) fn new() -> Result<Self, Skipped> {
+        let (mut netlink, device, there) = device("near")?;
+        netlink.add_address(device, address("10.3.0.1"), 24).expect("it is new");
+        let link = Self { netlink, device, there };
+        link.far(|| {
+            let mut netlink = Rtnetlink::new().expect("netlink");
+            let device = netlink.index("far").expect("it is there");
+            netlink.set_up(device, LinkOptions::default()).expect("it can be up");
+            netlink.add_address(device, address("10.3.0.2"), 24).expect("it is new");
+        });
+        Ok(link)
+    }
+
+    /// Does something at the other end.
+    pub(crate) fn far<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.there.within(act).expect("the namespace can be entered")
+    }
+}
+
+pub(crate) fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
