@@ -260,7 +260,7 @@ impl<K: Kernel> Daemon<K> {
         let done = self.kernel.apply(&plan);
         // Of a plan that failed in its middle only the kernel knows what stands.
         self.there = match &done {
-            Ok(()) => after(&wanted),
+            Ok(()) => after(&wanted, &self.there),
             Err(_) => self.kernel.find().unwrap_or_default(),
         };
         done
@@ -271,7 +271,7 @@ impl<K: Kernel> Daemon<K> {
         let plan = difference(&wanted, &self.there);
         let lines = self.lines(&plan);
         self.happened.push(What::Event(Event::WouldChange(plan.len(), lines)));
-        self.there = after(&wanted);
+        self.there = after(&wanted, &self.there);
     }
 
     fn tell(&mut self, done: Result<(), Failure>) {
@@ -362,8 +362,13 @@ impl<K: Kernel> Daemon<K> {
     }
 
     /// The kernel.
+    pub const fn kernel(&self) -> &K {
+        &self.kernel
+    }
+
+    /// The kernel, to be meddled with.
     #[cfg(test)]
-    pub(crate) const fn kernel(&mut self) -> &mut K {
+    pub(crate) const fn kernel_mut(&mut self) -> &mut K {
         &mut self.kernel
     }
 }
@@ -406,7 +411,7 @@ fn before_us(
                 "its root {kind} has classes or filters of its own, which could not be put back as they were: remove it first"
             ),
         )),
-        root => Ok(Before { root: root.clone(), offloads: found.offloads }),
+        root => Ok(Before { root: root.clone(), offloads: found.offloads.clone() }),
     }
 }
 #[cfg(test)]

@@ -52,18 +52,16 @@ pub enum Root {
     },
 }
 
-/// How a device joins and cuts packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offloads {
-    /// Packets that came are joined (GRO).
-    pub joins: bool,
-    /// At most so many packets of local senders in one piece (`gso_max_segs`).
-    pub segments: u32,
-}
+/// Which of a device's features that join packets, or leave them joined, are on, by the kernel's names (GRO, TSO and their like).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Offloads(pub BTreeMap<String, bool>);
 
 impl Offloads {
     /// Every packet by itself, as a bucket wants them.
-    pub const APART: Self = Self { joins: false, segments: 1 };
+    pub fn apart(&self) -> Self {
+        Self(self.0.keys().map(|feature| (feature.clone(), false)).collect())
+    }
 }
 
 /// What stands on a device.

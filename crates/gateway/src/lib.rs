@@ -10,10 +10,12 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod control;
 mod daemon;
 mod gateway;
 pub mod handles;
 pub mod kernel;
+mod linux;
 pub mod log;
 mod looks;
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod prefix;
 pub mod record;
 pub mod replay;
 mod roster;
+pub mod run;
 mod sensor;
 mod side;
 pub mod state;
@@ -34,6 +37,7 @@ pub mod tree;
 pub use config::Config;
 pub use daemon::{Daemon, Kept, TABLE};
 pub use gateway::{Counted, Gateway, Memory};
+pub use linux::Linux;
 pub use mistake::Mistake;
 pub use plan::Change;
 pub use prefix::Prefix;

@@ -27,7 +27,7 @@ pub(crate) struct Memory {
 
 impl Default for Memory {
     fn default() -> Self {
-        let device = Found { offloads: Offloads { joins: true, segments: 65_535 }, ..Found::default() };
+        let device = Found { offloads: Offloads([("rx-gro".into(), true)].into()), ..Found::default() };
         let there = AllFound { down: device.clone(), up: device, table: false };
         let counters = [Readings::new(), Readings::new()];
         let (offered, passed) = (Vec::new(), Vec::new());

@@ -76,8 +76,8 @@ fn stays(wanted: &Tree, found: &Found) -> bool {
 
 /// Classes come, or change.
 fn come(side: Side, wanted: &Tree, found: &Found, plan: &mut Vec<Change>) {
-    if found.offloads != Offloads::APART {
-        plan.push(Change::SetOffloads(side, Offloads::APART));
+    if found.offloads != found.offloads.apart() {
+        plan.push(Change::SetOffloads(side, found.offloads.apart()));
     }
     let stays = stays(wanted, found);
     if !stays {
@@ -109,9 +109,13 @@ fn lead(side: Side, wanted: &Tree, there: &Tree, plan: &mut Vec<Change>) {
 }
 
 /// What stands there once the trees do.
-pub fn after(wanted: &Trees) -> AllFound {
-    let found = |tree: &Tree| Found { root: Root::Ours, tree: tree.clone(), offloads: Offloads::APART };
-    AllFound { down: found(&wanted.down), up: found(&wanted.up), table: true }
+pub fn after(wanted: &Trees, before: &AllFound) -> AllFound {
+    let found = |side| Found {
+        root: Root::Ours,
+        tree: wanted.of(side).clone(),
+        offloads: before.of(side).offloads.apart(),
+    };
+    AllFound { down: found(Side::Down), up: found(Side::Up), table: true }
 }
 
 /// What was there before the gateway.
@@ -134,7 +138,7 @@ pub fn restoration(before: [&Before; 2], found: &AllFound) -> Vec<Change> {
             plan.push(Change::DeleteRoot(side, before.root.clone()));
         }
         if found.of(side).offloads != before.offloads {
-            plan.push(Change::SetOffloads(side, before.offloads));
+            plan.push(Change::SetOffloads(side, before.offloads.clone()));
         }
     }
     plan
@@ -187,7 +191,7 @@ mod tests {
             };
             step(&mut kernel, &trees(&one), stop);
             step(&mut kernel, &trees(&other), stop);
-            let was = |side| Before { root: before.of(side).root.clone(), offloads: before.of(side).offloads };
+            let was = |side| Before { root: before.of(side).root.clone(), offloads: before.of(side).offloads.clone() };
             let plan = restoration([&was(Side::Down), &was(Side::Up)], &kernel.find().unwrap());
             kernel.apply(&plan).unwrap();
             prop_assert_eq!(kernel.find().unwrap(), before);

@@ -28,6 +28,15 @@ impl Prefix {
         (length <= host.length).then(|| Self { length, bits: host.bits & mask(length, host.length), ..host })
     }
 
+    /// From its first address to its last; none, if that is no prefix.
+    pub fn between(first: IpAddr, last: IpAddr) -> Option<Self> {
+        let (start, end) = (bits(first).0, bits(last).0);
+        let width = Self::host(first).width();
+        let free = u128::BITS - (start ^ end).leading_zeros();
+        let prefix = Self::new(first, width.checked_sub(free as u8)?)?;
+        (prefix.address() == first && prefix.last() == last).then_some(prefix)
+    }
+
     /// Its first address.
     pub fn address(self) -> IpAddr {
         if self.is_v6 {
@@ -193,6 +202,7 @@ mod tests {
             let apart = one.last() < other.address() || other.last() < one.address();
             prop_assert_eq!(one.overlaps(other), !apart);
             prop_assert!(one.contains(one.address()) && one.contains(one.last()));
+            prop_assert_eq!(Prefix::between(one.address(), one.last()), Some(one));
         }
 
         /// No text makes it panic.

@@ -69,20 +69,26 @@ impl Class {
     /// A class with a line, below another.
     fn leaf(parent: u16, rate: Rate, ceiling: Rate, weight: f64, priority: u32) -> Self {
         let of = |ms: u64| ceiling.as_bps() / 8 * ms / 1000;
+        // The kernel counts in whole bytes a second.
+        let [rate, ceiling] = [rate, ceiling].map(|rate| Rate::from_bps((rate.as_bps() / 8).max(1) * 8));
         // Small changes of a rate change no line: a line is a power of two long, or the shortest.
         let line = of(LINE_MS).min(LINE_MAX).next_power_of_two() as u32;
-        let burst = of(BURST_MS).min(1 << 20) as u32;
         let quantum = (f64::from(FRAME) * weight).clamp(f64::from(FRAME), 60_000.0) as u32;
         Self {
             parent,
             rate,
             ceiling,
             quantum,
-            burst: burst.max(BURST_MIN),
+            burst: burst(ceiling),
             line: Some(line.max(LINE_MIN)),
             priority,
         }
     }
+}
+
+/// How deep the buckets of a ceiling are \[bytes\].
+pub fn burst(ceiling: Rate) -> u32 {
+    ((ceiling.as_bps() / 8 * BURST_MS / 1000).min(1 << 20) as u32).max(BURST_MIN)
 }
 
 /// The tree of one device.

@@ -30,7 +30,7 @@ impl Change {
     pub fn lines(&self, names: &Names<'_>) -> Vec<String> {
         let device = |side: Side| names.device(side);
         match self {
-            Self::SetOffloads(side, offloads) => set_offloads(device(*side), *offloads),
+            Self::SetOffloads(side, offloads) => set_offloads(device(*side), offloads),
             Self::AddRoot(side) => {
                 vec![format!(
                     "tc qdisc replace dev {} root handle {MAJOR:x}: htb default {EXEMPT:x}",
@@ -57,12 +57,10 @@ impl Change {
     }
 }
 
-fn set_offloads(device: &str, offloads: Offloads) -> Vec<String> {
-    let on = if offloads.joins { "on" } else { "off" };
-    vec![
-        format!("ethtool -K {device} gro {on}"),
-        format!("ip link set dev {device} gso_max_segs {}", offloads.segments),
-    ]
+fn set_offloads(device: &str, offloads: &Offloads) -> Vec<String> {
+    let word =
+        |(feature, is_on): (&String, &bool)| format!(" {feature} {}", if *is_on { "on" } else { "off" });
+    vec![format!("ethtool -K {device}{}", offloads.0.iter().map(word).collect::<String>())]
 }
 
 fn add_class(device: &str, minor: u16, class: &Class, verb: &str) -> Vec<String> {
@@ -76,7 +74,9 @@ fn add_class(device: &str, minor: u16, class: &Class, verb: &str) -> Vec<String>
     )];
     lines.extend(line.map(|line| {
         let verb = if verb == "add" { "add" } else { "replace" };
-        format!("tc qdisc {verb} dev {device} parent {MAJOR:x}:{minor:x} bfifo limit {line}b")
+        format!(
+            "tc qdisc {verb} dev {device} parent {MAJOR:x}:{minor:x} tbf rate 1tbit burst 1536b limit {line}b"
+        )
     }));
     lines
 }
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(class.parent, AGGREGATE);
         let prefix = "fd00:1::/56".parse().unwrap();
         let changes = [
-            Change::SetOffloads(Side::Up, Offloads::APART),
+            Change::SetOffloads(Side::Up, Offloads([("rx-gro".into(), true)].into()).apart()),
             Change::AddRoot(Side::Down),
             Change::AddClass(Side::Down, FIRST, class),
             Change::ChangeEntry(Side::Up, prefix, FIRST, FIRST + 1),
@@ -123,12 +123,11 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "ethtool -K wan0 gro off",
-                "ip link set dev wan0 gso_max_segs 1",
+                "ethtool -K wan0 rx-gro off",
                 "tc qdisc replace dev mesh0 root handle e7a1: htb default 2",
                 "tc class add dev mesh0 parent e7a1:1 classid e7a1:10 htb rate 400000bit ceil 400000bit \
                 burst 3028b cburst 3028b quantum 1514 prio 1",
-                "tc qdisc add dev mesh0 parent e7a1:10 bfifo limit 8192b",
+                "tc qdisc add dev mesh0 parent e7a1:10 tbf rate 1tbit burst 1536b limit 8192b",
                 "nft delete element inet evenair up6 { fd00:1::/56 } # and in the same transaction",
                 "nft add element inet evenair up6 { fd00:1::/56 : e7a1:11 }",
                 "tc qdisc del dev wan0 root",
