@@ -52,6 +52,20 @@ fn failed(doing: &'static str) -> impl Fn(io::Error) -> Failure {
     move |error| Failure::new(format!("nftables, {doing}"), error)
 }
 
+/// Ports in order, those that follow each other as one: every packet is asked about each.
+fn spans(ports: &[u16]) -> Vec<(u16, u16)> {
+    let mut ports = ports.to_vec();
+    ports.sort_unstable();
+    let mut spans: Vec<(u16, u16)> = Vec::new();
+    for port in ports {
+        match spans.last_mut() {
+            Some((_, last)) if port <= last.saturating_add(1) => *last = port,
+            _ => spans.push((port, port)),
+        }
+    }
+    spans
+}
+
 impl Linux {
     /// What leads packets past the tree, each with its remedy.
     pub fn bypasses(&mut self) -> Vec<String> {
@@ -150,11 +164,11 @@ impl Linux {
             rules.push(rule(&[], Action::Count { set, version, side: end, prefix }));
             rules.push(rule(&[], Action::ClassFrom { set: map(side, is_v6), version, side: end }));
         }
-        for &port in &self.exempt.ports {
+        for (first, last) in spans(&self.exempt.ports) {
             for (protocol, side) in
                 [TCP, UDP].into_iter().flat_map(|of| [(of, nft::Side::Source), (of, nft::Side::Destination)])
             {
-                let ports = Match::Ports { side, first: port, last: port };
+                let ports = Match::Ports { side, first, last };
                 rules.push(rule(&[Match::Protocol(protocol), ports], class(EXEMPT)));
             }
         }
@@ -163,5 +177,16 @@ impl Linux {
             rules.push(rule(&[matched], class(EXEMPT)));
         }
         rules
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spans;
+
+    #[test]
+    fn ports_that_follow_each_other_are_one_span() {
+        assert_eq!(spans(&[547, 53, 67, 68, 546, 53]), [(53, 53), (67, 68), (546, 547)]);
+        assert_eq!(spans(&[u16::MAX, u16::MAX]), [(u16::MAX, u16::MAX)]);
     }
 }
