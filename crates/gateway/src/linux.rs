@@ -16,7 +16,7 @@ use evenair_linux::packets::{Direction, Packet, Packets};
 use evenair_linux::tc::{self, Discipline, Handle, Htb, HtbClass, Mode, Tbf, What};
 use evenair_linux::{Rtnetlink, offload};
 use evenair_units::{Bytes, Rate, Volume};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -245,10 +245,11 @@ fn tick(rate: Rate) -> u32 {
     (rate.min(OPEN).as_bps() / 8 * 64 / 1_000_000_000) as u32 + 1
 }
 
-fn counters(class: &tc::Class) -> Counters {
+fn counters(class: &tc::Class, given_up: &BTreeMap<Handle, u32>) -> Counters {
     let tc::Statistics { bytes, packets, waiting, backlog, drops, .. } = class.statistics;
     let backlog = Volume { packets: waiting.into(), bytes: backlog.into() };
-    Counters { packets: packets as u32, bytes, dropped: drops, backlog }
+    let dropped = given_up.get(&class.handle).copied().unwrap_or(drops);
+    Counters { packets: packets as u32, bytes, dropped, backlog }
 }
 
 /// A packet as the gateway sees it.
@@ -312,17 +313,24 @@ impl Kernel for Linux {
         if classes.is_empty() {
             return Err(Failure::new(self.device(side), "the tree is gone"));
         }
+        // What a line gives up of a segment that it cuts is counted by the line alone.
+        let lines = self.netlink.qdiscs(index).map_err(self.failed(side, "its lines"))?;
+        let given_up: BTreeMap<Handle, u32> =
+            lines.iter().map(|line| (line.parent, line.statistics.drops)).collect();
         let own = classes.iter().filter(|class| class.handle.major == MAJOR);
-        Ok(own.map(|class| (class.handle.minor, counters(class))).collect())
+        Ok(own.map(|class| (class.handle.minor, counters(class, &given_up))).collect())
     }
 
     fn backlogs(&mut self, side: Side, minors: &[u16]) -> Result<BTreeMap<u16, u64>, Failure> {
-        if minors.len() > ONE_BY_ONE {
-            let all = self.counters(side)?;
-            let waits = |minor: &u16| Some((*minor, all.get(minor)?.backlog.packets));
-            return Ok(minors.iter().filter_map(waits).collect());
-        }
         let index = self.index(side)?;
+        if minors.len() > ONE_BY_ONE {
+            let wanted: BTreeSet<u16> = minors.iter().copied().collect();
+            let mut classes = Vec::new();
+            self.netlink.classes(index, &mut classes).map_err(self.failed(side, "its lines"))?;
+            let own = classes.iter().filter(|class| class.handle.major == MAJOR);
+            let lines = own.map(|class| (class.handle.minor, class.statistics.waiting.into()));
+            return Ok(lines.filter(|(minor, _)| wanted.contains(minor)).collect());
+        }
         let mut lines = BTreeMap::new();
         for &minor in minors {
             if let Ok(class) = self.netlink.class(index, Handle::new(MAJOR, minor)) {
