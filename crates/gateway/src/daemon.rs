@@ -111,13 +111,12 @@ impl<K: Kernel> Daemon<K> {
     ///
     /// # Errors
     /// At the first change that fails. What stands by then is taken down again by [`stop`](Self::stop).
-    pub fn begin(&mut self) -> Result<(), Failure> {
-        if self.config.mode != Mode::Enforce {
-            return Ok(());
+    pub fn begin(&mut self, now: Instant) -> Result<(), Failure> {
+        if self.config.mode == Mode::Enforce {
+            self.mend(false)?;
         }
-        self.mend(false)?;
-        // What was counted until now began before the first epoch.
-        let _ = self.kernel.offered();
+        let counters = self.counted();
+        self.gateway.on_start(now, &self.source(counters.as_ref()), self.sees);
         Ok(())
     }
 
@@ -195,13 +194,8 @@ impl<K: Kernel> Daemon<K> {
         if self.is_paused {
             return;
         }
-        let enforces = self.config.mode == Mode::Enforce;
-        let counters = if enforces { self.counters() } else { None };
-        let counted = match &counters {
-            Some(counters) => Counted::Queues(counters),
-            None if enforces => Counted::Nothing,
-            None => Counted::Packets,
-        };
+        let counters = self.counted();
+        let counted = self.source(counters.as_ref());
         let sees = std::mem::replace(&mut self.sees, true);
         let heard = self.gateway.on_epoch(now, &counted, sees);
         self.happened.extend(heard.into_iter().map(What::Heard));
@@ -219,7 +213,20 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    fn counters(&mut self) -> Option<[Readings; 2]> {
+    /// What counts: no queue does where nothing is set.
+    fn source<'a>(&self, counters: Option<&'a [Readings; 2]>) -> Counted<'a> {
+        match counters {
+            Some(counters) => Counted::Queues(counters),
+            None if self.config.mode == Mode::Enforce => Counted::Nothing,
+            None => Counted::Packets,
+        }
+    }
+
+    /// Where the queues' counters stand, if they count, and are to be read.
+    fn counted(&mut self) -> Option<[Readings; 2]> {
+        if self.config.mode != Mode::Enforce {
+            return None;
+        }
         let mut read = |side| self.kernel.counters(side);
         match (read(Side::Down), read(Side::Up)) {
             (Ok(down), Ok(up)) => Some([down, up]),

@@ -227,23 +227,9 @@ impl Gateway {
 
     /// An epoch ends. `sees` says whether all packets were seen.
     pub fn on_epoch(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) -> Vec<Heard> {
-        let interval = now.since(self.last);
         let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
         let limits: Vec<Rate> = classes.iter().map(|class| self.limit(*class)).collect();
-        let mut readings = Vec::with_capacity(classes.len());
-        let mut waits = Vec::with_capacity(classes.len());
-        for (&class, &limit) in classes.iter().zip(&limits) {
-            let seen = sees.then(|| self.sensor.busy(class, now)).map(|busy| Count::Wide(busy.as_nanos()));
-            let (reading, wait) = match counted {
-                Counted::Queues(all) => {
-                    self.reading(class, all[class.0 as usize].get(&class.1), limit, interval)
-                }
-                Counted::Packets if sees => (Some(passing(self.sensor.passed(class))), Wait::default()),
-                Counted::Packets | Counted::Nothing => (None, Wait::default()),
-            };
-            readings.push(reading.map(|reading| ClassCounters { busy: seen, ..reading }));
-            waits.push(wait);
-        }
+        let (readings, waits) = self.readings(now, counted, sees, &limits);
         let view = self.meter.look(now, &readings);
         self.last = now;
         self.missed =
@@ -262,6 +248,38 @@ impl Gateway {
         self.looks.clear();
         self.sensor.forget(now);
         heard
+    }
+
+    /// The classes' readings, with what they waited for under these limits.
+    fn readings(
+        &mut self,
+        now: Instant,
+        counted: &Counted<'_>,
+        sees: bool,
+        limits: &[Rate],
+    ) -> (Vec<Option<ClassCounters>>, Vec<Wait>) {
+        let interval = now.since(self.last);
+        let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
+        let of = |(&class, &limit): (&(Side, u16), &Rate)| {
+            let busy = sees.then(|| self.sensor.busy(class, now)).map(|busy| Count::Wide(busy.as_nanos()));
+            let (reading, wait) = match counted {
+                Counted::Queues(all) => {
+                    self.reading(class, all[class.0 as usize].get(&class.1), limit, interval)
+                }
+                Counted::Packets if sees => (Some(passing(self.sensor.passed(class))), Wait::default()),
+                Counted::Packets | Counted::Nothing => (None, Wait::default()),
+            };
+            (reading.map(|reading| ClassCounters { busy, ..reading }), wait)
+        };
+        classes.iter().zip(limits).map(of).unzip()
+    }
+
+    /// Where the counters stand when the first epoch begins.
+    pub fn on_start(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) {
+        let limits = vec![OPEN; 2 * self.roster.members().len()];
+        let (readings, _) = self.readings(now, counted, sees, &limits);
+        self.meter = Meter::new(now, readings, self.epoch() * u64::from(PATIENCE));
+        self.last = now;
     }
 
     /// A class's reading, with how many of its packets had to wait.

@@ -144,7 +144,7 @@ impl Running {
         let mut daemon = Daemon::new(now(), &config, subscribers, kernel, (kept, options.takes_over))?;
         // Whatever happens from now on, the next one knows what was there.
         state.keep(&daemon.kept())?;
-        if let Err(failure) = daemon.begin() {
+        if let Err(failure) = daemon.begin(now()) {
             let undone = daemon.stop("it could not begin", true).and_then(|_| state.keep(&daemon.kept()));
             return Err(undone.err().unwrap_or(failure).into());
         }

@@ -29,7 +29,7 @@ fn at(ms: u64) -> Instant {
 
 fn start(config: &Config, kernel: InMemory, kept: Option<Kept>) -> Daemon<InMemory> {
     let mut daemon = Daemon::new(at(0), config, subscribers(3), kernel, (kept, false)).unwrap();
-    daemon.begin().unwrap();
+    daemon.begin(at(0)).unwrap();
     daemon
 }
 
@@ -120,7 +120,7 @@ fn a_strangers_root_is_kept_for_him_or_not_touched() {
     let refused = new(&kernel, false).unwrap_err().to_string();
     assert!(refused.starts_with("wan0: somebody's cake 8001: is its root; --take-over "), "{refused}");
     let mut daemon = new(&kernel, true).unwrap();
-    daemon.begin().unwrap();
+    daemon.begin(at(0)).unwrap();
     assert_eq!(daemon.kernel_mut().there.up.root, Root::Ours);
     daemon.stop("test", false).unwrap();
     assert_eq!(daemon.kernel_mut().there, before);
@@ -140,7 +140,7 @@ fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
         let kernel = InMemory { changes_left, ..InMemory::default() };
         let mut daemon = Daemon::new(at(0), &config, subscribers(3), kernel, (None, false)).unwrap();
         let kept = serde_json::to_string(&daemon.kept()).unwrap();
-        let done = daemon.begin();
+        let done = daemon.begin(at(0));
         assert_eq!(done.is_ok(), changes_left >= 23, "{changes_left}");
         // No goodbye.
         let kernel = InMemory { changes_left: usize::MAX, ..daemon.kernel_mut().clone() };
@@ -258,7 +258,7 @@ fn a_thousand_who_come_at_once_have_classes_at_the_next_look() {
     let config = config("mode = \"enforce\"\neager = 10\n");
     let mut daemon =
         Daemon::new(at(0), &config, subscribers(1000), InMemory::default(), (None, false)).unwrap();
-    daemon.begin().unwrap();
+    daemon.begin(at(0)).unwrap();
     assert_eq!(daemon.kernel_mut().there.down.tree.classes.len(), 3);
     let offered = |i: u32| crate::kernel::Offered {
         address: format!("10.{}.{}.1", i / 256, i % 256).parse().unwrap(),

@@ -136,7 +136,7 @@ pub(crate) fn begun_with(
     let kernel = Linux::new(config).expect("the kernel");
     let mut daemon =
         Daemon::new(now(), config, subscribers, kernel, (kept, takes_over)).expect("devices that are free");
-    daemon.begin().expect("a tree");
+    daemon.begin(now()).expect("a tree");
     daemon
 }
 
