@@ -21,6 +21,7 @@ mod looks;
 #[cfg(test)]
 mod memory;
 mod mistake;
+pub mod page;
 pub mod plan;
 mod prefix;
 pub mod record;

@@ -4,6 +4,7 @@ use crate::config::{Config, Mode, OnStop};
 use crate::control::{Answer, Listener, Request};
 use crate::kernel::Failure;
 use crate::log::Log;
+use crate::page::Page;
 use crate::record::{Event, SCHEMA, What};
 use crate::state::State;
 use crate::status::{Status, fairness};
@@ -86,6 +87,7 @@ struct Running {
     /// When it ends unless somebody confirms.
     confirm_by: Option<Instant>,
     troubles: Vec<String>,
+    page: Option<Page>,
     asked_to_reload: bool,
 }
 
@@ -134,6 +136,7 @@ impl Running {
         let log = Log::new(&config.log_folder(), config.log.clone());
         let log = log.map_err(|error| Failure::new(config.log_folder().display().to_string(), error))?;
         let listener = Listener::new(&config.socket(), config.group)?;
+        let page = config.page.map(Page::open).transpose()?;
         let kernel = Linux::new(&config)?;
         if kernel.packets().is_none() {
             told(
@@ -150,8 +153,18 @@ impl Running {
         }
         let confirm_by = options.confirm.map(|after| now() + after);
         let (path, troubles) = (path.to_path_buf(), Vec::new());
-        let running =
-            Self { path, options, config, daemon, state, log, confirm_by, troubles, asked_to_reload: false };
+        let running = Self {
+            path,
+            options,
+            config,
+            daemon,
+            state,
+            log,
+            confirm_by,
+            troubles,
+            page,
+            asked_to_reload: false,
+        };
         told(&running.greeting());
         Ok((running, listener))
     }
@@ -254,6 +267,9 @@ impl Running {
                     self.troubles.push(trouble.clone());
                 }
             }
+        }
+        if let Some(page) = &self.page {
+            page.show(self.status());
         }
         let surplus = self.troubles.len().saturating_sub(TROUBLES);
         self.troubles.drain(..surplus);

@@ -175,7 +175,7 @@ impl Status {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn class(side: Side, standing: Standing) -> ClassStatus {
