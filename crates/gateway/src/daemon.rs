@@ -303,6 +303,14 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
+    /// Others subscribe from now on, or have other addresses.
+    pub fn on_subscribers(&mut self, subscribers: Subscribers) {
+        let heard = self.gateway.on_subscribers(subscribers);
+        self.happened.extend(heard.map(What::Heard));
+        let done = self.advance();
+        self.tell(done);
+    }
+
     /// Another configuration of the same devices and mode, or other subscribers.
     ///
     /// # Errors

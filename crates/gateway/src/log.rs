@@ -4,6 +4,7 @@ use crate::config::Log as Options;
 use crate::record::{Line, SCHEMA, What};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// How files are called: by the time at which they begin.
@@ -24,7 +25,8 @@ impl Log {
     /// # Errors
     /// If it cannot be made.
     pub fn new(folder: &Path, options: Options) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
+        // It says who used how much: for the daemon's own user alone.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         Ok(Self { folder: folder.into(), options, file: None })
     }
 

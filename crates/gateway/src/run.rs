@@ -17,6 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// How a daemon is run.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +62,8 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
+/// How often leases are looked at.
+const LEASES: Duration = Duration::from_secs(5);
 /// So many troubles are remembered for who asks.
 const TROUBLES: usize = 10;
 
@@ -88,6 +91,9 @@ struct Running {
     confirm_by: Option<Instant>,
     troubles: Vec<String>,
     page: Option<Page>,
+    /// When tables and leases were last changed, and when that was last looked at.
+    changed: Vec<Option<SystemTime>>,
+    looked: Instant,
     asked_to_reload: bool,
 }
 
@@ -117,6 +123,7 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
                 .unwrap_or_else(|problem| format!("not reloaded, all goes on as before: {problem}"));
             told(&words);
         }
+        running.follow_leases(at, &mut told);
         running.write(&mut told);
     };
     running.end(why, &mut told)
@@ -163,8 +170,11 @@ impl Running {
             confirm_by,
             troubles,
             page,
+            changed: Vec::new(),
+            looked: now(),
             asked_to_reload: false,
         };
+        let running = Self { changed: running.changes(), ..running };
         told(&running.greeting());
         Ok((running, listener))
     }
@@ -230,6 +240,33 @@ impl Running {
         self.troubles.extend(troubles.iter().map(ToString::to_string));
         self.config = config;
         Ok(format!("read again: {count} subscribers"))
+    }
+
+    /// When the files of subscribers were changed.
+    fn changes(&self) -> Vec<Option<SystemTime>> {
+        let files = self.config.leases.iter().map(|lease| &lease.file);
+        files.map(|file| std::fs::metadata(file).and_then(|file| file.modified()).ok()).collect()
+    }
+
+    /// Leases come and go without anybody's word.
+    fn follow_leases(&mut self, at: Instant, told: &mut impl FnMut(&str)) {
+        if at.since(self.looked) < LEASES {
+            return;
+        }
+        self.looked = at;
+        let changed = self.changes();
+        if changed == self.changed {
+            return;
+        }
+        self.changed = changed;
+        let read = self.config.subscribers(&self.path.display().to_string(), wall_ms() / 1000);
+        match read {
+            Ok((subscribers, troubles)) => {
+                troubles.iter().for_each(|trouble| told(&trouble.to_string()));
+                self.daemon.on_subscribers(subscribers);
+            }
+            Err(mistake) => told(&format!("leases are not followed: {mistake}")),
+        }
     }
 
     fn status(&self) -> Status {

@@ -85,6 +85,16 @@ fn who_asks_is_answered_and_a_second_one_is_kept_out() {
 }
 
 #[test]
+fn leases_are_followed() {
+    let script =
+        "printf '[[leases]]\\nformat = \"dnsmasq\"\\nfile = \"leases\"\\n' >> gateway.toml; touch leases
+        begin --mode enforce; echo '0 aa:bb 10.0.0.12 ben *' > leases; sleep 7
+        nft list map inet evenair down4; kill $gateway; wait $gateway";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    assert!(text.contains("10.0.0.12 : e7a1:11"), "{text}");
+}
+
+#[test]
 fn mistakes_are_told_without_a_lab() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("gateway.toml");
