@@ -303,7 +303,10 @@ impl Kernel for Linux {
             self.make(change, &mut batch)?;
             rest = after;
         }
-        self.flush(&mut batch)
+        self.flush(&mut batch)?;
+        // Rules go by a device's number, and one that comes back under its name has another.
+        let is_new = changes.iter().any(|change| matches!(change, Change::AddRoot(_)));
+        if is_new && self.has_table()? { self.set_rules() } else { Ok(()) }
     }
 
     fn counters(&mut self, side: Side) -> Result<Readings, Failure> {

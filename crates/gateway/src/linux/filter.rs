@@ -142,6 +142,11 @@ impl Linux {
         let maps = Side::ALL.into_iter().flat_map(|side| VERSIONS.map(|version| classes(side, version)));
         let sets: Vec<Set> = maps.chain(VERSIONS.map(|version| seen_set(self.strangers, version))).collect();
         self.filter.create(&table(), &sets).map_err(failed("its table"))?;
+        self.set_rules()
+    }
+
+    /// The rules, for the devices as they are numbered now.
+    pub(super) fn set_rules(&mut self) -> Result<(), Failure> {
         let mut rules = Vec::new();
         for side in Side::ALL {
             let out = Match::Out(self.index(side)?);

@@ -45,12 +45,27 @@ impl Lab {
     pub(crate) fn new(subscribers: u8) -> Self {
         let [mesh, internet] = [(); 2].map(|()| NetworkNamespace::new().expect("a namespace"));
         let mut netlink = Rtnetlink::new().expect("netlink");
-        netlink.add_pair("mesh0", "eth0", &mesh).expect("a pair of devices");
         netlink.add_pair("wan0", "eth0", &internet).expect("a pair of devices");
-        up(&mut netlink, "mesh0", &[("10.0.0.1".into(), 16), ("fd00::1".into(), 32)]);
         up(&mut netlink, "wan0", &[("192.0.2.1".into(), 24), ("2001:db8::1".into(), 64)]);
         sysctl::set("ipv4/ip_forward", "1").expect("IPv4 is forwarded");
         sysctl::set("ipv6/conf/all/forwarding", "1").expect("IPv6 is forwarded");
+        let abroad = || {
+            let mut netlink = Rtnetlink::new().expect("netlink");
+            let index = up(&mut netlink, "eth0", &[("192.0.2.2".into(), 24), ("2001:db8::2".into(), 64)]);
+            default_by(&mut netlink, index, "192.0.2.1");
+            default_by(&mut netlink, index, "2001:db8::1");
+        };
+        internet.within(abroad).expect("the Internet");
+        let lab = Self { mesh, internet };
+        lab.join_mesh(subscribers);
+        lab
+    }
+
+    /// The device towards the mesh comes, or comes back.
+    pub(crate) fn join_mesh(&self, subscribers: u8) {
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        netlink.add_pair("mesh0", "eth0", &self.mesh).expect("a pair of devices");
+        up(&mut netlink, "mesh0", &[("10.0.0.1".into(), 16), ("fd00::1".into(), 32)]);
         let own = |k: u8| [(format!("10.0.0.{}", 10 + k), 16), (format!("fd00:0:{k:x}::1"), 32)];
         let at_home = || {
             let mut netlink = Rtnetlink::new().expect("netlink");
@@ -59,15 +74,7 @@ impl Lab {
             default_by(&mut netlink, index, "10.0.0.1");
             default_by(&mut netlink, index, "fd00::1");
         };
-        mesh.within(at_home).expect("the mesh");
-        let abroad = || {
-            let mut netlink = Rtnetlink::new().expect("netlink");
-            let index = up(&mut netlink, "eth0", &[("192.0.2.2".into(), 24), ("2001:db8::2".into(), 64)]);
-            default_by(&mut netlink, index, "192.0.2.1");
-            default_by(&mut netlink, index, "2001:db8::1");
-        };
-        internet.within(abroad).expect("the Internet");
-        Self { mesh, internet }
+        self.mesh.within(at_home).expect("the mesh");
     }
 
     /// A server's bytes to a subscriber's address, as fast as they go.

@@ -24,6 +24,7 @@ const TESTS: &[Test] = &[
     ("everyone_gets_his_share_and_all_is_as_before", everyone_gets_his_share_and_all_is_as_before),
     ("who_is_killed_is_followed_by_who_adopts", who_is_killed_is_followed_by_who_adopts),
     ("what_is_changed_by_hand_is_mended", what_is_changed_by_hand_is_mended),
+    ("a_device_that_comes_back_has_its_limits_again", a_device_that_comes_back_has_its_limits_again),
     ("a_strangers_queue_is_put_back", a_strangers_queue_is_put_back),
     ("who_observes_sees_and_changes_nothing", who_observes_sees_and_changes_nothing),
     ("many_subscribers", many_subscribers),
@@ -147,6 +148,26 @@ fn what_is_changed_by_hand_is_mended() {
     work(&mut daemon, Duration::from_secs(3));
     let happened = daemon.take_happened();
     assert!(!happened.iter().any(|what| matches!(what, What::Event(_))), "{happened:?}");
+}
+
+fn a_device_that_comes_back_has_its_limits_again() {
+    let lab = Lab::new(3);
+    let mut daemon = begun(&config(THREE), None, false);
+    work(&mut daemon, Duration::from_millis(1_200));
+    told("ip", "link delete mesh0");
+    work(&mut daemon, Duration::from_millis(1_200));
+    let is_trouble = |what: &What| matches!(what, What::Event(Event::Trouble(_)));
+    assert!(daemon.take_happened().iter().any(is_trouble));
+    lab.join_mesh(3);
+    work(&mut daemon, Duration::from_millis(2_200));
+    assert!(told("tc", "class show dev mesh0").contains("e7a1:12"));
+    // Its packets are led to their class, whatever number the device has now; and are seen.
+    let flow = lab.download("10.0.0.11");
+    work(&mut daemon, Duration::from_secs(3));
+    let (got, most) = (flow.bytes(), ceilings(&daemon)[0].as_bps() / 8 * 4);
+    assert!(got > 10_000 && got < most, "{got} bytes, at most {most}");
+    assert!(daemon.gateway().statuses()[0].busy.is_some_and(|busy| busy > 0.1));
+    daemon.stop("test", false).expect("all is removed");
 }
 
 fn a_strangers_queue_is_put_back() {
