@@ -35,6 +35,8 @@ pub struct Link {
     pub name: String,
     /// Whether it is meant to be up.
     pub is_up: bool,
+    /// Whether it is up and, as far as the kernel has noticed, which may take a second, has a carrier.
+    pub is_running: bool,
     /// The kind of a virtual device: `veth`, `bridge`, `tun`; empty of others.
     pub kind: String,
     /// The bridge, or other device, whose port it is.
@@ -216,10 +218,12 @@ impl Link {
         let short = || malformed("a device without a header");
         let attributes = Attributes::new(payload.get(16..).ok_or_else(short)?);
         let number = |kind| attributes.find(kind).and_then(u32_of);
+        let flags = u32_at(payload, 8).ok_or_else(short)?;
         Ok(Some(Self {
             index: u32_at(payload, 4).ok_or_else(short)?,
             name: attributes.find(libc::IFLA_IFNAME).map(text).unwrap_or_default(),
-            is_up: u32_at(payload, 8).ok_or_else(short)? & libc::IFF_UP as u32 != 0,
+            is_up: flags & libc::IFF_UP as u32 != 0,
+            is_running: flags & libc::IFF_RUNNING as u32 != 0,
             kind: attributes
                 .within(libc::IFLA_LINKINFO)
                 .find(libc::IFLA_INFO_KIND)

@@ -1,6 +1,6 @@
 //! Netlink (RFC 3549): requests to the kernel, each acknowledged; batches of them; transactions; dumps.
 //!
-//! The codec is in [`message`] and [`attributes`]; what messages mean is with whoever sends them: [`crate::link`], [`crate::tc`]
+//! The codec is in `message` and `attributes`; what messages mean is with whoever sends them: [`crate::link`], [`crate::tc`]
 //! and [`crate::nft`].
 
 pub(crate) mod attributes;
@@ -23,6 +23,8 @@ const BATCH: usize = 64;
 const ATTEMPTS: usize = 8;
 /// The kernel fills no answer further than this.
 const INBOX: usize = 64 * 1024;
+/// The longest transaction \[bytes\]; an ordinary user's is twice `net.core.wmem_max`, mostly 416 kB.
+const TRANSACTION: usize = 2 * 1024 * 1024;
 /// The kernel answers while it takes the request; this long only if an answer was lost.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -90,6 +92,9 @@ impl Socket {
         // Both are older than the least kernel; without them an error would be a number alone.
         socket_option::set(&descriptor, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1)?;
         socket_option::set(&descriptor, libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, 1)?;
+        // As much as one may: a transaction is one message, and no longer than this.
+        sockopt::set_socket_send_buffer_size_force(&descriptor, TRANSACTION)
+            .or_else(|_| sockopt::set_socket_send_buffer_size(&descriptor, TRANSACTION))?;
         sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(PATIENCE))?;
         Ok(Self { descriptor, sequence: 0, inbox: vec![0; INBOX] })
     }
@@ -112,17 +117,12 @@ impl Socket {
         &mut self,
         requests: impl IntoIterator<Item = Message>,
     ) -> io::Result<Vec<Refusal>> {
-        let (mut requests, mut refusals, mut before) = (requests.into_iter(), Vec::new(), 0);
-        loop {
-            let mut bytes = Vec::new();
-            let first = self.sequence + 1;
+        let (mut requests, mut refusals, mut before) = (requests.into_iter().peekable(), Vec::new(), 0);
+        while requests.peek().is_some() {
+            let (mut bytes, mut count, first) = (Vec::new(), 0, self.sequence.wrapping_add(1));
             for mut request in requests.by_ref().take(BATCH) {
-                self.sequence += 1;
-                bytes.extend_from_slice(request.acknowledged().finish(self.sequence));
-            }
-            let count = (self.sequence + 1 - first) as usize;
-            if count == 0 {
-                return Ok(refusals);
+                bytes.extend_from_slice(request.acknowledged().finish(self.next_sequence()));
+                count += 1;
             }
             send(&self.descriptor, &bytes, SendFlags::empty())?;
             self.acknowledgements(first, count, |index, refusal| {
@@ -130,6 +130,7 @@ impl Socket {
             })?;
             before += count;
         }
+        Ok(refusals)
     }
 
     /// Requests that are done together or not at all, between a message that begins them and one that ends them.
@@ -139,27 +140,38 @@ impl Socket {
         requests: Vec<Message>,
         mut end: Message,
     ) -> io::Result<()> {
-        self.sequence += 1;
-        let first = self.sequence;
-        let mut bytes = begin.finish(first).to_vec();
+        let own = self.next_sequence();
+        let mut bytes = begin.finish(own).to_vec();
         let count = requests.len();
-        for mut request in requests {
-            self.sequence += 1;
-            bytes.extend_from_slice(request.acknowledged().finish(self.sequence));
+        for (index, mut request) in requests.into_iter().enumerate() {
+            // Refusals are told anyway; a socket has no room for thousands of acknowledgements.
+            if index + 1 == count {
+                request.acknowledged();
+            }
+            bytes.extend_from_slice(request.finish(self.next_sequence()));
         }
-        self.sequence += 1;
-        bytes.extend_from_slice(end.finish(self.sequence));
+        bytes.extend_from_slice(end.finish(self.next_sequence()));
         send(&self.descriptor, &bytes, SendFlags::empty())?;
-        let mut worst = None;
-        let mut keep = |index, refusal| {
-            worst.get_or_insert(Refusal { index, ..refusal });
-        };
-        self.acknowledgements(first + 1, count, &mut keep)?;
-        worst.map_or(Ok(()), |refusal| Err(refusal.into()))
+        let mut first = None;
+        // The answer to what begins it is a refusal of the whole, and the only one; that to the last request is the last.
+        loop {
+            let length = self.receive()?;
+            for answer in answers(&self.inbox[..length]).filter(|answer| answer.kind == ERROR) {
+                let index = answer.sequence.wrapping_sub(own) as usize;
+                if index > count {
+                    continue; // of an earlier request, which was given up
+                }
+                if let Err(refusal) = refusal(&answer) {
+                    first.get_or_insert(Refusal { index: index.saturating_sub(1), ..refusal });
+                }
+                if index == 0 || index == count {
+                    return first.map_or(Ok(()), |refusal| Err(refusal.into()));
+                }
+            }
+        }
     }
 
-    /// Waits for the acknowledgements of so many requests; tells of each that was refused. A refusal of what begins a transaction is
-    /// told as that of its first request, and is the only answer.
+    /// Waits for the acknowledgements of so many requests; tells of each that was refused.
     fn acknowledgements(
         &mut self,
         first: u32,
@@ -173,19 +185,12 @@ impl Socket {
                 if answer.kind != ERROR {
                     continue;
                 }
-                let refusal = refusal(&answer);
-                if answer.sequence == first.wrapping_sub(1)
-                    && let Err(refusal) = refusal
-                {
-                    refused(0, refusal);
-                    return Ok(());
-                }
                 let index = answer.sequence.wrapping_sub(first) as usize;
                 if index >= count {
                     continue; // of an earlier request, which was given up
                 }
                 waiting -= 1;
-                if let Err(refusal) = refusal {
+                if let Err(refusal) = refusal(&answer) {
                     refused(index, refusal);
                 }
             }
@@ -203,8 +208,7 @@ impl Socket {
     ) -> io::Result<()> {
         for _ in 0..ATTEMPTS {
             into.clear();
-            self.sequence += 1;
-            let sequence = self.sequence;
+            let sequence = self.next_sequence();
             send(&self.descriptor, request.clone().dumped().finish(sequence), SendFlags::empty())?;
             if self.answers_of(sequence, |kind, payload| {
                 into.extend(read(kind, payload)?);
@@ -222,8 +226,7 @@ impl Socket {
         mut request: Message,
         mut read: impl FnMut(u16, &[u8]) -> io::Result<Option<T>>,
     ) -> io::Result<T> {
-        self.sequence += 1;
-        let sequence = self.sequence;
+        let sequence = self.next_sequence();
         send(&self.descriptor, request.acknowledged().finish(sequence), SendFlags::empty())?;
         let mut found = None;
         self.answers_of(sequence, |kind, payload| {
@@ -255,6 +258,12 @@ impl Socket {
                 }
             }
         }
+    }
+
+    /// Each message's number, which its answer has; they begin again.
+    const fn next_sequence(&mut self) -> u32 {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.sequence
     }
 
     fn receive(&mut self) -> io::Result<usize> {
@@ -335,6 +344,23 @@ mod tests {
         assert!(refused.to_string().ends_with(": no class"), "{refused}");
         let error = io::Error::from(Refusal { code: libc::EEXIST, ..refused });
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    /// A daemon makes thousands of requests an epoch for months. Nobody may delete what is not there, so that nothing is changed.
+    #[test]
+    fn numbers_of_messages_begin_again() {
+        let Ok(mut socket) = Socket::new(None) else { return };
+        socket.sequence = u32::MAX - 2;
+        let nothing = || Message::new(libc::RTM_DELTCLASS, 0, &[0; 20]);
+        let refused = socket.ask_all((0..70).map(|_| nothing())).expect("the kernel answers");
+        assert_eq!(refused.iter().map(|one| one.index).collect::<Vec<_>>(), (0..70).collect::<Vec<_>>());
+        socket.sequence = u32::MAX - 1;
+        let mut links = Vec::new();
+        let request = Message::new(libc::RTM_GETLINK, 0, &[0; 16]);
+        for _ in 0..3 {
+            socket.dump(&request, &mut links, |kind, _| Ok(Some(kind))).expect("the kernel answers");
+            assert!(!links.is_empty() && links.iter().all(|kind| *kind == libc::RTM_NEWLINK));
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! address, and the rules that ask them.
 //!
 //! A packet's class is its priority (`meta priority`), which HTB reads. It is lost where it is set before forwarding; whose class
-//! is not there goes **without a limit**. So classes are made first, entries second, rules last.
+//! is not there goes **without a limit**. So classes are made first, entries second, rules last. What the machine itself sends is
+//! not forwarded: it has the class that its socket asks for (`SO_PRIORITY`), or HTB's default.
 
 pub(crate) mod elements;
 mod rules;
@@ -161,8 +162,8 @@ mod set {
     pub(super) const COUNTS: u32 = 0x100;
 }
 
-/// Entries that are changed in one transaction: an ordinary user's is no longer than a socket's buffer (208 kB), and an attribute
-/// of many no longer than 64 KiB.
+/// Entries that are changed in one transaction: an ordinary user's is no longer than a socket's buffer (208 kB at least), and an
+/// attribute of many no longer than 64 KiB.
 const PIECE: usize = 500;
 
 impl Nftables {
@@ -216,7 +217,8 @@ impl Nftables {
     /// Gives a chain these rules and no others, at one instant; it is made if it is not there.
     ///
     /// # Errors
-    /// If a rule asks for a set that is not there, or the kernel lacks what it needs; the chain is as before then.
+    /// If a rule asks for a set that is not there, or the kernel lacks what it needs, or an ordinary user has some two thousand rules,
+    /// more than one transaction of his takes; the chain is as before then.
     pub fn set_rules(&mut self, table: &Table, chain: &Chain, rules: &[Rule]) -> io::Result<()> {
         let of_chain = |kind, flags| {
             let mut message = table.message(kind, flags);

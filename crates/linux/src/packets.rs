@@ -114,7 +114,7 @@ impl Clock {
     fn now() -> Self {
         let read = |clock| {
             let time = clock_gettime(clock);
-            time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
         };
         Self { real_ns: read(ClockId::Realtime), monotonic_ns: read(ClockId::Monotonic) }
     }

@@ -6,7 +6,7 @@ use rustix::ioctl::{IntegerSetter, Setter, ioctl};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The largest packet that a device carries [bytes].
+/// The largest packet that a device carries \[bytes\].
 pub const PACKET_MAX: usize = 65_535;
 
 /// Linux' `IFF_TUN`: IP packets, without a link layer's header.

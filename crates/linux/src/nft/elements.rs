@@ -33,7 +33,8 @@ pub struct Element {
     pub range: Range,
     /// The class of their packets; none of those that were only seen.
     pub class: Option<Handle>,
-    /// What passed, if the set counts: network-layer sizes.
+    /// What passed, if the set counts: network-layer sizes. A large segment is one packet with one header, where a queue's class counts
+    /// each packet that it is cut into, with the link layer's header.
     pub volume: Volume,
     /// The time until it goes if nothing passes.
     pub expires: Option<Duration>,

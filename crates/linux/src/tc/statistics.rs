@@ -36,7 +36,8 @@ pub struct HtbStatistics {
     pub borrows: u32,
     /// What it may send at once at its rate \[ticks of 64 ns\]; negative while it waits for it.
     pub tokens: i32,
-    /// What it may send at once at its ceiling \[ticks of 64 ns\]; negative while it waits for it.
+    /// What it may send at once at its ceiling \[ticks of 64 ns\]; negative while it waits for it. Changing the ceiling changes neither:
+    /// a class that was slow waits first.
     pub ceiling_tokens: i32,
 }
 

@@ -286,6 +286,65 @@ pub(crate) fn tcp_fills_its_class() -> Outcome {
     Ok(())
 }
 
+/// Changed two hundred times a second, a ceiling loses nothing and keeps the order.
+pub(crate) fn a_changing_ceiling_loses_nothing() -> Outcome {
+    let (mut router, _nftables) = one_subscriber(4_000, Discipline::Bfifo { limit: Bytes::new(100_000) })?;
+    let to = router.at_subscribers(|| UdpSocket::bind((address("10.1.0.1"), 5_000)).expect("a socket"));
+    to.set_read_timeout(Some(Duration::from_secs(1))).expect("a timeout");
+    let from = router.at_server(|| UdpSocket::bind((address("10.2.0.1"), 0)).expect("a socket"));
+    let sender = thread::spawn(move || {
+        let begin = Instant::now();
+        for number in 0..1_000_u32 {
+            // 3.3 Mb/s, which some of the ceilings are below.
+            thread::sleep((Duration::from_micros(2_500) * number).saturating_sub(begin.elapsed()));
+            let packet = [&number.to_ne_bytes()[..], &[0; 996]].concat();
+            from.send_to(&packet, "10.1.0.1:5000").expect("sent");
+        }
+    });
+    let reader = thread::spawn(move || {
+        let (mut numbers, mut buffer) = (Vec::new(), [0; 1_000]);
+        while to.recv(&mut buffer).is_ok() {
+            numbers.extend(buffer.first_chunk().copied().map(u32::from_ne_bytes));
+        }
+        numbers
+    });
+    let mut changes = 0;
+    while !sender.is_finished() {
+        let ceiling = [3_000, 6_000, 4_500][changes % 3];
+        apply(&mut router.netlink, &[class(router.mesh, ALL, 0x11, Mode::Change, kbps(64, ceiling))]);
+        changes += 1;
+        thread::sleep(Duration::from_millis(5));
+    }
+    sender.join().expect("a sender");
+    let numbers = reader.join().expect("a reader");
+    assert_eq!((numbers.len(), numbers.is_sorted()), (1_000, true));
+    assert!(changes > 100, "{changes}");
+    Ok(())
+}
+
+/// A class that was slow waits first for what it has sent on credit, whatever its ceiling is raised to.
+pub(crate) fn a_raised_ceiling_waits_off_its_debt() -> Outcome {
+    let (mut router, _nftables) = one_subscriber(8, cutting(30_000))?;
+    let from = router.at_server(|| UdpSocket::bind((address("10.2.0.1"), 0)).expect("a socket"));
+    for _ in 0..5 {
+        from.send_to(&[0; 1_458], "10.1.0.1:5000").expect("sent");
+    }
+    thread::sleep(Duration::from_millis(200));
+    let before = router.netlink.class(router.mesh, Handle::new(1, 0x11)).expect("it is there");
+    assert!(before.statistics.waiting > 0, "{before:?}");
+    let own = HtbClass::new(Rate::from_kbps(8_000), Rate::from_kbps(8_000));
+    apply(&mut router.netlink, &[class(router.mesh, ALL, 0x11, Mode::Change, own)]);
+    let begin = Instant::now();
+    drained(&mut router.netlink, router.mesh, 0x11);
+    let took = begin.elapsed();
+    let ticks = before.htb_statistics.expect("HTB").ceiling_tokens;
+    let debt = -f64::from(ticks) * 64e-9;
+    println!("    the rest left after {:.2} s, where tokens say {debt:.2} s", took.as_secs_f64());
+    // What the kernel says a class owes bounds its wait.
+    assert!(debt > 0.0 && took.as_secs_f64() < debt + 0.2, "{took:?}, {debt} s");
+    Ok(())
+}
+
 /// Round trips of datagrams from the server to a subscriber \[ms\], in their order of size.
 fn round_trips(router: &Router, to: &str, count: usize) -> Vec<f64> {
     let to = SocketAddr::new(address(to), 6_000);

@@ -5,8 +5,9 @@ use evenair_linux::link::{LinkOptions, RouteOptions};
 use evenair_linux::tc::{Change, Discipline, Handle, Htb, HtbClass, Mode, What};
 use evenair_linux::{NetworkNamespace, Rtnetlink, sysctl};
 use evenair_units::Rate;
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
+use std::time::Duration;
 
 /// A device of the calling thread's namespace that is up, with its number, and where its other end is.
 pub(crate) fn device(name: &str) -> Result<(Rtnetlink, u32, NetworkNamespace), Skipped> {
@@ -79,6 +80,8 @@ impl Link {
             netlink.set_up(device, LinkOptions::default()).expect("it can be up");
             netlink.add_address(device, address("10.3.0.2"), 24).expect("it is new");
         });
+        let end = |text| UdpSocket::bind((address(text), 9)).expect("a socket");
+        wait(&end("10.3.0.1"), &link.far(|| end("10.3.0.2")));
         Ok(link)
     }
 
@@ -136,7 +139,12 @@ impl Router {
         let hosts = ["10.2.0.1".to_owned(), "2001:db8:2::1".to_owned()];
         inside(&server, "wire", hosts.into_iter(), &own(2));
         let [mesh, up] = numbers;
-        Ok(Self { netlink, mesh, up, subscribers, server })
+        let router = Self { netlink, mesh, up, subscribers, server };
+        for (server, subscriber) in [("10.2.0.1", "10.1.0.9"), ("2001:db8:2::1", "2001:db8:1:900::1")] {
+            let end = |text| UdpSocket::bind((address(text), 9)).expect("a socket");
+            wait(&router.at_server(|| end(server)), &router.at_subscribers(|| end(subscriber)));
+        }
+        Ok(router)
     }
 
     /// Does something at the subscribers.
@@ -147,6 +155,16 @@ impl Router {
     /// Does something at the server.
     pub(crate) fn at_server<T>(&self, act: impl FnOnce() -> T) -> T {
         self.server.within(act).expect("the namespace can be entered")
+    }
+}
+
+/// Waits until packets pass both ways: while the kernel has not noticed that a device has a carrier they are lost, up to a second.
+fn wait(one: &UdpSocket, other: &UdpSocket) {
+    for (from, to) in [(one, other), (other, one)] {
+        to.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+        let target = to.local_addr().expect("it is bound");
+        let passes = (0..250).any(|_| from.send_to(&[0], target).is_ok() && to.recv(&mut [0]).is_ok());
+        assert!(passes, "nothing passes to {target}");
     }
 }
 

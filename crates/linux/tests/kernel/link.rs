@@ -14,6 +14,7 @@ pub(crate) fn devices_are_as_they_were_set() -> Outcome {
     netlink.set_up(index, options).expect("it can be set");
     let link = netlink.link(index).expect("it is there");
     assert_eq!((link.name.as_str(), link.kind.as_str(), link.is_up), ("near", "veth", true));
+    assert!(!link.is_running, "the other end is down");
     assert_eq!((link.mtu, link.segments, link.master), (Bytes::new(1400), Some(3), None));
     let all = netlink.links().expect("a list");
     assert_eq!(all.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), ["lo", "near"]);

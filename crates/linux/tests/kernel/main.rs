@@ -36,6 +36,7 @@ const TESTS: &[Test] = &[
     ("nft::nft_prints_what_was_set", nft::nft_prints_what_was_set),
     ("nft::entries_are_changed_and_read_back", nft::entries_are_changed_and_read_back),
     ("nft::a_chains_rules_are_replaced_whole", nft::a_chains_rules_are_replaced_whole),
+    ("nft::seven_hundred_rules", nft::seven_hundred_rules),
     ("nft::ten_thousand_entries", nft::ten_thousand_entries),
     ("packets::each_packet_is_told_once", packets::each_packet_is_told_once),
     ("packets::sequence_numbers_end_where_data_end", packets::sequence_numbers_end_where_data_end),
@@ -46,6 +47,8 @@ const TESTS: &[Test] = &[
     ("gateway::each_subscriber_gets_its_rate", gateway::each_subscriber_gets_its_rate),
     ("gateway::tcp_fills_its_class", gateway::tcp_fills_its_class),
     ("gateway::a_loaded_class_answers_soon", gateway::a_loaded_class_answers_soon),
+    ("gateway::a_changing_ceiling_loses_nothing", gateway::a_changing_ceiling_loses_nothing),
+    ("gateway::a_raised_ceiling_waits_off_its_debt", gateway::a_raised_ceiling_waits_off_its_debt),
     ("gateway::newcomers_are_counted_and_bounded", gateway::newcomers_are_counted_and_bounded),
     ("gateway::a_bridge_classifies_what_it_passes_on", gateway::a_bridge_classifies_what_it_passes_on),
 ];

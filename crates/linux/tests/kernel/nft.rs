@@ -2,6 +2,7 @@
 
 use crate::lab::told;
 use crate::{Outcome, Skipped};
+use evenair_linux::netlink::Refusal;
 use evenair_linux::nft::{
     Action, Chain, Entry, Family, Hook, Match, Nftables, Range, Rule, Set, SetKind, Side, Table, Version,
 };
@@ -186,6 +187,28 @@ pub(crate) fn a_chains_rules_are_replaced_whole() -> Outcome {
     let rules: Vec<&str> =
         ruleset.lines().filter(|line| line.contains("priority set")).map(str::trim).collect();
     assert_eq!(rules, ["meta priority set 1:3"], "the last that worked");
+    Ok(())
+}
+
+/// More than a socket would have room for acknowledgements.
+pub(crate) fn seven_hundred_rules() -> Outcome {
+    let mut nftables = created(&[])?;
+    let rule = |port| {
+        let ports = Match::Ports { side: Side::Source, first: port, last: port };
+        Rule { matches: vec![Match::Protocol(17), ports], action: Action::Accept }
+    };
+    let mut rules: Vec<Rule> = (1..=700).map(rule).collect();
+    nftables.set_rules(&table(), &chain(), &rules).expect("rules");
+    let count = |ruleset: &str| ruleset.lines().filter(|line| line.contains("udp sport")).count();
+    assert_eq!(count(&told("nft", "list ruleset")?), 700);
+    // One of them is refused, and all are as before.
+    let absent = Action::ClassFrom { set: "absent".into(), version: Version::V4, side: Side::Source };
+    rules[500] = Rule { matches: Vec::new(), action: absent };
+    let error = nftables.set_rules(&table(), &chain(), &rules).expect_err("there is no such set");
+    let refusal = error.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>()).expect("a refusal");
+    assert_eq!(refusal.index, 2 + 500, "behind the chain and the removal of its rules: {refusal}");
+    nftables.set_rules(&table(), &chain(), &rules[..10]).expect("rules");
+    assert_eq!(count(&told("nft", "list ruleset")?), 10);
     Ok(())
 }
 
