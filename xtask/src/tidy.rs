@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The floor of each crate (ARCHITECTURE.md): dependencies point only to strictly lower floors.
-const FLOORS: [(&str, u32); 17] = [
+const FLOORS: [(&str, u32); 18] = [
     ("evenair-units", 0),
     ("evenair-laws", 1),
     ("evenair-topology", 1),
@@ -19,6 +19,7 @@ const FLOORS: [(&str, u32); 17] = [
     ("evenair-tcp", 2),
     ("evenair-fluid", 3),
     ("evenair-netsim", 3),
+    ("evenair-gateway", 3),
     ("evenair-scenario", 4),
     ("evenair-results", 5),
     ("evenair-study", 6),

@@ -8,7 +8,7 @@ use crate::command::{
     study::StudyOptions, sweep::SweepOptions,
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions};
+use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, gateway::GatewayOptions};
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -43,9 +43,12 @@ pub(crate) enum Command {
     /// Say what the live commands need of this machine, and whether it is there
     #[cfg(all(feature = "live", target_os = "linux"))]
     Doctor(DoctorOptions),
+    /// Hold everyone behind a mesh's gateway to a fair share: this machine's own queues, set by [Jam10]'s laws
+    #[cfg(all(feature = "live", target_os = "linux"))]
+    Gateway(GatewayOptions),
     /// Live commands, which this build lacks
     #[cfg(not(all(feature = "live", target_os = "linux")))]
-    #[command(hide = true, name = "emulate", aliases = ["doctor"])]
+    #[command(hide = true, name = "emulate", aliases = ["doctor", "gateway"])]
     Live {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,

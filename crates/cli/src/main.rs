@@ -53,6 +53,8 @@ fn main() -> ExitCode {
         Command::Emulate(options) => return command::emulate::emulate(options),
         #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Doctor(options) => command::doctor::doctor(options),
+        #[cfg(all(feature = "live", target_os = "linux"))]
+        Command::Gateway(options) => command::gateway::gateway(options),
         #[cfg(not(all(feature = "live", target_os = "linux")))]
         Command::Live { .. } => live::enter().map(|_| ()),
         Command::Solve(options) => solve::solve(options),

@@ -17,6 +17,7 @@ pub mod offload;
 pub mod packets;
 pub mod sandbox;
 pub mod scheduling;
+pub mod signals;
 mod socket_option;
 pub mod sysctl;
 pub mod tc;

@@ -55,6 +55,12 @@ impl Offloads {
         Self { features: self.features.iter().map(|(name, _)| (*name, false)).collect() }
     }
 
+    /// With some of them otherwise, such as they were once: those for which `is_on` knows.
+    pub fn changed(&self, is_on: impl Fn(&str) -> Option<bool>) -> Self {
+        let of = |&(name, before): &(&'static str, bool)| (name, is_on(name).unwrap_or(before));
+        Self { features: self.features.iter().map(of).collect() }
+    }
+
     /// Sets them on a device, and no others.
     ///
     /// # Errors

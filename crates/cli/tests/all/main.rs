@@ -14,6 +14,8 @@ mod emulate {
         false
     }
 }
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod gateway;
 mod lists;
 mod output;
 mod plots;

@@ -149,12 +149,13 @@ impl Pfrc {
         let (weights, wants) = (members.weights(), wants(members, demand));
         let capacity = search.estimate().max(self.least());
         let level = level(members, capacity, &wants);
+        let any_active = members.any_active();
         let share = |class: usize| {
             let (weight, want) = (members.weight(class), &wants[members.owner(class)]);
-            let is_new = members.any_active() && want.classes == 0.0;
+            let is_new = any_active && want.classes == 0.0;
             // Who is not there begins with what it would have beside the others.
             let share = level * weight * if is_new { weights / (weights + weight) } else { 1.0 };
-            let is_counted = !members.any_active() || members.is_active(class);
+            let is_counted = !any_active || members.is_active(class);
             want.part(share, demand(class), is_counted).min(capacity)
         };
         self.each = (0..members.len()).map(share).collect();

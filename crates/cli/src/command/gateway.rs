@@ -1,0 +1,282 @@
+//! `evenair gateway`.
+
+mod replay;
+mod status;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use evenair_gateway::config::{Config, Mode};
+use evenair_gateway::control::{Answer, Request, ask};
+use evenair_gateway::kernel::{AllFound, Kernel, Root};
+use evenair_gateway::plan::{Names, difference};
+use evenair_gateway::run::{self, RunOptions, wall_ms};
+use evenair_gateway::{Gateway, Linux, Memory, Side, TABLE};
+use evenair_units::Instant;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "One box between a mesh and the Internet, no software on the nodes: a token bucket for each subscriber and direction in this machine's own queues, \
+    and once an epoch a law of [Jam10] sets their rates by what the queues counted. Begin by watching; nothing is changed until the file says mode = \"enforce\".\n\n\
+    A file to begin with (gateway.toml):\n  \
+    mesh = \"mesh0\"            # the device towards the mesh\n  \
+    uplink = \"wan0\"           # the device towards the Internet\n  \
+    link_rate = \"20 Mbps\"     # what the gateway's own radio link carries\n  \
+    subscribers = \"subscribers.csv\"   # id,name,prefixes,weight,cap\n\n\
+    Then: check, plan, run, and in another terminal: status, why NAME."
+)]
+pub(crate) struct GatewayOptions {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Read the file, and say what this machine has and lacks for it
+    #[command(
+        after_help = "Nothing is changed. Exit status 2 where the file is wrong, or the machine would not enforce it.\n\nExample:\n  evenair gateway check gateway.toml"
+    )]
+    Check(FileArgument),
+    /// Print what `run` would change, as lines of tc, nft and ethtool; nothing is changed
+    #[command(
+        after_help = "The plan goes from what stands on the devices now to what the law gives at its start; without the devices, from nothing.\n\n\
+    Example:\n  evenair gateway plan gateway.toml"
+    )]
+    Plan(FileArgument),
+    /// Run the gateway in the foreground, until Ctrl-C or SIGTERM; SIGHUP reads the file again
+    #[command(
+        after_help = "At the end the devices are as they were before (on_stop = \"remove\"). After a crash or a kill -9 the next run adopts what stands, and `clear` removes it. \
+    It needs CAP_NET_ADMIN and CAP_NET_RAW: root has them, and so has who is in a network namespace of his own.\n\n\
+    Examples:\n  \
+    evenair gateway run gateway.toml\n  \
+    evenair gateway run gateway.toml --mode enforce --confirm 5min    # then, if all is well: evenair gateway confirm gateway.toml"
+    )]
+    Run(RunArguments),
+    /// Show how everyone fares: rates, limits, and what bounds them
+    #[command(
+        after_help = "Examples:\n  evenair gateway status gateway.toml --watch\n  evenair gateway status gateway.toml --json"
+    )]
+    Status(StatusArguments),
+    /// Say why a subscriber has the rates that it has, in words for customers
+    #[command(after_help = "Example:\n  evenair gateway why gateway.toml anna")]
+    Why(WhyArguments),
+    /// Open all limits, for now
+    Pause(FileArgument),
+    /// Let the limits hold again
+    Resume(FileArgument),
+    /// Say that all is well: what was begun with `run --confirm` stays
+    Confirm(FileArgument),
+    /// Read the file again, without a gap
+    #[command(after_help = "What is wrong with the file is told, and all goes on as before.")]
+    Reload(FileArgument),
+    /// Remove what a gateway left that has ended, and nothing else
+    Clear(ClearArguments),
+    /// Hear a record again: what would another law have done?
+    #[command(
+        after_help = "By the law on record every decision comes out bit for bit; exit status 1, if one does not. By another law the rates stand beside those on record, but not what \
+    people would have done under them.\n\n\
+    Examples:\n  \
+    evenair gateway replay /var/lib/evenair/log\n  \
+    evenair gateway replay log --law fixed\n  \
+    evenair gateway replay log --law '{\"law\": \"pfrc\", \"gamma\": 0.9}'"
+    )]
+    Replay(replay::ReplayArguments),
+    /// Print all that is needed to say what is wrong: file, machine, state of the kernel, the record's last lines
+    #[command(
+        after_help = "Names and addresses are in it: look before you send it. Example:\n  evenair gateway support-dump gateway.toml > dump.txt"
+    )]
+    SupportDump(FileArgument),
+}
+
+#[derive(Debug, Args)]
+struct FileArgument {
+    /// The gateway's file
+    #[arg(default_value = "/etc/evenair/gateway.toml")]
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    #[command(flatten)]
+    file: FileArgument,
+    /// What it may do, in place of what the file says
+    #[arg(long)]
+    mode: Option<ModeArgument>,
+    /// Replace queues of others on the devices until the end, and put them back then
+    #[arg(long)]
+    take_over: bool,
+    /// End after this time, with all as it was before, unless somebody confirms; such as 5min
+    #[arg(long, value_name = "TIME", value_parser = minutes)]
+    confirm: Option<evenair_units::Duration>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModeArgument {
+    /// Measure and decide, change nothing
+    Observe,
+    /// The same, and say what would be changed
+    DryRun,
+    /// Set the limits
+    Enforce,
+}
+
+impl From<ModeArgument> for Mode {
+    fn from(given: ModeArgument) -> Self {
+        match given {
+            ModeArgument::Observe => Self::Observe,
+            ModeArgument::DryRun => Self::DryRun,
+            ModeArgument::Enforce => Self::Enforce,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+struct StatusArguments {
+    #[command(flatten)]
+    file: FileArgument,
+    /// Show it again each second, until Ctrl-C
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
+    /// As JSON, for programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct WhyArguments {
+    /// The gateway's file, and the subscriber's id or name; the file may be left out
+    #[arg(num_args = 1..=2, required = true, value_name = "[FILE] NAME")]
+    words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct ClearArguments {
+    #[command(flatten)]
+    file: FileArgument,
+    /// Also where nothing is kept of who made it: a tree and a table with evenair's own number and name
+    #[arg(long)]
+    all: bool,
+}
+
+/// Reads "5min", "5 m" or "300 s".
+fn minutes(text: &str) -> Result<evenair_units::Duration, String> {
+    let minutes = text.strip_suffix("min").or_else(|| text.strip_suffix('m'));
+    let time = match minutes.and_then(|minutes| minutes.trim().parse::<u64>().ok()) {
+        Some(minutes) => evenair_units::Duration::from_secs(minutes.saturating_mul(60)),
+        None => text.parse().map_err(|_| "give a time such as 5min or '90 s'")?,
+    };
+    if time.is_zero() { Err("give a time above 0".into()) } else { Ok(time) }
+}
+
+pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
+    match &options.verb {
+        Verb::Check(FileArgument { file }) => check(file),
+        Verb::Plan(FileArgument { file }) => plan(file),
+        Verb::Run(arguments) => {
+            let RunArguments { file, mode, take_over, confirm } = arguments;
+            let options =
+                RunOptions { mode: mode.map(Mode::from), takes_over: *take_over, confirm: *confirm };
+            Ok(run::run(&file.file, options, |words| anstream::println!("{words}"))?)
+        }
+        Verb::Status(StatusArguments { file, watch, json }) => status::status(&file.file, *watch, *json),
+        Verb::Why(arguments) => status::why(&arguments.words),
+        Verb::Pause(FileArgument { file }) => tell(file, &Request::Pause),
+        Verb::Resume(FileArgument { file }) => tell(file, &Request::Resume),
+        Verb::Confirm(FileArgument { file }) => tell(file, &Request::Confirm),
+        Verb::Reload(FileArgument { file }) => tell(file, &Request::Reload),
+        Verb::Clear(ClearArguments { file, all }) => {
+            anstream::println!("{}", run::clear(&file.file, *all)?);
+            Ok(())
+        }
+        Verb::Replay(arguments) => replay::replay(arguments),
+        Verb::SupportDump(FileArgument { file }) => support_dump(file),
+    }
+}
+
+/// Tells a running gateway something.
+fn tell(file: &Path, request: &Request) -> Result<()> {
+    match ask(&Config::load(file)?.socket(), request)? {
+        Answer::Done(words) => anstream::println!("{words}"),
+        Answer::Refused(why) => bail!("{why}"),
+        Answer::Status(_) => bail!("the gateway answered something else"),
+    }
+    Ok(())
+}
+
+fn check(file: &Path) -> Result<()> {
+    let config = Config::load(file)?;
+    let (subscribers, troubles) = config.subscribers(&file.display().to_string(), wall_ms() / 1000)?;
+    anstream::println!("{}: {} subscribers", file.display(), subscribers.len());
+    troubles.iter().for_each(|trouble| anstream::println!("{trouble}"));
+    let gateway = Gateway::new(Instant::ZERO, &config, subscribers, Memory::default());
+    let decision = gateway.allocation().decision;
+    anstream::println!("law: {decision}; a decision every {}", gateway.epoch());
+    if decision.reason == evenair_laws::gateway::Reason::Unbounded {
+        bail!("the law has no bounds: give link_rate, or capacity_high of the law");
+    }
+    let mut kernel = Linux::new(&config)?;
+    let seen = if kernel.packets().is_some() { "yes" } else { "no (CAP_NET_RAW): the law goes without" };
+    anstream::println!("kernel {}; busy time: {seen}", evenair_linux::kernel());
+    let mut against = Vec::new();
+    let found = kernel.find()?;
+    for (side, device) in [(Side::Down, &config.mesh), (Side::Up, &config.uplink)] {
+        match &found.of(side).root {
+            Root::Usual => anstream::println!("{device}: free"),
+            Root::Ours => anstream::println!("{device}: a tree of evenair's is there, which run adopts"),
+            Root::Foreign { kind, major, kept } => {
+                let remedy = if kept.is_some() {
+                    "run --take-over replaces it until the end"
+                } else {
+                    "remove it first"
+                };
+                against.push(format!("{device}: somebody's {kind} {major:x}: is its root; {remedy}"));
+            }
+        }
+    }
+    against.extend(kernel.bypasses());
+    against.iter().for_each(|against| anstream::println!("{against}"));
+    if against.is_empty() { Ok(()) } else { bail!("mode = \"enforce\" would not hold, see above") }
+}
+
+fn plan(file: &Path) -> Result<()> {
+    let config = Config::load(file)?;
+    let (subscribers, _) = config.subscribers(&file.display().to_string(), wall_ms() / 1000)?;
+    let found = match Linux::new(&config).and_then(|mut kernel| kernel.find()) {
+        Ok(found) => found,
+        Err(failure) => {
+            anstream::println!("# {failure}; a plan from nothing:");
+            AllFound::default()
+        }
+    };
+    let gateway = Gateway::new(Instant::ZERO, &config, subscribers, Memory::default());
+    let plan = difference(&gateway.wanted(false), &found);
+    let names = Names { mesh: &config.mesh, uplink: &config.uplink, table: TABLE };
+    for line in plan.iter().flat_map(|change| change.lines(&names)) {
+        anstream::println!("{line}");
+    }
+    if plan.is_empty() {
+        anstream::println!("# all stands as it should");
+    }
+    Ok(())
+}
+
+fn support_dump(file: &Path) -> Result<()> {
+    anstream::println!("evenair {} on {}\n", env!("EVENAIR_VERSION"), evenair_linux::kernel());
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    anstream::println!("--- {}\n{text}", file.display());
+    let config = Config::load(file)?;
+    let found = Linux::new(&config).and_then(|mut kernel| kernel.find());
+    anstream::println!("--- kernel\n{found:#?}\n--- status");
+    match ask(&config.socket(), &Request::Status) {
+        Ok(answer) => anstream::println!("{}", serde_json::to_string_pretty(&answer)?),
+        Err(failure) => anstream::println!("{failure}"),
+    }
+    anstream::println!("--- the record's last lines");
+    let files = evenair_gateway::log::files(&config.log_folder()).unwrap_or_default();
+    if let Some((_, last)) = files.last() {
+        let text = std::fs::read_to_string(last)?;
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(30)..].iter().for_each(|line| anstream::println!("{line}"));
+    }
+    Ok(())
+}

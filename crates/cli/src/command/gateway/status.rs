@@ -1,0 +1,89 @@
+//! How everyone fares, as a table and in words.
+
+use crate::text::columns;
+use anyhow::{Result, bail};
+use evenair_gateway::config::{Config, Mode};
+use evenair_gateway::control::{Answer, Request, ask};
+use evenair_gateway::status::{Status, rate};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(super) fn status(file: &Path, watch: bool, json: bool) -> Result<()> {
+    let socket = Config::load(file)?.socket();
+    loop {
+        let status = asked(&socket)?;
+        if json {
+            anstream::println!("{}", serde_json::to_string_pretty(&status)?);
+        } else {
+            let clear = if watch { "\x1b[H\x1b[2J" } else { "" };
+            anstream::print!("{clear}{}", text(&status));
+        }
+        if !watch {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+pub(super) fn why(words: &[String]) -> Result<()> {
+    let (file, name) = match words {
+        [name] => (PathBuf::from("/etc/evenair/gateway.toml"), name),
+        [file, name, ..] => (PathBuf::from(file), name),
+        [] => bail!("name a subscriber"),
+    };
+    let status = asked(&Config::load(&file)?.socket())?;
+    match status.why(name) {
+        Some(text) => anstream::print!("{text}"),
+        None if status.classes.is_empty() => bail!("no epoch has passed yet: ask again in a moment"),
+        None => bail!("nobody with the id or name \"{name}\" has a class; see: evenair gateway status"),
+    }
+    Ok(())
+}
+
+fn asked(socket: &Path) -> Result<Status> {
+    match ask(socket, &Request::Status)? {
+        Answer::Status(status) => Ok(*status),
+        Answer::Done(words) | Answer::Refused(words) => bail!("{words}"),
+    }
+}
+
+fn text(status: &Status) -> String {
+    let mode = match status.mode {
+        _ if status.is_paused => "paused: the limits are open",
+        _ if status.is_blind => "nothing is to be read: the limits are open",
+        Mode::Observe => "observes: nothing is limited",
+        Mode::DryRun => "dry run: nothing is limited",
+        Mode::Enforce => "enforces",
+    };
+    let mut text = format!("{} {mode}; {}", status.law, status.decision);
+    if let Some(total) = status.total_bps {
+        text += &format!("; all together {}", rate(total as f64));
+    }
+    if let Some(fairness) = status.fairness {
+        text += &format!("; Jain's index {fairness:.2}");
+    }
+    text += &format!("\nunknown addresses: {}\n", status.strangers);
+    if status.confirm_by_ms.is_some() {
+        text += "on trial: confirm by evenair gateway confirm\n";
+    }
+    let head =
+        ["subscriber", "way", "weight", "rate", "limit", "busy [%]", "waits [%]", "dropped", "bound by"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for class in &status.classes {
+        let percent = |share: f64| format!("{:.0}", 100.0 * share);
+        rows.push(vec![
+            class.name.clone(),
+            class.side.to_string(),
+            class.weight.to_string(),
+            class.rate_bps.map_or_else(|| "–".into(), rate),
+            class.limit_bps.map_or_else(|| "–".into(), |limit| rate(limit as f64)),
+            class.busy.map_or_else(|| "–".into(), percent),
+            percent(class.waits),
+            class.dropped.to_string(),
+            class.bound().into(),
+        ]);
+    }
+    text += &columns(&rows);
+    status.troubles.iter().for_each(|trouble| text += &format!("trouble: {trouble}\n"));
+    text
+}

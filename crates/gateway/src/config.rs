@@ -1,0 +1,457 @@
+//! The operator's file: one TOML, which says what the gateway is, what it may do, and where it keeps what it knows.
+
+use crate::mistake::read;
+use crate::subscribers::{LeaseFormat, Place, from_csv, from_leases};
+use crate::{Mistake, Prefix, Subscriber, Subscribers};
+use evenair_laws::Parameters;
+use evenair_laws::gateway::{GatewayLaw, GatewayParams, GatewayRole, PfrcParams};
+use evenair_units::{Duration, Rate};
+use serde::{Deserialize, Serialize};
+use serde_path_to_error::Segment;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What the operator says of a gateway.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// What it may do to the kernel.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The device towards the mesh.
+    pub mesh: String,
+    /// The device towards the Internet.
+    pub uplink: String,
+    /// The law with its parameters, its epoch and bounds among them.
+    #[serde(default = "usual_law")]
+    pub law: GatewayParams,
+    /// The capacity of the gateway's own links into the mesh, net of the MAC's overhead at full packets; of a subscriber its own, if
+    /// that is given.
+    #[serde(default)]
+    pub link_rate: Option<Rate>,
+    /// A table of subscribers, beside this file or by its whole path.
+    #[serde(default)]
+    pub subscribers: Option<PathBuf>,
+    /// Subscribers that stand here.
+    #[serde(default)]
+    pub subscriber: Vec<Subscriber>,
+    /// Files in which DHCP servers keep their leases.
+    #[serde(default)]
+    pub leases: Vec<LeaseFile>,
+    /// Who is nobody's.
+    #[serde(default)]
+    pub unknown: Unknown,
+    /// What passes beside all limits.
+    #[serde(default)]
+    pub exempt: Exempt,
+    /// No subscriber's limit is below this, whatever the law says.
+    #[serde(default = "usual_least")]
+    pub least_rate: Rate,
+    /// Where there are more subscribers than this, one has a class once it is seen.
+    #[serde(default = "usual_eager")]
+    pub eager: usize,
+    /// What becomes of the limits when the daemon stops.
+    #[serde(default)]
+    pub on_stop: OnStop,
+    /// The folder for what the daemon must know again: handles, what was there before, what the law has found.
+    #[serde(default = "usual_state")]
+    pub state: PathBuf,
+    /// The record of decisions.
+    #[serde(default)]
+    pub log: Log,
+    /// The socket by which the daemon is asked and told; `control.sock` in `state` where it is not given.
+    #[serde(default)]
+    pub socket: Option<PathBuf>,
+    /// The group that may change what runs, beside root and the daemon's own user; numbers only.
+    #[serde(default)]
+    pub group: Option<u32>,
+    /// Where the page and the metrics are, on loopback; nowhere, if it is not given.
+    #[serde(default)]
+    pub page: Option<SocketAddr>,
+}
+
+/// What the daemon may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Measure and decide; nothing in the kernel changes.
+    #[default]
+    Observe,
+    /// The same, and say what would be changed.
+    DryRun,
+    /// Hold everyone to what the law gives.
+    Enforce,
+}
+
+/// What is left behind by a daemon that stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnStop {
+    /// The devices are as they were before it began.
+    #[default]
+    Remove,
+    /// The limits stay as they are.
+    Freeze,
+    /// The classes stay, without limits.
+    Open,
+}
+
+/// A file of leases.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseFile {
+    /// Who wrote it.
+    pub format: LeaseFormat,
+    /// Where.
+    pub file: PathBuf,
+}
+
+/// Addresses that are nobody's: one class for all of them, counted.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Unknown {
+    /// What they share, each way.
+    pub rate: Rate,
+    /// How many of them are remembered.
+    pub addresses: u32,
+}
+
+/// What passes without a limit of its own: what a network needs to work at all.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Exempt {
+    /// What it shares, each way, so that nothing is without bound.
+    pub rate: Rate,
+    /// UDP and TCP ports at either end: DNS, DHCP, Babel, OLSR, batman-adv's Alfred.
+    pub ports: Vec<u16>,
+    /// Whole prefixes, such as the mesh routers' own management.
+    pub prefixes: Vec<Prefix>,
+}
+
+/// The record of decisions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    /// Its folder; `log` in `state` where it is not given.
+    pub folder: Option<PathBuf>,
+    /// A file is followed by the next at this size \[MB\].
+    pub megabytes: u64,
+    /// How many files are kept.
+    pub files: u32,
+    /// Files older than this are deleted: what people use is nobody's business for ever \[days\].
+    pub days: u32,
+}
+
+impl Default for Unknown {
+    fn default() -> Self {
+        Self { rate: Rate::from_kbps(256), addresses: 4096 }
+    }
+}
+
+impl Default for Exempt {
+    fn default() -> Self {
+        let ports = vec![53, 67, 68, 546, 547, 698, 6696];
+        Self { rate: Rate::from_kbps(1_000_000), ports, prefixes: Vec::new() }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { folder: None, megabytes: 50, files: 20, days: 14 }
+    }
+}
+
+fn usual_law() -> GatewayParams {
+    PfrcParams::corrected().into()
+}
+
+fn usual_least() -> Rate {
+    Rate::from_kbps(32)
+}
+
+const fn usual_eager() -> usize {
+    256
+}
+
+fn usual_state() -> PathBuf {
+    "/var/lib/evenair".into()
+}
+
+/// The most subscribers: the minor numbers of a queue's classes, less those that are the gateway's.
+pub const SUBSCRIBERS_MAX: usize = (crate::tree::LAST - crate::tree::FIRST) as usize + 1;
+
+impl Config {
+    /// Reads a file. Paths in it are beside it.
+    ///
+    /// # Errors
+    /// Names file, line and key of the first mistake, with the value and what would be right.
+    pub fn load(path: &Path) -> Result<Self, Mistake> {
+        let mut config = Self::parse(&path.display().to_string(), &read(path)?)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let own = [config.subscribers.as_mut(), config.socket.as_mut(), config.log.folder.as_mut()];
+        let leases = config.leases.iter_mut().map(|lease| &mut lease.file);
+        for path in own.into_iter().flatten().chain(leases).chain([&mut config.state]) {
+            *path = folder.join(&*path);
+        }
+        Ok(config)
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn parse(file: &str, text: &str) -> Result<Self, Mistake> {
+        let plain = |error: &toml::de::Error| error.message().trim().replace('\n', "; ");
+        let broken = |error: &toml::de::Error| {
+            let line = error.span().map(|span| line(text, span.start));
+            Mistake { line, ..Mistake::of(file, plain(error)) }
+        };
+        let deserializer = toml::Deserializer::parse(text).map_err(|error| broken(&error))?;
+        let config: Self = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+            let path = key_path(error.path());
+            let known = broken(error.inner());
+            let line = known.line.or_else(|| place(text, &path));
+            // An unknown key is named by the message itself.
+            let key =
+                (!path.is_empty() && !known.message.starts_with("unknown field")).then(|| path.join("."));
+            Mistake { line, key, ..known }
+        })?;
+        match config.wrong() {
+            None => Ok(config),
+            Some((key, why)) => {
+                let path: Vec<String> = key.split('.').map(String::from).collect();
+                Err(Mistake { line: place(text, &path), ..Mistake::of(file, why).of_key(key) })
+            }
+        }
+    }
+
+    /// What is wrong with it: the key, and why.
+    fn wrong(&self) -> Option<(&'static str, String)> {
+        for (key, name) in [("mesh", &self.mesh), ("uplink", &self.uplink)] {
+            let is_name = (1..16).contains(&name.len()) && name != "." && name != "..";
+            if !is_name || name.chars().any(|c| c == '/' || c == ':' || c.is_whitespace() || c.is_control()) {
+                return Some((key, format!("\"{}\" is no device's name; see: ip link", name.escape_debug())));
+            }
+        }
+        if self.mesh == self.uplink {
+            return Some((
+                "uplink",
+                format!("\"{}\" is the mesh's device, too; a gateway stands between two", self.uplink),
+            ));
+        }
+        if let Err(bad) = self.law.clone().validated() {
+            return Some(("law", bad.to_string()));
+        }
+        if self.law.begin(&GatewayRole::default()).interval() < Duration::from_secs(1) {
+            return Some((
+                "law",
+                "epoch: at least 1 s, TCP needs some round trips to show what a limit does".into(),
+            ));
+        }
+        let least = |rate: Rate| rate.as_bps() >= 8_000;
+        let rates = [
+            ("least_rate", self.least_rate),
+            ("unknown.rate", self.unknown.rate),
+            ("exempt.rate", self.exempt.rate),
+        ];
+        if let Some((key, rate)) = rates.into_iter().find(|(_, rate)| !least(*rate)) {
+            return Some((
+                key,
+                format!("{rate} is less than 8 kbps, below which a full packet takes seconds"),
+            ));
+        }
+        if self.link_rate.is_some_and(|rate| !least(rate)) {
+            return Some((
+                "link_rate",
+                "a link below 8 kbps carries nothing; leave the key out where it is not known".into(),
+            ));
+        }
+        if !(1..=1 << 20).contains(&self.unknown.addresses) {
+            return Some(("unknown.addresses", "from 1 to 1048576".into()));
+        }
+        if self.log.files == 0 || self.log.megabytes == 0 || self.log.megabytes > 100_000 {
+            return Some(("log", "at least one file of at least one megabyte".into()));
+        }
+        if self.page.is_some_and(|page| !page.ip().is_loopback()) {
+            return Some((
+                "page",
+                "only loopback: 127.0.0.1:9180 or [::1]:9180; reach it by ssh -L from elsewhere".into(),
+            ));
+        }
+        None
+    }
+
+    /// The subscribers: of the file itself, of its table, and of the leases as they stand at a time \[s since 1970\].
+    ///
+    /// # Errors
+    /// Names file, line and column. Leases that cannot be read are left out, and told second: a server may not have begun.
+    pub fn subscribers(&self, file: &str, now_s: u64) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let own = self.subscriber.iter().enumerate().map(|(i, subscriber)| {
+            let line = place(&text, &["subscriber".into(), i.to_string()]);
+            (Place { file: file.into(), line }, subscriber.clone())
+        });
+        let mut all: Vec<_> = own.collect();
+        if let Some(path) = &self.subscribers {
+            all.extend(from_csv(&path.display().to_string(), &read(path)?)?);
+        }
+        let mut subscribers = Subscribers::new(all)?;
+        let mut troubles = Vec::new();
+        for LeaseFile { format, file } in &self.leases {
+            let leased =
+                read(file).and_then(|text| from_leases(*format, &file.display().to_string(), &text, now_s));
+            match leased {
+                Ok(leased) => subscribers.lease(&leased),
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        if subscribers.len() > SUBSCRIBERS_MAX {
+            let why =
+                format!("{} subscribers, one gateway has room for {SUBSCRIBERS_MAX}", subscribers.len());
+            return Err(Mistake::of(file, why));
+        }
+        Ok((subscribers, troubles))
+    }
+
+    /// The daemon's socket.
+    pub fn socket(&self) -> PathBuf {
+        self.socket.clone().unwrap_or_else(|| self.state.join("control.sock"))
+    }
+
+    /// The folder of the record of decisions.
+    pub fn log_folder(&self) -> PathBuf {
+        self.log.folder.clone().unwrap_or_else(|| self.state.join("log"))
+    }
+}
+
+/// The line of a place in a text, from one.
+fn line(text: &str, offset: usize) -> usize {
+    text.get(..offset).unwrap_or(text).matches('\n').count() + 1
+}
+
+fn key_path(path: &serde_path_to_error::Path) -> Vec<String> {
+    let words = path.iter().filter_map(|segment| match segment {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } => Some(key.clone()),
+        _ => None,
+    });
+    words.collect()
+}
+
+/// The line of the value at a way of keys, or of the last table on the way that is there.
+fn place(text: &str, path: &[String]) -> Option<usize> {
+    use toml::de::{DeTable, DeValue};
+    fn step<'a>(table: &'a DeValue<'_>, key: &str) -> Option<(Range<usize>, &'a DeValue<'a>)> {
+        match table {
+            DeValue::Table(table) => table.get(key).map(|value| (value.span(), value.get_ref())),
+            DeValue::Array(values) => {
+                values.get(key.parse::<usize>().ok()?).map(|value| (value.span(), value.get_ref()))
+            }
+            _ => None,
+        }
+    }
+    let table = DeTable::parse(text).ok()?;
+    let (mut at, mut value) = (None, &DeValue::Table(table.into_inner()));
+    for key in path {
+        let Some((span, next)) = step(value, key) else { break };
+        (at, value) = (Some(span.start), next);
+    }
+    at.map(|offset| line(text, offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LEAST: &str = "mesh = \"mesh0\"\nuplink = \"wan0\"\n";
+
+    #[test]
+    fn a_config_of_two_lines_observes_by_the_corrected_law() {
+        let config = Config::parse("g.toml", LEAST).unwrap();
+        assert_eq!((config.mode, config.on_stop), (Mode::Observe, OnStop::Remove));
+        assert_eq!(config.law, PfrcParams::corrected().into());
+        assert_eq!(config.socket(), Path::new("/var/lib/evenair/control.sock"));
+    }
+
+    #[test]
+    fn laws_have_the_names_and_parameters_of_the_simulator() {
+        let text = format!(
+            "{LEAST}mode = \"enforce\"\n[law]\nlaw = \"arc\"\nepoch = \"5 s\"\ncapacity_high = \"6 Mbps\"\n"
+        );
+        let GatewayParams::Arc(arc) = Config::parse("g.toml", &text).unwrap().law else {
+            panic!("another law")
+        };
+        assert_eq!((arc.epoch, arc.capacity_high), (Duration::from_secs(5), Some(Rate::from_kbps(6_000))));
+        let word = Config::parse("g.toml", &format!("{LEAST}law = \"pfrc\"\n")).unwrap();
+        assert_eq!(word.law, PfrcParams::corrected().into());
+    }
+
+    #[test]
+    fn mistakes_name_line_key_value_and_remedy() {
+        for (text, says) in [
+            ("mesh = \"a\"\n", "g.toml:1: missing field `uplink`"),
+            ("mesh = \"a\"\nuplink = \"a\"\n", "g.toml:2: uplink: \"a\" is the mesh's device, too"),
+            ("mesh = \"a b\"\nuplink = \"c\"\n", "g.toml:1: mesh: \"a b\" is no device's name"),
+            ("mesh = \"a\"\nuplink = \"b\"\nmoode = 3\n", "g.toml:3: unknown field `moode`"),
+            (
+                "mesh = \"a\"\nuplink = \"b\"\nmode = \"loud\"\n",
+                "g.toml:3: mode: unknown variant `loud`, expected one of `observe`",
+            ),
+            (
+                "mesh = \"a\"\nuplink = \"b\"\n[law]\nlaw = \"pfrc\"\ngamma = 3\n",
+                "g.toml:3: law: gamma = 3 is not allowed: above 0, at most 1",
+            ),
+            (
+                "mesh = \"a\"\nuplink = \"b\"\n[law]\nlaw = \"pfrc\"\nepoch = \"5 ms\"\n",
+                "epoch: at least 1 s",
+            ),
+            ("mesh = \"a\"\nuplink = \"b\"\nlink_rate = \"5\"\n", "g.toml:3: link_rate: \"5\" has no unit"),
+            ("mesh = \"a\"\nuplink = \"b\"\npage = \"0.0.0.0:80\"\n", "g.toml:3: page: only loopback"),
+            (
+                "mesh = \"a\"\nuplink = \"b\"\n[[subscriber]]\nid = \"x\"\nprefixes = [\"10.0.0.300\"]\n",
+                "g.toml:5: subscriber.0.prefixes.0: \"10.0.0.300\" is no address",
+            ),
+            ("mesh = \"a\"\nuplink", "g.toml:2: key with no value"),
+        ] {
+            let refused = Config::parse("g.toml", text).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+        }
+    }
+
+    #[test]
+    fn subscribers_come_from_file_table_and_leases() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write(
+            "g.toml",
+            &format!(
+                "{LEAST}subscribers = \"s.csv\"\n[[subscriber]]\nid = \"a\"\nprefixes = [\"10.0.0.1\"]\n[[leases]]\nformat = \"dnsmasq\"\nfile = \"l\"\n[[leases]]\nformat = \"kea\"\nfile = \"none\"\n"
+            ),
+        );
+        write("s.csv", "id,prefixes\nb,10.0.0.2\n");
+        write("l", "0 aa 10.0.0.3 c *\n");
+        let path = folder.path().join("g.toml");
+        let config = Config::load(&path).unwrap();
+        let (all, troubles) = config.subscribers(&path.display().to_string(), 0).unwrap();
+        assert_eq!(all.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["a", "b", "mac-aa"]);
+        assert_eq!(troubles.len(), 1, "a server that has not begun is no mistake of the operator's");
+        write("s.csv", "id,prefixes\nb,10.0.0.1\n");
+        let refused = config.subscribers(&path.display().to_string(), 0).unwrap_err().to_string();
+        assert!(
+            refused.ends_with(
+                "s.csv:2: prefixes: 10.0.0.1 overlaps \"a\"'s 10.0.0.1; an address is one subscriber's, once"
+            ),
+            "{refused}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "((mesh|uplink|law|mode|epoch|subscriber|id|exempt)( = |\\.)|[\\[\\]\"\n=a-z0-9{},]){0,60}") {
+            let _ = Config::parse("g.toml", &text);
+            let _ = Config::parse("g.toml", &format!("{LEAST}{text}"));
+        }
+    }
+}

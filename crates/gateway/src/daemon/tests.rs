@@ -1,0 +1,387 @@
+use super::*;
+use crate::memory::Memory as InMemory;
+use crate::record::{Heard, Line, SCHEMA};
+use crate::replay::Replay;
+use crate::status::Standing;
+use crate::subscribers::Place;
+use crate::tree::{FIRST, OPEN};
+use crate::{Prefix, Subscriber};
+use evenair_laws::gateway::{ArcParams, GatewayTold, PfrcParams, Reason, Step};
+use evenair_units::Rate;
+
+const HEAD: &str = "mesh = \"mesh0\"\nuplink = \"wan0\"\nlink_rate = \"900 kbps\"\n";
+
+fn config(rest: &str) -> Config {
+    Config::parse("g.toml", &format!("{HEAD}{rest}")).unwrap()
+}
+
+fn subscribers(count: u32) -> Subscribers {
+    let of = |i: u32| {
+        let prefix = format!("10.{}.{}.1", i / 256, i % 256).parse().unwrap();
+        (Place::default(), Subscriber { prefixes: vec![prefix], ..Subscriber::new(format!("s{i:04}")) })
+    };
+    Subscribers::new((0..count).map(of)).unwrap()
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn start(config: &Config, kernel: InMemory, kept: Option<Kept>) -> Daemon<InMemory> {
+    let mut daemon = Daemon::new(at(0), config, subscribers(3), kernel, (kept, false)).unwrap();
+    daemon.begin(at(0)).unwrap();
+    daemon
+}
+
+/// Goes on to a time, with these packets of 1500 bytes that leave each class in every tenth of a second, and a line before it or none.
+fn run(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), classes: &[(Side, u16, u32, bool)]) {
+    for ms in (from..to).step_by(100) {
+        for &(side, minor, packets, waits) in classes {
+            daemon.kernel_mut().serve(side, minor, packets);
+            let backlog = Volume { packets: 3 * u64::from(waits), bytes: 4500 * u64::from(waits) };
+            daemon.kernel_mut().counters[side as usize].get_mut(&minor).unwrap().backlog = backlog;
+        }
+        daemon.step(at(ms + 100));
+    }
+}
+
+fn ceiling(daemon: &mut Daemon<InMemory>, side: Side, address: &str) -> Rate {
+    daemon.kernel_mut().class_of(side, address).unwrap().1.ceiling
+}
+
+fn events(daemon: &mut Daemon<InMemory>) -> Vec<Event> {
+    let event = |what| if let What::Event(event) = what { Some(event) } else { None };
+    daemon.take_happened().into_iter().filter_map(event).collect()
+}
+
+#[test]
+fn what_the_law_gives_stands_in_the_kernel() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    // W/3 for three subscribers, half of it each way: 50 kb/s.
+    assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.1.1"), Rate::from_kbps(50));
+    // All three wait for their own buckets: 50 kb/s are 4 packets of 1500 bytes a second.
+    for epoch in 0..6 {
+        let full: Vec<_> = (FIRST..FIRST + 3).map(|minor| (Side::Down, minor, 1 + epoch, true)).collect();
+        run(&mut daemon, (u64::from(epoch) * 10_000, u64::from(epoch + 1) * 10_000), &full);
+    }
+    let given = daemon.gateway().allocation().each[0];
+    assert!(given > Rate::from_kbps(100), "everyone was limited by the gateway, so there is more: {given}");
+    assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.0.1").as_bps(), given.as_bps() / 8 * 8);
+    assert_eq!(daemon.gateway().statuses()[0].standing, Standing::Share);
+    assert_eq!(daemon.gateway().statuses()[1].standing, Standing::Idle, "nothing came the other way");
+}
+
+#[test]
+fn one_bucket_for_all_is_the_parents() {
+    let config = config("mode = \"enforce\"\nlaw = \"arc\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    let parent = |daemon: &mut Daemon<InMemory>, side| {
+        daemon.kernel_mut().there.of(side).tree.classes[&crate::tree::AGGREGATE].ceiling
+    };
+    let total = daemon.gateway().allocation().total.unwrap();
+    assert_eq!((parent(&mut daemon, Side::Down), total), (total, Rate::from_kbps(300)));
+    // What goes up is taken off what may go down.
+    run(&mut daemon, (0, 10_000), &[(Side::Up, FIRST, 0, false), (Side::Down, FIRST, 0, false)]);
+    daemon.kernel_mut().serve(Side::Up, FIRST, 40); // 48 kb/s for 10 s
+    run(&mut daemon, (10_000, 20_000), &[]);
+    let total = daemon.gateway().allocation().total.unwrap().as_bps();
+    assert_eq!(parent(&mut daemon, Side::Down).as_bps(), (total - 48_000).max(total / 2));
+    assert_eq!(parent(&mut daemon, Side::Up).as_bps(), total);
+}
+
+#[test]
+fn who_observes_changes_nothing_and_who_is_dry_says_what_it_would() {
+    for (mode, would) in [("observe", 0), ("dry-run", 1)] {
+        let config = config(&format!("mode = \"{mode}\"\n"));
+        let before = InMemory::default();
+        let mut daemon = start(&config, before.clone(), None);
+        run(&mut daemon, (0, 10_000), &[]);
+        daemon.stop("test", false).unwrap();
+        assert_eq!(daemon.kernel_mut().there, before.there);
+        let happened = daemon.take_happened();
+        assert_eq!(happened.iter().filter(|what| matches!(what, What::Heard(_))).count(), 1);
+        let says =
+            |what: &&What| matches!(what, What::Event(Event::WouldChange(changes, _)) if *changes > 10);
+        assert_eq!(happened.iter().filter(says).count(), would);
+    }
+}
+
+#[test]
+fn a_strangers_root_is_kept_for_him_or_not_touched() {
+    let config = config("mode = \"enforce\"\n");
+    let mut kernel = InMemory::default();
+    let cake = |kept: Option<Vec<u8>>| Root::Foreign { kind: "cake".into(), major: 0x8001, kept };
+    kernel.there.up.root = cake(Some(vec![7]));
+    let before = kernel.there.clone();
+    let new = |kernel: &InMemory, takes_over| {
+        Daemon::new(at(0), &config, subscribers(3), kernel.clone(), (None, takes_over))
+    };
+    let refused = new(&kernel, false).unwrap_err().to_string();
+    assert!(refused.starts_with("wan0: somebody's cake 8001: is its root; --take-over "), "{refused}");
+    let mut daemon = new(&kernel, true).unwrap();
+    daemon.begin(at(0)).unwrap();
+    assert_eq!(daemon.kernel_mut().there.up.root, Root::Ours);
+    daemon.stop("test", false).unwrap();
+    assert_eq!(daemon.kernel_mut().there, before);
+    kernel.there.up.root = cake(None);
+    assert!(new(&kernel, true).unwrap_err().to_string().contains("could not be put back"));
+    // Ours, of which nothing is known.
+    kernel.there.up.root = Root::Ours;
+    assert!(new(&kernel, true).unwrap_err().to_string().contains("evenair gateway clear"));
+}
+
+#[test]
+fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
+    let config = config("mode = \"enforce\"\n");
+    let before = InMemory::default();
+    let whole = start(&config, before.clone(), None).kernel_mut().there.clone();
+    for changes_left in 0..30 {
+        let kernel = InMemory { changes_left, ..InMemory::default() };
+        let mut daemon = Daemon::new(at(0), &config, subscribers(3), kernel, (None, false)).unwrap();
+        let kept = serde_json::to_string(&daemon.kept()).unwrap();
+        let done = daemon.begin(at(0));
+        assert_eq!(done.is_ok(), changes_left >= 23, "{changes_left}");
+        // No goodbye.
+        let kernel = InMemory { changes_left: usize::MAX, ..daemon.kernel_mut().clone() };
+        let mut next = start(&config, kernel, Some(serde_json::from_str(&kept).unwrap()));
+        assert_eq!(next.kernel_mut().there, whole);
+        next.stop("test", false).unwrap();
+        assert_eq!(next.kernel_mut().there, before.there);
+    }
+}
+
+#[test]
+fn an_upgrade_changes_no_class_and_forgets_nothing() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 60_000), &[(Side::Down, FIRST, 2, true)]);
+    let kept: Kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
+    // Not one change is made.
+    let kernel = InMemory { changes_left: 0, ..daemon.kernel_mut().clone() };
+    let next = start(&config, kernel, Some(kept));
+    assert_eq!(next.gateway().memory(), daemon.gateway().memory());
+}
+
+/// What people have without limits is no measure of what they may want under them.
+#[test]
+fn a_law_that_watched_begins_anew_when_it_may_limit() {
+    let mut daemon = start(&config(""), InMemory::default(), None);
+    run(&mut daemon, (0, 60_000), &[]);
+    let kept = daemon.kept();
+    let law = |daemon: &Daemon<InMemory>| daemon.kept().memory.law.unwrap().2;
+    let enforces = config("mode = \"enforce\"\n");
+    let next = start(&enforces, InMemory::default(), Some(kept.clone()));
+    assert_eq!(law(&next), law(&start(&enforces, InMemory::default(), None)));
+    assert_eq!(law(&start(&config(""), InMemory::default(), Some(kept.clone()))), law(&daemon));
+}
+
+#[test]
+fn what_is_changed_by_hand_is_seen_told_and_mended() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 10_000), &[]);
+    daemon.take_happened();
+    let (minor, class) = daemon.kernel_mut().class_of(Side::Down, "10.0.0.1").unwrap();
+    let by_hand = crate::tree::Class { ceiling: Rate::from_kbps(9_000), ..class };
+    daemon.kernel_mut().by_hand(&Change::ChangeClass(Side::Down, minor, by_hand));
+    run(&mut daemon, (10_000, 20_000), &[]);
+    let told = events(&mut daemon);
+    assert!(
+        matches!(&told[..], [Event::Mended(1, lines)] if lines[0].starts_with("tc class change dev mesh0")),
+        "{told:?}"
+    );
+    assert_eq!(daemon.kernel_mut().class_of(Side::Down, "10.0.0.1"), Some((minor, class)));
+    run(&mut daemon, (20_000, 30_000), &[]);
+    assert_eq!(events(&mut daemon), []);
+}
+
+#[test]
+fn who_sees_nothing_for_three_epochs_opens_and_closes_again() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 10_000), &[(Side::Down, FIRST, 1, true)]);
+    let given = ceiling(&mut daemon, Side::Down, "10.0.0.1");
+    // The counters are gone, not the device.
+    daemon.kernel_mut().no_counters = true;
+    run(&mut daemon, (10_000, 30_000), &[]);
+    assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.0.1"), given, "it holds");
+    run(&mut daemon, (30_000, 40_000), &[]);
+    assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.0.1"), OPEN);
+    assert!(events(&mut daemon).contains(&Event::Opened));
+    daemon.kernel_mut().no_counters = false;
+    run(&mut daemon, (40_000, 50_000), &[]);
+    assert!(ceiling(&mut daemon, Side::Down, "10.0.0.1") < OPEN);
+    assert!(events(&mut daemon).contains(&Event::Closed));
+}
+
+#[test]
+fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 10_000), &[]);
+    daemon.kernel_mut().is_gone = true;
+    run(&mut daemon, (10_000, 20_000), &[]);
+    assert!(
+        events(&mut daemon)
+            .iter()
+            .any(|event| matches!(event, Event::Trouble(why) if why.contains("no such device")))
+    );
+    let entries = daemon.kernel_mut().there.clone();
+    *daemon.kernel_mut() = InMemory::default();
+    // The packet filter's table lives on: it belongs to no device.
+    daemon.kernel_mut().there.table = true;
+    daemon.kernel_mut().there.down.tree.entries = entries.down.tree.entries.clone();
+    daemon.kernel_mut().there.up.tree.entries = entries.up.tree.entries;
+    run(&mut daemon, (20_000, 30_000), &[]);
+    assert_eq!(daemon.kernel_mut().there.down.tree.classes.len(), 6);
+}
+
+#[test]
+fn a_clock_that_jumps_is_an_epoch_of_which_nothing_is_known() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 20_000), &[(Side::Down, FIRST, 1, true)]);
+    daemon.take_happened();
+    daemon.step(at(10_000_000));
+    let view = |what: What| match what {
+        What::Heard(Heard { told: GatewayTold::OnEpoch { view }, .. }) => Some(view),
+        _ => None,
+    };
+    let views: Vec<_> = daemon.take_happened().into_iter().filter_map(view).collect();
+    assert_eq!(views.len(), 1, "epochs that were missed are not made up for");
+    assert!(views[0].classes.iter().all(Option::is_none));
+}
+
+#[test]
+fn a_thousand_who_come_at_once_have_classes_at_the_next_look() {
+    let config = config("mode = \"enforce\"\neager = 10\n");
+    let mut daemon =
+        Daemon::new(at(0), &config, subscribers(1000), InMemory::default(), (None, false)).unwrap();
+    daemon.begin(at(0)).unwrap();
+    assert_eq!(daemon.kernel_mut().there.down.tree.classes.len(), 3);
+    let offered = |i: u32| crate::kernel::Offered {
+        address: format!("10.{}.{}.1", i / 256, i % 256).parse().unwrap(),
+        volume: Volume { packets: 1, bytes: 100 },
+    };
+    daemon.kernel_mut().offered = (0..1000).map(offered).collect();
+    run(&mut daemon, (0, 1_100), &[]);
+    assert_eq!(daemon.kernel_mut().there.up.tree.classes.len(), 1003);
+    let heard = daemon.take_happened().into_iter().filter(|what| matches!(what, What::Heard(_))).count();
+    assert_eq!(heard, 1, "the law hears of all at once");
+}
+
+#[test]
+fn spoofed_sources_fill_no_more_than_their_room() {
+    let config = config("mode = \"enforce\"\n[unknown]\naddresses = 100\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    let offered = |i: u32| crate::kernel::Offered {
+        address: std::net::Ipv4Addr::from(0xac10_0000 + i).into(),
+        volume: Volume { packets: 1, bytes: 100 },
+    };
+    daemon.kernel_mut().offered = (0..5000).map(offered).collect();
+    run(&mut daemon, (0, 3_000), &[]);
+    assert_eq!(
+        (daemon.gateway().strangers().len(), daemon.kernel_mut().there.down.tree.classes.len()),
+        (100, 6)
+    );
+}
+
+#[test]
+fn who_is_renumbered_keeps_class_and_history() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 40_000), &[(Side::Down, FIRST, 2, true), (Side::Down, FIRST + 1, 2, true)]);
+    let (before, law) = (daemon.kernel_mut().class_of(Side::Down, "10.0.1.1"), daemon.kept().memory.law);
+    let mut others: Vec<_> = subscribers(3).iter().cloned().collect();
+    others[1].prefixes = vec!["10.9.9.9".parse::<Prefix>().unwrap()];
+    let others = Subscribers::new(others.into_iter().map(|one| (Place::default(), one))).unwrap();
+    daemon.reload(at(40_000), &config, others).unwrap();
+    assert_eq!(daemon.kernel_mut().class_of(Side::Down, "10.9.9.9"), before);
+    assert_eq!(
+        (daemon.kernel_mut().class_of(Side::Down, "10.0.1.1"), daemon.kept().memory.law == law),
+        (None, true)
+    );
+}
+
+#[test]
+fn a_reload_with_another_law_begins_it_and_other_devices_want_a_new_start() {
+    let mut daemon = start(&config("mode = \"enforce\"\n"), InMemory::default(), None);
+    let arc = config("mode = \"enforce\"\nlaw = \"arc\"\n");
+    daemon.reload(at(5_000), &arc, subscribers(3)).unwrap();
+    assert_eq!(daemon.gateway().allocation().total, Some(Rate::from_kbps(300)));
+    let begins =
+        |what: &What| matches!(what, What::Begin { law, .. } if *law == ArcParams::corrected().into());
+    assert!(daemon.take_happened().iter().any(begins));
+    let refused = daemon.reload(at(5_000), &config("mode = \"observe\"\n"), subscribers(3)).unwrap_err();
+    assert!(refused.to_string().contains("stop, and run again"));
+}
+
+#[test]
+fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
+    for (on_stop, stays) in [("remove", false), ("freeze", true), ("open", true)] {
+        let mut daemon = start(
+            &config(&format!("mode = \"enforce\"\non_stop = \"{on_stop}\"\n")),
+            InMemory::default(),
+            None,
+        );
+        daemon.pause(true);
+        assert_eq!(ceiling(&mut daemon, Side::Up, "10.0.0.1"), OPEN);
+        daemon.pause(false);
+        assert_eq!(ceiling(&mut daemon, Side::Up, "10.0.0.1"), Rate::from_kbps(50));
+        daemon.stop("test", false).unwrap();
+        assert_eq!(daemon.kernel_mut().there.down.root == Root::Ours, stays);
+        if stays {
+            let open = ceiling(&mut daemon, Side::Up, "10.0.0.1") == OPEN;
+            assert_eq!(open, on_stop == "open");
+            daemon.stop("not confirmed", true).unwrap();
+            assert_eq!(daemon.kernel_mut().there, InMemory::default().there);
+        }
+    }
+}
+
+/// A record that went through a file gives the same decisions bit for bit, and another law's where one is asked for.
+#[test]
+fn a_record_replays_bit_for_bit() {
+    let config = config("mode = \"enforce\"\neager = 1\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    let mut written = String::new();
+    let mut write = |what: Vec<What>, ms: u64| {
+        for what in what {
+            let line = Line { schema: SCHEMA, at_ms: ms, what };
+            written += &(serde_json::to_string(&line).unwrap() + "\n");
+        }
+    };
+    let offered = |i: u32| crate::kernel::Offered {
+        address: format!("10.0.{i}.1").parse().unwrap(),
+        volume: Volume { packets: 1, bytes: 100 },
+    };
+    for epoch in 0..40u64 {
+        if epoch % 7 == 0 {
+            daemon.kernel_mut().offered.push(offered((epoch / 7) as u32 % 3));
+        }
+        daemon.kernel_mut().no_counters = epoch == 13;
+        let there: Vec<u16> =
+            daemon.kernel_mut().there.down.tree.classes.keys().copied().filter(|m| *m >= FIRST).collect();
+        let rates: Vec<_> = there
+            .iter()
+            .map(|&m| (Side::Down, m, 1 + (epoch as u32 * u32::from(m)) % 5, epoch % 3 == 0))
+            .collect();
+        run(&mut daemon, (epoch * 10_000, (epoch + 1) * 10_000), &rates);
+        write(daemon.take_happened(), epoch);
+        if epoch == 20 {
+            write(vec![daemon.gateway().beginning()], epoch); // the record goes on in another file
+        }
+    }
+    let lines: Vec<Line> = written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let hear = |other| {
+        let mut replay = Replay::new(other);
+        lines.iter().filter_map(|line| replay.hear(line).unwrap()).collect::<Vec<_>>()
+    };
+    let same = hear(None);
+    assert!(same.len() > 40 && same.iter().all(|answer| answer.is_same));
+    assert!(same.iter().any(|answer| answer.recorded.decision.reason == Reason::Unknown));
+    assert!(same.iter().any(|answer| answer.recorded.decision.step == Step::Increase));
+    let thesis = hear(Some(PfrcParams::jam10().into()));
+    assert!(thesis.iter().any(|answer| !answer.is_same));
+}

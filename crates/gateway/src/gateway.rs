@@ -1,0 +1,456 @@
+//! The gateway without its kernel: what is seen comes in with its time, what is wanted goes out.
+
+use crate::config::{Config, Mode};
+use crate::handles::Handles;
+use crate::kernel::{Counters, Passed, Readings};
+use crate::looks::{Before, Looks, before};
+use crate::record::{Heard, What};
+use crate::roster::Roster;
+use crate::sensor::Sensor;
+use crate::status::{ClassStatus, Standing};
+use crate::tree::{Limits, OPEN, Tree, Trees};
+use crate::{Side, Subscribers};
+use evenair_laws::Parameters;
+use evenair_laws::gateway as laws;
+use evenair_laws::gateway::{
+    Allocation, AnyGateway, ClassCounters, ClassView, Count, GatewayAnswer, GatewayLaw, GatewayParams,
+    GatewayTold, GatewayView, Meter, NewClasses,
+};
+use evenair_laws::tape::Taped;
+use evenair_units::{Duration, Instant, Rate, Volume};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// After so many epochs of which nothing is known the limits open.
+const PATIENCE: u32 = 3;
+
+/// What a gateway knows again after it was started anew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Everyone's number.
+    pub handles: Handles,
+    /// Who had classes, in the law's order.
+    pub members: Vec<String>,
+    /// The law, what it had found, and what the gateway might do then: rates that people had without limits are no measure of those
+    /// that they have under them.
+    pub law: Option<(Mode, GatewayParams, AnyGateway)>,
+}
+
+/// What counts, at the end of an epoch.
+#[derive(Clone, Copy, Debug)]
+pub enum Counted<'a> {
+    /// The queues of both sides.
+    Queues(&'a [Readings; 2]),
+    /// No queue does, only who sees all packets.
+    Packets,
+    /// Nothing could be read.
+    Nothing,
+}
+
+/// The gateway.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    config: Config,
+    roster: Roster,
+    law: AnyGateway,
+    allocation: Allocation,
+    meter: Meter,
+    sensor: Sensor,
+    looks: Looks,
+    /// Packets of each class that had to wait, as far as looks tell.
+    held: BTreeMap<(Side, u16), u64>,
+    /// Where counters stood at the end of the last epoch.
+    then: BTreeMap<(Side, u16), Counters>,
+    last: Instant,
+    /// What each side was served in the last epoch.
+    served: [Rate; 2],
+    /// Epochs in a row of which nothing is known.
+    missed: u32,
+    newcomers: BTreeSet<String>,
+    strangers: BTreeMap<IpAddr, Volume>,
+    statuses: Vec<ClassStatus>,
+}
+
+impl Gateway {
+    /// Begins, or goes on from what is remembered.
+    pub fn new(now: Instant, config: &Config, subscribers: Subscribers, memory: Memory) -> Self {
+        let Memory { handles, members, law } = memory;
+        let roster = Roster::new(config, subscribers, handles, &members);
+        // A law goes on where it stood if it is the same law of the same classes.
+        let is_same = (config.mode, &config.law, roster.members());
+        let kept = law.filter(|(mode, params, _)| (*mode, params, &members[..]) == is_same);
+        let law = kept.map_or_else(|| config.law.begin(&roster.role()), |(.., law)| law);
+        let mut gateway = Self {
+            config: config.clone(),
+            allocation: law.at_start(),
+            law,
+            meter: Meter::new(now, Vec::new(), Duration::MAX),
+            sensor: Sensor::default(),
+            looks: Looks::default(),
+            held: BTreeMap::new(),
+            then: BTreeMap::new(),
+            last: now,
+            served: [Rate::from_bps(0); 2],
+            missed: 0,
+            newcomers: BTreeSet::new(),
+            strangers: BTreeMap::new(),
+            statuses: Vec::new(),
+            roster,
+        };
+        gateway.restart_meter(now);
+        gateway
+    }
+
+    /// How often the law is told.
+    pub fn epoch(&self) -> Duration {
+        self.law.interval()
+    }
+
+    fn restart_meter(&mut self, now: Instant) {
+        let nothing = vec![None; 2 * self.roster.members().len()];
+        self.meter = Meter::new(now, nothing, self.epoch() * u64::from(PATIENCE));
+        self.last = now;
+    }
+
+    /// What a replay begins with.
+    pub fn beginning(&self) -> What {
+        What::Begin {
+            law: self.config.law.clone(),
+            state: self.law.clone(),
+            role: self.roster.role(),
+            classes: self.roster.names(),
+        }
+    }
+
+    /// What is to be known again.
+    pub fn memory(&self) -> Memory {
+        Memory {
+            handles: self.roster.handles.clone(),
+            members: self.roster.members().to_vec(),
+            law: Some((self.config.mode, self.config.law.clone(), self.law.clone())),
+        }
+    }
+
+    /// A packet passed.
+    pub fn see(&mut self, packet: &Passed) {
+        let roster = &self.roster;
+        let mut newcomer = None;
+        let stranger = self.sensor.see(packet, |address| {
+            let (subscriber, takes_part) = roster.owner(address)?;
+            if !takes_part {
+                newcomer = Some(subscriber.id.clone());
+            }
+            roster.minor(&subscriber.id).or(Some(0))
+        });
+        self.newcomers.extend(newcomer);
+        if let Some(address) = stranger.filter(is_somebody) {
+            self.offer(address, Volume { packets: 1, bytes: packet.size.into() });
+        }
+    }
+
+    /// An address offered so much more, as the packet filter counted.
+    pub fn offer(&mut self, address: IpAddr, more: Volume) {
+        match self.roster.owner(address) {
+            Some((subscriber, false)) => {
+                self.newcomers.insert(subscriber.id.clone());
+            }
+            Some(_) => (),
+            None => {
+                let room = self.strangers.len() < self.config.unknown.addresses as usize;
+                if room || self.strangers.contains_key(&address) {
+                    let volume = self.strangers.entry(address).or_default();
+                    (volume.packets, volume.bytes) =
+                        (volume.packets + more.packets, volume.bytes + more.bytes);
+                }
+            }
+        }
+    }
+
+    /// So many packets wait of each class that was looked at.
+    pub fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
+        self.looks.look(side, lines);
+    }
+
+    /// The classes whose lines are worth a look: all of a few, else those of which there was something in the last epoch.
+    pub fn active(&self, side: Side) -> Vec<u16> {
+        let is_active = |class: &ClassStatus| class.standing != Standing::Idle;
+        if self.roster.members().len() <= self.config.eager || self.statuses.is_empty() {
+            return self.roster.taking_part().map(|(_, minor)| minor).collect();
+        }
+        let of = |class: &&ClassStatus| class.side == side && is_active(class);
+        self.statuses.iter().filter(of).map(|class| class.minor).collect()
+    }
+
+    /// Those who were seen and had no class have one from now on; none, if there are none.
+    pub fn welcome(&mut self) -> Option<Heard> {
+        let newcomers = std::mem::take(&mut self.newcomers);
+        let change = self.roster.on_seen(&newcomers)?;
+        Some(self.on_classes(&change))
+    }
+
+    /// Others subscribe from now on; none, if that changes nothing for the law.
+    pub fn on_subscribers(&mut self, subscribers: Subscribers) -> Option<Heard> {
+        let change = self.roster.on_subscribers(subscribers, self.config.link_rate)?;
+        Some(self.on_classes(&change))
+    }
+
+    /// The operator's file is another. The law begins anew where it is another law; says what it is told, if it goes on with others.
+    pub fn on_config(&mut self, now: Instant, config: &Config, subscribers: Subscribers) -> Option<Heard> {
+        let is_other = config.law != self.config.law;
+        self.config = config.clone();
+        let heard = self.on_subscribers(subscribers);
+        if is_other {
+            self.law = config.law.begin(&self.roster.role());
+            self.allocation = self.law.at_start();
+            self.restart_meter(now);
+            return None;
+        }
+        heard
+    }
+
+    fn on_classes(&mut self, change: &NewClasses) -> Heard {
+        self.meter.on_classes(change);
+        self.statuses =
+            change.was.iter().filter_map(|was| self.statuses.get((*was)? as usize).cloned()).collect();
+        let names = self.roster.names();
+        Heard { classes: Some(names), ..self.tell(GatewayTold::OnClasses { classes: change.clone() }) }
+    }
+
+    fn tell(&mut self, told: GatewayTold) -> Heard {
+        let answer: GatewayAnswer = GatewayParams::tell(&mut self.law, &told);
+        if let Some(allocation) = answer.on_epoch.as_ref().or(answer.on_classes.as_ref()) {
+            self.allocation = allocation.clone();
+        }
+        Heard { told, answer, classes: None }
+    }
+
+    /// An epoch ends. `sees` says whether all packets were seen.
+    pub fn on_epoch(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) -> Vec<Heard> {
+        let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
+        let limits: Vec<Rate> = classes.iter().map(|class| self.limit(*class)).collect();
+        let (readings, waits) = self.readings(now, counted, sees, &limits);
+        let view = self.meter.look(now, &readings);
+        self.last = now;
+        self.missed =
+            if readings.iter().all(Option::is_none) && !readings.is_empty() { self.missed + 1 } else { 0 };
+        self.served = Side::ALL.map(|side| {
+            let of_side = classes.iter().enumerate().filter(|(_, class)| class.0 == side);
+            Rate::from_bps(of_side.map(|(i, _)| view.rate(i)).sum::<f64>() as u64)
+        });
+        self.statuses = self.judge(&view, &limits, &waits);
+        let active: BTreeSet<u16> =
+            self.statuses.iter().filter(|s| s.standing != Standing::Idle).map(|s| s.minor).collect();
+        let mut heard = vec![self.tell(GatewayTold::OnEpoch { view })];
+        let handles = self.roster.handles.clone();
+        let gone = self.roster.on_epoch(|id| handles.find(id).is_some_and(|minor| active.contains(&minor)));
+        heard.extend(gone.map(|change| self.on_classes(&change)));
+        self.looks.clear();
+        self.sensor.forget(now);
+        heard
+    }
+
+    /// The classes' readings, with what they waited for under these limits.
+    fn readings(
+        &mut self,
+        now: Instant,
+        counted: &Counted<'_>,
+        sees: bool,
+        limits: &[Rate],
+    ) -> (Vec<Option<ClassCounters>>, Vec<Wait>) {
+        let interval = now.since(self.last);
+        let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
+        let of = |(&class, &limit): (&(Side, u16), &Rate)| {
+            let busy = sees.then(|| self.sensor.busy(class, now)).map(|busy| Count::Wide(busy.as_nanos()));
+            let (reading, wait) = match counted {
+                Counted::Queues(all) => {
+                    self.reading(class, all[class.0 as usize].get(&class.1), limit, interval)
+                }
+                Counted::Packets if sees => (Some(passing(self.sensor.passed(class))), Wait::default()),
+                Counted::Packets | Counted::Nothing => (None, Wait::default()),
+            };
+            (reading.map(|reading| ClassCounters { busy, ..reading }), wait)
+        };
+        classes.iter().zip(limits).map(of).unzip()
+    }
+
+    /// Where the counters stand when the first epoch begins.
+    pub fn on_start(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) {
+        let limits = vec![OPEN; 2 * self.roster.members().len()];
+        let (readings, _) = self.readings(now, counted, sees, &limits);
+        self.meter = Meter::new(now, readings, self.epoch() * u64::from(PATIENCE));
+        self.last = now;
+    }
+
+    /// A class's reading, with how many of its packets had to wait.
+    fn reading(
+        &mut self,
+        class: (Side, u16),
+        counters: Option<&Counters>,
+        limit: Rate,
+        interval: Duration,
+    ) -> (Option<ClassCounters>, Wait) {
+        let Some(&now) = counters else { return (None, Wait::default()) };
+        let then = self.then.insert(class, now);
+        let share = self.looks.share(class);
+        let then = then.filter(|then| then.bytes <= now.bytes).unwrap_or(now);
+        let arrived = u64::from(now.packets.wrapping_sub(then.packets))
+            + u64::from(now.dropped.wrapping_sub(then.dropped))
+            + now.backlog.packets;
+        let arrived = arrived.saturating_sub(then.backlog.packets);
+        let before = before(share.unwrap_or(0.0), now.bytes - then.bytes, limit, interval);
+        // What waits for the device itself waits for no tokens.
+        let counts = before == Before::Own || (before == Before::Other && self.allocation.total.is_some());
+        let held = self.held.entry(class).or_default();
+        if counts {
+            *held += (share.unwrap_or(0.0) * arrived as f64).round() as u64;
+        }
+        let reading = ClassCounters {
+            served: laws::Counted { packets: Count::Narrow(now.packets), bytes: Count::Wide(now.bytes) },
+            dropped: Count::Narrow(now.dropped),
+            backlog: now.backlog,
+            held: share.map(|_| Count::Wide(*held)),
+            ..ClassCounters::default()
+        };
+        (Some(reading), Wait { before, share: share.unwrap_or(0.0) })
+    }
+
+    /// How each class fared, in words of its own.
+    fn judge(&self, view: &GatewayView, limits: &[Rate], waits: &[Wait]) -> Vec<ClassStatus> {
+        let seconds = view.interval.as_secs_f64();
+        let of = |(i, (subscriber, minor, side)): (usize, (&crate::Subscriber, u16, Side))| {
+            let seen = view.class(i);
+            let busy = seen.and_then(|seen| seen.busy).filter(|_| seconds > 0.0);
+            let busy = busy.map(|busy| (busy.as_secs_f64() / seconds).min(1.0));
+            let rate_bps = view.rate(i);
+            let holds = self.config.mode == Mode::Enforce;
+            let limit = if holds { limits[i] } else { OPEN };
+            let standing = standing(seen, waits[i].before, (rate_bps, limit), busy, subscriber.cap);
+            ClassStatus {
+                id: subscriber.id.clone(),
+                name: subscriber.called().into(),
+                side,
+                minor,
+                weight: subscriber.weight,
+                rate_bps: seen.map(|_| rate_bps),
+                limit_bps: (limits[i] < OPEN).then(|| limits[i].as_bps()),
+                cap_bps: subscriber.cap.map(Rate::as_bps),
+                dropped: seen.map_or(0, |seen| seen.dropped.packets),
+                waits: waits[i].share,
+                busy,
+                standing,
+            }
+        };
+        self.roster.classes().enumerate().map(of).collect()
+    }
+
+    /// Whether the limits are open because nothing is known.
+    pub fn is_blind(&self) -> bool {
+        self.missed >= PATIENCE
+    }
+
+    /// What all of a side have together: what one bucket for both gives, less what the other side took, but half of it at least.
+    fn total(&self, side: Side) -> Option<Rate> {
+        let total = self.allocation.total?.as_bps();
+        let other = self.served[1 - side as usize].as_bps();
+        Some(Rate::from_bps(total.saturating_sub(other).max(total / 2)))
+    }
+
+    /// A class's limit as it stands.
+    fn limit(&self, (side, minor): (Side, u16)) -> Rate {
+        if self.is_blind() {
+            return OPEN;
+        }
+        self.wanted_class(side, minor).unwrap_or(OPEN)
+    }
+
+    fn wanted_class(&self, side: Side, minor: u16) -> Option<Rate> {
+        let place = self.roster.place(minor)?;
+        let subscriber = self.roster.subscribers().get(&self.roster.members()[place])?;
+        let own =
+            self.allocation.each.get(2 * place + side as usize).map(|own| (*own).max(self.config.least_rate));
+        let all = self.total(side).unwrap_or(OPEN);
+        Some(own.unwrap_or(all).min(subscriber.cap.unwrap_or(OPEN)))
+    }
+
+    /// What the kernel should hold. Where `open`, there are classes, and no limits but the plans'.
+    pub fn wanted(&self, open: bool) -> Trees {
+        let open = open || self.is_blind();
+        let mut trees = Trees::default();
+        for side in Side::ALL {
+            let total = if open { None } else { self.total(side) };
+            let (unknown, exempt) = (self.config.unknown.rate, self.config.exempt.rate);
+            let mut tree = Tree::new(&Limits { total, unknown, exempt });
+            for (place, (subscriber, minor)) in self.roster.taking_part().enumerate() {
+                let given = self.allocation.each.get(2 * place + side as usize).copied();
+                let own = if open { Some(OPEN) } else { given };
+                tree.subscriber(minor, (own, subscriber.cap), subscriber.weight, self.config.least_rate);
+                tree.entries.extend(subscriber.prefixes.iter().map(|&prefix| (prefix, minor)));
+            }
+            *trees.of_mut(side) = tree;
+        }
+        trees
+    }
+
+    /// How each class fared in the last epoch.
+    pub fn statuses(&self) -> &[ClassStatus] {
+        &self.statuses
+    }
+
+    /// What the law gave last.
+    pub const fn allocation(&self) -> &Allocation {
+        &self.allocation
+    }
+
+    /// Addresses that are nobody's, with what they offered.
+    pub const fn strangers(&self) -> &BTreeMap<IpAddr, Volume> {
+        &self.strangers
+    }
+}
+
+/// What made a class wait, and for which share of the looks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wait {
+    before: Before,
+    share: f64,
+}
+
+/// What passed of a class that has no queue.
+fn passing(volume: Volume) -> ClassCounters {
+    ClassCounters { served: laws::Counted::wide(volume), ..ClassCounters::default() }
+}
+
+/// An address that one subscriber may have: neither a group's nor a link's own.
+fn is_somebody(address: &IpAddr) -> bool {
+    let own = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !(own || address.is_multicast() || address.is_unspecified() || address.is_loopback())
+}
+
+/// Whoever has data outstanding for less of the time wants little.
+const IDLE: f64 = 0.1;
+/// Whoever has so much of its limit has it.
+const HAD: f64 = 0.85;
+
+fn standing(
+    seen: Option<&ClassView>,
+    waits: Before,
+    (rate_bps, limit): (f64, Rate),
+    busy: Option<f64>,
+    cap: Option<Rate>,
+) -> Standing {
+    let Some(seen) = seen else { return Standing::Unknown };
+    let silent = !seen.is_seen() && busy.is_none_or(|busy| busy < IDLE);
+    let has_enough = rate_bps >= HAD * limit.as_bps() as f64;
+    match waits {
+        _ if silent => Standing::Idle,
+        Before::Own if cap == Some(limit) => Standing::Plan,
+        Before::Own => Standing::Share,
+        Before::Other => Standing::All,
+        Before::Nothing if has_enough => Standing::Share,
+        Before::Nothing if busy.is_some_and(|busy| busy > 0.5) => Standing::Mesh,
+        Before::Nothing => Standing::Content,
+    }
+}

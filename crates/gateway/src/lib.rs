@@ -1,0 +1,46 @@
+//! The mesh gateway on Linux: one box at the edge, fair rates for every subscriber behind it.
+//!
+//! The daemon reads what the kernel's queues counted, tells it to a law of [`evenair_laws::gateway`], and sets the rates that the law
+//! answers with. Nothing here decides about rates, and nothing here knows netlink: what is wanted of the kernel is data
+//! ([`Change`]), which one piece prints, another applies, and tests apply to a kernel in memory.
+//!
+//! # How to read it
+//! [`config`] and [`subscribers`] are what the operator writes.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod control;
+mod daemon;
+mod gateway;
+pub mod handles;
+pub mod kernel;
+mod linux;
+pub mod log;
+mod looks;
+#[cfg(test)]
+mod memory;
+mod mistake;
+pub mod page;
+pub mod plan;
+mod prefix;
+pub mod record;
+pub mod replay;
+mod roster;
+pub mod run;
+mod sensor;
+mod side;
+pub mod state;
+pub mod status;
+pub mod subscribers;
+pub mod tree;
+
+pub use config::Config;
+pub use daemon::{Daemon, Kept, TABLE};
+pub use gateway::{Counted, Gateway, Memory};
+pub use linux::Linux;
+pub use mistake::Mistake;
+pub use plan::Change;
+pub use prefix::Prefix;
+pub use side::Side;
+pub use subscribers::{Subscriber, Subscribers};

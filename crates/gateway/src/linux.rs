@@ -1,0 +1,379 @@
+//! The running kernel: HTB by netlink, the packet filter's maps and sets, and the packets that pass.
+
+mod filter;
+mod root;
+
+use crate::config::{Config, Exempt};
+use crate::daemon::TABLE;
+use crate::kernel::{
+    AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Segment,
+};
+use crate::plan::Change;
+use crate::tree::{AGGREGATE, Class, EXEMPT, MAJOR, OPEN, burst};
+use crate::{Prefix, Side};
+use evenair_linux::nft::Nftables;
+use evenair_linux::packets::{Direction, Packet, Packets};
+use evenair_linux::tc::{self, Discipline, Handle, Htb, HtbClass, Mode, Tbf, What};
+use evenair_linux::{Rtnetlink, offload};
+use evenair_units::{Bytes, Rate, Volume};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// More classes are read all at once; fewer one by one.
+const ONE_BY_ONE: usize = 200;
+/// The link layer's head and tags, beyond the largest packet \[bytes\].
+const LINK_LAYER: u32 = 22;
+/// A rate that never holds a packet back: as fast as anything leaves a line.
+const SPLITTER: Rate = Rate::from_kbps(1_000_000_000);
+
+/// The running kernel.
+#[derive(Debug)]
+pub struct Linux {
+    netlink: Rtnetlink,
+    filter: Nftables,
+    devices: [String; 2],
+    exempt: Exempt,
+    strangers: u32,
+    /// Lines cut large segments.
+    splits: bool,
+    packets: Option<Packets>,
+    lost: u64,
+}
+
+impl Linux {
+    /// The kernel, for a gateway's devices.
+    ///
+    /// # Errors
+    /// If it lacks HTB or the packet filter, or the process what it takes to ask.
+    pub fn new(config: &Config) -> Result<Self, Failure> {
+        let failed = |doing: &str| {
+            let doing = doing.to_string();
+            move |error: io::Error| Failure::new(doing, error)
+        };
+        let mut netlink = Rtnetlink::new().map_err(failed("netlink"))?;
+        let devices = [config.mesh.clone(), config.uplink.clone()];
+        for device in &devices {
+            netlink.index(device).map_err(failed(&format!("{device}, see: ip link")))?;
+        }
+        let splits = netlink.has_discipline("tbf").unwrap_or(false);
+        let filter = Nftables::new().map_err(failed("nftables"))?;
+        let (exempt, strangers) = (config.exempt.clone(), config.unknown.addresses);
+        let mut kernel = Self { netlink, filter, devices, exempt, strangers, splits, packets: None, lost: 0 };
+        kernel.open_packets();
+        Ok(kernel)
+    }
+
+    /// The descriptor that is readable when packets have passed, if they can be seen.
+    pub fn packets(&self) -> Option<BorrowedFd<'_>> {
+        self.packets.as_ref().map(AsFd::as_fd)
+    }
+
+    fn open_packets(&mut self) {
+        let index = self.netlink.index(&self.devices[0]).ok();
+        self.packets = index.and_then(|index| Packets::new(index).ok());
+        self.lost = 0;
+    }
+
+    fn device(&self, side: Side) -> &str {
+        &self.devices[side as usize]
+    }
+
+    fn index(&self, side: Side) -> Result<u32, Failure> {
+        self.netlink.index(self.device(side)).map_err(|error| Failure::new(self.device(side), error))
+    }
+
+    fn failed(&self, side: Side, doing: &str) -> impl Fn(io::Error) -> Failure + use<> {
+        let doing = format!("{} {doing}", self.device(side));
+        move |error| Failure::new(doing.clone(), error)
+    }
+
+    fn offloads(&self, side: Side) -> Offloads {
+        // A device without features has none that join packets.
+        let read = offload::Offloads::read(self.device(side)).ok();
+        let features = read.iter().flat_map(|read| read.features().to_vec());
+        Offloads(features.map(|(name, is_on)| (name.to_string(), is_on)).collect())
+    }
+
+    fn found(&mut self, side: Side) -> Result<Found, Failure> {
+        let index = self.index(side)?;
+        let qdiscs = self.netlink.qdiscs(index).map_err(self.failed(side, "its queues"))?;
+        let root = root::of(&qdiscs);
+        let mut found = Found { root, offloads: self.offloads(side), ..Found::default() };
+        if found.root == Root::Ours {
+            let lines: BTreeMap<Handle, u32> = qdiscs.iter().filter_map(line).collect();
+            let mut classes = Vec::new();
+            self.netlink.classes(index, &mut classes).map_err(self.failed(side, "its classes"))?;
+            found.tree.classes = classes.iter().filter_map(|class| read(class, &lines)).collect();
+        }
+        Ok(found)
+    }
+
+    fn make(&mut self, change: &Change, batch: &mut Vec<tc::Change>) -> Result<(), Failure> {
+        match change {
+            Change::AddClass(side, minor, class) => self.class(*side, *minor, class, Mode::Add, batch),
+            Change::ChangeClass(side, minor, class) => self.class(*side, *minor, class, Mode::Change, batch),
+            Change::DeleteClass(side, minor) => {
+                let device = self.index(*side)?;
+                let (parent, handle) = (Handle::NONE, Handle::new(MAJOR, *minor));
+                batch.push(tc::Change { device, parent, handle, what: What::RemoveClass });
+                Ok(())
+            }
+            Change::AddRoot(side) => self.replace_root(*side, None),
+            Change::DeleteRoot(side, before) => self.replace_root(*side, Some(before)),
+            Change::SetOffloads(side, wanted) => {
+                let device = self.device(*side);
+                let set = || {
+                    let now = offload::Offloads::read(device)?;
+                    now.changed(|feature| wanted.0.get(feature).copied()).set(device)
+                };
+                set().map_err(self.failed(*side, "its offloads"))
+            }
+            Change::AddTable
+            | Change::DeleteTable
+            | Change::AddEntry(..)
+            | Change::ChangeEntry(..)
+            | Change::DeleteEntry(..) => unreachable!("the packet filter's"),
+        }
+    }
+
+    /// A class, and the line behind it.
+    fn class(
+        &self,
+        side: Side,
+        minor: u16,
+        class: &Class,
+        mode: Mode,
+        batch: &mut Vec<tc::Change>,
+    ) -> Result<(), Failure> {
+        let device = self.index(side)?;
+        let handle = Handle::new(MAJOR, minor);
+        let htb = HtbClass {
+            rate: class.rate,
+            ceiling: class.ceiling,
+            burst: Bytes::new(class.burst),
+            ceiling_burst: Bytes::new(class.burst),
+            quantum: Some(Bytes::new(class.quantum)),
+            priority: class.priority,
+        };
+        let parent = Handle::new(MAJOR, class.parent);
+        batch.push(tc::Change { device, parent, handle, what: What::Class(mode, htb) });
+        batch.extend(class.line.map(|line| {
+            let limit = Bytes::new(line);
+            let burst = Bytes::new(1500 + LINK_LAYER);
+            let line = if self.splits {
+                Discipline::Tbf(Tbf { rate: SPLITTER, burst, limit })
+            } else {
+                Discipline::Bfifo { limit }
+            };
+            tc::Change { device, parent: handle, handle: Handle::NONE, what: What::Qdisc(mode, line) }
+        }));
+        Ok(())
+    }
+
+    /// The gateway's own root, or what was there before.
+    fn replace_root(&mut self, side: Side, before: Option<&Root>) -> Result<(), Failure> {
+        let device = self.index(side)?;
+        let change = |handle, what| tc::Change { device, parent: Handle::ROOT, handle, what };
+        let remove = change(Handle::NONE, What::RemoveQdisc);
+        let failed = self.failed(side, "its root");
+        // What the kernel itself put there cannot be removed, and need not.
+        self.netlink.apply([&remove]).map_err(&failed)?;
+        let add = match before {
+            None => {
+                let htb = Htb { default: EXEMPT, rate_to_quantum: 10, direct_queue: None };
+                change(Handle::new(MAJOR, 0), What::Qdisc(Mode::Replace, Discipline::Htb(htb)))
+            }
+            Some(Root::Foreign { major, kept: Some(kept), .. }) => {
+                let discipline = root::read(kept)
+                    .ok_or_else(|| Failure::new("the root that was there", "not readable"))?;
+                change(Handle::new(*major, 0), What::Qdisc(Mode::Replace, discipline))
+            }
+            Some(_) => return Ok(()),
+        };
+        let refused = self.netlink.apply([&add]).map_err(&failed)?;
+        refused.first().map_or(Ok(()), |refused| Err(failed(io::Error::other(refused.to_string()))))
+    }
+
+    fn flush(&mut self, batch: &mut Vec<tc::Change>) -> Result<(), Failure> {
+        let refused = self.netlink.apply(&*batch).map_err(|error| Failure::new("netlink", error))?;
+        let first = refused.first().map(|refused| {
+            let what = batch
+                .get(refused.index)
+                .map_or_else(String::new, |change| format!("class {}", change.handle));
+            Failure::new(what, refused)
+        });
+        batch.clear();
+        first.map_or(Ok(()), Err)
+    }
+}
+
+/// A line's length, by its class.
+fn line(qdisc: &tc::Qdisc) -> Option<(Handle, u32)> {
+    let limit = match &qdisc.discipline {
+        Discipline::Tbf(tbf) => tbf.limit,
+        Discipline::Bfifo { limit } => *limit,
+        _ => return None,
+    };
+    (qdisc.parent.major == MAJOR).then_some((qdisc.parent, limit.count()))
+}
+
+/// A class as it is wanted.
+fn read(class: &tc::Class, lines: &BTreeMap<Handle, u32>) -> Option<(u16, Class)> {
+    let htb = class.htb?;
+    let minor = class.handle.minor;
+    let parent = if class.parent.major == MAJOR { class.parent.minor } else { 0 };
+    // The kernel keeps a burst as a time, and cuts it to ticks.
+    let usual = burst(htb.ceiling);
+    let is_usual = [htb.burst, htb.ceiling_burst]
+        .iter()
+        .all(|read| read.count().abs_diff(usual) <= usual / 100 + 2 * tick(htb.rate));
+    let read = Class {
+        parent,
+        rate: htb.rate,
+        ceiling: htb.ceiling,
+        quantum: htb.quantum.map_or(0, Bytes::count),
+        burst: if is_usual { usual } else { htb.burst.count() },
+        line: lines.get(&class.handle).copied().filter(|_| minor != AGGREGATE),
+        priority: htb.priority,
+    };
+    Some((minor, read))
+}
+
+/// What passes at a rate in one of the kernel's ticks of 64 ns \[bytes\].
+fn tick(rate: Rate) -> u32 {
+    (rate.min(OPEN).as_bps() / 8 * 64 / 1_000_000_000) as u32 + 1
+}
+
+fn counters(class: &tc::Class, given_up: &BTreeMap<Handle, u32>) -> Counters {
+    let tc::Statistics { bytes, packets, waiting, backlog, drops, .. } = class.statistics;
+    let backlog = Volume { packets: waiting.into(), bytes: backlog.into() };
+    let dropped = given_up.get(&class.handle).copied().unwrap_or(drops);
+    Counters { packets: packets as u32, bytes, dropped, backlog }
+}
+
+/// A packet as the gateway sees it.
+fn passed(packet: &Packet) -> Passed {
+    let headers = packet.headers;
+    let segment = |tcp: evenair_linux::packets::Segment| Segment {
+        end: tcp.end,
+        acknowledged: tcp.acknowledgement,
+        has_data: tcp.payload > 0,
+        is_last: tcp.flags & 1 != 0 || tcp.is_reset(),
+        is_reset: tcp.is_reset(),
+    };
+    Passed {
+        at: packet.at,
+        side: if packet.direction == Direction::Outgoing { Side::Down } else { Side::Up },
+        size: headers.size,
+        from: headers.source,
+        to: headers.destination,
+        protocol: headers.protocol,
+        ports: headers.ports,
+        tcp: headers.tcp.map(segment),
+    }
+}
+
+impl Kernel for Linux {
+    fn find(&mut self) -> Result<AllFound, Failure> {
+        let mut found = AllFound { down: self.found(Side::Down)?, up: self.found(Side::Up)?, table: false };
+        found.table = self.has_table()?;
+        if found.table {
+            for side in Side::ALL {
+                found.of_mut(side).tree.entries = self.entries(side)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn apply(&mut self, changes: &[Change]) -> Result<(), Failure> {
+        let mut batch = Vec::new();
+        let mut rest = changes;
+        while let [change, after @ ..] = rest {
+            if filter::is_its(change) {
+                self.flush(&mut batch)?;
+                rest = self.filter(rest)?;
+                continue;
+            }
+            let joins =
+                matches!(change, Change::AddClass(..) | Change::ChangeClass(..) | Change::DeleteClass(..));
+            if !joins {
+                self.flush(&mut batch)?;
+            }
+            self.make(change, &mut batch)?;
+            rest = after;
+        }
+        self.flush(&mut batch)?;
+        // Rules go by a device's number, and one that comes back under its name has another.
+        let is_new = changes.iter().any(|change| matches!(change, Change::AddRoot(_)));
+        if is_new && self.has_table()? { self.set_rules() } else { Ok(()) }
+    }
+
+    fn counters(&mut self, side: Side) -> Result<Readings, Failure> {
+        let index = self.index(side)?;
+        let mut classes = Vec::new();
+        self.netlink.classes(index, &mut classes).map_err(self.failed(side, "its counters"))?;
+        if classes.is_empty() {
+            return Err(Failure::new(self.device(side), "the tree is gone"));
+        }
+        // What a line gives up of a segment that it cuts is counted by the line alone.
+        let lines = self.netlink.qdiscs(index).map_err(self.failed(side, "its lines"))?;
+        let given_up: BTreeMap<Handle, u32> =
+            lines.iter().map(|line| (line.parent, line.statistics.drops)).collect();
+        let own = classes.iter().filter(|class| class.handle.major == MAJOR);
+        Ok(own.map(|class| (class.handle.minor, counters(class, &given_up))).collect())
+    }
+
+    fn backlogs(&mut self, side: Side, minors: &[u16]) -> Result<BTreeMap<u16, u64>, Failure> {
+        let index = self.index(side)?;
+        if minors.len() > ONE_BY_ONE {
+            let wanted: BTreeSet<u16> = minors.iter().copied().collect();
+            let mut classes = Vec::new();
+            self.netlink.classes(index, &mut classes).map_err(self.failed(side, "its lines"))?;
+            let own = classes.iter().filter(|class| class.handle.major == MAJOR);
+            let lines = own.map(|class| (class.handle.minor, class.statistics.waiting.into()));
+            return Ok(lines.filter(|(minor, _)| wanted.contains(minor)).collect());
+        }
+        let mut lines = BTreeMap::new();
+        for &minor in minors {
+            if let Ok(class) = self.netlink.class(index, Handle::new(MAJOR, minor)) {
+                lines.insert(minor, class.statistics.waiting.into());
+            }
+        }
+        Ok(lines)
+    }
+
+    fn offered(&mut self) -> Result<Vec<Offered>, Failure> {
+        self.seen()
+    }
+
+    fn passed(&mut self, see: &mut dyn FnMut(&Passed)) -> Option<u64> {
+        if self.packets.is_none() {
+            self.open_packets();
+        }
+        let packets = self.packets.as_mut()?;
+        let told = packets.read(|packet| see(&passed(packet)));
+        match told.and_then(|_| packets.drops()) {
+            Ok(lost) => self.lost = lost,
+            // The device went: whatever has its name next is looked at from the next time on.
+            Err(_) => self.packets = None,
+        }
+        self.packets.as_ref().map(|_| self.lost)
+    }
+}
+
+/// The map of a side and family.
+fn map(side: Side, is_v6: bool) -> String {
+    format!("{side}{}", if is_v6 { 6 } else { 4 })
+}
+
+/// A range of the packet filter.
+fn range(prefix: Prefix) -> evenair_linux::nft::Range {
+    evenair_linux::nft::Range::new(prefix.address(), prefix.last())
+        .expect("a prefix's addresses are in order")
+}
+
+/// The name of the packet filter's table.
+fn table() -> evenair_linux::nft::Table {
+    evenair_linux::nft::Table { family: evenair_linux::nft::Family::Inet, name: TABLE.into() }
+}

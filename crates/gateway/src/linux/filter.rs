@@ -1,0 +1,197 @@
+//! The packet filter: which class an address belongs to, and what each address offers.
+
+use super::{Linux, map, range, table};
+use crate::kernel::{Failure, Offered};
+use crate::plan::Change;
+use crate::tree::{EXEMPT, MAJOR, UNKNOWN};
+use crate::{Prefix, Side};
+use evenair_linux::nft::{self, Action, Chain, Entry, Hook, Match, Rule, Set, SetKind, Version};
+use evenair_linux::tc::Handle;
+use evenair_units::Duration;
+use std::collections::BTreeMap;
+use std::io;
+
+/// Who was silent for so long is forgotten by the kernel's own account.
+const FORGOTTEN: Duration = Duration::from_secs(600);
+const VERSIONS: [(Version, bool); 2] = [(Version::V4, false), (Version::V6, true)];
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Whether a change is the packet filter's.
+pub(super) const fn is_its(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::AddTable
+            | Change::DeleteTable
+            | Change::AddEntry(..)
+            | Change::ChangeEntry(..)
+            | Change::DeleteEntry(..)
+    )
+}
+
+/// The change of an address: which map, what it had, and what it has from now on.
+const fn entry(change: &Change) -> Option<(Side, Prefix, bool, Option<u16>)> {
+    Some(match change {
+        Change::AddEntry(side, prefix, minor) => (*side, *prefix, false, Some(*minor)),
+        Change::ChangeEntry(side, prefix, _, minor) => (*side, *prefix, true, Some(*minor)),
+        Change::DeleteEntry(side, prefix, _) => (*side, *prefix, true, None),
+        _ => return None,
+    })
+}
+
+fn classes(side: Side, (version, is_v6): (Version, bool)) -> Set {
+    Set { name: map(side, is_v6), version, kind: SetKind::Classes { counts: false } }
+}
+
+fn seen_set(size: u32, (version, is_v6): (Version, bool)) -> Set {
+    let name = format!("seen{}", if is_v6 { 6 } else { 4 });
+    Set { name, version, kind: SetKind::Seen { size, timeout: FORGOTTEN } }
+}
+
+fn failed(doing: &'static str) -> impl Fn(io::Error) -> Failure {
+    move |error| Failure::new(format!("nftables, {doing}"), error)
+}
+
+/// Ports in order, those that follow each other as one: every packet is asked about each.
+fn spans(ports: &[u16]) -> Vec<(u16, u16)> {
+    let mut ports = ports.to_vec();
+    ports.sort_unstable();
+    let mut spans: Vec<(u16, u16)> = Vec::new();
+    for port in ports {
+        match spans.last_mut() {
+            Some((_, last)) if port <= last.saturating_add(1) => *last = port,
+            _ => spans.push((port, port)),
+        }
+    }
+    spans
+}
+
+impl Linux {
+    /// What leads packets past the tree, each with its remedy.
+    pub fn bypasses(&mut self) -> Vec<String> {
+        let tables = self.filter.flowtables().unwrap_or_default();
+        let of = |table: &nft::Table| {
+            format!(
+                "the flowtable of nftables' table {} passes packets by the forward hook: delete it, or flow offloading on OpenWrt",
+                table.name
+            )
+        };
+        tables.iter().map(of).collect()
+    }
+
+    /// Whether the gateway's table is there.
+    pub(super) fn has_table(&mut self) -> Result<bool, Failure> {
+        let tables = self.filter.tables().map_err(failed("its tables"))?;
+        Ok(tables.contains(&table()))
+    }
+
+    /// The class of each address.
+    pub(super) fn entries(&mut self, side: Side) -> Result<BTreeMap<Prefix, u16>, Failure> {
+        let mut entries = BTreeMap::new();
+        for version in VERSIONS {
+            let found = self.filter.elements(&table(), &classes(side, version)).map_err(failed("its map"))?;
+            for element in found {
+                let prefix = Prefix::between(element.range.first(), element.range.last());
+                entries.extend(prefix.zip(element.class.map(|class| class.minor)));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// What addresses offered.
+    pub(super) fn seen(&mut self) -> Result<Vec<Offered>, Failure> {
+        let mut seen = Vec::new();
+        for version in VERSIONS {
+            let set = seen_set(self.strangers, version);
+            let found = self.filter.elements(&table(), &set).map_err(failed("its counts"))?;
+            seen.extend(found.iter().map(|one| Offered { address: one.range.first(), volume: one.volume }));
+        }
+        Ok(seen)
+    }
+
+    /// Makes the first of some changes, with those behind it that may be made together; gives the rest.
+    pub(super) fn filter<'a>(&mut self, changes: &'a [Change]) -> Result<&'a [Change], Failure> {
+        match &changes[0] {
+            Change::AddTable => self.create()?,
+            Change::DeleteTable => self.filter.delete(&table()).map_err(failed("its table"))?,
+            first => {
+                let of = |change: &Change| entry(change).map(|(side, prefix, _, _)| (side, prefix.is_v6()));
+                let count = changes.iter().take_while(|change| of(change) == of(first)).count();
+                self.change(&changes[..count])?;
+                return Ok(&changes[count..]);
+            }
+        }
+        Ok(&changes[1..])
+    }
+
+    /// Changes entries of one map.
+    fn change(&mut self, changes: &[Change]) -> Result<(), Failure> {
+        let entries: Vec<_> = changes.iter().filter_map(entry).collect();
+        let Some(&(side, prefix, _, _)) = entries.first() else { return Ok(()) };
+        let set = classes(side, VERSIONS[usize::from(prefix.is_v6())]);
+        let remove: Vec<_> = entries.iter().filter(|entry| entry.2).map(|entry| range(entry.1)).collect();
+        let add = |&(_, prefix, _, minor): &(Side, Prefix, bool, Option<u16>)| {
+            minor.map(|minor| Entry { range: range(prefix), class: Handle::new(MAJOR, minor) })
+        };
+        let add: Vec<_> = entries.iter().filter_map(add).collect();
+        self.filter.change(&table(), &set, &remove, &add).map_err(failed("its map"))
+    }
+
+    /// The table with its maps, sets and rules.
+    fn create(&mut self) -> Result<(), Failure> {
+        let maps = Side::ALL.into_iter().flat_map(|side| VERSIONS.map(|version| classes(side, version)));
+        let sets: Vec<Set> = maps.chain(VERSIONS.map(|version| seen_set(self.strangers, version))).collect();
+        self.filter.create(&table(), &sets).map_err(failed("its table"))?;
+        self.set_rules()
+    }
+
+    /// The rules, for the devices as they are numbered now.
+    pub(super) fn set_rules(&mut self) -> Result<(), Failure> {
+        let mut rules = Vec::new();
+        for side in Side::ALL {
+            let out = Match::Out(self.index(side)?);
+            rules.extend(self.rules(side, out));
+        }
+        // Where packets are forwarded their addresses are the subscribers' own, whatever is masqueraded later.
+        let chain = Chain { name: "forward".into(), hook: Hook::Forward, priority: 0 };
+        self.filter.set_rules(&table(), &chain, &rules).map_err(failed("its rules"))
+    }
+
+    /// What leaves by a device: nobody's, unless an address is somebody's, unless it is exempt.
+    fn rules(&self, side: Side, out: Match) -> Vec<Rule> {
+        let end = if side == Side::Down { nft::Side::Destination } else { nft::Side::Source };
+        let rule = |matches: &[Match], action| Rule { matches: [&[out], matches].concat(), action };
+        let class = |minor| Action::Class(Handle::new(MAJOR, minor));
+        let mut rules = vec![rule(&[], class(UNKNOWN))];
+        for (version, is_v6) in VERSIONS {
+            let set = seen_set(self.strangers, (version, is_v6)).name;
+            let prefix = if is_v6 { 128 } else { 32 };
+            rules.push(rule(&[], Action::Count { set, version, side: end, prefix }));
+            rules.push(rule(&[], Action::ClassFrom { set: map(side, is_v6), version, side: end }));
+        }
+        for (first, last) in spans(&self.exempt.ports) {
+            for (protocol, side) in
+                [TCP, UDP].into_iter().flat_map(|of| [(of, nft::Side::Source), (of, nft::Side::Destination)])
+            {
+                let ports = Match::Ports { side, first, last };
+                rules.push(rule(&[Match::Protocol(protocol), ports], class(EXEMPT)));
+            }
+        }
+        for prefix in &self.exempt.prefixes {
+            let matched = Match::Address { side: end, address: prefix.address(), prefix: prefix.length() };
+            rules.push(rule(&[matched], class(EXEMPT)));
+        }
+        rules
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spans;
+
+    #[test]
+    fn ports_that_follow_each_other_are_one_span() {
+        assert_eq!(spans(&[547, 53, 67, 68, 546, 53]), [(53, 53), (67, 68), (546, 547)]);
+        assert_eq!(spans(&[u16::MAX, u16::MAX]), [(u16::MAX, u16::MAX)]);
+    }
+}

@@ -1,0 +1,181 @@
+//! A kernel in memory, for tests: it refuses what a real one refuses, and what would leave traffic without a limit; it counts what tests
+//! let pass, and fails when they want it to.
+
+use crate::kernel::{AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root};
+use crate::plan::Change;
+use crate::tree::{Class, Tree};
+use crate::{Prefix, Side};
+use std::collections::BTreeMap;
+
+/// A kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    pub(crate) there: AllFound,
+    pub(crate) counters: [Readings; 2],
+    pub(crate) offered: Vec<Offered>,
+    /// Packets that wait to be seen.
+    pub(crate) passed: Vec<Passed>,
+    /// Packets that nobody saw; none, where nothing can be seen.
+    pub(crate) lost: Option<u64>,
+    /// So many more changes are made, and then none.
+    pub(crate) changes_left: usize,
+    /// The devices are gone.
+    pub(crate) is_gone: bool,
+    /// They are there, and their counters are not to be read.
+    pub(crate) no_counters: bool,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        let device = Found { offloads: Offloads([("rx-gro".into(), true)].into()), ..Found::default() };
+        let there = AllFound { down: device.clone(), up: device, table: false };
+        let counters = [Readings::new(), Readings::new()];
+        let (offered, passed) = (Vec::new(), Vec::new());
+        Self {
+            there,
+            counters,
+            offered,
+            passed,
+            lost: Some(0),
+            changes_left: usize::MAX,
+            is_gone: false,
+            no_counters: false,
+        }
+    }
+}
+
+impl Memory {
+    /// A change of somebody else's.
+    pub(crate) fn by_hand(&mut self, change: &Change) {
+        self.make(change).expect("a change that the kernel makes");
+    }
+
+    /// The class of an address, and its ceiling.
+    pub(crate) fn class_of(&self, side: Side, address: &str) -> Option<(u16, Class)> {
+        let address = address.parse().unwrap();
+        let tree = &self.there.of(side).tree;
+        let of = |(prefix, _): &(&Prefix, &u16)| prefix.contains(address);
+        tree.entries.iter().find(of).map(|(_, minor)| (*minor, tree.classes[minor]))
+    }
+
+    /// Packets of a class leave.
+    pub(crate) fn serve(&mut self, side: Side, minor: u16, packets: u32) {
+        let counters = self.counters[side as usize].entry(minor).or_default();
+        counters.packets = counters.packets.wrapping_add(packets);
+        counters.bytes += u64::from(packets) * 1500;
+    }
+
+    fn there(&self) -> Result<(), Failure> {
+        if self.is_gone { Err(Failure::new("mesh0", "no such device")) } else { Ok(()) }
+    }
+
+    fn make(&mut self, change: &Change) -> Result<(), Failure> {
+        let refuse = |why: &str| Err(Failure::new(format!("{change:?}"), why));
+        match change.clone() {
+            Change::SetOffloads(side, offloads) => self.there.of_mut(side).offloads = offloads,
+            Change::AddRoot(side) => {
+                let device = self.there.of_mut(side);
+                device.root = Root::Ours;
+                device.tree.classes.clear();
+                self.counters[side as usize].clear();
+            }
+            Change::AddClass(side, minor, class) => {
+                let device = self.there.of_mut(side);
+                let parent = class.parent == 0 || device.tree.classes.contains_key(&class.parent);
+                if device.root != Root::Ours || !parent || device.tree.classes.contains_key(&minor) {
+                    return refuse("no root, no parent, or it is there");
+                }
+                device.tree.classes.insert(minor, class);
+                self.counters[side as usize].insert(minor, Counters::default());
+            }
+            Change::ChangeClass(side, minor, class) => {
+                let Some(there) = self.there.of_mut(side).tree.classes.get_mut(&minor) else {
+                    return refuse("none");
+                };
+                *there = class;
+            }
+            Change::DeleteClass(side, minor) => {
+                let tree = &mut self.there.of_mut(side).tree;
+                let in_use = tree.entries.values().any(|&to| to == minor);
+                let has_children = tree.classes.values().any(|class| class.parent == minor);
+                if in_use || has_children || tree.classes.remove(&minor).is_none() {
+                    return refuse("in use, or none");
+                }
+                self.counters[side as usize].remove(&minor);
+            }
+            Change::AddTable if self.there.table => return refuse("it is there"),
+            Change::AddTable => self.there.table = true,
+            Change::AddEntry(side, prefix, minor) => {
+                let table = self.there.table;
+                let tree = &mut self.there.of_mut(side).tree;
+                let overlaps = tree.entries.keys().any(|other| other.overlaps(prefix));
+                if overlaps || !table || !tree.classes.contains_key(&minor) {
+                    return refuse("no table, no class, or it overlaps");
+                }
+                tree.entries.insert(prefix, minor);
+            }
+            Change::ChangeEntry(side, prefix, from, to) => {
+                let tree = &mut self.there.of_mut(side).tree;
+                if !tree.classes.contains_key(&to) || tree.entries.insert(prefix, to) != Some(from) {
+                    return refuse("no class, or it was another's");
+                }
+            }
+            Change::DeleteEntry(side, prefix, minor) => {
+                if self.there.of_mut(side).tree.entries.remove(&prefix) != Some(minor) {
+                    return refuse("none, or it was another's");
+                }
+            }
+            Change::DeleteTable => {
+                self.there.table = false;
+                Side::ALL.into_iter().for_each(|side| self.there.of_mut(side).tree.entries.clear());
+            }
+            Change::DeleteRoot(side, before) => {
+                let device = self.there.of_mut(side);
+                (device.root, device.tree) = (before, Tree::default());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Kernel for Memory {
+    fn find(&mut self) -> Result<AllFound, Failure> {
+        self.there()?;
+        Ok(self.there.clone())
+    }
+
+    fn apply(&mut self, changes: &[Change]) -> Result<(), Failure> {
+        for change in changes {
+            self.there()?;
+            let left = self.changes_left.checked_sub(1);
+            self.changes_left = left.ok_or_else(|| Failure::new("a change", "out of memory"))?;
+            self.make(change)?;
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self, side: Side) -> Result<Readings, Failure> {
+        self.there()?;
+        if self.no_counters {
+            return Err(Failure::new("counters", "no buffer space"));
+        }
+        Ok(self.counters[side as usize].clone())
+    }
+
+    fn backlogs(&mut self, side: Side, minors: &[u16]) -> Result<BTreeMap<u16, u64>, Failure> {
+        self.there()?;
+        let counters = &self.counters[side as usize];
+        let waits = |&minor: &u16| Some((minor, counters.get(&minor)?.backlog.packets));
+        Ok(minors.iter().filter_map(waits).collect())
+    }
+
+    fn offered(&mut self) -> Result<Vec<Offered>, Failure> {
+        self.there()?;
+        Ok(self.offered.clone())
+    }
+
+    fn passed(&mut self, see: &mut dyn FnMut(&Passed)) -> Option<u64> {
+        std::mem::take(&mut self.passed).iter().for_each(see);
+        self.lost
+    }
+}

@@ -1,0 +1,222 @@
+//! Who takes part: subscribers that have classes, in the order in which the law knows them.
+
+use crate::config::Config;
+use crate::handles::Handles;
+use crate::{Side, Subscriber, Subscribers};
+use evenair_laws::gateway::{ClassRole, GatewayRole, NewClasses};
+use evenair_units::Rate;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// Epochs without a packet after which a class that came when it was first seen goes again.
+const FORGOTTEN: u32 = 360;
+
+/// A class of the law: one way of one subscriber.
+pub(crate) type ClassName = (String, Side);
+
+/// Who takes part.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Roster {
+    subscribers: Subscribers,
+    pub(crate) handles: Handles,
+    /// Those with classes, in the order of the law's: first the way down, then the way up.
+    members: Vec<String>,
+    /// Where each stands among them.
+    places: BTreeMap<String, usize>,
+    /// Epochs without a packet.
+    silent: BTreeMap<String, u32>,
+    /// Whether classes come when their subscribers are first seen.
+    is_lazy: bool,
+    link_rate: Option<Rate>,
+    eager: usize,
+}
+
+impl Roster {
+    /// Subscribers with the numbers that they had before, and who had classes then.
+    pub(crate) fn new(config: &Config, subscribers: Subscribers, handles: Handles, had: &[String]) -> Self {
+        let mut roster =
+            Self { handles, link_rate: config.link_rate, eager: config.eager, ..Self::default() };
+        roster.set(subscribers);
+        for id in had {
+            roster.join(id);
+        }
+        roster
+    }
+
+    /// Others subscribe from now on.
+    fn set(&mut self, subscribers: Subscribers) {
+        self.is_lazy = subscribers.len() > self.eager;
+        self.subscribers = subscribers;
+        let subscribers = std::mem::take(&mut self.subscribers);
+        self.keep(|id| subscribers.get(id).is_some());
+        self.subscribers = subscribers;
+        if !self.is_lazy {
+            let all: Vec<String> = self.subscribers.iter().map(|subscriber| subscriber.id.clone()).collect();
+            all.iter().for_each(|id| self.join(id));
+        }
+    }
+
+    fn join(&mut self, id: &str) {
+        if self.subscribers.get(id).is_some() && !self.places.contains_key(id) {
+            self.handles.of(id, |other| self.subscribers.get(other).is_some());
+            self.places.insert(id.into(), self.members.len());
+            self.members.push(id.into());
+        }
+    }
+
+    /// Some go.
+    fn keep(&mut self, stays: impl Fn(&str) -> bool) {
+        self.members.retain(|id| stays(id));
+        self.places = self.members.iter().cloned().zip(0..).collect();
+    }
+
+    /// Others subscribe from now on; none, if that changes nothing for the law.
+    pub(crate) fn on_subscribers(
+        &mut self,
+        subscribers: Subscribers,
+        link_rate: Option<Rate>,
+    ) -> Option<NewClasses> {
+        self.changed(|roster| {
+            roster.link_rate = link_rate;
+            roster.set(subscribers);
+        })
+    }
+
+    /// Some are seen who have no class yet; none, if nobody has come.
+    pub(crate) fn on_seen(&mut self, ids: &BTreeSet<String>) -> Option<NewClasses> {
+        self.changed(|roster| {
+            // The order of coming would be the order of packets; ids make it the same in a replay.
+            ids.iter().for_each(|id| roster.join(id));
+        })
+    }
+
+    /// An epoch has passed in which some were active; none, if nobody has been silent for so long that the class goes.
+    pub(crate) fn on_epoch(&mut self, is_active: impl Fn(&str) -> bool) -> Option<NewClasses> {
+        for id in &self.members {
+            let silent = self.silent.entry(id.clone()).or_default();
+            *silent = if is_active(id) { 0 } else { silent.saturating_add(1) };
+        }
+        if !self.is_lazy {
+            return None;
+        }
+        self.changed(|roster| {
+            let silent = std::mem::take(&mut roster.silent);
+            roster.keep(|id| silent.get(id).is_none_or(|&epochs| epochs < FORGOTTEN));
+            roster.silent = silent.into_iter().filter(|(_, epochs)| *epochs < FORGOTTEN).collect();
+        })
+    }
+
+    /// What a change makes of the classes.
+    fn changed(&mut self, change: impl FnOnce(&mut Self)) -> Option<NewClasses> {
+        let (before, role_before) = (self.members.clone(), self.role());
+        change(self);
+        let role = self.role();
+        if self.members == before && role == role_before {
+            return None;
+        }
+        let places: BTreeMap<&String, usize> = before.iter().zip(0..).collect();
+        let was = |id: &String| {
+            let place = places.get(id).copied();
+            [0, 1].map(|way| place.map(|place| (2 * place + way) as u32))
+        };
+        Some(NewClasses { role, was: self.members.iter().flat_map(was).collect() })
+    }
+
+    /// The gateway as the law sees it.
+    pub(crate) fn role(&self) -> GatewayRole {
+        let classes = self.classes().map(|(subscriber, minor, side)| ClassRole {
+            weight: subscriber.weight,
+            direction: side.direction(),
+            link_rate: subscriber.link_rate.or(self.link_rate),
+            subscriber: Some(minor.into()),
+        });
+        GatewayRole { classes: classes.collect() }
+    }
+
+    /// The law's classes, in their order: whose, its number, which way.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (&Subscriber, u16, Side)> {
+        self.taking_part().flat_map(|(subscriber, minor)| Side::ALL.map(|side| (subscriber, minor, side)))
+    }
+
+    /// Those who have classes, with their numbers.
+    pub(crate) fn taking_part(&self) -> impl Iterator<Item = (&Subscriber, u16)> {
+        self.members.iter().map(|id| {
+            let subscriber = self.subscribers.get(id).expect("members subscribe");
+            (subscriber, self.minor(id).expect("members have numbers"))
+        })
+    }
+
+    /// Their ids.
+    pub(crate) fn members(&self) -> &[String] {
+        &self.members
+    }
+
+    /// The names of the law's classes.
+    pub(crate) fn names(&self) -> Vec<ClassName> {
+        self.classes().map(|(subscriber, _, side)| (subscriber.id.clone(), side)).collect()
+    }
+
+    /// Where a number's owner stands among them.
+    pub(crate) fn place(&self, minor: u16) -> Option<usize> {
+        let owner = self.handles.owner(minor)?;
+        self.places.get(owner).copied()
+    }
+
+    pub(crate) fn minor(&self, id: &str) -> Option<u16> {
+        self.handles.find(id)
+    }
+
+    pub(crate) fn subscribers(&self) -> &Subscribers {
+        &self.subscribers
+    }
+
+    /// Whose an address is, and whether it has a class.
+    pub(crate) fn owner(&self, address: IpAddr) -> Option<(&Subscriber, bool)> {
+        let subscriber = self.subscribers.owner(address)?;
+        let has = !self.is_lazy || self.places.contains_key(&subscriber.id);
+        Some((subscriber, has))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subscribers::Place;
+
+    fn subscribers(ids: &[&str]) -> Subscribers {
+        let all = ids.iter().map(|id| (Place::default(), Subscriber::new(*id)));
+        Subscribers::new(all).unwrap()
+    }
+
+    fn config(eager: usize) -> Config {
+        let text = format!("mesh = \"a\"\nuplink = \"b\"\neager = {eager}\nlink_rate = \"900 kbps\"\n");
+        Config::parse("g.toml", &text).unwrap()
+    }
+
+    #[test]
+    fn who_stays_keeps_its_place_and_number() {
+        let mut roster = Roster::new(&config(10), subscribers(&["a", "b"]), Handles::default(), &[]);
+        assert_eq!(roster.role().classes.len(), 4);
+        let change = roster.on_subscribers(subscribers(&["b", "c"]), None).unwrap();
+        assert_eq!(change.was, [Some(2), Some(3), None, None]);
+        assert_eq!(
+            change.role.classes.iter().map(|c| c.subscriber).collect::<Vec<_>>(),
+            [Some(0x11), Some(0x11), Some(0x12), Some(0x12)]
+        );
+        assert_eq!(roster.on_subscribers(subscribers(&["b", "c"]), None), None, "nothing is new");
+    }
+
+    #[test]
+    fn many_come_when_they_are_seen_and_go_when_they_are_silent() {
+        let mut roster = Roster::new(&config(1), subscribers(&["a", "b", "c"]), Handles::default(), &[]);
+        assert_eq!(roster.members().len(), 0);
+        let seen = |ids: &[&str]| ids.iter().map(|id| String::from(*id)).collect();
+        assert_eq!(roster.on_seen(&seen(&["c", "a", "nobody"])).unwrap().was, [None; 4]);
+        assert_eq!(roster.members(), ["a", "c"]);
+        for _ in 1..FORGOTTEN {
+            assert_eq!(roster.on_epoch(|id| id == "c"), None);
+        }
+        assert_eq!(roster.on_epoch(|id| id == "c").unwrap().was, [Some(2), Some(3)]);
+        assert_eq!((roster.members(), roster.minor("a")), (&["c".to_string()][..], Some(0x10)));
+    }
+}

@@ -1,0 +1,390 @@
+//! The daemon in real time: the clock, signals, files and the socket around [`Daemon`].
+
+use crate::config::{Config, Mode, OnStop};
+use crate::control::{Answer, Listener, Request};
+use crate::kernel::Failure;
+use crate::log::Log;
+use crate::page::Page;
+use crate::record::{Event, SCHEMA, What};
+use crate::state::State;
+use crate::status::{Status, fairness};
+use crate::{Daemon, Kept, Linux, Mistake};
+use evenair_laws::gateway::GatewayParams;
+use evenair_linux::signals::{Asked, Signals};
+use evenair_units::{Duration, Instant};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// How a daemon is run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// What it may do, in place of what the file says.
+    pub mode: Option<Mode>,
+    /// Queues of others go until it ends.
+    pub takes_over: bool,
+    /// It ends after this time, and all is as before, unless somebody confirms.
+    pub confirm: Option<Duration>,
+}
+
+/// Why a daemon does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// What the operator wrote is not right.
+    Mistake(Mistake),
+    /// The machine does not do it.
+    Failure(Failure),
+}
+
+impl From<Mistake> for Problem {
+    fn from(mistake: Mistake) -> Self {
+        Self::Mistake(mistake)
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mistake(mistake) => mistake.fmt(f),
+            Self::Failure(failure) => failure.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// How often leases are looked at.
+const LEASES: Duration = Duration::from_secs(5);
+/// So many troubles are remembered for who asks.
+const TROUBLES: usize = 10;
+
+/// Time by the clock that nobody sets.
+pub fn now() -> Instant {
+    let time = clock_gettime(ClockId::Monotonic);
+    Instant::from_nanos(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
+}
+
+/// Time by the clock on the wall \[ms since 1970\].
+pub fn wall_ms() -> u64 {
+    let time = clock_gettime(ClockId::Realtime);
+    time.tv_sec.max(0).cast_unsigned() * 1000 + time.tv_nsec.cast_unsigned() / 1_000_000
+}
+
+/// A daemon that runs.
+struct Running {
+    path: PathBuf,
+    options: RunOptions,
+    config: Config,
+    daemon: Daemon<Linux>,
+    state: State,
+    log: Log,
+    /// When it ends unless somebody confirms.
+    confirm_by: Option<Instant>,
+    troubles: Vec<String>,
+    page: Option<Page>,
+    /// When tables and leases were last changed, and when that was last looked at.
+    changed: Vec<Option<SystemTime>>,
+    looked: Instant,
+    asked_to_reload: bool,
+}
+
+/// Runs a gateway until it is told to end. `told` is given what is worth a line on the terminal.
+///
+/// # Errors
+/// If it cannot begin; then all is as it was. Says what to do.
+pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Result<(), Problem> {
+    let mut signals = Signals::new().map_err(|error| Failure::new("signals", error))?;
+    let (mut running, listener) = Running::begin(path, options, &mut told)?;
+    let why = loop {
+        running.wait(&signals, &listener);
+        match signals.take() {
+            Some(Asked::End) => break "told to end",
+            Some(Asked::Reload) => running.asked_to_reload = true,
+            None => (),
+        }
+        let at = now();
+        running.daemon.step(at);
+        if running.confirm_by.is_some_and(|by| at >= by) {
+            break "nobody confirmed";
+        }
+        listener.serve(|request| running.answer(request));
+        if std::mem::take(&mut running.asked_to_reload) {
+            let words = running
+                .reload()
+                .unwrap_or_else(|problem| format!("not reloaded, all goes on as before: {problem}"));
+            told(&words);
+        }
+        running.follow_leases(at, &mut told);
+        running.write(&mut told);
+    };
+    running.end(why, &mut told)
+}
+
+impl Running {
+    fn begin(
+        path: &Path,
+        options: RunOptions,
+        told: &mut impl FnMut(&str),
+    ) -> Result<(Self, Listener), Problem> {
+        let mut config = Config::load(path)?;
+        config.mode = options.mode.unwrap_or(config.mode);
+        let (subscribers, troubles) = config.subscribers(&path.display().to_string(), wall_ms() / 1000)?;
+        troubles.iter().for_each(|trouble| told(&trouble.to_string()));
+        let state = State::take(&config.state)?;
+        let log = Log::new(&config.log_folder(), config.log.clone());
+        let log = log.map_err(|error| Failure::new(config.log_folder().display().to_string(), error))?;
+        let listener = Listener::new(&config.socket(), config.group)?;
+        let page = config.page.map(Page::open).transpose()?;
+        let kernel = Linux::new(&config)?;
+        if kernel.packets().is_none() {
+            told(
+                "no packets are to be seen (CAP_NET_RAW): busy time is not known, and the law goes by drops and lines",
+            );
+        }
+        let kept = state.read()?;
+        let mut daemon = Daemon::new(now(), &config, subscribers, kernel, (kept, options.takes_over))?;
+        // Whatever happens from now on, the next one knows what was there.
+        state.keep(&daemon.kept())?;
+        if let Err(failure) = daemon.begin(now()) {
+            let undone = daemon.stop("it could not begin", true).and_then(|_| state.keep(&daemon.kept()));
+            return Err(undone.err().unwrap_or(failure).into());
+        }
+        let confirm_by = options.confirm.map(|after| now() + after);
+        let (path, troubles) = (path.to_path_buf(), Vec::new());
+        let running = Self {
+            path,
+            options,
+            config,
+            daemon,
+            state,
+            log,
+            confirm_by,
+            troubles,
+            page,
+            changed: Vec::new(),
+            looked: now(),
+            asked_to_reload: false,
+        };
+        let running = Self { changed: running.changes(), ..running };
+        told(&running.greeting());
+        Ok((running, listener))
+    }
+
+    fn greeting(&self) -> String {
+        let Config { mesh, uplink, .. } = &self.config;
+        let count = self.daemon.gateway().memory().members.len();
+        let what = match self.config.mode {
+            Mode::Observe => "watches, and changes nothing",
+            Mode::DryRun => "watches, and writes down what it would change",
+            Mode::Enforce => "holds everyone to a fair share",
+        };
+        format!(
+            "{mesh} and {uplink}: {what}; {count} subscribers have classes, a decision every {}",
+            self.daemon.gateway().epoch()
+        )
+    }
+
+    /// Until something is due, or to be read.
+    fn wait(&self, signals: &Signals, listener: &Listener) {
+        let left = self.daemon.due().since(now()).as_nanos();
+        let timeout = Timespec {
+            tv_sec: (left / 1_000_000_000).cast_signed(),
+            tv_nsec: (left % 1_000_000_000).cast_signed(),
+        };
+        let mut descriptors = vec![signals.as_fd(), listener.as_fd()];
+        descriptors.extend(self.daemon.kernel().packets());
+        let mut fds: Vec<_> = descriptors.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+        // A wait that a signal ends is over all the same.
+        let _ = poll(&mut fds, Some(&timeout));
+    }
+
+    fn answer(&mut self, request: &Request) -> Answer {
+        match request {
+            Request::Status => Answer::Status(Box::new(self.status())),
+            Request::Pause => {
+                self.daemon.pause(true);
+                Answer::Done("the limits are open; let them hold again: evenair gateway resume".into())
+            }
+            Request::Resume => {
+                self.daemon.pause(false);
+                Answer::Done("the limits hold".into())
+            }
+            Request::Confirm if self.confirm_by.take().is_some() => {
+                self.daemon.note(Event::Confirmed);
+                Answer::Done("it stays".into())
+            }
+            Request::Confirm => Answer::Refused("nothing waits to be confirmed".into()),
+            Request::Reload => match self.reload() {
+                Ok(words) => Answer::Done(words),
+                Err(problem) => Answer::Refused(format!("all goes on as before: {problem}")),
+            },
+        }
+    }
+
+    fn reload(&mut self) -> Result<String, Problem> {
+        let mut config = Config::load(&self.path)?;
+        config.mode = self.options.mode.unwrap_or(config.mode);
+        let (subscribers, troubles) =
+            config.subscribers(&self.path.display().to_string(), wall_ms() / 1000)?;
+        let count = subscribers.len();
+        self.daemon.reload(now(), &config, subscribers)?;
+        self.troubles.extend(troubles.iter().map(ToString::to_string));
+        self.config = config;
+        Ok(format!("read again: {count} subscribers"))
+    }
+
+    /// When the files of subscribers were changed.
+    fn changes(&self) -> Vec<Option<SystemTime>> {
+        let files = self.config.leases.iter().map(|lease| &lease.file);
+        files.map(|file| std::fs::metadata(file).and_then(|file| file.modified()).ok()).collect()
+    }
+
+    /// Leases come and go without anybody's word.
+    fn follow_leases(&mut self, at: Instant, told: &mut impl FnMut(&str)) {
+        if at.since(self.looked) < LEASES {
+            return;
+        }
+        self.looked = at;
+        let changed = self.changes();
+        if changed == self.changed {
+            return;
+        }
+        self.changed = changed;
+        let read = self.config.subscribers(&self.path.display().to_string(), wall_ms() / 1000);
+        match read {
+            Ok((subscribers, troubles)) => {
+                troubles.iter().for_each(|trouble| told(&trouble.to_string()));
+                self.daemon.on_subscribers(subscribers);
+            }
+            Err(mistake) => told(&format!("leases are not followed: {mistake}")),
+        }
+    }
+
+    fn status(&self) -> Status {
+        let gateway = self.daemon.gateway();
+        let classes = gateway.statuses().to_vec();
+        let (is_paused, is_blind) = self.daemon.is_open();
+        let at = now();
+        Status {
+            schema: SCHEMA,
+            at_ms: wall_ms(),
+            mode: self.config.mode,
+            is_paused,
+            is_blind,
+            confirm_by_ms: self.confirm_by.map(|by| wall_ms() + by.since(at).as_nanos() / 1_000_000),
+            law: law(&self.config.law).into(),
+            decision: gateway.allocation().decision.to_string(),
+            total_bps: gateway.allocation().total.map(evenair_units::Rate::as_bps),
+            fairness: fairness(&classes),
+            strangers: gateway.strangers().len(),
+            troubles: self.troubles.clone(),
+            classes,
+        }
+    }
+
+    /// What happened is written down, and what must be found again is kept.
+    fn write(&mut self, told: &mut impl FnMut(&str)) {
+        let happened = self.daemon.take_happened();
+        if happened.is_empty() {
+            return;
+        }
+        for what in &happened {
+            if let What::Event(event) = what {
+                told(&words(event));
+                if let Event::Trouble(trouble) = event {
+                    self.troubles.push(trouble.clone());
+                }
+            }
+        }
+        if let Some(page) = &self.page {
+            page.show(self.status());
+        }
+        let surplus = self.troubles.len().saturating_sub(TROUBLES);
+        self.troubles.drain(..surplus);
+        let gateway = self.daemon.gateway();
+        let written = self.log.write(wall_ms(), happened, || gateway.beginning());
+        if let Err(error) = written {
+            told(&format!("{}: {error}", self.config.log_folder().display()));
+        }
+        if let Err(failure) = self.state.keep(&self.daemon.kept()) {
+            told(&failure.to_string());
+        }
+    }
+
+    fn end(mut self, why: &str, told: &mut impl FnMut(&str)) -> Result<(), Problem> {
+        let ended = self.daemon.stop(why, self.confirm_by.is_some());
+        self.write(told);
+        let how = ended?;
+        if self.config.mode == Mode::Enforce && how != OnStop::Remove {
+            told("the classes stay; remove them: evenair gateway clear");
+        }
+        Ok(())
+    }
+}
+
+/// An event in words.
+fn words(event: &Event) -> String {
+    match event {
+        Event::Started(_) => "begun".into(),
+        Event::Stopped(why) => format!("ended: {why}"),
+        Event::Trouble(why) => format!("trouble: {why}"),
+        Event::Mended(count, lines) => {
+            format!("{count} things were not as they were left, and are again: {}", lines.join("; "))
+        }
+        Event::WouldChange(count, lines) => format!("would change {count} things: {}", lines.join("; ")),
+        Event::Opened => "nothing is to be read: the limits are open".into(),
+        Event::Closed => "there is something to be read again: the limits hold".into(),
+        Event::Paused => "paused: the limits are open".into(),
+        Event::Resumed => "resumed: the limits hold".into(),
+        Event::Confirmed => "confirmed".into(),
+        Event::Reloaded => "the file was read again".into(),
+    }
+}
+
+/// A law's name.
+const fn law(law: &GatewayParams) -> &'static str {
+    match law {
+        GatewayParams::Fixed(_) => "fixed",
+        GatewayParams::Arc(_) => "arc",
+        GatewayParams::Pfrc(_) => "pfrc",
+        _ => "a law of the user's own",
+    }
+}
+
+/// Takes away what a daemon left that has ended: exactly what the state folder says is its own. With `all`, also a tree and a table
+/// with evenair's number and name of which nothing is kept.
+///
+/// # Errors
+/// If a daemon runs, or the kernel refuses.
+pub fn clear(path: &Path, all: bool) -> Result<String, Problem> {
+    use crate::kernel::{Kernel as _, Offloads, Root};
+    use crate::plan::{Before, restoration};
+    let config = Config::load(path)?;
+    let state = State::take(&config.state)?;
+    let kept = if all { state.read().unwrap_or_default() } else { state.read()? };
+    let devices = [config.mesh.clone(), config.uplink.clone()];
+    let mut kernel = Linux::new(&config)?;
+    let found = kernel.find()?;
+    let before = kept.as_ref().filter(|kept| kept.devices == devices).and_then(|kept| kept.before.clone());
+    let before = match before {
+        Some(before) => before,
+        None if all => [&found.down, &found.up]
+            .map(|found| Before { root: Root::Usual, offloads: Offloads::clone(&found.offloads) }),
+        None => return Ok("nothing of evenair's is kept for these devices".into()),
+    };
+    let [down, up] = &before;
+    let plan = restoration([down, up], &found);
+    kernel.apply(&plan)?;
+    let memory = kept.map(|kept| kept.memory).unwrap_or_default();
+    state.keep(&Kept { devices, before: None, memory })?;
+    Ok(format!("{} things are as they were before", plan.len()))
+}

@@ -1,0 +1,161 @@
+//! What is told from packets that pass: whose they are, how much of them there is, and for how long each class had data outstanding.
+//!
+//! A flow is followed from its data's side: what a subscriber is sent over TCP is outstanding until the subscriber acknowledges it; all else goes by
+//! the size of packets ([`BusyFlow`]).
+
+use crate::Side;
+use crate::kernel::Passed;
+use evenair_laws::gateway::{BusyClass, BusyFlow, FORGOTTEN};
+use evenair_units::{Duration, Instant, Volume};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// The most flows that are followed: who opens more is not told apart further, and busy time is what the others say.
+const FLOWS_MAX: usize = 65_536;
+
+/// A flow, from the subscriber's end: both addresses, protocol, ports.
+type Key = (IpAddr, IpAddr, u8, u16, u16);
+
+/// A flow's state, with its class.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    class: (Side, u16),
+    state: BusyFlow,
+    seen: Instant,
+}
+
+/// The account of all that passed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sensor {
+    flows: BTreeMap<(Side, Key), Flow>,
+    busy: BTreeMap<(Side, u16), BusyClass>,
+    passed: BTreeMap<(Side, u16), Volume>,
+}
+
+impl Sensor {
+    /// A packet passed; `owner` says whose class an address has. Gives the address behind the mesh, if it is nobody's.
+    pub(crate) fn see(
+        &mut self,
+        packet: &Passed,
+        mut owner: impl FnMut(IpAddr) -> Option<u16>,
+    ) -> Option<IpAddr> {
+        let (own, other) = match packet.side {
+            Side::Down => (packet.to, packet.from),
+            Side::Up => (packet.from, packet.to),
+        };
+        let Some(minor) = owner(own) else { return Some(own) };
+        self.passed.entry((packet.side, minor)).or_default().add(packet.size.into());
+        let ports = packet.ports.unwrap_or_default();
+        let (near, far) = if packet.side == Side::Down { (ports.1, ports.0) } else { ports };
+        self.follow(packet, (own, other, packet.protocol, near, far), minor);
+        None
+    }
+
+    fn follow(&mut self, packet: &Passed, key: Key, minor: u16) {
+        let (now, side) = (packet.at, packet.side);
+        let carries = packet.tcp.is_none_or(|tcp| tcp.has_data || tcp.is_last);
+        if carries && (self.flows.len() < FLOWS_MAX || self.flows.contains_key(&(side, key))) {
+            let new = Flow { class: (side, minor), state: BusyFlow::default(), seen: now };
+            let known = self.flows.entry((side, key)).or_insert(new);
+            known.seen = now;
+            let busy = self.busy.entry(known.class).or_default();
+            match packet.tcp {
+                Some(tcp) if tcp.is_reset || (tcp.is_last && side == Side::Up) => known.state.end(now, busy),
+                Some(tcp) if side == Side::Down => known.state.on_sequence(now, tcp.end, busy),
+                _ => known.state.on_packet(now, packet.size, busy),
+            }
+        }
+        if side == Side::Up
+            && let Some(number) = packet.tcp.and_then(|tcp| tcp.acknowledged)
+            && let Some(known) = self.flows.get_mut(&(Side::Down, key))
+        {
+            known.seen = now;
+            known.state.on_acknowledgement(now, number, self.busy.entry(known.class).or_default());
+        }
+    }
+
+    /// Flows of which nothing has passed for long are over, and make room.
+    pub(crate) fn forget(&mut self, now: Instant) {
+        let busy = &mut self.busy;
+        self.flows.retain(|_, known| {
+            let is_over = now.since(known.seen) >= FORGOTTEN;
+            if is_over {
+                known.state.end(now, busy.entry(known.class).or_default());
+            }
+            !is_over
+        });
+    }
+
+    /// For how long a class was busy so far.
+    pub(crate) fn busy(&self, class: (Side, u16), now: Instant) -> Duration {
+        self.busy.get(&class).map_or(Duration::ZERO, |busy| busy.time(now))
+    }
+
+    /// What passed of a class so far.
+    pub(crate) fn passed(&self, class: (Side, u16)) -> Volume {
+        self.passed.get(&class).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Segment;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// A packet between a server and who has this address and port.
+    fn packet(ms: u64, side: Side, (own, port): (&str, u16), size: u32, tcp: Segment) -> Passed {
+        let (own, server) = (own.parse().unwrap(), "1.1.1.1".parse().unwrap());
+        let (from, to, ports) = match side {
+            Side::Down => (server, own, (443, port)),
+            Side::Up => (own, server, (port, 443)),
+        };
+        Passed { at: at(ms), side, size, from, to, protocol: 6, ports: Some(ports), tcp: Some(tcp) }
+    }
+
+    const DATA: Segment =
+        Segment { end: 0, acknowledged: Some(1), has_data: true, is_last: false, is_reset: false };
+    const ANNA: (&str, u16) = ("10.0.0.1", 5000);
+
+    fn owner(address: IpAddr) -> Option<u16> {
+        (address == "10.0.0.1".parse::<IpAddr>().unwrap()).then_some(0x10)
+    }
+
+    #[test]
+    fn a_download_is_busy_until_it_is_acknowledged() {
+        let mut sensor = Sensor::default();
+        for (ms, end) in [(0, 1460), (10, 2920)] {
+            sensor.see(&packet(ms, Side::Down, ANNA, 1500, Segment { end, ..DATA }), owner);
+        }
+        let acknowledgement = Segment { acknowledged: Some(2920), has_data: false, ..DATA };
+        sensor.see(&packet(300, Side::Up, ANNA, 40, acknowledgement), owner);
+        assert_eq!(sensor.busy((Side::Down, 0x10), at(9_000)), Duration::from_millis(300));
+        assert_eq!(sensor.busy((Side::Up, 0x10), at(9_000)), Duration::ZERO, "an acknowledgement is no data");
+        assert_eq!(sensor.passed((Side::Down, 0x10)), Volume { packets: 2, bytes: 3000 });
+    }
+
+    #[test]
+    fn strangers_are_told_and_no_flow_of_theirs_is_kept() {
+        let mut sensor = Sensor::default();
+        let seen = sensor.see(&packet(0, Side::Up, ("10.0.0.9", 1), 1500, DATA), owner);
+        assert_eq!((seen, sensor.flows.len()), (Some("10.0.0.9".parse().unwrap()), 0));
+    }
+
+    #[test]
+    fn flows_that_are_silent_make_room() {
+        let mut sensor = Sensor::default();
+        for port in 0..100 {
+            sensor.see(&packet(0, Side::Up, (ANNA.0, port), 1500, DATA), owner);
+        }
+        sensor.forget(at(9_000));
+        assert_eq!(sensor.flows.len(), 100);
+        sensor.forget(at(10_000));
+        assert_eq!(
+            (sensor.flows.len(), sensor.busy((Side::Up, 0x10), at(60_000))),
+            (0, Duration::from_secs(10))
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! A gateway between a mesh and the Internet, in namespaces: the gateway is in the calling thread's own.
+
+use evenair_gateway::config::Config;
+use evenair_gateway::run::now;
+use evenair_gateway::{Daemon, Kept, Linux, Subscribers};
+use evenair_linux::link::{LinkOptions, RouteOptions};
+use evenair_linux::{NetworkNamespace, Rtnetlink, sysctl};
+use evenair_units::{Duration, Instant};
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+
+/// The world around a gateway.
+pub(crate) struct Lab {
+    mesh: NetworkNamespace,
+    internet: NetworkNamespace,
+}
+
+fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+/// A device that is up, with addresses.
+fn up(netlink: &mut Rtnetlink, device: &str, addresses: &[(String, u8)]) -> u32 {
+    let index = netlink.index(device).expect("it is there");
+    for (own, prefix) in addresses {
+        netlink.add_address(index, address(own), *prefix).expect("an address");
+    }
+    netlink.set_up(index, LinkOptions::default()).expect("it can be up");
+    index
+}
+
+fn default_by(netlink: &mut Rtnetlink, index: u32, gateway: &str) {
+    let gateway = address(gateway);
+    let all = if gateway.is_ipv4() { "0.0.0.0" } else { "::" };
+    let options = RouteOptions { gateway: Some(gateway), ..RouteOptions::default() };
+    netlink.add_route(index, (address(all), 0), None, &options).expect("a route");
+}
+
+impl Lab {
+    /// Mesh and Internet with a gateway between; subscriber k has the address 10 + k, and a prefix k.
+    pub(crate) fn new(subscribers: u8) -> Self {
+        let [mesh, internet] = [(); 2].map(|()| NetworkNamespace::new().expect("a namespace"));
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        netlink.add_pair("wan0", "eth0", &internet).expect("a pair of devices");
+        up(&mut netlink, "wan0", &[("192.0.2.1".into(), 24), ("2001:db8::1".into(), 64)]);
+        sysctl::set("ipv4/ip_forward", "1").expect("IPv4 is forwarded");
+        sysctl::set("ipv6/conf/all/forwarding", "1").expect("IPv6 is forwarded");
+        let abroad = || {
+            let mut netlink = Rtnetlink::new().expect("netlink");
+            let index = up(&mut netlink, "eth0", &[("192.0.2.2".into(), 24), ("2001:db8::2".into(), 64)]);
+            default_by(&mut netlink, index, "192.0.2.1");
+            default_by(&mut netlink, index, "2001:db8::1");
+        };
+        internet.within(abroad).expect("the Internet");
+        let lab = Self { mesh, internet };
+        lab.join_mesh(subscribers);
+        lab
+    }
+
+    /// The device towards the mesh comes, or comes back.
+    pub(crate) fn join_mesh(&self, subscribers: u8) {
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        netlink.add_pair("mesh0", "eth0", &self.mesh).expect("a pair of devices");
+        up(&mut netlink, "mesh0", &[("10.0.0.1".into(), 16), ("fd00::1".into(), 32)]);
+        let own = |k: u8| [(format!("10.0.0.{}", 10 + k), 16), (format!("fd00:0:{k:x}::1"), 32)];
+        let at_home = || {
+            let mut netlink = Rtnetlink::new().expect("netlink");
+            let all: Vec<_> = (1..=subscribers).flat_map(own).collect();
+            let index = up(&mut netlink, "eth0", &all);
+            default_by(&mut netlink, index, "10.0.0.1");
+            default_by(&mut netlink, index, "fd00::1");
+        };
+        self.mesh.within(at_home).expect("the mesh");
+    }
+
+    /// A server's bytes to a subscriber's address, as fast as they go.
+    pub(crate) fn download(&self, to: &str) -> Flow {
+        let place = SocketAddr::new(address(to), 0);
+        let listener = self.mesh.within(|| TcpListener::bind(place)).expect("the mesh").expect("a port");
+        let place = listener.local_addr().expect("an address");
+        let stream = self.internet.within(|| std::net::TcpStream::connect(place)).expect("the Internet");
+        let mut stream = stream.expect("a way through the gateway");
+        let (mut client, _) = listener.accept().expect("a connection");
+        let (got, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let ended = Arc::clone(&ends);
+        let send =
+            thread::spawn(
+                move || while !ended.load(Ordering::Relaxed) && stream.write_all(&[0; 16_384]).is_ok() {},
+            );
+        let counted = Arc::clone(&got);
+        let receive = thread::spawn(move || {
+            let mut buffer = vec![0; 65_536];
+            while let Ok(length @ 1..) = client.read(&mut buffer) {
+                counted.fetch_add(length as u64, Ordering::Relaxed);
+            }
+        });
+        Flow { got, ends, threads: vec![send, receive] }
+    }
+}
+
+/// A transfer that goes on until it is dropped.
+pub(crate) struct Flow {
+    got: Arc<AtomicU64>,
+    ends: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Flow {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.got.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Flow {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(drop);
+    }
+}
+
+/// A gateway's file.
+pub(crate) fn config(rest: &str) -> Config {
+    Config::parse("gateway.toml", &format!("mesh = \"mesh0\"\nuplink = \"wan0\"\nmode = \"enforce\"\n{rest}"))
+        .expect("a file without mistakes")
+}
+
+/// A gateway that has begun.
+pub(crate) fn begun(config: &Config, kept: Option<Kept>, takes_over: bool) -> Daemon<Linux> {
+    let (subscribers, _) = config.subscribers("gateway.toml", 0).expect("subscribers without mistakes");
+    begun_with(config, subscribers, kept, takes_over)
+}
+
+pub(crate) fn begun_with(
+    config: &Config,
+    subscribers: Subscribers,
+    kept: Option<Kept>,
+    takes_over: bool,
+) -> Daemon<Linux> {
+    let kernel = Linux::new(config).expect("the kernel");
+    let mut daemon =
+        Daemon::new(now(), config, subscribers, kernel, (kept, takes_over)).expect("devices that are free");
+    daemon.begin(now()).expect("a tree");
+    daemon
+}
+
+/// Lets the gateway work until a time.
+pub(crate) fn work(daemon: &mut Daemon<Linux>, for_: Duration) {
+    let end = now() + for_;
+    while now() < end {
+        let wait = daemon.due().min(end).since(now()).min(Duration::from_millis(10));
+        thread::sleep(std::time::Duration::from_nanos(wait.as_nanos()));
+        daemon.step(now());
+    }
+}
+
+/// How long something takes.
+pub(crate) fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+    let begin: Instant = now();
+    let done = act();
+    (done, now().since(begin))
+}
+
+/// What a program prints, which knows the kernel's state by a way of its own.
+pub(crate) fn told(program: &str, arguments: &str) -> String {
+    let paths = "/usr/sbin:/sbin:/usr/bin:/bin";
+    let run = Command::new(program).args(arguments.split_whitespace()).env("PATH", paths).output();
+    let output = run.expect("tc and nft are installed");
+    assert!(output.status.success(), "{program} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// All that a gateway may change, as the tools see it.
+pub(crate) fn everything() -> String {
+    told("tc", "qdisc show") + &told("nft", "list tables")
+}
