@@ -17,8 +17,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// IP's and UDP's headers \[bytes\].
 const DATAGRAM_HEADERS: u32 = 28;
-/// Segments that a connection has ready beyond its window.
-const UNSENT_SEGMENTS: u32 = 2;
+/// Segments that a connection has ready beyond its window; half of them are left when its program is woken. Where that were none, the
+/// kernel would take every sample of its rate for the application's (`is_app_limited`), and BBR never end its startup.
+const UNSENT_SEGMENTS: u32 = 16;
+/// The same of connections that a law opens and closes: what is ready is sent before one ends.
+const UNSENT_OF_MANY: u32 = 2;
 /// Bytes that are taken from a socket at once.
 const PORTION: usize = 16 * 1024;
 /// The data that all flows send.
@@ -276,8 +279,8 @@ fn stream_socket(spec: &TcpSpec) -> io::Result<OwnedFd> {
     sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO))?;
     // It tries to open as long as a simulated one, for ever.
     tcp::set_opening_attempts(&socket, u8::MAX)?;
-    // A connection that a law closes finishes what is under way, and has hardly more.
-    tcp::set_unsent(&socket, Bytes::new(UNSENT_SEGMENTS * spec.payload.count()))?;
+    let unsent = if spec.connections.is_some() { UNSENT_OF_MANY } else { UNSENT_SEGMENTS };
+    tcp::set_unsent(&socket, Bytes::new(unsent * spec.payload.count()))?;
     // Nothing waits for more to send with it.
     sockopt::set_tcp_nodelay(&socket, true)?;
     sockopt::set_socket_recv_buffer_size(&socket, room)?;
