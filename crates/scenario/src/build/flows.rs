@@ -53,10 +53,7 @@ impl Scenario {
                 start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
                 category: flow.category.unwrap_or_default(),
                 weight: flow.weight.unwrap_or(1.0),
-                stack: flow.stack.map(|stack| match stack {
-                    StackName::Linux => Stack::Linux,
-                    StackName::Simulated => Stack::Simulated,
-                }),
+                stack: flow.stack.map(Into::into),
             });
         }
         self.flows = flows;

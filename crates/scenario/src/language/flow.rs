@@ -167,6 +167,15 @@ pub enum StackName {
     Simulated,
 }
 
+impl From<StackName> for Stack {
+    fn from(name: StackName) -> Self {
+        match name {
+            StackName::Linux => Self::Linux,
+            StackName::Simulated => Self::Simulated,
+        }
+    }
+}
+
 /// A kind of traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
