@@ -1,6 +1,6 @@
 //! The gateway without its kernel: what is seen comes in with its time, what is wanted goes out.
 
-use crate::config::Config;
+use crate::config::{Config, Mode};
 use crate::handles::Handles;
 use crate::kernel::{Counters, Passed, Readings};
 use crate::looks::{Before, Looks, before};
@@ -32,8 +32,9 @@ pub struct Memory {
     pub handles: Handles,
     /// Who had classes, in the law's order.
     pub members: Vec<String>,
-    /// The law, and what it had found.
-    pub law: Option<(GatewayParams, AnyGateway)>,
+    /// The law, what it had found, and what the gateway might do then: rates that people had without limits are no measure of those
+    /// that they have under them.
+    pub law: Option<(Mode, GatewayParams, AnyGateway)>,
 }
 
 /// What counts, at the end of an epoch.
@@ -77,8 +78,9 @@ impl Gateway {
         let Memory { handles, members, law } = memory;
         let roster = Roster::new(config, subscribers, handles, &members);
         // A law goes on where it stood if it is the same law of the same classes.
-        let kept = law.filter(|(params, _)| *params == config.law && roster.members() == members);
-        let law = kept.map_or_else(|| config.law.begin(&roster.role()), |(_, law)| law);
+        let is_same = (config.mode, &config.law, roster.members());
+        let kept = law.filter(|(mode, params, _)| (*mode, params, &members[..]) == is_same);
+        let law = kept.map_or_else(|| config.law.begin(&roster.role()), |(.., law)| law);
         let mut gateway = Self {
             config: config.clone(),
             allocation: law.at_start(),
@@ -126,7 +128,7 @@ impl Gateway {
         Memory {
             handles: self.roster.handles.clone(),
             members: self.roster.members().to_vec(),
-            law: Some((self.config.law.clone(), self.law.clone())),
+            law: Some((self.config.mode, self.config.law.clone(), self.law.clone())),
         }
     }
 
@@ -303,7 +305,9 @@ impl Gateway {
             let busy = seen.and_then(|seen| seen.busy).filter(|_| seconds > 0.0);
             let busy = busy.map(|busy| (busy.as_secs_f64() / seconds).min(1.0));
             let rate_bps = view.rate(i);
-            let standing = standing(seen, waits[i].before, (rate_bps, limits[i]), busy, subscriber.cap);
+            let holds = self.config.mode == Mode::Enforce;
+            let limit = if holds { limits[i] } else { OPEN };
+            let standing = standing(seen, waits[i].before, (rate_bps, limit), busy, subscriber.cap);
             ClassStatus {
                 id: subscriber.id.clone(),
                 name: subscriber.called().into(),
@@ -336,6 +340,9 @@ impl Gateway {
 
     /// A class's limit as it stands.
     fn limit(&self, (side, minor): (Side, u16)) -> Rate {
+        if self.is_blind() {
+            return OPEN;
+        }
         self.wanted_class(side, minor).unwrap_or(OPEN)
     }
 

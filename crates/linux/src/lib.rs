@@ -7,6 +7,8 @@
 //! Everything here works for an ordinary user, in namespaces of his own; as root it works the same way. Linux 5.11 is the least.
 #![cfg(target_os = "linux")]
 
+#[doc(hidden)]
+pub mod fuzz;
 pub mod link;
 mod namespace;
 pub mod netlink;

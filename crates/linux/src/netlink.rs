@@ -311,10 +311,9 @@ fn refusal(answer: &Answer<'_>) -> Result<(), Refusal> {
     Err(Refusal { index: 0, code: code.saturating_neg(), text })
 }
 
-/// Whatever bytes the kernel sends are read or left: for the fuzzer.
-#[doc(hidden)]
-pub fn try_answers(bytes: &[u8]) -> usize {
-    answers(bytes).map(|answer| usize::from(refusal(&answer).is_err())).sum()
+/// How many messages are in what was received, and how many of them are refusals.
+pub(crate) fn count(bytes: &[u8]) -> (usize, usize) {
+    (answers(bytes).count(), answers(bytes).filter(|answer| refusal(answer).is_err()).count())
 }
 
 #[cfg(test)]

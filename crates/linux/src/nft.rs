@@ -4,14 +4,14 @@
 //! A packet's class is its priority (`meta priority`), which HTB reads. It is lost where it is set before forwarding; whose class
 //! is not there goes **without a limit**. So classes are made first, entries second, rules last.
 
-mod elements;
+pub(crate) mod elements;
 mod rules;
 
 pub use elements::{Element, Entry, Range};
 pub use rules::{Action, Match, Rule, Side};
 
 use crate::netlink::Socket;
-use crate::netlink::attributes::{Attributes, text};
+use crate::netlink::attributes::{Attributes, bytes_at, text};
 use crate::netlink::message::Message;
 use evenair_units::Duration;
 use rustix::net::netlink::NETFILTER;
@@ -114,6 +114,8 @@ mod kind {
     pub(super) const GET_ELEMENT: u16 = SUBSYSTEM | libc::NFT_MSG_GETSETELEM as u16;
     pub(super) const DELETE_ELEMENT: u16 = SUBSYSTEM | libc::NFT_MSG_DELSETELEM as u16;
     /// `NFT_MSG_NEWFLOWTABLE` and `NFT_MSG_GETFLOWTABLE`.
+    pub(super) const NEW_GENERATION: u16 = SUBSYSTEM | libc::NFT_MSG_NEWGEN as u16;
+    pub(super) const GET_GENERATION: u16 = SUBSYSTEM | libc::NFT_MSG_GETGEN as u16;
     pub(super) const NEW_FLOWTABLE: u16 = SUBSYSTEM | 0x16;
     pub(super) const GET_FLOWTABLE: u16 = SUBSYSTEM | 0x17;
 }
@@ -121,6 +123,9 @@ mod kind {
 /// The name, which is the first attribute of tables and the second of what is in a table (`NFTA_TABLE_NAME`, `NFTA_SET_NAME`, …).
 const OUTER_NAME: u16 = 1;
 const INNER_NAME: u16 = 2;
+
+/// `NFTA_GEN_ID`.
+const GENERATION: u16 = 1;
 
 /// Attributes of chains and hooks (`NFTA_CHAIN_…`, `NFTA_HOOK_…`).
 mod chain {
@@ -265,6 +270,18 @@ impl Nftables {
             Ok(if kind == kind::NEW_FLOWTABLE { named(payload, OUTER_NAME) } else { None })
         })?;
         Ok(tables)
+    }
+
+    /// A number that is another after every change of any table, of whomever; addresses that are seen are no change.
+    ///
+    /// # Errors
+    /// None that a kernel is known to have.
+    pub fn generation(&mut self) -> io::Result<u32> {
+        self.socket.get(Message::new(kind::GET_GENERATION, 0, &own_header(0, 0)), |kind, payload| {
+            let number = Attributes::new(payload.get(4..).unwrap_or_default()).find(GENERATION);
+            let number = number.and_then(|value| bytes_at(value, 0)).map(u32::from_be_bytes);
+            Ok(number.filter(|_| kind == kind::NEW_GENERATION))
+        })
     }
 
     /// Removes a table with all that is in it.

@@ -6,7 +6,7 @@
 //! A segment that is sent in one piece, to be cut further down, is one packet.
 
 mod headers;
-mod ring;
+pub(crate) mod ring;
 
 pub use headers::{Headers, Segment};
 

@@ -110,8 +110,10 @@ pub struct Qdisc {
     pub parent: Handle,
     /// Its name; [`Handle::NONE`] for those that the kernel puts there by itself.
     pub handle: Handle,
-    /// What it is; of a kind that this crate does not know, its options as they are, which add the same again.
+    /// What it is.
     pub discipline: Discipline,
+    /// Its options as the kernel has them, all of them: [`Discipline::Other`] with these adds the same again, without its classes.
+    pub options: Vec<u8>,
     /// What it has counted.
     pub statistics: Statistics,
 }
@@ -251,8 +253,8 @@ impl Qdisc {
         let (device, handle, parent, attributes) = parts(payload)?;
         let kind = attributes.find(libc::TCA_KIND).map(text).unwrap_or_default();
         let options = attributes.find(libc::TCA_OPTIONS).unwrap_or_default();
-        let discipline = Discipline::parse(&kind, options);
-        Ok(Self { device, parent, handle, discipline, statistics: Statistics::parse(&attributes) })
+        let (discipline, statistics) = (Discipline::parse(&kind, options), Statistics::parse(&attributes));
+        Ok(Self { device, parent, handle, discipline, options: options.to_vec(), statistics })
     }
 }
 

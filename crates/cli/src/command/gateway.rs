@@ -77,7 +77,7 @@ enum Verb {
     people would have done under them.\n\n\
     Examples:\n  \
     evenair gateway replay /var/lib/evenair/log\n  \
-    evenair gateway replay log --law arc\n  \
+    evenair gateway replay log --law fixed\n  \
     evenair gateway replay log --law '{\"law\": \"pfrc\", \"gamma\": 0.9}'"
     )]
     Replay(replay::ReplayArguments),

@@ -163,6 +163,19 @@ fn an_upgrade_changes_no_class_and_forgets_nothing() {
     assert_eq!(next.gateway().memory(), daemon.gateway().memory());
 }
 
+/// What people have without limits is no measure of what they may want under them.
+#[test]
+fn a_law_that_watched_begins_anew_when_it_may_limit() {
+    let mut daemon = start(&config(""), InMemory::default(), None);
+    run(&mut daemon, (0, 60_000), &[]);
+    let kept = daemon.kept();
+    let law = |daemon: &Daemon<InMemory>| daemon.kept().memory.law.unwrap().2;
+    let enforces = config("mode = \"enforce\"\n");
+    let next = start(&enforces, InMemory::default(), Some(kept.clone()));
+    assert_eq!(law(&next), law(&start(&enforces, InMemory::default(), None)));
+    assert_eq!(law(&start(&config(""), InMemory::default(), Some(kept.clone()))), law(&daemon));
+}
+
 #[test]
 fn what_is_changed_by_hand_is_seen_told_and_mended() {
     let config = config("mode = \"enforce\"\n");

@@ -184,14 +184,14 @@ fn put(list: &mut Message, key: IpAddr, class: Option<Handle>, flags: u32) {
 
 /// An element as the kernel lists it: an address, and whether a range has ended there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// What there would be if it were one address.
     element: Element,
     is_end: bool,
 }
 
 /// Reads what follows the header of a kernel's message about elements; what has no address of the version is left out.
-pub(super) fn parse(payload: &[u8], version: Version) -> Vec<Piece> {
+pub(crate) fn parse(payload: &[u8], version: Version) -> Vec<Piece> {
     let list = Attributes::new(payload.get(4..).unwrap_or_default()).within(element::LIST);
     list.filter_map(|(_, one)| parse_one(&Attributes::new(one), version)).collect()
 }
@@ -212,7 +212,7 @@ fn parse_one(one: &Attributes<'_>, version: Version) -> Option<Piece> {
 }
 
 /// The ranges between where they begin and where they end, in their order.
-pub(super) fn joined(mut pieces: Vec<Piece>) -> Vec<Element> {
+pub(crate) fn joined(mut pieces: Vec<Piece>) -> Vec<Element> {
     // Where one range ends and another begins, the end is first.
     pieces.sort_unstable_by_key(|piece| (piece.element.range.first, !piece.is_end));
     let has_ranges =

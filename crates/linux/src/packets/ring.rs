@@ -52,16 +52,16 @@ mod frame {
 }
 
 /// A packet as it lies in the ring.
-pub(super) struct Frame<'a> {
-    pub(super) ethertype: u16,
-    pub(super) is_outgoing: bool,
+pub(crate) struct Frame<'a> {
+    pub(crate) ethertype: u16,
+    pub(crate) is_outgoing: bool,
     /// By the clock that people set, since 1970.
-    pub(super) stamp_ns: u64,
-    pub(super) vlan: Option<u16>,
+    pub(crate) stamp_ns: u64,
+    pub(crate) vlan: Option<u16>,
     /// From the network layer's header on.
-    pub(super) bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// The length of the packet, of which `bytes` are the first.
-    pub(super) length: u32,
+    pub(crate) length: u32,
 }
 
 #[derive(Debug)]
@@ -151,12 +151,14 @@ impl AsFd for Ring {
 }
 
 /// The packets in a block. The kernel's places are believed as far as the block goes.
-pub(super) fn frames(bytes: &[u8]) -> impl Iterator<Item = Frame<'_>> {
+pub(crate) fn frames(bytes: &[u8]) -> impl Iterator<Item = Frame<'_>> {
     let count = u32_at(bytes, block::PACKETS).unwrap_or_default();
     let mut at = u32_at(bytes, block::FIRST).unwrap_or_default() as usize;
     (0..count).map_while(move |_| {
         let own = bytes.get(at..)?;
-        at = at.checked_add(u32_at(own, frame::NEXT)? as usize)?;
+        // A packet without a next one is the last, whatever their number is said to be.
+        let next = u32_at(own, frame::NEXT)? as usize;
+        at = if next == 0 { usize::MAX } else { at.checked_add(next)? };
         let begin = usize::from(u16_at(own, frame::NETWORK)?);
         let end = begin.checked_add(u32_at(own, frame::SNAPPED)? as usize)?;
         let is_tagged = u32_at(own, frame::STATUS)? & libc::TP_STATUS_VLAN_VALID != 0;
@@ -211,6 +213,14 @@ fn bind(descriptor: &OwnedFd, device: u32) -> io::Result<()> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_packet_without_a_next_one_is_the_last() {
+        let mut block = [0; 200];
+        block[block::PACKETS..block::PACKETS + 4].fill(0xff);
+        block[block::FIRST] = 48;
+        assert_eq!(frames(&block).count(), 1);
+    }
 
     proptest! {
         /// A block is the kernel's word, which is not taken beyond its end.

@@ -195,7 +195,7 @@ impl Discipline {
             "tbf" => Tbf::parse(&options).map(Self::Tbf),
             "fq_codel" => Some(Self::FqCodel(FqCodel::parse(&options))),
             "clsact" => Some(Self::Clsact),
-            _ => None, // CAKE too: it has more options than are known here, which a copy must keep
+            _ => None,
         };
         known.unwrap_or_else(|| Self::Other { kind: kind.to_owned(), options: bytes.to_vec() })
     }

@@ -1,9 +1,9 @@
 //! What tests are made of: devices, and the programs that know what the kernel should say.
 
 use crate::Skipped;
-use evenair_linux::link::LinkOptions;
+use evenair_linux::link::{LinkOptions, RouteOptions};
 use evenair_linux::tc::{Change, Discipline, Handle, Htb, HtbClass, Mode, What};
-use evenair_linux::{NetworkNamespace, Rtnetlink};
+use evenair_linux::{NetworkNamespace, Rtnetlink, sysctl};
 use evenair_units::Rate;
 use std::net::IpAddr;
 use std::process::Command;
@@ -90,4 +90,79 @@ impl Link {
 
 pub(crate) fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
+}
+
+/// A mesh with subscribers 10.1.0.1 to 10.1.0.9 and `2001:db8:1:100::1` to `…900::1`, and a server 10.2.0.1 and `2001:db8:2::1`; between
+/// them routes the calling thread's namespace, over its devices `mesh` and `up`.
+pub(crate) struct Router {
+    pub(crate) netlink: Rtnetlink,
+    pub(crate) mesh: u32,
+    pub(crate) up: u32,
+    subscribers: NetworkNamespace,
+    server: NetworkNamespace,
+}
+
+impl Router {
+    pub(crate) fn new() -> Result<Self, Skipped> {
+        let subscribers = NetworkNamespace::new().expect("a namespace");
+        let server = NetworkNamespace::new().expect("a namespace");
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        // Addresses are used at once, not after a second in which nobody objects.
+        let without_detection = || sysctl::set("ipv6/conf/default/accept_dad", "0");
+        let all = [
+            without_detection(),
+            subscribers.within(without_detection).expect("entered"),
+            server.within(without_detection).expect("entered"),
+        ];
+        if let Some(Err(error)) = all.into_iter().find(Result::is_err) {
+            return Err(Skipped(format!("no IPv6: {error}")));
+        }
+        for (own, peer, host) in [("mesh", "air", &subscribers), ("up", "wire", &server)] {
+            let made = netlink.add_pair(own, peer, host);
+            made.map_err(|error| Skipped(format!("no veth devices: {error}")))?;
+        }
+        sysctl::set("ipv4/ip_forward", "1").map_err(|error| Skipped(format!("no routing: {error}")))?;
+        sysctl::set("ipv6/conf/all/forwarding", "1").map_err(|error| Skipped(format!("no IPv6: {error}")))?;
+        let own = |index: u8| [format!("10.{index}.255.254"), format!("2001:db8:{index}::fffe")];
+        let numbers = ["mesh", "up"].map(|name| netlink.index(name).expect("it is there"));
+        for (index, device) in (1..).zip(numbers) {
+            netlink.set_up(device, LinkOptions::default()).expect("it can be up");
+            for (text, prefix) in own(index).iter().zip([16, 48]) {
+                netlink.add_address(device, address(text), prefix).expect("it is new");
+            }
+        }
+        let hosts = (1..=9).map(|host| [format!("10.1.0.{host}"), format!("2001:db8:1:{host}00::1")]);
+        inside(&subscribers, "air", hosts.flatten(), &own(1));
+        let hosts = ["10.2.0.1".to_owned(), "2001:db8:2::1".to_owned()];
+        inside(&server, "wire", hosts.into_iter(), &own(2));
+        let [mesh, up] = numbers;
+        Ok(Self { netlink, mesh, up, subscribers, server })
+    }
+
+    /// Does something at the subscribers.
+    pub(crate) fn at_subscribers<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.subscribers.within(act).expect("the namespace can be entered")
+    }
+
+    /// Does something at the server.
+    pub(crate) fn at_server<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.server.within(act).expect("the namespace can be entered")
+    }
+}
+
+/// Gives a host's device addresses, and routes that lead over the router.
+fn inside(host: &NetworkNamespace, device: &str, own: impl Iterator<Item = String>, router: &[String]) {
+    let set = || {
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        let device = netlink.index(device).expect("it is there");
+        netlink.set_up(device, LinkOptions::default()).expect("it can be up");
+        for own in own.map(|text| address(&text)) {
+            netlink.add_address(device, own, if own.is_ipv4() { 16 } else { 48 }).expect("it is new");
+        }
+        for (gateway, all) in router.iter().zip(["0.0.0.0", "::"]) {
+            let options = RouteOptions { gateway: Some(address(gateway)), ..RouteOptions::default() };
+            netlink.add_route(device, (address(all), 0), None, &options).expect("a route");
+        }
+    };
+    host.within(set).expect("the namespace can be entered");
 }

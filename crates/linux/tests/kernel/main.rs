@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stdout, reason = "this is a test's own main program, which tells how its tests went")]
 
+mod gateway;
 mod lab;
 mod link;
 mod nft;
@@ -42,6 +43,11 @@ const TESTS: &[Test] = &[
     ("packets::a_device_that_goes_is_told", packets::a_device_that_goes_is_told),
     ("packets::large_segments_are_bounded_and_put_back", packets::large_segments_are_bounded_and_put_back),
     ("packets::many_packets", packets::many_packets),
+    ("gateway::each_subscriber_gets_its_rate", gateway::each_subscriber_gets_its_rate),
+    ("gateway::tcp_fills_its_class", gateway::tcp_fills_its_class),
+    ("gateway::a_loaded_class_answers_soon", gateway::a_loaded_class_answers_soon),
+    ("gateway::newcomers_are_counted_and_bounded", gateway::newcomers_are_counted_and_bounded),
+    ("gateway::a_bridge_classifies_what_it_passes_on", gateway::a_bridge_classifies_what_it_passes_on),
 ];
 
 fn main() -> ExitCode {

@@ -169,7 +169,10 @@ pub(crate) fn a_chains_rules_are_replaced_whole() -> Outcome {
     let sets = [classes("down4", Version::V4)];
     let mut nftables = created(&sets)?;
     let rule = |class| Rule { matches: Vec::new(), action: Action::Class(Handle::new(1, class)) };
+    let before = nftables.generation().expect("a number");
+    assert_eq!(nftables.generation().expect("a number"), before);
     nftables.set_rules(&table(), &chain(), &[rule(1), rule(2)]).expect("rules");
+    assert_ne!(nftables.generation().expect("a number"), before);
     nftables.set_rules(&table(), &chain(), &[rule(3)]).expect("rules");
     let absent = Action::ClassFrom { set: "absent".into(), version: Version::V4, side: Side::Source };
     let refused =

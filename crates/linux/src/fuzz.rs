@@ -1,0 +1,40 @@
+//! What is read of the kernel's answers and of packets, for the fuzzer (`fuzz/targets/kernel.rs`): nothing panics, whatever they
+//! are.
+
+use crate::nft::{Version, elements};
+use crate::packets::{Headers, ring};
+use crate::{netlink, tc};
+
+/// Bytes that a netlink socket received.
+///
+/// # Panics
+/// If something is told of them that cannot be.
+pub fn answers(bytes: &[u8]) {
+    let (all, refused) = netlink::count(bytes);
+    assert!(refused <= all && all * netlink::HEADER <= bytes.len());
+    let _ = (tc::Qdisc::parse(bytes), tc::Class::parse(bytes));
+    for version in [Version::V4, Version::V6] {
+        let pieces = elements::parse(bytes, version);
+        let (count, joined) = (pieces.len(), elements::joined(pieces));
+        assert!(joined.len() <= count);
+        assert!(joined.iter().all(|element| element.range.first() <= element.range.last()));
+    }
+}
+
+/// A block of the packet socket's ring, and a packet.
+///
+/// # Panics
+/// If something is told of them that cannot be.
+pub fn packets(bytes: &[u8]) {
+    for frame in ring::frames(bytes) {
+        assert!(frame.bytes.len() <= bytes.len());
+        let told = Headers::parse(frame.ethertype, frame.bytes, frame.length);
+        assert!(told.is_none_or(|told| told.size <= frame.length));
+    }
+    for ethertype in [libc::ETH_P_IP, libc::ETH_P_IPV6, libc::ETH_P_8021Q] {
+        if let Some(told) = Headers::parse(ethertype as u16, bytes, bytes.len() as u32) {
+            assert!(told.size as usize <= bytes.len());
+            assert_eq!(told.source.is_ipv4(), told.destination.is_ipv4());
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! `cargo +nightly fuzz run kernel`: whatever the kernel answers, and whatever passes a device, is read or refused.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    evenair_linux::fuzz::answers(bytes);
+    evenair_linux::fuzz::packets(bytes);
+});
