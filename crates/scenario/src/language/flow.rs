@@ -8,6 +8,7 @@ use crate::quantity::{Amount, Probability, RateQuantity, Size, Time};
 use evenair_laws::backoff::Category;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::rate::RateParams;
+use evenair_netsim::Stack;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

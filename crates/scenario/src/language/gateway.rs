@@ -1,6 +1,6 @@
 //! The gateway's shaper, and sources that hold their data back.
 
-use super::QueueTable;
+use super::{QueueTable, StackName};
 use crate::law;
 use crate::quantity::{RateQuantity, Size, Time};
 use evenair_laws::gateway::GatewayParams;
