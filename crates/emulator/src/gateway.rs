@@ -47,7 +47,7 @@ impl RealGateway {
         let text = format!("mode = \"enforce\"\nmesh = \"{DEVICE}\"\nuplink = \"{}\"\n", wire(0));
         let mut config = Config::parse("gateway", &text).map_err(|mistake| mistake.to_string())?;
         (config.law, config.least_rate) = (law.clone(), Rate::from_kbps(8));
-        let subscribers = subscribers(spec, &gateway.classes)?;
+        let subscribers = subscribers(spec, gateway)?;
         Ok(Self { node: gateway.node, config, subscribers })
     }
 
@@ -94,23 +94,25 @@ impl RealGateway {
     }
 }
 
-/// The nodes that have classes, with their addresses.
-fn subscribers(spec: &NetworkSpec, classes: &[GatewayClass]) -> Result<Subscribers, String> {
+/// The nodes whose flows have classes, with their addresses.
+fn subscribers(spec: &NetworkSpec, gateway: &GatewaySpec) -> Result<Subscribers, String> {
     let addresses = Addresses::of(spec.nodes.len() as u32);
-    let mut found: BTreeMap<&str, Subscriber> = BTreeMap::new();
-    for class in classes {
-        let Some(node) = spec.nodes.iter().position(|name| *name == class.name) else {
-            return Err(format!("the daemon tells subscribers apart: {} is none (gateway.per)", class.name));
+    let mut found: BTreeMap<u32, Subscriber> = BTreeMap::new();
+    for (flow, class) in spec.flows.iter().zip(&gateway.of_flow) {
+        let (Some(class), Some((node, _))) = (class, spec.subscriber(&flow.path, gateway.node)) else {
+            continue;
         };
-        let of = [addresses.ipv4(node as u32).into(), addresses.ipv6(node as u32).into()];
-        let prefixes = of.map(Prefix::host).to_vec();
-        let subscriber = Subscriber {
-            prefixes,
+        let (class, id) = (&gateway.classes[*class as usize], &spec.nodes[node as usize]);
+        if class.name != *id {
+            return Err("the daemon tells subscribers apart, not flows: leave gateway.per out".into());
+        }
+        let of = [addresses.ipv4(node).into(), addresses.ipv6(node).into()];
+        found.entry(node).or_insert_with(|| Subscriber {
+            prefixes: of.map(Prefix::host).to_vec(),
             weight: class.role.weight,
             link_rate: class.role.link_rate,
-            ..Subscriber::new(&class.name)
-        };
-        found.entry(&class.name).or_insert(subscriber);
+            ..Subscriber::new(id)
+        });
     }
     let listed = found.into_values().map(|subscriber| (Place::default(), subscriber));
     Subscribers::new(listed).map_err(|mistake| mistake.to_string())
