@@ -2,6 +2,7 @@
 
 use crate::address::Addresses;
 use crate::drive::{Drive, RealFlow};
+use crate::gateway::RealGateway;
 use crate::hosts::{self, HostOptions, Hosts, RouterSpec};
 use crate::programs::{NotStarted, Program, Programs};
 use crate::rehearsal::rehearse;
@@ -75,6 +76,8 @@ pub enum Problem {
         /// What the kernel says.
         error: io::Error,
     },
+    /// The gateway's daemon cannot be what the scenario says, or the kernel did not do what it asked.
+    Gateway(String),
     /// There is no way to the machine's own network.
     Uplink(io::Error),
     /// A program did not start.
@@ -100,6 +103,9 @@ impl fmt::Display for Problem {
                 write!(f, "cannot connect to the machine's network by {}: {error}", uplink::PROGRAM)
             }
             Self::Flow { name, error } => write!(f, "flow {name}: {error}"),
+            Self::Gateway(why) => {
+                write!(f, "gateway: {why}; or have it simulated (gateway.stack = \"simulated\")")
+            }
             Self::Program(NotStarted { program, error }) => write!(f, "cannot start {program}: {error}"),
             Self::Late(late) => write!(
                 f,
@@ -129,7 +135,8 @@ pub fn emulate(
 ) -> Result<Option<Emulated>, Problem> {
     let real = if options.with_flows { real_flows(spec, run.seed)? } else { Vec::new() };
     check_laws(&real)?;
-    let (spec, ways, routers) = grounds(spec, &real, options);
+    let gateway = real_gateway(spec, options)?;
+    let (spec, ways, routers) = grounds(spec, &real, (options, gateway.as_ref()));
     let nodes = spec.nodes.len() as u32;
     let sides = routers.iter().flat_map(RouterSpec::sides).collect();
     let (_until_the_end, scheduling) = DrivesThread::begin();
@@ -156,7 +163,8 @@ pub fn emulate(
     prepare(&mut drive, &spec, &real, options.backpressure);
     let (mut status, mut too_late, mut is_stopped) = (None, None, false);
     let mut progress = watchers.progress.take();
-    let (ended, unread, tallies) = std::thread::scope(|scope| {
+    let (ended, unread, tallies, shaped) = std::thread::scope(|scope| {
+        let shaping = gateway.map(|gateway| scope.spawn(|| gateway.run(&namespaces, clock, &done)));
         let sending = scope.spawn(|| {
             scheduling::sockets();
             if real.is_empty() { Vec::new() } else { traffic.run(&namespaces, &done) }
@@ -169,13 +177,20 @@ pub fn emulate(
                 (looked, status) = (now, programs.ended());
                 is_stopped = progress.as_mut().is_some_and(|progress| progress(now).is_break());
             }
-            too_late.is_some() || status.is_some() || is_stopped
+            too_late.is_some() || status.is_some() || is_stopped || done.load(Ordering::Relaxed)
         });
         let unread = hosts::unread(&namespaces); // before sockets and programs go on with nobody to read
         done.store(true, Ordering::Relaxed);
-        (ended, unread, sending.join().expect("the thread of the flows' sockets ends well"))
+        let tallies = sending.join().expect("the thread of the flows' sockets ends well");
+        (
+            ended,
+            unread,
+            tallies,
+            shaping.map(|shaping| shaping.join().expect("the gateway's thread ends well")),
+        )
     });
     drop(programs);
+    let shaped = shaped.transpose().map_err(|failure| Problem::Gateway(failure.to_string()))?;
     if let Some(late) = too_late {
         return Err(Problem::Late(late));
     }
@@ -184,6 +199,7 @@ pub fn emulate(
     }
     let (network, clockwork, strays) = drive.finish();
     let mut result = network.finish_watched(ended, watchers);
+    result.gateway = shaped.map(|record| record.result(&spec.nodes, (run.warmup, ended))).or(result.gateway);
     let strays = Strays { unread, ..strays };
     let failed_flows = count_all(&mut result, &tallies, &real);
     let host = HostReport { failed_flows, ..report };
@@ -195,11 +211,15 @@ pub fn emulate(
 fn grounds(
     spec: &NetworkSpec,
     real: &[RealSpec],
-    options: &Options<'_>,
+    (options, gateway): (&Options<'_>, Option<&RealGateway>),
 ) -> (NetworkSpec, Ways, Vec<RouterSpec>) {
     let mut spec = with_outside(spec, real, options.with_flows);
     let uplink = options.uplink_node();
-    let routers: BTreeSet<u32> = options.routers.iter().copied().chain(uplink).collect();
+    let mut routers: BTreeSet<u32> = options.routers.iter().copied().chain(uplink).collect();
+    if let Some(gateway) = gateway {
+        routers.insert(gateway.node);
+        spec.gateway = None;
+    }
     let ways = Ways::of(&spec, &routers);
     let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(&spec, &ways, node) };
     let routers = routers.iter().map(router).collect();
@@ -287,6 +307,13 @@ fn real_flows(spec: &NetworkSpec, seed: u64) -> Result<Vec<RealSpec>, Problem> {
 /// A flow that real sockets cannot carry as it is.
 fn refused(flow: &str, why: String) -> Problem {
     Problem::Flow { name: flow.into(), error: io::Error::new(io::ErrorKind::Unsupported, why) }
+}
+
+/// The gateway that a daemon is to be, if the scenario wants one.
+fn real_gateway(spec: &NetworkSpec, options: &Options<'_>) -> Result<Option<RealGateway>, Problem> {
+    let wanted = spec.gateway.as_ref().filter(|gateway| gateway.stack == Some(Stack::Linux));
+    let Some(gateway) = wanted.filter(|_| options.with_flows) else { return Ok(None) };
+    RealGateway::new(spec, gateway).map(Some).map_err(Problem::Gateway)
 }
 
 /// Refuses a window law that this kernel lacks, and a law of connections that must know what Linux does not tell.

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 pub(crate) const DEVICE: &str = "air0";
 
 /// The name of a router's device for one of its wires.
-fn wire(number: usize) -> String {
+pub(crate) fn wire(number: usize) -> String {
     format!("wire{number}")
 }
 
@@ -256,6 +256,16 @@ impl Clock {
 
     pub(crate) fn now(self) -> Instant {
         Instant::from_nanos(Self::reading().saturating_sub(self.epoch).as_nanos() as u64)
+    }
+
+    /// The machine's clock that nobody sets.
+    pub(crate) fn monotonic() -> Instant {
+        Instant::from_nanos(Self::reading().as_nanos() as u64)
+    }
+
+    /// An instant by that clock, in the emulation's time.
+    pub(crate) fn since_start(self, at: Instant) -> Instant {
+        Instant::ZERO + at.since(Instant::from_nanos(self.epoch.as_nanos() as u64))
     }
 
     fn reading() -> std::time::Duration {

@@ -10,6 +10,7 @@ mod address;
 mod capture;
 mod drive;
 mod emulation;
+mod gateway;
 mod hosts;
 mod lateness;
 pub mod packet;

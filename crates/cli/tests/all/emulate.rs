@@ -376,6 +376,39 @@ fn a_flow_has_the_stack_that_it_asks_for() {
     }
 }
 
+#[test]
+fn a_gateway_may_be_the_daemon_in_its_nodes_kernel() {
+    let run = |gateway: &str| {
+        let gateway = format!("gateway={{ node = 'ap', stack = 'linux', {gateway} }}");
+        let nodes = "nodes=[{ id = 'ap', at = [0, 0] }, { id = 'a', at = [50, 0] }, { id = 'b', at = [15, 48] }, { id = 'server' }]";
+        let wires = "wires=[{ from = 'ap', to = 'server', rate = '100 Mbps', delay = '1 ms' }]";
+        let flows =
+            "flows=[{ id = 'up', from = 'a', to = 'server' }, { id = 'down', from = 'server', to = 'b' }]";
+        let all = ["duration=4 s", "warmup=2 s", "tcp.window=cubic", nodes, wires, flows, &gateway];
+        let settings: Vec<&str> = all.iter().flat_map(|setting| ["--set", setting]).collect();
+        run(&[&["cell"], &settings[..], &["--json"]].concat())
+    };
+    // Four classes, two subscribers' ways up and down, share it.
+    let Some(done) = run("law = { law = 'fixed', rate = '800 kbps', shared = true }") else { return };
+    let emulated = json(&done);
+    for flow in [0, 1] {
+        let goodput = emulated["flows"][flow]["goodput_bps"].as_f64().expect("a number");
+        // Of 200 kb/s, headers taken off; in what passes within 4 s there is a burst.
+        assert!((150e3..220e3).contains(&goodput), "{goodput}: {}", emulated["flows"]);
+    }
+    let classes = emulated["gateway"]["classes"].as_array().expect("classes");
+    assert_eq!(classes.len(), 4);
+    assert!(classes.iter().all(|class| class["allowed_bps"] == 200e3), "{classes:?}");
+    for (gateway, reason) in [
+        ("rate = '400 kbps'", "the daemon sets rates by a law"),
+        ("law = 'pfrc', per = 'flow'", "the daemon tells subscribers apart"),
+    ] {
+        let refused = run(gateway).unwrap();
+        assert_eq!(refused.status.code(), Some(125), "{gateway}");
+        assert!(stderr(&refused).contains(reason), "{}", stderr(&refused));
+    }
+}
+
 /// Held by a test that looks at, or changes, what the machine has.
 pub(crate) static SURROUNDINGS: Mutex<()> = Mutex::new(());
 

@@ -1,6 +1,6 @@
 //! A gateway's record.
 
-use crate::spec::Shares;
+use crate::spec::{GatewayClass, Shares};
 use evenair_laws::gateway::{ClassView, Decision};
 use evenair_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,45 @@ pub struct GatewayResult {
     pub classes: Vec<ClassResult>,
     /// Each of its looks.
     pub series: GatewaySeries,
+}
+
+impl GatewayResult {
+    /// What a gateway's record says of a measured time, from one instant to another: that of a host outside of the network, which counts
+    /// once an epoch. Epochs that end in the measured time belong to it.
+    pub fn of(
+        node: String,
+        classes: &[GatewayClass],
+        series: GatewaySeries,
+        (from_s, until_s): (f64, f64),
+    ) -> Self {
+        let class = |(index, class): (usize, &GatewayClass)| {
+            let looks = series.time_s.iter().zip(&series.classes[index].counts);
+            let seen: Vec<&ClassView> =
+                looks.filter(|(at, _)| **at > from_s && **at <= until_s).map(|(_, seen)| seen).collect();
+            let sum = |of: fn(&ClassView) -> u64| seen.iter().map(|seen| of(seen)).sum::<u64>();
+            let epochs_s: f64 = series
+                .time_s
+                .windows(2)
+                .filter(|ends| ends[1] > from_s && ends[1] <= until_s)
+                .map(|ends| ends[1] - ends[0])
+                .sum();
+            let bits = sum(|seen| seen.served.bytes) as f64 * 8.0;
+            ClassResult {
+                class: class.name.clone(),
+                direction: class.role.direction.to_string(),
+                weight: class.role.weight,
+                allowed_bps: series.mean_allowed(index, from_s, until_s),
+                served_bps: if epochs_s > 0.0 { bits / epochs_s } else { 0.0 },
+                arrived_packets: sum(|seen| seen.arrived.packets),
+                served_packets: sum(|seen| seen.served.packets),
+                dropped_packets: sum(|seen| seen.dropped.packets),
+                held_packets: sum(|seen| seen.held.unwrap_or_default()),
+                busy: series.mean_busy(index, from_s, until_s),
+            }
+        };
+        let classes = classes.iter().enumerate().map(class).collect();
+        Self { node, classes, series }
+    }
 }
 
 /// The result of one class, in the measured time.

@@ -1,6 +1,6 @@
 //! Gateways and sources that hold their packets back.
 
-use super::{NetworkSpec, QueueSpec};
+use super::{NetworkSpec, QueueSpec, Stack};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{Allocation, ClassRole, Direction, GatewayLaw, GatewayParams, GatewayRole};
 use evenair_units::{Bytes, Duration, Instant, Rate};
@@ -45,6 +45,8 @@ impl NetworkSpec {
 pub struct GatewaySpec {
     /// The node.
     pub node: u32,
+    /// Who shapes where real sockets send, too; simulated, if it is not given.
+    pub stack: Option<Stack>,
     /// The flows that it tells apart.
     pub classes: Vec<GatewayClass>,
     /// The class of each flow's data; none of a flow that it leaves alone.

@@ -2,7 +2,7 @@
 
 use super::{ends, node_number};
 use crate::error::Mistake;
-use crate::language::{FlowTable, Scenario, StackName, TrafficKind};
+use crate::language::{FlowTable, Scenario, TrafficKind};
 use crate::law;
 use crate::quantity::Size;
 use crate::resolved::Wrong;
@@ -10,7 +10,7 @@ use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::window::AirPath;
-use evenair_netsim::{FlowSpec, LinkRate, Sampling, Stack, TcpSpec, TfrcSpec, Traffic, Wire};
+use evenair_netsim::{FlowSpec, LinkRate, Sampling, TcpSpec, TfrcSpec, Traffic, Wire};
 use evenair_topology::Router;
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::BROADCAST;
@@ -53,10 +53,7 @@ impl Scenario {
                 start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
                 category: flow.access_category(),
                 weight: flow.weight.unwrap_or(1.0),
-                stack: flow.stack.map(|stack| match stack {
-                    StackName::Linux => Stack::Linux,
-                    StackName::Simulated => Stack::Simulated,
-                }),
+                stack: flow.stack.map(Into::into),
             });
         }
         self.flows = flows;

@@ -60,6 +60,7 @@ impl Resolved {
         };
         Ok(GatewaySpec {
             node,
+            stack: gateway.stack.map(Into::into),
             classes: classes.list,
             of_flow: classes.of_flow,
             of_replies: classes.of_replies,

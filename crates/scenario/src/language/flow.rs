@@ -9,6 +9,7 @@ use crate::quantity::{Amount, Probability, RateQuantity, Size, Time};
 use evenair_laws::backoff::Category;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::rate::RateParams;
+use evenair_netsim::Stack;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +171,15 @@ pub enum StackName {
     Linux,
     /// The simulator's own.
     Simulated,
+}
+
+impl From<StackName> for Stack {
+    fn from(name: StackName) -> Self {
+        match name {
+            StackName::Linux => Self::Linux,
+            StackName::Simulated => Self::Simulated,
+        }
+    }
 }
 
 /// A kind of traffic.

@@ -1,6 +1,6 @@
 //! The gateway's shaper, and sources that hold their data back.
 
-use super::QueueTable;
+use super::{QueueTable, StackName};
 use crate::law;
 use crate::quantity::{RateQuantity, Size, Time};
 use evenair_laws::gateway::GatewayParams;
@@ -17,6 +17,10 @@ use std::str::FromStr;
 pub struct GatewayTable {
     /// The node.
     pub node: String,
+    /// Who shapes in an emulation: "linux" is the daemon of `evenair gateway` in the node's kernel, between its radio and its wire; else
+    /// the gateway is simulated, as it is in a run whatever this says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<StackName>,
     /// Its lines and buckets; if it is not given, aggregate-fair under a law that gives one rate for all, else per-subscriber.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperName>,

@@ -27,6 +27,7 @@ pub(super) fn shaped(shaper: Shaping, control: GatewayControl) -> NetworkSpec {
     };
     spec.gateway = Some(GatewaySpec {
         node: 0,
+        stack: None,
         classes: paths.iter().zip(["2", "1", "2"]).map(class).collect(),
         of_flow: vec![Some(0), Some(1), Some(2)],
         of_replies: vec![None; 3],

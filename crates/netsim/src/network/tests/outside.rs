@@ -210,6 +210,7 @@ fn shaped_from_outside() -> NetworkSpec {
     let rates = [80, 40].map(Rate::from_kbps).to_vec();
     spec.gateway = Some(GatewaySpec {
         node: 0,
+        stack: None,
         classes: vec![class(Direction::Down), class(Direction::Up)],
         of_flow: vec![Some(0)],
         of_replies: vec![Some(1)],
