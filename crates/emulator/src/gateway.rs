@@ -77,7 +77,7 @@ impl RealGateway {
         let kernel = entered.map_err(|error| Failure::new("the gateway's namespace", error))??;
         let mut daemon =
             Daemon::new(Clock::monotonic(), &self.config, self.subscribers.clone(), kernel, (None, false))?;
-        daemon.begin()?;
+        daemon.begin(Clock::monotonic())?;
         let mut record = Record { node: self.node, ..Record::default() };
         daemon.take_happened().iter().for_each(|what| record.hear(clock, what));
         record.add(Instant::ZERO, daemon.gateway().allocation(), None);
