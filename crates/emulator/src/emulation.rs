@@ -12,6 +12,7 @@ use crate::ways::Ways;
 use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, check_needs};
+use evenair_linux::NetworkNamespace;
 use evenair_linux::link::RouteOptions;
 use evenair_linux::uplink::{self, Uplink};
 use evenair_netsim::{
@@ -145,13 +146,7 @@ pub fn emulate(
     let report = report(&hosts, scheduling, &real, options.backpressure);
     let mut network = network(&spec, run, watchers);
     let end = if options.programs.is_empty() { network.end() } else { Instant::NEVER };
-    let namespaces = hosts.take_namespaces();
-    if settings.route.first_threshold.is_some() {
-        rehearse(&mut hosts, Addresses::of(nodes), &namespaces, pairs(&real)).map_err(Problem::Host)?;
-    }
-    if let Some((node, uplink)) = options.uplink {
-        uplink.connect(&namespaces[node as usize]).map_err(Problem::Uplink)?;
-    }
+    let namespaces = connected(&mut hosts, &real, &settings, options)?;
     let programs = scheduling::behind(|| Programs::start(options.programs, &namespaces));
     let mut programs = programs.map_err(Problem::Program)?;
     let clock = hosts.start();
@@ -182,12 +177,8 @@ pub fn emulate(
         let unread = hosts::unread(&namespaces); // before sockets and programs go on with nobody to read
         done.store(true, Ordering::Relaxed);
         let tallies = sending.join().expect("the thread of the flows' sockets ends well");
-        (
-            ended,
-            unread,
-            tallies,
-            shaping.map(|shaping| shaping.join().expect("the gateway's thread ends well")),
-        )
+        let shaped = shaping.map(|shaping| shaping.join().expect("the gateway's thread ends well"));
+        (ended, unread, tallies, shaped)
     });
     drop(programs);
     let shaped = shaped.transpose().map_err(|failure| Problem::Gateway(failure.to_string()))?;
@@ -205,6 +196,24 @@ pub fn emulate(
     let host = HostReport { failed_flows, ..report };
     let live = LiveRecord { lateness: clockwork.result(), strays, host };
     Ok(Some(Emulated { result, live, status }))
+}
+
+/// The hosts' namespaces, ready for connections, and with a way to the machine's own network where one is wanted.
+fn connected(
+    hosts: &mut Hosts,
+    real: &[RealSpec],
+    settings: &HostOptions,
+    options: &Options<'_>,
+) -> Result<Vec<NetworkNamespace>, Problem> {
+    let namespaces = hosts.take_namespaces();
+    if settings.route.first_threshold.is_some() {
+        let addresses = Addresses::of(namespaces.len() as u32);
+        rehearse(hosts, addresses, &namespaces, pairs(real)).map_err(Problem::Host)?;
+    }
+    if let Some((node, uplink)) = options.uplink {
+        uplink.connect(&namespaces[node as usize]).map_err(Problem::Uplink)?;
+    }
+    Ok(namespaces)
 }
 
 /// The way of each packet, and the nodes whose kernels lie on it.

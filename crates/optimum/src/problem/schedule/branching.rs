@@ -68,7 +68,7 @@ pub(super) fn heavier(
     let mut search =
         Search { order, weights, near, words, chosen: Vec::new(), best: than, set: None, work, stop, rest };
     let mut all = vec![!0u64; words];
-    if let Some(last) = all.last_mut().filter(|_| search.order.len() % 64 > 0) {
+    if let Some(last) = all.last_mut().filter(|_| !search.order.len().is_multiple_of(64)) {
         *last = (1 << (search.order.len() % 64)) - 1;
     }
     let is_done = search.branch(all, 0.0);
