@@ -23,7 +23,8 @@ pub(super) enum Heavier {
 const FEW: u32 = 3;
 
 struct Search<'a> {
-    /// Links by falling weight; everything below is numbered by places in this list.
+    /// Links by the weight that conflicts with them, the least first: those are covered, and branches divide by the others, of which each takes
+    /// many candidates with it. Everything below is numbered by places in this list.
     order: Vec<u32>,
     weights: Vec<f64>,
     /// Each link's conflicts, one row of `words` each.
@@ -50,7 +51,9 @@ pub(super) fn heavier(
 ) -> Heavier {
     debug_assert_eq!(graph.links(), weights.len());
     let mut order: Vec<u32> = (0..graph.links() as u32).filter(|&l| weights[l as usize] > 0.0).collect();
-    order.sort_by(|&l, &m| weights[m as usize].total_cmp(&weights[l as usize]).then(l.cmp(&m)));
+    let against = |l: u32| graph.neighbours(l as usize).iter().map(|&m| weights[m as usize]).sum::<f64>();
+    let against: Vec<f64> = (0..graph.links() as u32).map(against).collect();
+    order.sort_by(|&l, &m| against[l as usize].total_cmp(&against[m as usize]).then(l.cmp(&m)));
     let words = order.len().div_ceil(64);
     let mut place = vec![usize::MAX; graph.links()];
     order.iter().enumerate().for_each(|(i, &l)| place[l as usize] = i);
