@@ -141,6 +141,10 @@ fn quick(command: &str) -> Vec<String> {
 fn run_all(commands: &[String], folder: &Path) {
     for command in commands {
         let arguments = quick(command);
+        // A gateway wants devices and root's rights over them: its own tests make both, in namespaces.
+        if arguments[0] == "gateway" {
+            continue;
+        }
         let is_live = arguments[0] == "emulate" || arguments.iter().any(|word| word == "--live");
         if is_live && !crate::emulate::can_run(&arguments) {
             continue;
