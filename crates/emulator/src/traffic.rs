@@ -157,16 +157,20 @@ impl Traffic {
         }
         let place = SocketAddrV4::new(self.addresses.ipv4(spec.destination), spec.port);
         let socket = hosts[spec.destination as usize].within(|| match spec.traffic.tcp() {
-            Some(tcp) => sockets::listener(place, tcp).map(|socket| Socket::Listener { flow: index, socket }),
-            None => sockets::receiver(place).map(|socket| Socket::Receiver { flow: index, socket }),
+            Some(tcp) => sockets::listener(place, tcp, spec.code_point)
+                .map(|socket| Socket::Listener { flow: index, socket }),
+            None => sockets::receiver(place, spec.code_point)
+                .map(|socket| Socket::Receiver { flow: index, socket }),
         })??;
         self.keep(socket, epoll::EventFlags::IN)?;
         if probes::wanted(&spec.traffic).is_some() {
             let place = SocketAddrV4::new(*place.ip(), probes::port(spec.port));
-            let echo = hosts[spec.destination as usize].within(|| sockets::receiver(place))??;
+            let echo =
+                hosts[spec.destination as usize].within(|| sockets::receiver(place, spec.code_point))??;
             self.keep(Socket::Echo { flow: index, socket: echo }, epoll::EventFlags::IN)?;
             let from = self.addresses.ipv4(spec.source);
-            let probe = hosts[spec.source as usize].within(|| sockets::datagrams(from, place))??;
+            let probe =
+                hosts[spec.source as usize].within(|| sockets::datagrams(from, place, spec.code_point))??;
             self.keep(Socket::Probe { flow: index, socket: probe }, epoll::EventFlags::IN)?;
         }
         Ok(())
@@ -275,7 +279,9 @@ impl Traffic {
             node => self.addresses.ipv4(node),
         };
         let (from, to) = (self.addresses.ipv4(spec.source), SocketAddrV4::new(to, spec.port));
-        hosts[spec.source as usize].within(|| sockets::datagrams(from, to)).and_then(|socket| socket)
+        hosts[spec.source as usize]
+            .within(|| sockets::datagrams(from, to, spec.code_point))
+            .and_then(|socket| socket)
     }
 
     /// Begins a connection of a flow.
@@ -284,7 +290,9 @@ impl Traffic {
         let (from, to) = (self.addresses.ipv4(spec.source), self.addresses.ipv4(spec.destination));
         let to = SocketAddrV4::new(to, spec.port);
         let tcp = spec.traffic.tcp().expect("a flow over TCP");
-        hosts[spec.source as usize].within(|| sockets::connect(from, to, tcp)).and_then(|stream| stream)
+        hosts[spec.source as usize]
+            .within(|| sockets::connect(from, to, tcp, spec.code_point))
+            .and_then(|stream| stream)
     }
 
     /// The law of a flow's connections has looked: some are opened, or the last ones are closed once they have sent all they had.

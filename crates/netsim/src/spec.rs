@@ -241,6 +241,8 @@ pub struct FlowSpec {
     pub traffic: Traffic,
     /// Its access category, where the MAC knows any.
     pub category: Category,
+    /// The DSCP that real sockets write into its packets; simulated ones have the category alone.
+    pub code_point: u8,
     /// Its share of queues that know weights, against that of others.
     pub weight: f64,
     /// Whose endpoints it wants, where there is a choice: in a run all are simulated, and it has no effect.

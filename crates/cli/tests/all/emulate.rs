@@ -284,6 +284,36 @@ fn a_connection_waits_the_scenarios_least_time_out() {
     assert!(rtos.iter().any(|rto| (300..400).contains(rto)), "{}", stdout(&done));
 }
 
+/// Voice by its category, and a transfer by a DSCP of its own.
+const MARKED: &str = "flows=[
+    { id = 'voice', from = '0', to = '1', traffic = 'cbr', interval = '40 ms', size = '100 B', category = 'voice' },
+    { id = 'transfer', from = '0', to = '1', traffic = 'tcp', dscp = 'AF31' },
+]";
+
+#[test]
+fn a_flows_packets_have_its_dscp() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("it is ours");
+    let path = folder.path().join("air.pcap");
+    let pcap = ["--set", MARKED, "--pcap", path.to_str().expect("UTF-8")];
+    let Some(done) = run(&[&["jam10/chain"], &SHORT[..], &pcap].concat()) else { return };
+    assert!(done.status.success(), "{}", stderr(&done));
+    let capture = std::fs::read(&path).expect("a capture");
+    // The head of LLC says IPv4; the first byte of IPv4 its version and length, the second the DSCP and two bits of ECN; the tenth whose it is.
+    let packets = capture.windows(18).filter(|at| at[..9] == [0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 0x45]);
+    let (mut voice, mut transfer) = (0, 0);
+    for head in packets {
+        match head[17] {
+            17 => (voice += 1, assert_eq!(head[9], 46 << 2)).1,
+            _ => (transfer += 1, assert_eq!(head[9], 26 << 2)).1,
+        }
+    }
+    assert!(
+        voice > 20 && transfer > 50,
+        "{voice} of voice, {transfer} of the transfer and its acknowledgements"
+    );
+}
+
 /// A flow of each kind that a scenario has and Linux can carry.
 const KINDS: &str = "flows=[
     { id = 'saturated', from = '1', to = '0', traffic = 'saturated', size = '200 B', stop = '1 s' },

@@ -198,6 +198,7 @@ fn what_passes_a_router_goes_through_its_kernel_and_counts_once() {
         start_jitter: Duration::ZERO,
         traffic,
         category: Category::BestEffort,
+        code_point: 0,
         weight: 1.0,
     });
     let router = Some((2, [10, 0, 0, 3]));

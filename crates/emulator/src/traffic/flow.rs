@@ -25,6 +25,8 @@ pub(crate) struct RealSpec {
     pub(crate) port: u16,
     /// What it sends, as the simulation would.
     pub(crate) traffic: Traffic,
+    /// The DSCP of its packets.
+    pub(crate) code_point: u8,
     pub(crate) active: Vec<(Instant, Instant)>,
     /// What its application draws from: as in a simulated run with the same seed.
     stream: Stream,
@@ -40,6 +42,7 @@ impl RealSpec {
             destination: flow.path[flow.path.len() - 1],
             port,
             traffic: flow.traffic.clone(),
+            code_point: flow.code_point,
             active: flow.active_in(seed),
             stream: flow.stream(seed),
         }

@@ -266,11 +266,17 @@ fn remind(stream: &TcpStream, spec: &TcpSpec) {
     }
 }
 
+/// All that this socket sends has this DSCP; those that a listener accepts, too. Two bits below it are left to ECN.
+fn mark(socket: impl AsFd, code_point: u8) -> io::Result<()> {
+    Ok(sockopt::set_ip_tos(socket, code_point << 2)?)
+}
+
 /// A TCP socket with the options of a flow.
-fn stream_socket(spec: &TcpSpec) -> io::Result<OwnedFd> {
+fn stream_socket(spec: &TcpSpec, code_point: u8) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket =
         socket_with(rustix::net::AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    mark(&socket, code_point)?;
     tcp::set_congestion_control(&socket, congestion_control(&spec.window)?)?;
     tcp::set_segment(&socket, segment(spec))?;
     // A buffer of a size that is given is not tuned, and only then a bound of the window stays; it holds packets with their frames.
@@ -309,8 +315,8 @@ pub(crate) fn congestion_control(law: &WindowParams) -> io::Result<&'static str>
     }
 }
 
-pub(super) fn listener(place: SocketAddrV4, spec: &TcpSpec) -> io::Result<TcpListener> {
-    let socket = stream_socket(spec)?;
+pub(super) fn listener(place: SocketAddrV4, spec: &TcpSpec, code_point: u8) -> io::Result<TcpListener> {
+    let socket = stream_socket(spec, code_point)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &place)?;
     rustix::net::listen(&socket, 1024)?;
@@ -329,8 +335,13 @@ pub(super) fn accept(listener: &TcpListener) -> Vec<(TcpStream, u16)> {
     ours.map(|(stream, from)| (stream, from.port())).collect()
 }
 
-pub(super) fn connect(from: Ipv4Addr, to: SocketAddrV4, spec: &TcpSpec) -> io::Result<TcpStream> {
-    let socket = stream_socket(spec)?;
+pub(super) fn connect(
+    from: Ipv4Addr,
+    to: SocketAddrV4,
+    spec: &TcpSpec,
+    code_point: u8,
+) -> io::Result<TcpStream> {
+    let socket = stream_socket(spec, code_point)?;
     bind(&socket, &SocketAddrV4::new(from, 0))?;
     match connect_socket(&socket, &to) {
         Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
@@ -338,14 +349,16 @@ pub(super) fn connect(from: Ipv4Addr, to: SocketAddrV4, spec: &TcpSpec) -> io::R
     }
 }
 
-pub(super) fn receiver(place: SocketAddrV4) -> io::Result<UdpSocket> {
+pub(super) fn receiver(place: SocketAddrV4, code_point: u8) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(place)?;
+    mark(&socket, code_point)?;
     socket.set_nonblocking(true)?;
     Ok(socket)
 }
 
-pub(super) fn datagrams(from: Ipv4Addr, to: SocketAddrV4) -> io::Result<UdpSocket> {
+pub(super) fn datagrams(from: Ipv4Addr, to: SocketAddrV4, code_point: u8) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((from, 0))?;
+    mark(&socket, code_point)?;
     socket.set_nonblocking(true)?;
     socket.set_broadcast(to.ip().is_broadcast())?;
     socket.connect(to)?;

@@ -67,6 +67,16 @@ impl Category {
             _ => Self::BestEffort,
         }
     }
+
+    /// The DSCP that packets of this category usually have (RFC 4594 section 2.3): EF, AF41, DF, CS1.
+    pub const fn dscp(self) -> u8 {
+        match self {
+            Self::Voice => 46,
+            Self::Video => 34,
+            Self::BestEffort => 0,
+            Self::Background => 8,
+        }
+    }
 }
 
 /// Parameters of one access category; what is not given comes from the standard's table.

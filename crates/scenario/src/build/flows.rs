@@ -52,6 +52,7 @@ impl Scenario {
                 active,
                 start_jitter: flow.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
                 category: flow.access_category(),
+                code_point: flow.code_point(),
                 weight: flow.weight.unwrap_or(1.0),
                 stack: flow.stack.map(Into::into),
             });

@@ -1,7 +1,7 @@
 //! Flows: what they send, and when.
 
 use crate::error::Mistake;
-use crate::language::{FlowTable, TrafficKind, UtilityTable};
+use crate::language::{CodePoint, FlowTable, TrafficKind, UtilityTable};
 use crate::law;
 use crate::quantity::{Amount, PacketCount, Probability, RateQuantity, Time};
 use evenair_laws::Parameters;
@@ -183,6 +183,11 @@ impl FlowTable {
     pub(crate) fn access_category(&self) -> Category {
         let marked = self.dscp.map(|dscp| Category::of_dscp(dscp.number()));
         self.category.or(marked).unwrap_or_default()
+    }
+
+    /// The DSCP of its packets: its own, or the one that its access category stands for.
+    pub(crate) fn code_point(&self) -> u8 {
+        self.dscp.map_or_else(|| self.access_category().dscp(), CodePoint::number)
     }
 
     /// Time between datagrams of a size.
