@@ -38,6 +38,11 @@ impl RealGateway {
         let GatewayControl::Law(law) = &gateway.control else {
             return Err("the daemon sets rates by a law: give gateway.law, such as law = \"pfrc\"".into());
         };
+        if gateway.acknowledgements {
+            let why =
+                "the daemon lets acknowledgements pass beside all limits: leave gateway.acknowledgements out";
+            return Err(why.into());
+        }
         let wires = spec.wires.iter().filter(|wire| wire.from == gateway.node).count();
         if wires != 1 {
             return Err(format!(

@@ -127,6 +127,9 @@ pub struct Exempt {
     pub ports: Vec<u16>,
     /// Whole prefixes, such as the mesh routers' own management.
     pub prefixes: Vec<Prefix>,
+    /// Acknowledgements of TCP that carry no data: packets of subscribers with the flag ACK, none of SYN, FIN and RST, and no more bytes than
+    /// the headers may have.
+    pub acknowledgements: bool,
 }
 
 /// The record of decisions.
@@ -152,7 +155,7 @@ impl Default for Unknown {
 impl Default for Exempt {
     fn default() -> Self {
         let ports = vec![53, 67, 68, 546, 547, 698, 6696];
-        Self { rate: Rate::from_kbps(1_000_000), ports, prefixes: Vec::new() }
+        Self { rate: Rate::from_kbps(1_000_000), ports, prefixes: Vec::new(), acknowledgements: true }
     }
 }
 

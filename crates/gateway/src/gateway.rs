@@ -8,7 +8,7 @@ use crate::record::{Heard, What};
 use crate::roster::Roster;
 use crate::sensor::Sensor;
 use crate::status::{ClassStatus, Standing};
-use crate::tree::{Limits, OPEN, Tree, Trees};
+use crate::tree::{Has, Limits, OPEN, Tree, Trees};
 use crate::{Side, Subscribers};
 use evenair_laws::Parameters;
 use evenair_laws::gateway as laws;
@@ -136,7 +136,8 @@ impl Gateway {
     pub fn see(&mut self, packet: &Passed) {
         let roster = &self.roster;
         let mut newcomer = None;
-        let stranger = self.sensor.see(packet, |address| {
+        let counts = !(self.config.exempt.acknowledgements && packet.is_acknowledgement());
+        let stranger = self.sensor.see(packet, counts, |address| {
             let (subscriber, takes_part) = roster.owner(address)?;
             if !takes_part {
                 newcomer = Some(subscriber.id.clone());
@@ -269,7 +270,8 @@ impl Gateway {
                 Counted::Packets if sees => (Some(passing(self.sensor.passed(class))), Wait::default()),
                 Counted::Packets | Counted::Nothing => (None, Wait::default()),
             };
-            (reading.map(|reading| ClassCounters { busy, ..reading }), wait)
+            let round_trips = sees.then(|| self.sensor.round_trips(class));
+            (reading.map(|reading| ClassCounters { busy, round_trips, ..reading }), wait)
         };
         classes.iter().zip(limits).map(of).unzip()
     }
@@ -380,16 +382,28 @@ impl Gateway {
         for side in Side::ALL {
             let total = if open { None } else { self.total(side) };
             let (unknown, exempt) = (self.config.unknown.rate, self.config.exempt.rate);
-            let mut tree = Tree::new(&Limits { total, unknown, exempt });
+            let acknowledgements = self.config.exempt.acknowledgements;
+            let mut tree = Tree::new(&Limits { total, unknown, exempt, acknowledgements });
+            let busy = self.busy(side);
+            let weights: f64 = busy.values().sum();
             for (place, (subscriber, minor)) in self.roster.taking_part().enumerate() {
-                let given = self.allocation.each.get(2 * place + side as usize).copied();
-                let own = if open { Some(OPEN) } else { given };
-                tree.subscriber(minor, (own, subscriber.cap), subscriber.weight, self.config.least_rate);
+                let own = self.allocation.each.get(2 * place + side as usize).copied();
+                let own = if open { Some(OPEN) } else { own };
+                let beside = weights - busy.get(&minor).unwrap_or(&0.0);
+                let part = subscriber.weight / (beside + subscriber.weight);
+                let has = own.map_or(Has::Part(part), Has::Bucket);
+                tree.subscriber(minor, (has, subscriber.cap), subscriber.weight, self.config.least_rate);
                 tree.entries.extend(subscriber.prefixes.iter().map(|&prefix| (prefix, minor)));
             }
             *trees.of_mut(side) = tree;
         }
         trees
+    }
+
+    /// The classes of a side of which there was anything in the last epoch, with their weights.
+    fn busy(&self, side: Side) -> BTreeMap<u16, f64> {
+        let of = |class: &&ClassStatus| class.side == side && class.standing != Standing::Idle;
+        self.statuses.iter().filter(of).map(|class| (class.minor, class.weight)).collect()
     }
 
     /// How each class fared in the last epoch.

@@ -150,6 +150,13 @@ pub struct Passed {
     pub tcp: Option<Segment>,
 }
 
+impl Passed {
+    /// Whether it only acknowledges what went the other way.
+    pub fn is_acknowledgement(&self) -> bool {
+        self.tcp.is_some_and(|tcp| tcp.acknowledged.is_some() && !tcp.has_data && !tcp.is_last)
+    }
+}
+
 /// What TCP's header says of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {

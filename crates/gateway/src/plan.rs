@@ -149,18 +149,22 @@ mod tests {
     use super::*;
     use crate::kernel::Kernel;
     use crate::memory::Memory;
-    use crate::tree::{FIRST, Limits};
+    use crate::tree::{FIRST, Has, Limits};
     use evenair_units::Rate;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    const LIMITS: Limits =
-        Limits { total: None, unknown: Rate::from_kbps(256), exempt: Rate::from_kbps(10_000) };
+    const LIMITS: Limits = Limits {
+        total: None,
+        unknown: Rate::from_kbps(256),
+        exempt: Rate::from_kbps(10_000),
+        acknowledgements: true,
+    };
 
     fn trees(subscribers: &BTreeMap<u16, (u16, u64)>) -> Trees {
         let mut tree = Tree::new(&LIMITS);
         for (&address, &(minor, kbps)) in subscribers {
-            let own = Some(Rate::from_kbps(kbps));
+            let own = Has::Bucket(Rate::from_kbps(kbps));
             tree.subscriber(FIRST + minor, (own, None), 1.0, Rate::from_kbps(8));
             let prefix = format!("10.0.{}.{}", address / 256, address % 256).parse().unwrap();
             tree.entries.insert(prefix, FIRST + minor);

@@ -356,6 +356,7 @@ const fn law(law: &GatewayParams) -> &'static str {
         GatewayParams::Fixed(_) => "fixed",
         GatewayParams::Arc(_) => "arc",
         GatewayParams::Pfrc(_) => "pfrc",
+        GatewayParams::DelayCap(_) => "delay-cap",
         _ => "a law of the user's own",
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::Side;
 use crate::kernel::Passed;
-use evenair_laws::gateway::{BusyClass, BusyFlow, FORGOTTEN};
+use evenair_laws::gateway::{BusyClass, BusyFlow, Count, FORGOTTEN, RoundTrip, RoundTrips};
 use evenair_units::{Duration, Instant, Volume};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -21,6 +21,7 @@ type Key = (IpAddr, IpAddr, u8, u16, u16);
 struct Flow {
     class: (Side, u16),
     state: BusyFlow,
+    trip: RoundTrip,
     seen: Instant,
 }
 
@@ -29,14 +30,17 @@ struct Flow {
 pub(crate) struct Sensor {
     flows: BTreeMap<(Side, Key), Flow>,
     busy: BTreeMap<(Side, u16), BusyClass>,
+    trips: BTreeMap<(Side, u16), RoundTrips>,
     passed: BTreeMap<(Side, u16), Volume>,
 }
 
 impl Sensor {
-    /// A packet passed; `owner` says whose class an address has. Gives the address behind the mesh, if it is nobody's.
+    /// A packet passed, which may be beside what counts; `owner` says whose class an address has. Gives the address behind the mesh, if
+    /// it is nobody's.
     pub(crate) fn see(
         &mut self,
         packet: &Passed,
+        counts: bool,
         mut owner: impl FnMut(IpAddr) -> Option<u16>,
     ) -> Option<IpAddr> {
         let (own, other) = match packet.side {
@@ -44,7 +48,9 @@ impl Sensor {
             Side::Up => (packet.from, packet.to),
         };
         let Some(minor) = owner(own) else { return Some(own) };
-        self.passed.entry((packet.side, minor)).or_default().add(packet.size.into());
+        if counts {
+            self.passed.entry((packet.side, minor)).or_default().add(packet.size.into());
+        }
         let ports = packet.ports.unwrap_or_default();
         let (near, far) = if packet.side == Side::Down { (ports.1, ports.0) } else { ports };
         self.follow(packet, (own, other, packet.protocol, near, far), minor);
@@ -55,13 +61,17 @@ impl Sensor {
         let (now, side) = (packet.at, packet.side);
         let carries = packet.tcp.is_none_or(|tcp| tcp.has_data || tcp.is_last);
         if carries && (self.flows.len() < FLOWS_MAX || self.flows.contains_key(&(side, key))) {
-            let new = Flow { class: (side, minor), state: BusyFlow::default(), seen: now };
+            let (state, trip) = (BusyFlow::default(), RoundTrip::default());
+            let new = Flow { class: (side, minor), state, trip, seen: now };
             let known = self.flows.entry((side, key)).or_insert(new);
             known.seen = now;
             let busy = self.busy.entry(known.class).or_default();
             match packet.tcp {
                 Some(tcp) if tcp.is_reset || (tcp.is_last && side == Side::Up) => known.state.end(now, busy),
-                Some(tcp) if side == Side::Down => known.state.on_sequence(now, tcp.end, busy),
+                Some(tcp) if side == Side::Down => {
+                    known.state.on_sequence(now, tcp.end, busy);
+                    known.trip.on_sequence(now, tcp.end);
+                }
                 _ => known.state.on_packet(now, packet.size, busy),
             }
         }
@@ -71,6 +81,7 @@ impl Sensor {
         {
             known.seen = now;
             known.state.on_acknowledgement(now, number, self.busy.entry(known.class).or_default());
+            known.trip.on_acknowledgement(now, number, self.trips.entry(known.class).or_default());
         }
     }
 
@@ -89,6 +100,12 @@ impl Sensor {
     /// For how long a class was busy so far.
     pub(crate) fn busy(&self, class: (Side, u16), now: Instant) -> Duration {
         self.busy.get(&class).map_or(Duration::ZERO, |busy| busy.time(now))
+    }
+
+    /// How long a class's round trips took so far \[ns\], and how many there were.
+    pub(crate) fn round_trips(&self, class: (Side, u16)) -> (Count, Count) {
+        let trips = self.trips.get(&class).copied().unwrap_or_default();
+        (Count::Wide(trips.sum.as_nanos()), Count::Wide(trips.count))
     }
 
     /// What passed of a class so far.
@@ -128,10 +145,10 @@ mod tests {
     fn a_download_is_busy_until_it_is_acknowledged() {
         let mut sensor = Sensor::default();
         for (ms, end) in [(0, 1460), (10, 2920)] {
-            sensor.see(&packet(ms, Side::Down, ANNA, 1500, Segment { end, ..DATA }), owner);
+            sensor.see(&packet(ms, Side::Down, ANNA, 1500, Segment { end, ..DATA }), true, owner);
         }
         let acknowledgement = Segment { acknowledged: Some(2920), has_data: false, ..DATA };
-        sensor.see(&packet(300, Side::Up, ANNA, 40, acknowledgement), owner);
+        sensor.see(&packet(300, Side::Up, ANNA, 40, acknowledgement), true, owner);
         assert_eq!(sensor.busy((Side::Down, 0x10), at(9_000)), Duration::from_millis(300));
         assert_eq!(sensor.busy((Side::Up, 0x10), at(9_000)), Duration::ZERO, "an acknowledgement is no data");
         assert_eq!(sensor.passed((Side::Down, 0x10)), Volume { packets: 2, bytes: 3000 });
@@ -140,7 +157,7 @@ mod tests {
     #[test]
     fn strangers_are_told_and_no_flow_of_theirs_is_kept() {
         let mut sensor = Sensor::default();
-        let seen = sensor.see(&packet(0, Side::Up, ("10.0.0.9", 1), 1500, DATA), owner);
+        let seen = sensor.see(&packet(0, Side::Up, ("10.0.0.9", 1), 1500, DATA), true, owner);
         assert_eq!((seen, sensor.flows.len()), (Some("10.0.0.9".parse().unwrap()), 0));
     }
 
@@ -148,7 +165,7 @@ mod tests {
     fn flows_that_are_silent_make_room() {
         let mut sensor = Sensor::default();
         for port in 0..100 {
-            sensor.see(&packet(0, Side::Up, (ANNA.0, port), 1500, DATA), owner);
+            sensor.see(&packet(0, Side::Up, (ANNA.0, port), 1500, DATA), true, owner);
         }
         sensor.forget(at(9_000));
         assert_eq!(sensor.flows.len(), 100);

@@ -6,8 +6,12 @@
 //! │  ├─ e7a1:3     addresses that are nobody's
 //! │  ├─ e7a1:10    a subscriber, with a line of its own
 //! │  └─ …
-//! └─ e7a1:2        exempt, and whatever is not forwarded
+//! ├─ e7a1:2        exempt, and whatever is not forwarded
+//! └─ e7a1:4        acknowledgements without data
 //! ```
+//! An acknowledgement belongs to data that go the other way, which have a class. Were it counted in its own way's class, a law that takes
+//! every class of which something is seen for one that is due its share ([Jam10] Alg. 4) would find that class starved whatever it gives.
+//!
 //! A class lends from the one for all, which has as much as the law allows in sum, and no class is above its own ceiling. The kernel
 //! lets a class send within its own rate whatever its parent says, so where one bucket is for all, each has next to none of its own.
 
@@ -24,6 +28,8 @@ pub const AGGREGATE: u16 = 1;
 pub const EXEMPT: u16 = 2;
 /// The class of addresses that are nobody's.
 pub const UNKNOWN: u16 = 3;
+/// The class of subscribers' acknowledgements that carry no data.
+pub const ACKNOWLEDGEMENTS: u16 = 4;
 /// The first number of a subscriber's class.
 pub const FIRST: u16 = 0x10;
 /// The last.
@@ -38,7 +44,7 @@ pub const TRICKLE: Rate = Rate::from_kbps(8);
 const FRAME: u32 = 1514;
 /// The shortest line: two full packets wait for a third, and one comes.
 const LINE_MIN: u32 = 4 * FRAME;
-/// How long a line is at its class's ceiling \[ms\].
+/// How long packets wait in a full line at what its class has: its ceiling, or its share of what all have \[ms\].
 const LINE_MS: u64 = 100;
 /// The longest line \[bytes\].
 const LINE_MAX: u64 = 4 << 20;
@@ -68,22 +74,19 @@ pub struct Class {
 impl Class {
     /// A class with a line, below another.
     fn leaf(parent: u16, rate: Rate, ceiling: Rate, weight: f64, priority: u32) -> Self {
-        let of = |ms: u64| ceiling.as_bps() / 8 * ms / 1000;
         // The kernel counts in whole bytes a second.
         let [rate, ceiling] = [rate, ceiling].map(|rate| Rate::from_bps((rate.as_bps() / 8).max(1) * 8));
-        // Small changes of a rate change no line: a line is a power of two long, or the shortest.
-        let line = of(LINE_MS).min(LINE_MAX).next_power_of_two() as u32;
         let quantum = (f64::from(FRAME) * weight).clamp(f64::from(FRAME), 60_000.0) as u32;
-        Self {
-            parent,
-            rate,
-            ceiling,
-            quantum,
-            burst: burst(ceiling),
-            line: Some(line.max(LINE_MIN)),
-            priority,
-        }
+        Self { parent, rate, ceiling, quantum, burst: burst(ceiling), line: Some(line(ceiling)), priority }
     }
+}
+
+/// How long the line of a rate is \[bytes\]. Small changes of a rate change no line: it is a power of two long, or a quarter, a half or
+/// three quarters more.
+fn line(rate: Rate) -> u32 {
+    let bytes = (rate.as_bps() / 8 * LINE_MS / 1000).min(LINE_MAX) as u32;
+    let step = 1 << bytes.max(LINE_MIN).ilog2().saturating_sub(2);
+    (bytes / step * step).max(LINE_MIN)
 }
 
 /// How deep the buckets of a ceiling are \[bytes\].
@@ -100,6 +103,15 @@ pub struct Tree {
     pub entries: BTreeMap<Prefix, u16>,
 }
 
+/// What a subscriber has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Has {
+    /// A bucket of its own.
+    Bucket(Rate),
+    /// Such a part of the bucket for all while all who send something now want all that they can get.
+    Part(f64),
+}
+
 /// What the law gives a device's subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -109,6 +121,8 @@ pub struct Limits {
     pub unknown: Rate,
     /// What passes beside the limits.
     pub exempt: Rate,
+    /// Whether acknowledgements without data do.
+    pub acknowledgements: bool,
 }
 
 impl Tree {
@@ -118,22 +132,28 @@ impl Tree {
         let all = Class { line: None, ..Class::leaf(0, total, total, 1.0, 1) };
         let exempt = Class::leaf(0, limits.exempt, limits.exempt, 1.0, 0);
         let unknown = Class::leaf(AGGREGATE, TRICKLE.min(limits.unknown), limits.unknown.min(total), 1.0, 2);
-        let classes = [(AGGREGATE, all), (EXEMPT, exempt), (UNKNOWN, unknown)].into();
+        let classes = [(AGGREGATE, all), (EXEMPT, exempt), (UNKNOWN, unknown)];
+        // A class of their own, so that whoever sends data by tiny segments takes no room of routing and names.
+        let acknowledgements = limits.acknowledgements.then_some((ACKNOWLEDGEMENTS, exempt));
+        let classes = classes.into_iter().chain(acknowledgements).collect();
         Self { classes, entries: BTreeMap::new() }
     }
 
-    /// A subscriber's class. `own` is its own bucket's rate, if it has one; weights order turns where it has none.
-    pub fn subscriber(
-        &mut self,
-        minor: u16,
-        (own, cap): (Option<Rate>, Option<Rate>),
-        weight: f64,
-        least: Rate,
-    ) {
+    /// A subscriber's class. Weights order turns where one bucket is for all.
+    pub fn subscriber(&mut self, minor: u16, (has, cap): (Has, Option<Rate>), weight: f64, least: Rate) {
         let total = self.classes[&AGGREGATE].ceiling;
-        let ceiling = own.map_or(total, |own| own.max(least)).min(cap.unwrap_or(OPEN));
-        let rate = if own.is_some() { ceiling } else { TRICKLE.min(ceiling) };
-        self.classes.insert(minor, Class::leaf(AGGREGATE, rate, ceiling, weight, 1));
+        let (given, own) = match has {
+            Has::Bucket(own) => (own.max(least), own.max(least)),
+            Has::Part(_) => (total, TRICKLE),
+        };
+        let ceiling = given.min(cap.unwrap_or(OPEN));
+        let mut class = Class::leaf(AGGREGATE, own.min(ceiling), ceiling, weight, 1);
+        // A line as long as all might fill alone would hold each back for as long as all others take.
+        if let Has::Part(part) = has {
+            let share = Rate::from_bps((total.as_bps() as f64 * part) as u64);
+            class.line = Some(line(share.min(ceiling)));
+        }
+        self.classes.insert(minor, class);
     }
 }
 
@@ -172,13 +192,14 @@ mod tests {
         total: Some(Rate::from_kbps(900)),
         unknown: Rate::from_kbps(256),
         exempt: Rate::from_kbps(10_000),
+        acknowledgements: true,
     };
 
     #[test]
     fn with_one_bucket_for_all_nobody_has_much_of_his_own() {
         let mut tree = Tree::new(&LIMITS);
         for minor in [0x10, 0x11] {
-            tree.subscriber(minor, (None, None), f64::from(minor - 0xf), Rate::from_kbps(32));
+            tree.subscriber(minor, (Has::Part(0.5), None), f64::from(minor - 0xf), Rate::from_kbps(32));
         }
         let own: u64 = [0x10, 0x11, UNKNOWN].iter().map(|minor| tree.classes[minor].rate.as_bps()).sum();
         assert!(own < 900_000 / 10, "else the sum of rates passes the bucket for all");
@@ -190,7 +211,7 @@ mod tests {
     fn a_plan_and_a_floor_bound_what_the_law_gives() {
         let mut tree = Tree::new(&Limits { total: None, ..LIMITS });
         let give = |tree: &mut Tree, own: u64, cap: Option<Rate>| {
-            tree.subscriber(0x10, (Some(Rate::from_kbps(own)), cap), 1.0, Rate::from_kbps(32));
+            tree.subscriber(0x10, (Has::Bucket(Rate::from_kbps(own)), cap), 1.0, Rate::from_kbps(32));
             let class = tree.classes[&0x10];
             assert_eq!(class.rate, class.ceiling);
             class.ceiling.as_bps() / 1000
@@ -201,12 +222,21 @@ mod tests {
         assert_eq!(tree.classes[&AGGREGATE].ceiling, OPEN);
     }
 
-    /// At 400 kb/s a full line lasts less than 150 ms.
+    /// A full line lasts a tenth of a second at most from 500 kb/s on, at 400 kb/s 121 ms: four packets. A part of a bucket for all has a
+    /// line for that part.
     #[test]
     fn lines_are_short() {
-        let mut tree = Tree::new(&LIMITS);
-        tree.subscriber(0x10, (Some(Rate::from_kbps(400)), None), 1.0, Rate::from_kbps(32));
-        let class = tree.classes[&0x10];
-        assert!(u64::from(class.line.unwrap()) * 8 * 1000 / class.ceiling.as_bps() < 150 + 15);
+        let lasts = |has: Has, kbps: u64| {
+            let mut tree = Tree::new(&Limits { total: Some(Rate::from_kbps(9_000)), ..LIMITS });
+            tree.subscriber(0x10, (has, None), 1.0, Rate::from_kbps(32));
+            u64::from(tree.classes[&0x10].line.unwrap()) * 8 / kbps
+        };
+        for kbps in (500..9_000).step_by(7) {
+            let ms = lasts(Has::Bucket(Rate::from_kbps(kbps)), kbps);
+            assert!((79..=100).contains(&ms) || kbps < 620, "{ms} ms at {kbps} kb/s");
+            assert!(ms <= 100);
+        }
+        assert_eq!(lasts(Has::Bucket(Rate::from_kbps(400)), 400), 121);
+        assert!((79..=100).contains(&lasts(Has::Part(1.0 / 3.0), 3_000)));
     }
 }

@@ -3,7 +3,7 @@
 use super::{Linux, map, range, table};
 use crate::kernel::{Failure, Offered};
 use crate::plan::Change;
-use crate::tree::{EXEMPT, MAJOR, UNKNOWN};
+use crate::tree::{ACKNOWLEDGEMENTS, EXEMPT, MAJOR, UNKNOWN};
 use crate::{Prefix, Side};
 use evenair_linux::nft::{self, Action, Chain, Entry, Hook, Match, Rule, Set, SetKind, Version};
 use evenair_linux::tc::Handle;
@@ -16,6 +16,12 @@ const FORGOTTEN: Duration = Duration::from_secs(600);
 const VERSIONS: [(Version, bool); 2] = [(Version::V4, false), (Version::V6, true)];
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// An acknowledgement has this one of TCP's flags, and none of FIN, SYN and RST (RFC 9293 §3.1).
+const ACK: u8 = 0x10;
+const ACK_ALONE: u8 = ACK | 0x07;
+/// TCP's header with all options that it may have, and IP's without \[bytes\]. Full segments are longer: Linux sends none of
+/// less than 48 bytes of data and options (`tcp_min_snd_mss`).
+const HEADERS: [(Version, u16); 2] = [(Version::V4, 20 + 60), (Version::V6, 40 + 60)];
 
 /// Whether a change is the packet filter's.
 pub(super) const fn is_its(change: &Change) -> bool {
@@ -168,6 +174,12 @@ impl Linux {
             let prefix = if is_v6 { 128 } else { 32 };
             rules.push(rule(&[], Action::Count { set, version, side: end, prefix }));
             rules.push(rule(&[], Action::ClassFrom { set: map(side, is_v6), version, side: end }));
+        }
+        for (version, most) in HEADERS.into_iter().filter(|_| self.exempt.acknowledgements) {
+            let somebodys = Match::NotClass(Handle::new(MAJOR, UNKNOWN));
+            let no_data = [Match::Length { version, most }, Match::Flags { mask: ACK_ALONE, set: ACK }];
+            let matches = [&[Match::Protocol(TCP), somebodys][..], &no_data].concat();
+            rules.push(rule(&matches, class(ACKNOWLEDGEMENTS)));
         }
         for (first, last) in spans(&self.exempt.ports) {
             for (protocol, side) in

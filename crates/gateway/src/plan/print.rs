@@ -100,15 +100,15 @@ fn delete_root(device: &str, before: &Root) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{AGGREGATE, FIRST, Limits, Tree};
+    use crate::tree::{AGGREGATE, FIRST, Has, Limits, Tree};
     use evenair_units::Rate;
 
     #[test]
     fn a_plan_reads_as_its_tools_would_be_typed() {
         let names = Names { mesh: "mesh0", uplink: "wan0", table: "evenair" };
         let (unknown, exempt) = (Rate::from_kbps(256), Rate::from_kbps(10_000));
-        let mut tree = Tree::new(&Limits { total: None, unknown, exempt });
-        tree.subscriber(FIRST, (Some(Rate::from_kbps(400)), None), 1.0, unknown);
+        let mut tree = Tree::new(&Limits { total: None, unknown, exempt, acknowledgements: false });
+        tree.subscriber(FIRST, (Has::Bucket(Rate::from_kbps(400)), None), 1.0, unknown);
         let class = tree.classes[&FIRST];
         assert_eq!(class.parent, AGGREGATE);
         let prefix = "fd00:1::/56".parse().unwrap();
@@ -127,7 +127,7 @@ mod tests {
                 "tc qdisc replace dev mesh0 root handle e7a1: htb default 2",
                 "tc class add dev mesh0 parent e7a1:1 classid e7a1:10 htb rate 400000bit ceil 400000bit \
                 burst 3028b cburst 3028b quantum 1514 prio 1",
-                "tc qdisc add dev mesh0 parent e7a1:10 tbf rate 1tbit burst 1536b limit 8192b",
+                "tc qdisc add dev mesh0 parent e7a1:10 tbf rate 1tbit burst 1536b limit 6056b",
                 "nft delete element inet evenair up6 { fd00:1::/56 } # and in the same transaction",
                 "nft add element inet evenair up6 { fd00:1::/56 : e7a1:11 }",
                 "tc qdisc del dev wan0 root",

@@ -8,7 +8,8 @@ use evenair_gateway::kernel::Kernel as _;
 
 use evenair_gateway::record::{Event, What};
 use evenair_gateway::subscribers::Place;
-use evenair_gateway::{Daemon, Linux, Subscriber, Subscribers};
+use evenair_gateway::tree::{ACKNOWLEDGEMENTS, UNKNOWN};
+use evenair_gateway::{Daemon, Linux, Side, Subscriber, Subscribers};
 use evenair_laws::gateway::GatewayTold;
 use evenair_linux::{NetworkNamespace, sandbox};
 use evenair_units::{Duration, Rate};
@@ -22,6 +23,8 @@ type Test = (&'static str, fn());
 /// Each is run in a network namespace of its own.
 const TESTS: &[Test] = &[
     ("everyone_gets_his_share_and_all_is_as_before", everyone_gets_his_share_and_all_is_as_before),
+    ("acknowledgements_have_a_class_of_their_own", acknowledgements_have_a_class_of_their_own),
+    ("acknowledgements_count_where_the_operator_says_so", acknowledgements_count_where_the_operator_says_so),
     ("who_is_killed_is_followed_by_who_adopts", who_is_killed_is_followed_by_who_adopts),
     ("what_is_changed_by_hand_is_mended", what_is_changed_by_hand_is_mended),
     ("a_device_that_comes_back_has_its_limits_again", a_device_that_comes_back_has_its_limits_again),
@@ -105,6 +108,34 @@ fn everyone_gets_his_share_and_all_is_as_before() {
     assert!(dropped > 10, "TCP finds its rate by what is dropped, of segments too: {dropped}");
     daemon.stop("test", false).expect("all is removed");
     assert_eq!(everything(), before);
+}
+
+/// What the queues towards the Internet count of three downloads, over IPv4, over IPv6, and by an address that is nobody's; and beside
+/// them.
+fn acknowledged(rest: &str) -> [Option<u32>; 4] {
+    let lab = Lab::new(4);
+    let config = config(&format!("{THREE}{rest}"));
+    let mut daemon = begun(&config, None, false);
+    let _flows = ["10.0.0.11", "fd00:0:2::1", "10.0.0.14"].map(|address| lab.download(address));
+    work(&mut daemon, Duration::from_secs(4));
+    let up = Linux::new(&config).expect("the kernel").counters(Side::Up).expect("counters");
+    daemon.stop("test", false).expect("all is removed");
+    let counted = [0x10, 0x11, UNKNOWN, ACKNOWLEDGEMENTS].map(|minor| Some(up.get(&minor)?.packets));
+    println!("  {counted:?}");
+    counted
+}
+
+/// Downloads' acknowledgements are nobody's uploads; those of an address that is nobody's are bound as all that it sends.
+fn acknowledgements_have_a_class_of_their_own() {
+    let [first, second, nobody, beside] = acknowledged("");
+    // A connection's beginning is no acknowledgement.
+    assert!([first, second].iter().all(|of| of.is_some_and(|packets| (1..5).contains(&packets))));
+    assert!(nobody > Some(20) && beside > Some(100));
+}
+
+fn acknowledgements_count_where_the_operator_says_so() {
+    let [first, second, _, beside] = acknowledged("[exempt]\nacknowledgements = false\n");
+    assert!(first > Some(50) && second > Some(50) && beside.is_none());
 }
 
 /// Packets that the gateway gave up in an epoch.
@@ -217,7 +248,7 @@ fn many_subscribers() {
     let ((), epoch) = timed(|| daemon.step(evenair_gateway::run::now()));
     let ((), pause) = timed(|| daemon.pause(true));
     let found = Linux::new(&config).expect("the kernel").find().expect("what is there");
-    assert_eq!(found.up.tree.classes.len() as u32, count + 3);
+    assert_eq!(found.up.tree.classes.len() as u32, count + 4);
     let is_change = |what: &What| matches!(what, What::Event(Event::Mended(..) | Event::Trouble(_)));
     let happened = daemon.take_happened();
     assert!(!happened.iter().any(is_change), "what was set is what is read");

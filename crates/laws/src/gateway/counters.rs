@@ -99,6 +99,8 @@ pub struct ClassCounters {
     pub held: Option<Count>,
     /// For how long data were outstanding beyond the gateway, where that is told \[ns\].
     pub busy: Option<Count>,
+    /// Round trips so far, where they are told: how long they took together \[ns\], and how many there were.
+    pub round_trips: Option<(Count, Count)>,
 }
 
 impl ClassCounters {
@@ -130,7 +132,12 @@ impl ClassCounters {
         };
         let held = counted(self.held, then.held)?;
         let busy = counted(self.busy, then.busy)?.map(Duration::from_nanos);
-        Some(ClassView { arrived, served, dropped, backlog: self.backlog, held, busy })
+        let trips = |(now, then): ((Count, Count), (Count, Count))| {
+            Some((now.0.since(then.0)?, now.1.since(then.1)?))
+        };
+        let trips = self.round_trips.zip(then.round_trips).and_then(trips);
+        let delay = trips.and_then(|(sum, count)| sum.checked_div(count)).map(Duration::from_nanos);
+        Some(ClassView { arrived, served, dropped, backlog: self.backlog, held, busy, delay })
     }
 }
 

@@ -150,12 +150,21 @@ impl Members {
     /// The bounds for them: as configured, else from their links, in the corrected form only a share of the lower one; none,
     /// where neither is known.
     pub(super) fn bounds(&self, tuning: &Tuning) -> Option<CapacityBounds> {
+        let share = if tuning.form == Form::Thesis { 1.0 } else { tuning.floor };
+        self.bounds_between(tuning.capacity_low, tuning.capacity_high, share)
+    }
+
+    /// The same of what is configured, with a share of the lower bound that links give.
+    pub(super) fn bounds_between(
+        &self,
+        low: Option<Rate>,
+        high: Option<Rate>,
+        share: f64,
+    ) -> Option<CapacityBounds> {
         let link = |class: usize| Rate::from_bps(self.links[class]);
         // Where none of those that share has a known link, those of the others are the best guess.
         let links = CapacityBounds::of_links(self.sharing().map(link))
             .or_else(|| CapacityBounds::of_links((0..self.len()).map(link)));
-        let (low, high) = (tuning.capacity_low, tuning.capacity_high);
-        let share = if tuning.form == Form::Thesis { 1.0 } else { tuning.floor };
         let bps = |rate: Rate| rate.as_bps() as f64;
         let high = high.map(bps).or(links.map(|links| links.high)).or(low.map(bps))?;
         let low = low

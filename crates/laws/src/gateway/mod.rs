@@ -10,19 +10,23 @@ pub mod bounds;
 mod busy;
 mod controller;
 mod counters;
+pub mod delay_cap;
 mod feedback;
 pub mod fixed;
 mod judgement;
 mod members;
 pub mod pfrc;
+mod round_trip;
 mod search;
 
 pub use arc::{Arc, ArcParams, RateHistory};
 pub use bounds::CapacityBounds;
 pub use busy::{BusyClass, BusyFlow, FORGOTTEN};
 pub use counters::{ClassCounters, Count, Counted, Meter};
+pub use delay_cap::{DelayCap, DelayCapParams};
 pub use fixed::{FixedRate, FixedRateParams};
 pub use pfrc::{Pfrc, PfrcParams};
+pub use round_trip::{RoundTrip, RoundTrips};
 pub use search::{FirstEstimate, OnChange, SearchMethod};
 
 use crate::family::family;
@@ -49,6 +53,12 @@ pub struct ClassView {
     /// For how long data were outstanding beyond the gateway, where the host can tell: see [`BusyClass`].
     #[cfg_attr(feature = "serde", serde(default, with = "crate::tape::exact"))]
     pub busy: Option<Duration>,
+    /// The mean time from data let through to their acknowledgement, where the host can tell, and there was any: see [`RoundTrip`].
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, with = "crate::tape::exact", skip_serializing_if = "Option::is_none")
+    )]
+    pub delay: Option<Duration>,
 }
 
 impl ClassView {
@@ -319,6 +329,8 @@ family! {
         Arc(ArcParams => Arc),
         /// A bucket for each class, all rates found together by feedback ([Jam10]'s PFRC).
         Pfrc(PfrcParams => Pfrc),
+        /// One bucket for all, its rate by delay alone (as cake-autorate and StormGuard).
+        DelayCap(DelayCapParams => DelayCap),
     }
 }
 

@@ -17,8 +17,8 @@ use evenair_laws::connections::{
     RoundTripSamples, RttProportionalParams, Unsampled, UtilityParams,
 };
 use evenair_laws::gateway::{
-    ArcParams, FirstEstimate, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams, RateHistory,
-    SearchMethod,
+    ArcParams, DelayCapParams, FirstEstimate, FixedRateParams, Form, GatewayParams, OnChange, PfrcParams,
+    RateHistory, SearchMethod,
 };
 use evenair_laws::marking::{
     CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
@@ -422,6 +422,27 @@ ranges! { GatewayParams
     Fixed => fixed_rate(),
     Arc => arc(),
     Pfrc => pfrc(),
+    DelayCap => delay_cap(),
+}
+
+fn delay_cap() -> impl Strategy<Value = DelayCapParams> {
+    let factors = (1.01..=10.0, 0.01..0.99, 0.01..=1.0);
+    let rates = (prop::option::of(1u64..1_000_000), prop::option::of(1_000_000u64..1_000_000_000));
+    let delays = (1u64..1_000, 1u64..1_000, 1u64..1_000);
+    (factors, rates, prop::option::of(1u64..1_000_000_000), delays, time()).prop_map(
+        |((alpha, beta, load), (low, high), base, (good, more, most), epoch)| DelayCapParams {
+            epoch,
+            good: Duration::from_millis(good),
+            threshold: Duration::from_millis(good + more),
+            bad: Duration::from_millis(good + more + most),
+            alpha,
+            beta,
+            load,
+            capacity_low: low.map(Rate::from_bps),
+            capacity_high: high.map(Rate::from_bps),
+            base: base.map(Rate::from_bps),
+        },
+    )
 }
 
 fn fixed_rate() -> impl Strategy<Value = FixedRateParams> {

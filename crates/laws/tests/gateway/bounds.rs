@@ -47,6 +47,7 @@ fn class() -> impl Strategy<Value = ClassView> {
             backlog,
             held: Some(held),
             busy,
+            delay: None,
         },
     )
 }

@@ -4,8 +4,8 @@ use crate::bounds::{role, served, step};
 use crate::mesh::{Flow, LINK, Mesh, Wants};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{
-    Allocation, AnyGateway, ArcParams, ClassRole, ClassView, FixedRateParams, GatewayLaw, GatewayParams,
-    GatewayRole, GatewayView, NewClasses, Pfrc, PfrcParams, Reason, Step,
+    Allocation, AnyGateway, ArcParams, ClassRole, ClassView, DelayCapParams, FixedRateParams, GatewayLaw,
+    GatewayParams, GatewayRole, GatewayView, NewClasses, Pfrc, PfrcParams, Reason, Step,
 };
 use evenair_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
@@ -17,6 +17,7 @@ fn laws() -> Vec<GatewayParams> {
         PfrcParams::jam10().into(),
         ArcParams::corrected().into(),
         ArcParams::jam10().into(),
+        DelayCapParams::default().into(),
         FixedRateParams { rate, shared: true, ..FixedRateParams::default() }.into(),
         FixedRateParams { rates: vec![Rate::from_kbps(90); 3], ..FixedRateParams::default() }.into(),
     ]

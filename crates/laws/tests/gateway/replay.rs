@@ -49,7 +49,7 @@ fn record(params: &GatewayParams, tells_busy: bool) -> String {
         mesh.airtime = if epoch < 60 { 1.0 } else { 0.7 };
         mesh.epoch();
         for (class, seen) in mesh.views.iter().enumerate() {
-            let ClassView { arrived, served, dropped, backlog, held, busy } = seen;
+            let ClassView { arrived, served, dropped, backlog, held, busy, .. } = seen;
             let volumes =
                 [arrived, served, dropped, backlog].map(|of| format!("{},{}", of.packets, of.bytes));
             let answer = answer(&mesh.allocation, class);
@@ -110,5 +110,6 @@ fn view(row: &[&str]) -> ClassView {
         backlog: volume(8),
         held: Some(number(10)),
         busy: row[11].parse().ok().map(Duration::from_millis),
+        delay: None,
     }
 }

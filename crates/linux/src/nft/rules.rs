@@ -39,6 +39,22 @@ pub enum Match {
         /// The last.
         last: u16,
     },
+    /// It is no longer than this, IP's header of so long as no option makes it included: network-layer size \[bytes\].
+    Length {
+        /// Its version.
+        version: Version,
+        /// The most.
+        most: u16,
+    },
+    /// Of TCP's flags in a mask just these are set: [`Match::Protocol`] stands before it.
+    Flags {
+        /// The flags that are looked at.
+        mask: u8,
+        /// Those of them that are set.
+        set: u8,
+    },
+    /// An earlier rule gave it another class than this, or none did.
+    NotClass(Handle),
     /// An address of which so many bits are these.
     Address {
         /// Which of the two.
@@ -102,6 +118,9 @@ const COUNTED_PACKETS: u16 = 2;
 /// The register that all goes through: 16 bytes (`NFT_REG_1`); and the one for verdicts.
 const REGISTER: u32 = 1;
 const VERDICTS: u32 = 0;
+
+/// IPv6's own header, which its length leaves out \[bytes\].
+const HEADER_6: u16 = 40;
 
 /// What is known of the packets that a rule has not ended for.
 struct Known {
@@ -167,6 +186,25 @@ impl Match {
                         to.put(VALUE, &last.to_be_bytes());
                     });
                 });
+            }
+            Self::Length { version, most } => {
+                require(list, version, known);
+                // IPv6 counts what follows its header.
+                let (offset, most) = match version {
+                    Version::V4 => (2, most),
+                    Version::V6 => (4, most.saturating_sub(HEADER_6)),
+                };
+                load(list, libc::NFT_PAYLOAD_NETWORK_HEADER, offset, 2);
+                compare_by(list, libc::NFT_CMP_LTE, &most.to_be_bytes());
+            }
+            Self::Flags { mask, set } => {
+                load(list, libc::NFT_PAYLOAD_TRANSPORT_HEADER, 13, 1);
+                bitwise(list, &[mask]);
+                compare(list, &[set]);
+            }
+            Self::NotClass(class) => {
+                load_meta(list, libc::NFT_META_PRIORITY);
+                compare_by(list, libc::NFT_CMP_NEQ, &class.number().to_ne_bytes());
             }
             Self::Address { side, address, prefix } => {
                 let version = if address.is_ipv4() { Version::V4 } else { Version::V6 };
@@ -260,9 +298,27 @@ fn load(list: &mut Message, base: i32, offset: u32, length: u32) {
 }
 
 fn compare(list: &mut Message, with: &[u8]) {
+    compare_by(list, libc::NFT_CMP_EQ, with);
+}
+
+/// Ends the rule unless what is loaded is so (`NFT_CMP_…`): byte by byte, so that numbers stand as on the wire.
+fn compare_by(list: &mut Message, how: i32, with: &[u8]) {
     expression(list, "cmp", |data| {
-        data.put_be32(1, REGISTER).put_be32(2, libc::NFT_CMP_EQ as u32).nest(3, |value| {
+        data.put_be32(1, REGISTER).put_be32(2, how as u32).nest(3, |value| {
             value.put(VALUE, with);
+        });
+    });
+}
+
+/// Leaves the bits of a mask of what is loaded.
+fn bitwise(list: &mut Message, mask: &[u8]) {
+    expression(list, "bitwise", |data| {
+        data.put_be32(1, REGISTER).put_be32(2, REGISTER).put_be32(3, mask.len() as u32);
+        data.nest(4, |and| {
+            and.put(VALUE, mask);
+        });
+        data.nest(5, |xor| {
+            xor.put(VALUE, &vec![0; mask.len()]);
         });
     });
 }
@@ -297,15 +353,7 @@ fn load_address(list: &mut Message, version: Version, side: Side, prefix: u8, kn
     let length = version.length() as u32;
     load(list, libc::NFT_PAYLOAD_NETWORK_HEADER, offset, length);
     if u32::from(prefix) < length * 8 {
-        expression(list, "bitwise", |data| {
-            data.put_be32(1, REGISTER).put_be32(2, REGISTER).put_be32(3, length);
-            data.nest(4, |and| {
-                and.put(VALUE, &mask(version, prefix).collect::<Vec<_>>());
-            });
-            data.nest(5, |xor| {
-                xor.put(VALUE, &vec![0; version.length()]);
-            });
-        });
+        bitwise(list, &mask(version, prefix).collect::<Vec<_>>());
     }
 }
 

@@ -86,6 +86,15 @@ pub(crate) fn nft_prints_what_was_set() -> Outcome {
         rule(&[], Action::Class(Handle::new(1, 2))),
         rule(&[], from("down4", Version::V4)),
         rule(&[Match::Version(Version::V6)], from("down6", Version::V6)),
+        rule(
+            &[
+                Match::Protocol(6),
+                Match::NotClass(Handle::new(1, 2)),
+                Match::Length { version: Version::V6, most: 100 },
+                Match::Flags { mask: 0x17, set: 0x10 },
+            ],
+            Action::Class(Handle::new(1, 4)),
+        ),
     ];
     nftables.set_rules(&table(), &chain(), &rules).expect("rules");
     let ruleset = told("nft", "-nn list ruleset")?;
@@ -106,6 +115,7 @@ pub(crate) fn nft_prints_what_was_set() -> Outcome {
         "update @seen6 { ip6 daddr & ffff:ffff:ffff:ff00:: }",
         "meta priority set ip daddr map @down4",
         "meta priority set ip6 daddr map @down6",
+        "oif \"lo\" meta priority != 1:2 ip6 length <= 60 tcp flags 0x10 / 0x1,0x2,0x4,0x10 meta priority set 1:4",
     ] {
         assert!(ruleset.contains(said), "{said} in\n{ruleset}");
     }

@@ -167,7 +167,8 @@ impl ShaperHost {
         }
         let read = |&class: &u32| {
             let busy = self.watch.as_ref().and_then(|watch| watch.busy(now, class));
-            Some(ClassCounters { busy, ..counts[class as usize].counters() })
+            let round_trips = self.watch.as_ref().map(|watch| watch.round_trips(class));
+            Some(ClassCounters { busy, round_trips, ..counts[class as usize].counters() })
         };
         self.counters.extend(there.iter().map(read));
         let view = self.meter.look(now, &self.counters);

@@ -61,6 +61,7 @@ impl ClassCounts {
             backlog: self.backlog(),
             held: Some(Count::Wide(self.held)),
             busy: None,
+            round_trips: None,
         }
     }
 }

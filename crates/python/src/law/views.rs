@@ -188,6 +188,8 @@ view! {
         held_packets: Option<u64> = |class| class.held;
         /// For how long data were outstanding beyond the gateway [s], where that is told.
         busy_s: Option<f64> = |class| long(class.busy);
+        /// The mean time from data let through to their acknowledgement [s], where that is told.
+        delay_s: Option<f64> = |class| long(class.delay);
     }
 }
 

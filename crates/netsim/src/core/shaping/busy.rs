@@ -2,7 +2,7 @@
 
 use crate::packet::{Body, Packet, TcpPacket};
 use crate::spec::GatewayClass;
-use evenair_laws::gateway::{BusyClass, BusyFlow, Count, Direction};
+use evenair_laws::gateway::{BusyClass, BusyFlow, Count, Direction, RoundTrip, RoundTrips};
 use evenair_tcp::SegmentKind;
 use evenair_units::Instant;
 
@@ -13,6 +13,7 @@ struct Passing {
     /// Which one of the connections that used the place.
     epoch: u32,
     flow: BusyFlow,
+    trip: RoundTrip,
 }
 
 /// The gateway's account of all flows.
@@ -22,6 +23,7 @@ pub(super) struct Watch {
     directions: Vec<Direction>,
     /// None, of whom packets passed that cannot be looked into.
     classes: Vec<Option<BusyClass>>,
+    trips: Vec<RoundTrips>,
     /// By connection.
     connections: Vec<Option<Passing>>,
     /// By way.
@@ -31,13 +33,20 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn new(node: u32, classes: &[GatewayClass]) -> Self {
         let directions = classes.iter().map(|class| class.role.direction).collect();
+        let trips = vec![RoundTrips::default(); classes.len()];
         let classes = vec![Some(BusyClass::default()); classes.len()];
-        Self { node, directions, classes, connections: Vec::new(), others: Vec::new() }
+        Self { node, directions, classes, trips, connections: Vec::new(), others: Vec::new() }
     }
 
     /// For how long a class was busy so far, where that is known \[ns\].
     pub(super) fn busy(&self, now: Instant, class: u32) -> Option<Count> {
         self.classes[class as usize].map(|class| Count::Wide(class.time(now).as_nanos()))
+    }
+
+    /// How long a class's round trips took so far \[ns\], and how many there were.
+    pub(super) fn round_trips(&self, class: u32) -> (Count, Count) {
+        let trips = self.trips[class as usize];
+        (Count::Wide(trips.sum.as_nanos()), Count::Wide(trips.count))
     }
 
     /// A packet of a class was let through.
@@ -53,7 +62,7 @@ impl Watch {
         if flows.len() <= number {
             flows.resize(number + 1, None);
         }
-        let new = Passing { class, epoch, flow: BusyFlow::default() };
+        let new = Passing { class, epoch, flow: BusyFlow::default(), trip: RoundTrip::default() };
         let passing = flows[number].get_or_insert(new);
         if passing.epoch != epoch {
             if let Some(busy) = &mut self.classes[passing.class as usize] {
@@ -65,7 +74,9 @@ impl Watch {
         match &packet.body {
             Body::Tcp(TcpPacket { segment, .. }) => match segment.kind {
                 SegmentKind::Data if is_down => {
-                    passing.flow.on_sequence(now, segment.number.wrapping_add(1), busy);
+                    let end = segment.number.wrapping_add(1);
+                    passing.flow.on_sequence(now, end, busy);
+                    passing.trip.on_sequence(now, end);
                 }
                 SegmentKind::Data => passing.flow.on_packet(now, packet.size, busy),
                 SegmentKind::Fin if !is_down => passing.flow.end(now, busy),
@@ -85,6 +96,8 @@ impl Watch {
             && let Some(busy) = &mut self.classes[passing.class as usize]
         {
             passing.flow.on_acknowledgement(now, segment.number, busy);
+            let trips = &mut self.trips[passing.class as usize];
+            passing.trip.on_acknowledgement(now, segment.number, trips);
         }
     }
 

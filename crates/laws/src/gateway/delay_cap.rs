@@ -1,0 +1,296 @@
+//! One bucket for all that goes by delay alone: what routers at the edge of one link do today.
+//!
+//! # Law
+//! Each epoch, with `Δ` the mean over classes of delay above its baseline, and `τ' = τ + L/C`, a full packet's own time added: if `Δ > τ'`,
+//! `C ← C·(1 − d)`, `d` from 0.01 at `τ'` to `1 − β` at `Δ ≥ Δ_bad + L/C`; else, if classes got more than `ρC`, `C ← C·(1 + u)`, `u` from `α − 1` at
+//! `Δ ≤ Δ_good` to 0 at `τ'`; else `C` goes back to its base by a hundredth a second. A class's baseline follows a lower delay at once and a
+//! higher one slowly.
+//!
+//! # Source
+//! Ours, after the published behaviour and the defaults of cake-autorate 3 (its `defaults.sh`), whose kin StormGuard is: it is here so that ARC
+//! and PFRC can be laid beside what operators have.
+//!
+//! # Symbols
+//! `C` → `rate` \[bit/s\]; `τ` → [`DelayCapParams::threshold`]; `Δ_good`, `Δ_bad` → [`DelayCapParams::good`], [`bad`](DelayCapParams::bad);
+//! `α`, `β` → [`DelayCapParams::alpha`], [`beta`](DelayCapParams::beta); `ρ` → [`DelayCapParams::load`]; `L` → 1500 bytes.
+//!
+//! # Signals
+//! Each class's [delay](super::ClassView::delay) beyond the gateway, and its service. Without the former it finds no reason for less.
+//!
+//! # Deviations
+//! - It sends no probes to hosts beyond one link: delay is that of subscribers' own downloads, in the mean of an epoch, not in three
+//!   of six probes. An epoch of which none is told says nothing, and the cap stays.
+//! - One cap for both directions together, as ARC's, not one for each.
+//! - Bounds and base are what an operator types there; where they are not given, those of section 7.5.2 of [Jam10] and half way between.
+//!
+//! # Example
+//! ```
+//! use evenair_laws::Parameters;
+//! use evenair_laws::gateway::{ClassRole, DelayCapParams, GatewayLaw, GatewayRole};
+//! use evenair_units::Rate;
+//! let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
+//! let law = DelayCapParams::default().begin(&GatewayRole { classes: [class; 3].into() });
+//! // Half way between W/3 and W.
+//! assert_eq!(law.at_start().total, Some(Rate::from_kbps(600)));
+//! ```
+
+use super::controller::{Verdict, allocation};
+use super::members::Members;
+use super::{
+    Allocation, CapacityBounds, GatewayLaw, GatewayRole, GatewayView, NewClasses, Reason, Step, rate,
+};
+use crate::{BadParameter, Parameters, check, check_interval};
+use alloc::vec::Vec;
+use evenair_units::{Duration, Rate};
+
+/// `L` \[bits\].
+const PACKET: f64 = 12_000.0;
+/// What is taken off at the threshold.
+const LEAST: f64 = 0.01;
+/// How much of the way to its base an idle cap goes in a second.
+const DECAY: f64 = 0.01;
+/// How fast a baseline follows a higher delay and a lower one, each epoch.
+const RISE: f64 = 0.001;
+const FALL: f64 = 0.9;
+/// A class without a packet for so many epochs is not active.
+const PATIENCE: u32 = 3;
+
+/// Parameters of the law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct DelayCapParams {
+    /// How often the law runs.
+    pub epoch: Duration,
+    /// More delay than this above the baseline asks for less.
+    pub threshold: Duration,
+    /// Up to so much the cap rises by α.
+    pub good: Duration,
+    /// From so much on it falls by β.
+    pub bad: Duration,
+    /// The greatest factor by which the cap rises.
+    pub alpha: f64,
+    /// The least factor by which it falls.
+    pub beta: f64,
+    /// It rises only while classes get more than this share of it.
+    pub load: f64,
+    /// The least cap; a third of the slowest link, if it is not given.
+    pub capacity_low: Option<Rate>,
+    /// The greatest; the links' harmonic mean, if it is not given.
+    pub capacity_high: Option<Rate>,
+    /// Where it begins, and goes back to when little is asked for; half way between the bounds, if it is not given.
+    pub base: Option<Rate>,
+}
+
+impl Default for DelayCapParams {
+    fn default() -> Self {
+        Self {
+            epoch: Duration::from_millis(300),
+            threshold: Duration::from_millis(30),
+            good: Duration::from_millis(10),
+            bad: Duration::from_millis(60),
+            alpha: 1.04,
+            beta: 0.75,
+            load: 0.75,
+            capacity_low: None,
+            capacity_high: None,
+            base: None,
+        }
+    }
+}
+
+impl Parameters for DelayCapParams {
+    type Surroundings = ();
+    type Place = GatewayRole;
+    type Law = DelayCap;
+
+    fn validated(self) -> Result<Self, BadParameter> {
+        check_interval("epoch", self.epoch)?;
+        let ordered = self.good < self.threshold && self.threshold < self.bad;
+        check("threshold", self.threshold.as_secs_f64(), ordered, "above good, below bad")?;
+        check("alpha", self.alpha, self.alpha > 1.0 && self.alpha <= 10.0, "above 1, at most 10")?;
+        check("beta", self.beta, self.beta > 0.0 && self.beta <= 1.0 - LEAST, "above 0, at most 0.99")?;
+        check("load", self.load, self.load > 0.0 && self.load <= 1.0, "above 0, at most 1")?;
+        let mut rates = self.capacity_low.into_iter().chain(self.capacity_high).chain(self.base);
+        check("capacity_high", 0.0, rates.all(|rate| rate.as_bps() > 0), "above 0")?;
+        if let Some((low, high)) = self.capacity_low.zip(self.capacity_high) {
+            check("capacity_low", low.as_bps() as f64, low < high, "below capacity_high")?;
+        }
+        Ok(self)
+    }
+
+    fn begin(&self, role: &GatewayRole) -> DelayCap {
+        let members = Members::new(role, PATIENCE, false);
+        let mut law = DelayCap { params: *self, members, baselines: Vec::new(), rate: None };
+        law.baselines = alloc::vec![None; role.classes.len()];
+        law.rate = law.bounds().map(|bounds| law.base(bounds));
+        law
+    }
+}
+
+/// The law's state at one gateway.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DelayCap {
+    params: DelayCapParams,
+    members: Members,
+    /// Of each class \[s\].
+    baselines: Vec<Option<f64>>,
+    /// None without bounds \[bit/s\].
+    rate: Option<f64>,
+}
+
+impl DelayCap {
+    fn bounds(&self) -> Option<CapacityBounds> {
+        self.members.bounds_between(self.params.capacity_low, self.params.capacity_high, 1.0)
+    }
+
+    fn base(&self, bounds: CapacityBounds) -> f64 {
+        let base = self.params.base.map(|base| base.as_bps() as f64);
+        base.unwrap_or(f64::midpoint(bounds.low, bounds.high)).clamp(bounds.low, bounds.high)
+    }
+
+    /// How far delays are above their baselines, in the mean over classes; none, where none is told \[s\].
+    fn excess(&mut self, view: &GatewayView) -> Option<f64> {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (class, baseline) in self.baselines.iter_mut().enumerate() {
+            let Some(delay) = view.class(class).and_then(|seen| seen.delay) else { continue };
+            let delay = delay.as_secs_f64();
+            let was = baseline.unwrap_or(delay);
+            let now = was + if delay < was { FALL } else { RISE } * (delay - was);
+            *baseline = Some(now);
+            sum += delay - now;
+            count += 1.0;
+        }
+        (count > 0.0).then(|| sum / count)
+    }
+
+    fn judge(&mut self, view: &GatewayView, bounds: CapacityBounds, cap: f64) -> (f64, Step, Reason) {
+        let Self { params, .. } = *self;
+        let packet = PACKET / cap;
+        let threshold = params.threshold.as_secs_f64() + packet;
+        let (good, bad) = (params.good.as_secs_f64(), params.bad.as_secs_f64() + packet);
+        let got = self.members.measured(view);
+        match self.excess(view) {
+            Some(excess) if excess > threshold => {
+                let far = ((excess - threshold) / (bad - threshold)).min(1.0);
+                (cap * (1.0 - LEAST - far * (1.0 - LEAST - params.beta)), Step::Decrease, Reason::Starved)
+            }
+            Some(excess) if got > params.load * cap => {
+                let far = ((threshold - excess) / (threshold - good)).min(1.0);
+                (cap * (1.0 + far * (params.alpha - 1.0)), Step::Increase, Reason::Satisfied)
+            }
+            None if got > params.load * cap => (cap, Step::Hold, Reason::Unknown),
+            _ => {
+                let base = self.base(bounds);
+                let change = (DECAY * view.interval.as_secs_f64()).min(1.0);
+                let step = if base > cap { Step::Increase } else { Step::Decrease };
+                (cap + change * (base - cap), step, Reason::Content)
+            }
+        }
+    }
+
+    fn allocation(&self, verdict: Verdict) -> Allocation {
+        allocation(self.rate.map(rate), &[], verdict)
+    }
+}
+
+impl GatewayLaw for DelayCap {
+    fn interval(&self) -> Duration {
+        self.params.epoch
+    }
+
+    fn at_start(&self) -> Allocation {
+        let reason = if self.rate.is_some() { Reason::Configured } else { Reason::Unbounded };
+        self.allocation((Step::Start, reason, None))
+    }
+
+    /// The cap stays, within the new bounds.
+    fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
+        self.members.change(classes);
+        self.baselines = classes.carry(&self.baselines, None);
+        self.rate = self.bounds().map(|bounds| {
+            self.rate.map_or_else(|| self.base(bounds), |cap| cap.clamp(bounds.low, bounds.high))
+        });
+        let reason = if self.rate.is_some() { Reason::Reconfigured } else { Reason::Unbounded };
+        self.allocation((Step::Hold, reason, None))
+    }
+
+    fn on_epoch(&mut self, view: &GatewayView) -> Allocation {
+        let verdict = match (self.rate, view.interval.is_zero(), self.members.unknown(view)) {
+            (None, ..) => (Step::Hold, Reason::Unbounded, None),
+            (_, true, _) => (Step::Hold, Reason::Idle, None),
+            (_, _, Some(class)) => (Step::Hold, Reason::Unknown, Some(class)),
+            (Some(cap), ..) => {
+                self.members.observe(view);
+                match self.bounds().filter(|_| self.members.any_active()) {
+                    Some(bounds) => {
+                        let (next, step, reason) = self.judge(view, bounds, cap);
+                        self.rate = Some(next.clamp(bounds.low, bounds.high));
+                        (step, reason, None)
+                    }
+                    None => (Step::Hold, Reason::Idle, None),
+                }
+            }
+        };
+        self.allocation(verdict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::{ClassRole, ClassView};
+    use evenair_units::{Instant, Volume};
+
+    fn law() -> DelayCap {
+        let link_rate = Some(Rate::from_kbps(1_200));
+        let class = ClassRole { link_rate, ..ClassRole::default() };
+        DelayCapParams::default().begin(&GatewayRole { classes: [class; 2].into() })
+    }
+
+    /// One epoch of 300 ms in which each of two classes got half of so many kb/s, with such delays.
+    fn epoch(law: &mut DelayCap, kbps: u64, delays: [Option<u64>; 2]) -> (u64, Step) {
+        let served = Volume { packets: 1, bytes: kbps * 300 / 16 };
+        let seen = |delay: Option<u64>| {
+            Some(ClassView { served, delay: delay.map(Duration::from_millis), ..ClassView::default() })
+        };
+        let interval = Duration::from_millis(300);
+        let view = GatewayView { now: Instant::ZERO, interval, classes: delays.map(seen).into() };
+        let given = law.on_epoch(&view);
+        (given.total.expect("one bucket").as_bps(), given.decision.step)
+    }
+
+    /// Base 800 kb/s: W/3 = 400, W = 1200.
+    #[test]
+    fn the_cap_rises_under_load_and_falls_with_delay() {
+        let mut law = law();
+        assert_eq!(epoch(&mut law, 700, [Some(50), Some(20)]), (832_000, Step::Increase), "1.04·800");
+        // Both 75 ms above their baselines (less the thousandth that these rise): more than 60 + 14.4 ms.
+        assert_eq!(epoch(&mut law, 700, [Some(125), Some(95)]), (624_000, Step::Decrease), "0.75·832");
+        // One 65 ms above, the other none: 32.5 ms in the mean, below 30 + 19.2 ms; the way from 49.2 to 10 is 0.43.
+        let (cap, step) = epoch(&mut law, 600, [Some(115), Some(20)]);
+        assert!(step == Step::Increase && (634_000..636_000).contains(&cap), "{cap}");
+        assert_eq!(epoch(&mut law, 600, [None; 2]), (cap, Step::Hold), "nothing is told");
+        for _ in 0..20 {
+            epoch(&mut law, 400, [Some(500), Some(500)]);
+        }
+        assert_eq!(law.rate, Some(400e3), "no less than W/3");
+    }
+
+    /// Who asks for little: by a hundredth of the way a second.
+    #[test]
+    fn an_idle_cap_goes_back_to_its_base() {
+        let mut law = law();
+        for _ in 0..20 {
+            epoch(&mut law, 1_190, [Some(20), Some(20)]);
+        }
+        assert_eq!(law.rate, Some(1_200e3), "no more than W");
+        let (cap, step) = epoch(&mut law, 100, [Some(20), Some(20)]);
+        assert_eq!((cap, step), (1_198_800, Step::Decrease));
+    }
+}
