@@ -142,7 +142,7 @@ fn is_loopback(host: &str) -> bool {
 
 fn response(status: &str, kind: &str, body: &str) -> String {
     let policy = "default-src 'none'; style-src 'self'; img-src 'none'; frame-ancestors 'none'; base-uri 'none'; \
-        form-action 'none'; sandbox";
+        form-action 'none'";
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n\
         Content-Security-Policy: {policy}\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n\

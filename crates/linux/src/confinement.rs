@@ -65,3 +65,78 @@ impl Confinement {
         )?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+    use std::net::{TcpListener, UdpSocket};
+    use std::process::Command;
+    use std::thread;
+
+    /// What the kernel says of the calling thread.
+    fn status(key: &str) -> String {
+        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        line.unwrap().trim().into()
+    }
+
+    #[test]
+    fn who_administers_works_in_its_folders_and_starts_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (reads, writes) = (folder.path().join("reads"), folder.path().join("writes"));
+        for folder in [&reads, &writes] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("file"), "1").unwrap();
+        }
+        let before = status("CapEff");
+        let confined = thread::spawn(move || {
+            // The kernel's word on the thread must be read somewhere.
+            let kept = vec![reads.clone(), "/proc".into()];
+            let lacks =
+                Confinement { administers: true, reads: kept, writes: vec![writes.clone()] }.enter().unwrap();
+            let has = |part: &str| !lacks.iter().any(|lack| lack.contains(part));
+            assert_eq!((status("NoNewPrivs").as_str(), status("CapInh").as_str()), ("1", "0000000000000000"));
+            assert_eq!(status("CapEff").trim_matches('0').replace('1', ""), "", "at most one bit");
+            fs::write(writes.join("new"), "2").unwrap();
+            fs::rename(writes.join("new"), writes.join("file")).unwrap();
+            fs::remove_file(writes.join("file")).unwrap();
+            fs::create_dir(writes.join("folder")).unwrap();
+            assert_eq!(fs::read_to_string(reads.join("file")).unwrap(), "1");
+            if has("Landlock") {
+                assert!(
+                    fs::write(reads.join("file"), "3").is_err() && fs::write(reads.join("new"), "3").is_err()
+                );
+                assert!(fs::remove_file(reads.join("file")).is_err());
+                assert!(File::open("/etc/passwd").is_err() && fs::read_dir(folder.path()).is_err());
+            }
+            if has("system calls") {
+                assert!(Command::new("true").status().is_err(), "no program is started");
+                assert!(thread::Builder::new().spawn(|| ()).is_err(), "nor a thread");
+                assert!(crate::NetworkNamespace::new().is_err() && crate::Rtnetlink::new().is_err());
+            }
+        });
+        confined.join().unwrap();
+        assert_eq!(status("CapEff"), before, "other threads keep what they have");
+    }
+
+    #[test]
+    fn who_answers_only_opens_nothing() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let serves = thread::spawn(move || {
+            let lacks = Confinement::default().enter().unwrap();
+            if lacks.is_empty() {
+                assert!(File::open("/dev/null").is_err() && UdpSocket::bind("127.0.0.1:0").is_err());
+                assert!(TcpListener::bind("127.0.0.1:0").is_err());
+            }
+            let (mut stream, _) = listener.accept().unwrap();
+            io::Write::write_all(&mut stream, b"it answers").unwrap();
+        });
+        let mut stream = std::net::TcpStream::connect(at).unwrap();
+        let mut text = String::new();
+        io::Read::read_to_string(&mut stream, &mut text).unwrap();
+        serves.join().unwrap();
+        assert_eq!(text, "it answers");
+    }
+}
