@@ -84,6 +84,17 @@ pub enum Mode {
     Enforce,
 }
 
+impl Mode {
+    /// As the file says it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::DryRun => "dry-run",
+            Self::Enforce => "enforce",
+        }
+    }
+}
+
 /// What is left behind by a daemon that stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -30,6 +30,8 @@ pub enum Request {
     Confirm,
     /// The operator's file is to be read again.
     Reload,
+    /// The daemon is to end, and leave all as it is to the next one.
+    HandOver,
 }
 
 /// An answer.
@@ -122,7 +124,8 @@ impl Listener {
     fn may_change(&self, stream: &UnixStream) -> io::Result<bool> {
         let peer = socket_peercred(stream)?;
         let is_own = peer.uid.is_root() || peer.uid == geteuid();
-        Ok(is_own || self.group.is_some_and(|group| peer.gid.as_raw() == group))
+        let Some(group) = self.group.filter(|_| !is_own) else { return Ok(is_own) };
+        Ok(peer.gid.as_raw() == group || evenair_linux::peer::groups(stream)?.contains(&group))
     }
 }
 
@@ -167,6 +170,54 @@ pub fn ask(path: &Path, request: &Request) -> Result<Answer, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a peer with this user and these groups is answered; the thread alone is somebody else for a while.
+    fn asked_by(path: &Path, user: u32, group: u32, others: &[u32]) -> Answer {
+        use rustix::process::{Gid, Uid};
+        use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
+        let (path, others) = (path.to_path_buf(), others.to_vec());
+        let asks = std::thread::spawn(move || {
+            let others: Vec<Gid> = others.into_iter().map(Gid::from_raw).collect();
+            set_thread_groups(&others).unwrap();
+            set_thread_gid(Gid::from_raw(group)).unwrap();
+            set_thread_uid(Uid::from_raw(user)).unwrap();
+            ask(&path, &Request::Pause).unwrap()
+        });
+        asks.join().unwrap()
+    }
+
+    #[test]
+    fn who_changes_something_is_root_the_own_user_or_of_the_group() {
+        if !geteuid().is_root()
+            || fs::read_to_string("/proc/self/setgroups").is_ok_and(|may| may.trim() == "deny")
+        {
+            eprintln!("SKIPPED: only root can ask as somebody else");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let path = folder.path().join("control.sock");
+        let listener = Listener::new(&path, Some(4242)).unwrap();
+        let ends = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let ended = std::sync::Arc::clone(&ends);
+        let serves = std::thread::spawn(move || {
+            while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                listener.serve(|_| Answer::Done("paused".into()));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let many: Vec<u32> = (10_000..10_100).chain([4242]).collect();
+        let allowed = [
+            asked_by(&path, 0, 0, &[]),
+            asked_by(&path, 1000, 4242, &[]),
+            asked_by(&path, 1000, 1000, &many),
+        ];
+        assert_eq!(allowed, [(); 3].map(|()| Answer::Done("paused".into())));
+        let refused = asked_by(&path, 1000, 1000, &[4241, 4243]);
+        assert!(matches!(&refused, Answer::Refused(why) if why.contains("or group 4242")), "{refused:?}");
+        ends.store(true, std::sync::atomic::Ordering::Relaxed);
+        serves.join().unwrap();
+    }
 
     #[test]
     fn who_asks_is_answered_and_nonsense_is_refused() {

@@ -67,6 +67,8 @@ pub struct Gateway {
     served: [Rate; 2],
     /// Epochs in a row of which nothing is known.
     missed: u32,
+    /// Epochs that have passed, and how long the last one was.
+    epochs: (u64, Duration),
     newcomers: BTreeSet<String>,
     strangers: BTreeMap<IpAddr, Volume>,
     statuses: Vec<ClassStatus>,
@@ -93,6 +95,7 @@ impl Gateway {
             last: now,
             served: [Rate::from_bps(0); 2],
             missed: 0,
+            epochs: (0, Duration::ZERO),
             newcomers: BTreeSet::new(),
             strangers: BTreeMap::new(),
             statuses: Vec::new(),
@@ -233,6 +236,7 @@ impl Gateway {
         let (readings, waits) = self.readings(now, counted, sees, &limits);
         let view = self.meter.look(now, &readings);
         self.last = now;
+        self.epochs = (self.epochs.0 + 1, view.interval);
         self.missed =
             if readings.iter().all(Option::is_none) && !readings.is_empty() { self.missed + 1 } else { 0 };
         self.served = Side::ALL.map(|side| {
@@ -409,6 +413,11 @@ impl Gateway {
     /// How each class fared in the last epoch.
     pub fn statuses(&self) -> &[ClassStatus] {
         &self.statuses
+    }
+
+    /// How many epochs have passed, and how long the last one was.
+    pub const fn epochs(&self) -> (u64, Duration) {
+        self.epochs
     }
 
     /// What the law gave last.

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+mod confine;
 pub mod control;
 mod daemon;
 mod gateway;
@@ -33,6 +34,7 @@ mod side;
 pub mod state;
 pub mod status;
 pub mod subscribers;
+mod supervisor;
 pub mod tree;
 
 pub use config::Config;

@@ -38,6 +38,8 @@ pub struct Linux {
     /// Lines cut large segments.
     splits: bool,
     packets: Option<Packets>,
+    /// Whether they are those of the device that has its name now.
+    hears: bool,
     lost: u64,
 }
 
@@ -59,20 +61,35 @@ impl Linux {
         let splits = netlink.has_discipline("tbf").unwrap_or(false);
         let filter = Nftables::new().map_err(failed("nftables"))?;
         let (exempt, strangers) = (config.exempt.clone(), config.unknown.addresses);
-        let mut kernel = Self { netlink, filter, devices, exempt, strangers, splits, packets: None, lost: 0 };
+        let mut kernel = Self {
+            netlink,
+            filter,
+            devices,
+            exempt,
+            strangers,
+            splits,
+            packets: None,
+            hears: false,
+            lost: 0,
+        };
         kernel.open_packets();
         Ok(kernel)
     }
 
     /// The descriptor that is readable when packets have passed, if they can be seen.
     pub fn packets(&self) -> Option<BorrowedFd<'_>> {
-        self.packets.as_ref().map(AsFd::as_fd)
+        self.packets.as_ref().filter(|_| self.hears).map(AsFd::as_fd)
     }
 
     fn open_packets(&mut self) {
-        let index = self.netlink.index(&self.devices[0]).ok();
-        self.packets = index.and_then(|index| Packets::new(index).ok());
-        self.lost = 0;
+        let Ok(index) = self.netlink.index(&self.devices[0]) else { return };
+        // Who is confined may not open another socket, but lead the one that is open to the device that has the name now.
+        if let Some(packets) = &mut self.packets {
+            self.hears = packets.follow(index).is_ok();
+        } else {
+            self.packets = Packets::new(index).ok();
+            self.hears = self.packets.is_some();
+        }
     }
 
     fn device(&self, side: Side) -> &str {
@@ -348,17 +365,17 @@ impl Kernel for Linux {
     }
 
     fn passed(&mut self, see: &mut dyn FnMut(&Passed)) -> Option<u64> {
-        if self.packets.is_none() {
+        if !self.hears {
             self.open_packets();
         }
-        let packets = self.packets.as_mut()?;
+        let packets = self.packets.as_mut().filter(|_| self.hears)?;
         let told = packets.read(|packet| see(&passed(packet)));
         match told.and_then(|_| packets.drops()) {
             Ok(lost) => self.lost = lost,
             // The device went: whatever has its name next is looked at from the next time on.
-            Err(_) => self.packets = None,
+            Err(_) => self.hears = false,
         }
-        self.packets.as_ref().map(|_| self.lost)
+        self.hears.then_some(self.lost)
     }
 }
 

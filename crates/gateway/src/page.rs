@@ -1,82 +1,132 @@
-//! What is to be seen on loopback: a page for people, metrics for Prometheus. It answers GET alone, to those who name loopback as their host, and
-//! it can change nothing.
+//! What is to be seen on loopback: a page for people, metrics for Prometheus. It answers GET alone, to those who name loopback as their
+//! host, and it can change nothing: the thread that serves it has no capability, opens no file and starts nothing.
+
+mod account;
+mod html;
+mod metrics;
 
 use crate::kernel::Failure;
-use crate::status::{ClassStatus, Status, rate};
-use std::fmt::Write as _;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use crate::status::Status;
+use account::Account;
+use evenair_linux::confinement::Confinement;
+use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// The longest request \[bytes\], and how long a client may take to say it.
-const REQUEST_MAX: u64 = 8192;
+/// The longest request \[bytes\], and how long a client may take to say it, and to take the answer.
+const REQUEST_MAX: usize = 8192;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The page's end: what it shows is put there after each epoch.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    shown: Arc<Mutex<Option<Status>>>,
+    shown: Arc<Mutex<Account>>,
 }
 
 impl Page {
     /// Opens the page, on a thread of its own that ends with the process.
     ///
     /// # Errors
-    /// If the address is not loopback's, or taken.
+    /// If the address is not loopback's, or taken, or the thread cannot give its privileges away.
     pub fn open(at: SocketAddr) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::new(at.to_string(), error);
         if !at.ip().is_loopback() {
             return Err(Failure::new(at.to_string(), "only loopback"));
         }
-        let listener = TcpListener::bind(at).map_err(|error| Failure::new(at.to_string(), error))?;
+        let listener = TcpListener::bind(at).map_err(failed)?;
         let page = Self::default();
         let shown = page.clone();
+        let (tell, told) = mpsc::sync_channel(1);
         thread::spawn(move || {
-            // One after the other: whoever is slow is left after two seconds.
-            for stream in listener.incoming().flatten() {
-                let _ = shown.serve(&stream);
+            let is_confined = Confinement::default().enter();
+            let goes_on = is_confined.is_ok();
+            let _ = tell.send(is_confined);
+            if goes_on {
+                // One after the other: whoever is slow is left.
+                for stream in listener.incoming().flatten() {
+                    let _ = shown.serve(&stream);
+                }
             }
         });
-        Ok(page)
+        // What the kernel lacks is the same for all threads, and told once.
+        let confined = told.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")));
+        confined.map(|_| page).map_err(failed)
     }
 
     /// What is shown from now on.
     pub fn show(&self, status: Status) {
-        *self.shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(status);
+        self.account().hear(status);
     }
 
-    fn serve(&self, mut stream: &TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let mut reader = BufReader::new(stream.take(REQUEST_MAX));
-        let (mut head, mut line) = (String::new(), String::new());
-        while reader.read_line(&mut line)? > 2 {
-            head += &line;
-            line.clear();
-        }
-        let shown = self.shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        stream.write_all(answer(&head, shown.as_ref()).as_bytes())
+    fn account(&self) -> std::sync::MutexGuard<'_, Account> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self, stream: &TcpStream) -> io::Result<()> {
+        let head = head(stream)?;
+        let answer = answer(&head, &self.account());
+        write(stream, answer.as_bytes())
     }
 }
 
+/// What is left of somebody's time.
+fn left(begun: Instant) -> io::Result<Option<Duration>> {
+    let left = PATIENCE.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+    left.map(Some).ok_or_else(|| io::ErrorKind::TimedOut.into())
+}
+
+/// The head of a request.
+fn head(mut stream: &TcpStream) -> io::Result<String> {
+    let (begun, mut head, mut piece) = (Instant::now(), Vec::new(), [0; 1024]);
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        // A byte now and then does not hold the others up for longer.
+        stream.set_read_timeout(left(begun)?)?;
+        let length = stream.read(&mut piece)?;
+        head.extend_from_slice(&piece[..length]);
+        if length == 0 {
+            break;
+        }
+        if head.len() > REQUEST_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+fn write(mut stream: &TcpStream, mut answer: &[u8]) -> io::Result<()> {
+    let begun = Instant::now();
+    while !answer.is_empty() {
+        stream.set_write_timeout(left(begun)?)?;
+        match stream.write(answer)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            length => answer = &answer[length..],
+        }
+    }
+    Ok(())
+}
+
 /// The answer to a request.
-fn answer(head: &str, status: Option<&Status>) -> String {
+fn answer(head: &str, account: &Account) -> String {
     let mut lines = head.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (verb, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let host =
-        lines.find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
-    let host = host.map(|(_, host)| host.trim()).unwrap_or_default();
+    let mut hosts =
+        lines.filter_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
+    let (host, others) = (hosts.next(), hosts.count());
+    let host = host.filter(|_| others == 0).map(|(_, host)| host.trim()).unwrap_or_default();
     let plain = "text/plain; charset=utf-8";
     match (verb, path) {
         // A page of somebody else's that has a name lead here is no reader.
         _ if !is_loopback(host) => response("403 Forbidden", plain, "only by the name of loopback\n"),
-        ("GET", "/") => response("200 OK", "text/html; charset=utf-8", &html(status)),
-        ("GET", "/metrics") => response("200 OK", "text/plain; version=0.0.4", &metrics(status)),
-        ("GET", "/style.css") => response("200 OK", "text/css", STYLE),
+        ("GET", "/") => response("200 OK", "text/html; charset=utf-8", &html::page(account)),
+        ("GET", "/metrics") => {
+            response("200 OK", "text/plain; version=0.0.4; charset=utf-8", &metrics::text(account))
+        }
+        ("GET", "/style.css") => response("200 OK", "text/css; charset=utf-8", html::STYLE),
         ("GET", _) => response("404 Not Found", plain, "there are / and /metrics\n"),
-        _ => response("405 Method Not Allowed", plain, "only GET\n"),
+        _ => response("405 Method Not Allowed\r\nAllow: GET", plain, "only GET\n"),
     }
 }
 
@@ -91,197 +141,15 @@ fn is_loopback(host: &str) -> bool {
 }
 
 fn response(status: &str, kind: &str, body: &str) -> String {
-    let policy =
-        "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+    let policy = "default-src 'none'; style-src 'self'; img-src 'none'; frame-ancestors 'none'; base-uri 'none'; \
+        form-action 'none'";
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n\
-        Content-Security-Policy: {policy}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\r\n{body}",
+        Content-Security-Policy: {policy}\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n\
+        Cross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: no-referrer\r\n\r\n{body}",
         body.len()
     )
 }
 
-/// A text as it stands in HTML, or in a value between quotes.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-const STYLE: &str = ":root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:auto;padding:1rem}\
-    table{border-collapse:collapse;width:100%}th,td{text-align:right;padding:.25rem .5rem;border-bottom:1px solid #8886}\
-    th:first-child,td:first-child{text-align:left}meter{width:6rem}.trouble{border-left:.25rem solid #c33;padding-left:.5rem}\
-    @media(max-width:40rem){th:nth-child(n+6),td:nth-child(n+6),meter{display:none}}";
-
-fn html(status: Option<&Status>) -> String {
-    let mut page = String::from(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-        <meta http-equiv=\"refresh\" content=\"5\"><title>evenair gateway</title><link rel=\"stylesheet\" href=\"/style.css\">\
-        <h1>Gateway</h1>",
-    );
-    let Some(status) = status else { return page + "<p>No epoch has passed yet." };
-    let mode = match status.mode {
-        _ if status.is_paused => "paused: the limits are open",
-        _ if status.is_blind => "nothing is to be read: the limits are open",
-        crate::config::Mode::Enforce => "holds everyone to a fair share",
-        _ => "watches, and limits nobody",
-    };
-    let _ = write!(page, "<p>{}: {mode}. {}.", escaped(&status.law), escaped(&status.decision));
-    if let Some(fairness) = status.fairness {
-        let _ = write!(page, " Jain's index {fairness:.2}.");
-    }
-    status.troubles.iter().for_each(|trouble| {
-        let _ = write!(page, "<p class=\"trouble\">{}", escaped(trouble));
-    });
-    page += "<table><thead><tr><th>Subscriber<th>Way<th>Rate<th>Limit<th>Bound by<th>Busy<th>Waits<th>Dropped<tbody>";
-    status.classes.iter().for_each(|class| row(class, &mut page));
-    page + "</table>"
-}
-
-fn row(class: &ClassStatus, page: &mut String) {
-    let got = class.rate_bps.unwrap_or_default();
-    let limit = class.limit_bps.map_or("–".into(), |limit| rate(limit as f64));
-    let bar = class
-        .limit_bps
-        .map(|limit| format!("<meter max=\"{limit}\" value=\"{got:.0}\"></meter> "))
-        .unwrap_or_default();
-    let busy = class.busy.map_or("–".into(), |busy| format!("{:.0} %", 100.0 * busy));
-    let _ = write!(
-        page,
-        "<tr><td>{}<td>{}<td>{bar}{}<td>{limit}<td>{}<td>{busy}<td>{:.0} %<td>{}",
-        escaped(&class.name),
-        class.side,
-        rate(got),
-        class.bound(),
-        100.0 * class.waits,
-        class.dropped
-    );
-}
-
-/// The status as Prometheus reads it.
-fn metrics(status: Option<&Status>) -> String {
-    let Some(status) = status else { return String::new() };
-    let mut text = String::new();
-    let mut all = |name: &str, help: &str, of: &dyn Fn(&ClassStatus) -> Option<f64>| {
-        let _ = writeln!(text, "# HELP evenair_{name} {help}\n# TYPE evenair_{name} gauge");
-        for class in &status.classes {
-            if let Some(value) = of(class) {
-                let id = class.id.replace('\\', "\\\\").replace('"', "\\\"");
-                let _ = writeln!(
-                    text,
-                    "evenair_{name}{{subscriber=\"{id}\",direction=\"{}\"}} {value}",
-                    class.side
-                );
-            }
-        }
-    };
-    all("rate_bits_per_second", "Rate in the last epoch.", &|class| class.rate_bps);
-    all("limit_bits_per_second", "Limit in the last epoch.", &|class| {
-        class.limit_bps.map(|limit| limit as f64)
-    });
-    all("busy_ratio", "Share of the last epoch with data outstanding beyond the gateway.", &|class| {
-        class.busy
-    });
-    all("waiting_ratio", "Share of looks in the last epoch at which packets waited.", &|class| {
-        Some(class.waits)
-    });
-    all("dropped_packets", "Packets given up in the last epoch.", &|class| Some(class.dropped as f64));
-    let one = |name: &str, help: &str, value: f64| {
-        format!("# HELP evenair_{name} {help}\n# TYPE evenair_{name} gauge\nevenair_{name} {value}\n")
-    };
-    let open = f64::from(u8::from(status.is_paused || status.is_blind));
-    text += &one("limits_open", "Whether the limits are open.", open);
-    text += &one("unknown_addresses", "Addresses that are nobody's.", status.strangers as f64);
-    text += &status.fairness.map_or(String::new(), |index| {
-        one("fairness_index", "Jain's index of those who want more than they get.", index)
-    });
-    text
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Side;
-    use crate::config::Mode;
-    use crate::status::{Standing, tests::class};
-
-    fn status() -> Status {
-        let evil = ClassStatus {
-            id: "a\"}\n".replace('\n', ""),
-            name: "<script>alert('x')</script>".into(),
-            ..class(Side::Down, Standing::Share)
-        };
-        Status {
-            schema: 1,
-            at_ms: 0,
-            mode: Mode::Enforce,
-            is_paused: false,
-            is_blind: false,
-            confirm_by_ms: None,
-            law: "pfrc".into(),
-            decision: "hold: converged".into(),
-            total_bps: None,
-            fairness: Some(0.99),
-            strangers: 2,
-            troubles: vec!["<b>".into()],
-            classes: vec![evil],
-        }
-    }
-
-    fn ask(head: &str) -> String {
-        answer(head, Some(&status()))
-    }
-
-    #[test]
-    fn names_are_text_and_nothing_else() {
-        let page = ask("GET / HTTP/1.1\r\nHost: localhost:9180\r\n");
-        assert!(
-            page.starts_with("HTTP/1.1 200 OK") && page.contains("&lt;script&gt;alert(&#39;x&#39;)"),
-            "{page}"
-        );
-        assert!(!page.contains("<script") && !page.contains("<b>") && page.contains("default-src 'none'"));
-        let metrics = ask("GET /metrics HTTP/1.1\r\nhost: [::1]:9180\r\n");
-        let line = "evenair_rate_bits_per_second{subscriber=\"a\\\"}\",direction=\"down\"} 400000\n";
-        assert!(metrics.contains(line) && metrics.contains("evenair_unknown_addresses 2\n"), "{metrics}");
-    }
-
-    #[test]
-    fn only_get_and_only_by_loopbacks_name() {
-        for (head, status) in [
-            ("GET / HTTP/1.1\r\nHost: evil.example\r\n", "403"),
-            ("GET / HTTP/1.1\r\n", "403"),
-            ("GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n", "403"),
-            ("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n", "405"),
-            ("GET /../etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n", "404"),
-            ("", "403"),
-        ] {
-            assert!(ask(head).starts_with(&format!("HTTP/1.1 {status}")), "{head}");
-        }
-        assert!(Page::open("0.0.0.0:0".parse().unwrap()).is_err());
-    }
-
-    #[test]
-    fn a_page_that_is_asked_answers() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let at = listener.local_addr().unwrap();
-        let page = Page::default();
-        page.show(status());
-        let asked = thread::spawn(move || {
-            let mut stream = TcpStream::connect(at).unwrap();
-            stream.write_all(format!("GET /metrics HTTP/1.1\r\nHost: {at}\r\n\r\n").as_bytes()).unwrap();
-            let mut text = String::new();
-            stream.read_to_string(&mut text).unwrap();
-            text
-        });
-        page.serve(&listener.accept().unwrap().0).unwrap();
-        assert!(asked.join().unwrap().contains("evenair_fairness_index 0.99\n"));
-    }
-}
+mod tests;

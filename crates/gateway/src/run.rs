@@ -8,8 +8,10 @@ use crate::page::Page;
 use crate::record::{Event, SCHEMA, What};
 use crate::state::State;
 use crate::status::{Status, fairness};
-use crate::{Daemon, Kept, Linux, Mistake};
+use crate::supervisor::Supervisor;
+use crate::{Daemon, Kept, Linux, Mistake, confine};
 use evenair_laws::gateway::GatewayParams;
+use evenair_linux::confinement::Confinement;
 use evenair_linux::signals::{Asked, Signals};
 use evenair_units::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -95,15 +97,30 @@ struct Running {
     changed: Vec<Option<SystemTime>>,
     looked: Instant,
     asked_to_reload: bool,
+    hands_over: bool,
+    /// The folders that it works in.
+    held: Confinement,
+}
+
+/// How a daemon ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By a signal, or since nobody confirmed; what becomes of the limits is as the operator wants it.
+    Stopped,
+    /// All is as it was, for the next one.
+    HandedOver,
 }
 
 /// Runs a gateway until it is told to end. `told` is given what is worth a line on the terminal.
 ///
 /// # Errors
 /// If it cannot begin; then all is as it was. Says what to do.
-pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Result<(), Problem> {
+pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Result<Ended, Problem> {
+    let mut supervisor = Supervisor::of_environment();
     let mut signals = Signals::new().map_err(|error| Failure::new("signals", error))?;
     let (mut running, listener) = Running::begin(path, options, &mut told)?;
+    running.confine(&mut told)?;
+    supervisor.tell(&format!("READY=1\nSTATUS={}", running.greeting()));
     let why = loop {
         running.wait(&signals, &listener);
         match signals.take() {
@@ -113,10 +130,18 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
         }
         let at = now();
         running.daemon.step(at);
+        supervisor.expect(running.daemon.gateway().epoch());
+        supervisor.is_alive(at);
         if running.confirm_by.is_some_and(|by| at >= by) {
             break "nobody confirmed";
         }
         listener.serve(|request| running.answer(request));
+        if running.hands_over {
+            supervisor.tell("STOPPING=1");
+            running.daemon.hand_over();
+            running.write(&mut told);
+            return Ok(Ended::HandedOver);
+        }
         if std::mem::take(&mut running.asked_to_reload) {
             let words = running
                 .reload()
@@ -126,7 +151,9 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
         running.follow_leases(at, &mut told);
         running.write(&mut told);
     };
-    running.end(why, &mut told)
+    supervisor.tell("STOPPING=1");
+    running.end(why, &mut told)?;
+    Ok(Ended::Stopped)
 }
 
 impl Running {
@@ -144,6 +171,7 @@ impl Running {
         let log = log.map_err(|error| Failure::new(config.log_folder().display().to_string(), error))?;
         let listener = Listener::new(&config.socket(), config.group)?;
         let page = config.page.map(Page::open).transpose()?;
+        let held = confine::folders(path, &config);
         let kernel = Linux::new(&config)?;
         if kernel.packets().is_none() {
             told(
@@ -173,10 +201,20 @@ impl Running {
             changed: Vec::new(),
             looked: now(),
             asked_to_reload: false,
+            hands_over: false,
+            held,
         };
         let running = Self { changed: running.changes(), ..running };
         told(&running.greeting());
         Ok((running, listener))
+    }
+
+    /// From now on it may do what it must, and no more.
+    fn confine(&self, told: &mut impl FnMut(&str)) -> Result<(), Failure> {
+        let lacks =
+            self.held.enter().map_err(|error| Failure::new("privileges cannot be given away", error))?;
+        lacks.iter().for_each(|lack| told(lack));
+        Ok(())
     }
 
     fn greeting(&self) -> String {
@@ -223,6 +261,13 @@ impl Running {
                 Answer::Done("it stays".into())
             }
             Request::Confirm => Answer::Refused("nothing waits to be confirmed".into()),
+            Request::HandOver if self.confirm_by.is_some() => {
+                Answer::Refused("what is on trial is not handed over: confirm it first".into())
+            }
+            Request::HandOver => {
+                self.hands_over = true;
+                Answer::Done("it ends, and leaves all to the next one".into())
+            }
             Request::Reload => match self.reload() {
                 Ok(words) => Answer::Done(words),
                 Err(problem) => Answer::Refused(format!("all goes on as before: {problem}")),
@@ -235,6 +280,13 @@ impl Running {
         config.mode = self.options.mode.unwrap_or(config.mode);
         let (subscribers, troubles) =
             config.subscribers(&self.path.display().to_string(), wall_ms() / 1000)?;
+        confine::still_reaches(&self.held, &self.path, &config)?;
+        let once = |of: &Config| (of.socket(), of.group, of.page, of.state.clone(), of.log_folder());
+        if once(&config) != once(&self.config) {
+            return Err(
+                Failure::new("socket, group, page, state or log is another", "stop, and run again").into()
+            );
+        }
         let count = subscribers.len();
         self.daemon.reload(now(), &config, subscribers)?;
         self.troubles.extend(troubles.iter().map(ToString::to_string));
@@ -277,6 +329,8 @@ impl Running {
         Status {
             schema: SCHEMA,
             at_ms: wall_ms(),
+            epochs: gateway.epochs().0,
+            epoch_s: gateway.epochs().1.as_secs_f64(),
             mode: self.config.mode,
             is_paused,
             is_blind,

@@ -60,6 +60,12 @@ pub struct Status {
     pub schema: u32,
     /// When \[ms since 1970\].
     pub at_ms: u64,
+    /// Epochs that have passed since the daemon began.
+    #[serde(default)]
+    pub epochs: u64,
+    /// How long the last one was \[s\].
+    #[serde(default)]
+    pub epoch_s: f64,
     /// What it may do.
     pub mode: Mode,
     /// Whether the operator opened the limits.
@@ -200,6 +206,8 @@ pub(crate) mod tests {
         let status = Status {
             schema: 1,
             at_ms: 0,
+            epochs: 1,
+            epoch_s: 10.0,
             mode: Mode::Enforce,
             is_paused: false,
             is_blind: false,

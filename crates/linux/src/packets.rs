@@ -57,6 +57,15 @@ impl Packets {
         Ok(Self { ring: Ring::new(device)?, latest: Instant::ZERO, drops: 0 })
     }
 
+    /// Tells of the packets of another device from now on: one that went and came back has another number. Other than for a new socket,
+    /// no privilege is needed.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn follow(&mut self, device: u32) -> io::Result<()> {
+        self.ring.follow(device)
+    }
+
     /// Tells of the packets that have passed since it was last asked, and gives their number, those that are no IP packets
     /// included. It does not wait; the descriptor is readable where there is something to tell.
     ///

@@ -9,10 +9,13 @@ use evenair_gateway::config::{Config, Mode};
 use evenair_gateway::control::{Answer, Request, ask};
 use evenair_gateway::kernel::{AllFound, Kernel, Root};
 use evenair_gateway::plan::{Names, difference};
-use evenair_gateway::run::{self, RunOptions, wall_ms};
+use evenair_gateway::run::{self, Ended, RunOptions, wall_ms};
 use evenair_gateway::{Gateway, Linux, Memory, Side, TABLE};
 use evenair_units::Instant;
 use std::path::{Path, PathBuf};
+
+/// A daemon ends with this where another is to follow it (`EX_TEMPFAIL` of sysexits.h).
+const HANDED_OVER: i32 = 75;
 
 #[derive(Debug, Args)]
 #[command(
@@ -69,6 +72,11 @@ enum Verb {
     /// Read the file again, without a gap
     #[command(after_help = "What is wrong with the file is told, and all goes on as before.")]
     Reload(FileArgument),
+    /// End, and leave all as it is for the next `run`, which adopts it without losing a packet: for upgrades
+    #[command(
+        after_help = "The daemon ends with exit status 75, at which the service in the package starts the new one."
+    )]
+    HandOver(FileArgument),
     /// Remove what a gateway left that has ended, and nothing else
     Clear(ClearArguments),
     /// Hear a record again: what would another law have done?
@@ -176,7 +184,10 @@ pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
             let RunArguments { file, mode, take_over, confirm } = arguments;
             let options =
                 RunOptions { mode: mode.map(Mode::from), takes_over: *take_over, confirm: *confirm };
-            Ok(run::run(&file.file, options, |words| anstream::println!("{words}"))?)
+            match run::run(&file.file, options, |words| anstream::println!("{words}"))? {
+                Ended::Stopped => Ok(()),
+                Ended::HandedOver => std::process::exit(HANDED_OVER),
+            }
         }
         Verb::Status(StatusArguments { file, watch, json }) => status::status(&file.file, *watch, *json),
         Verb::Why(arguments) => status::why(&arguments.words),
@@ -184,6 +195,7 @@ pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
         Verb::Resume(FileArgument { file }) => tell(file, &Request::Resume),
         Verb::Confirm(FileArgument { file }) => tell(file, &Request::Confirm),
         Verb::Reload(FileArgument { file }) => tell(file, &Request::Reload),
+        Verb::HandOver(FileArgument { file }) => tell(file, &Request::HandOver),
         Verb::Clear(ClearArguments { file, all }) => {
             anstream::println!("{}", run::clear(&file.file, *all)?);
             Ok(())

@@ -94,6 +94,83 @@ fn leases_are_followed() {
     assert!(text.contains("10.0.0.12 : e7a1:11"), "{text}");
 }
 
+/// What the kernel says of a daemon's threads: the one that sets limits first, then that of the page.
+const THREADS: &str = "threads() { for task in /proc/$gateway/task/*; do
+    awk '/^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):/ { printf \"%s%s \", $1, $2 } END { print \"\" }' $task/status; done; }
+";
+
+/// Besides `CAP_NET_ADMIN` (bit 12) nothing is left, and nothing can be had again.
+#[test]
+fn a_running_daemon_may_do_little() {
+    let script = "echo 'page = \"127.0.0.1:9180\"' | cat - gateway.toml > with; mv with gateway.toml
+        begin --mode enforce; threads; sleep 2; ip link delete mesh0; sleep 2
+        ip link add mesh0 type veth peer name eth9; ip link set mesh0 up; ip link set eth9 up; sleep 3
+        tree; evenair gateway pause gateway.toml; evenair gateway reload gateway.toml
+        sed -i 's/1 s/2 s/; s/9180/9181/' gateway.toml; evenair gateway reload gateway.toml; echo refused $?
+        sed -i 's/9181/9180/' gateway.toml; evenair gateway reload gateway.toml; threads
+        kill $gateway; wait $gateway; echo ended $?; ls state; tree; cat run.log";
+    let Some(text) = lab(&format!("{BEGIN}{THREADS}{script}")) else { return };
+    let none = "0000000000000000";
+    let of = |kept: &str| {
+        format!(
+            "CapInh:{none} CapPrm:{kept} CapEff:{kept} CapBnd:{none} CapAmb:{none} NoNewPrivs:1 Seccomp:2"
+        )
+    };
+    if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        for thread in [of("0000000000001000"), of(none)] {
+            assert_eq!(text.matches(&thread).count(), 2, "{thread} in {text}");
+        }
+    }
+    // And it does all that it must: a device that comes back has its tree and is heard again, files are read, all is removed.
+    assert!(text.contains("4\ntable inet evenair\nthe limits are open"), "{text}");
+    assert!(text.contains("read again: 1 subscribers\n") && text.contains("refused 2\n"), "{text}");
+    assert!(text.contains("ended 0\nlock\nlog\nstate.json\n0\n"), "the socket is gone: {text}");
+    assert!(!text.contains("not permitted") && !text.contains("Permission denied"), "{text}");
+}
+
+/// One daemon follows another under traffic: the classes and what waits in them stay, and not one packet is lost.
+#[test]
+fn a_daemon_that_hands_over_loses_nothing() {
+    let script = "ping_() { mesh ping -q -i 0.01 -c 500 -I 10.0.0.11 192.0.2.2 > ping.log 2>&1 & ping=$!; }
+        begin --mode enforce; tc class show dev mesh0 | sort > before; ping_; sleep 1
+        evenair gateway hand-over gateway.toml; wait $gateway; echo handed $?
+        tc class show dev mesh0 | sort | diff - before && echo same; evenair gateway status gateway.toml
+        begin --mode enforce; tc class show dev mesh0 | sort | diff - before && echo same
+        kill -9 $gateway; wait $gateway; begin --mode enforce; tc class show dev mesh0 | sort | diff - before && echo same
+        wait $ping; grep transmitted ping.log; kill $gateway; wait $gateway; tree; cat run.log";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    assert!(text.contains("it ends, and leaves all to the next one\nhanded 75\n"), "{text}");
+    assert_eq!(text.matches("same\n").count(), 3, "{text}");
+    assert!(text.contains("500 packets transmitted, 500 received, 0% packet loss"), "{text}");
+    assert!(text.contains("\n0\nmesh0 and wan0") && text.contains("ended: told to end\n"), "{text}");
+}
+
+/// A supervisor is told that the daemon is ready, lives, and ends; python3 plays it.
+#[test]
+fn a_supervisor_is_told() {
+    let script = "cat > supervisor.py <<'END'
+import os, signal, socket, subprocess, sys
+heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+heard.bind('notify')
+environment = dict(os.environ, NOTIFY_SOCKET=os.path.abspath('notify'), WATCHDOG_USEC='30000000')
+daemon = subprocess.Popen(['evenair', 'gateway', 'run', 'gateway.toml'], env=environment, stdout=sys.stderr)
+heard.settimeout(20)
+alive = 0
+while alive < 3:
+    text = heard.recv(1000).decode()
+    alive += text == 'WATCHDOG=1'
+    if text != 'WATCHDOG=1':
+        print(text)
+daemon.send_signal(signal.SIGTERM)
+daemon.wait()
+print(heard.recv(1000).decode(), daemon.returncode)
+END
+        python3 supervisor.py 2> run.log";
+    let Some(text) = lab(script) else { return };
+    assert!(text.contains("READY=1\nSTATUS=mesh0 and wan0: watches, and changes nothing; "), "{text}");
+    assert!(text.contains("WATCHDOG_USEC=10000000\nSTOPPING=1 0\n"), "{text}");
+}
+
 #[test]
 fn mistakes_are_told_without_a_lab() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -106,6 +106,13 @@ impl Ring {
         Ok(ring)
     }
 
+    /// Is told of what passes this device from now on.
+    pub(super) fn follow(&self, device: u32) -> io::Result<()> {
+        // What was wrong with the device before it is not wrong with this one.
+        let _ = self.failure();
+        bind(&self.descriptor, device)
+    }
+
     /// Reads the next block, if the kernel has handed it over, and gives it back.
     pub(super) fn read_block(&mut self, each: impl FnMut(Frame<'_>)) -> bool {
         // SAFETY: the ring has so many blocks, and this is one of them.

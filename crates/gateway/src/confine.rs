@@ -1,0 +1,82 @@
+//! What the daemon gives away once all is set up: all but the capability to set queues and filters, and the folders it works in.
+
+use crate::Config;
+use crate::kernel::Failure;
+use evenair_linux::confinement::Confinement;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folders that a gateway with this file works in.
+pub(crate) fn folders(path: &Path, config: &Config) -> Confinement {
+    // Editors and DHCP servers put another file in the place of one: so a file's folder, not the file.
+    let files = [Some(path), config.subscribers.as_deref()].into_iter().flatten();
+    let files = files.chain(config.leases.iter().map(|lease| lease.file.as_path()));
+    let reads =
+        files.flat_map(|file| [Some(folder(file)), fs::canonicalize(file).ok().map(|real| folder(&real))]);
+    let own = [config.state.clone(), config.log_folder(), folder(&config.socket())];
+    Confinement { administers: true, reads: whole(reads.flatten()), writes: whole(own) }
+}
+
+/// A file's folder.
+fn folder(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.into(),
+        _ => ".".into(),
+    }
+}
+
+/// Folders by their whole names, each once; one that is not there as it is called.
+fn whole(folders: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let whole = |folder: PathBuf| fs::canonicalize(&folder).unwrap_or(folder);
+    let mut folders: Vec<PathBuf> = folders.into_iter().map(whole).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// Whether a daemon that works in some folders can go on with another file.
+///
+/// # Errors
+/// If that names files elsewhere, which it would not be let read.
+pub(crate) fn still_reaches(held: &Confinement, path: &Path, config: &Config) -> Result<(), Failure> {
+    let within = |folder: &Path| held.reads.iter().chain(&held.writes).any(|held| folder.starts_with(held));
+    match folders(path, config).reads.iter().find(|folder| !within(folder)) {
+        None => Ok(()),
+        Some(other) => Err(Failure::new(
+            other.display().to_string(),
+            "the daemon has not been let read this folder since it began: stop, and run again",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gateway_works_in_its_files_folders_and_in_no_others() {
+        let place = tempfile::tempdir().unwrap();
+        let place = fs::canonicalize(place.path()).unwrap();
+        for folder in ["etc", "leases", "real", "state"] {
+            fs::create_dir(place.join(folder)).unwrap();
+        }
+        fs::write(place.join("real/kea"), "").unwrap();
+        std::os::unix::fs::symlink(place.join("real/kea"), place.join("leases/kea")).unwrap();
+        let path = place.join("etc/gateway.toml");
+        let write = |leases: &str| {
+            let text =
+                format!("mesh = \"a\"\nuplink = \"b\"\nstate = \"{}/state\"\n{leases}", place.display());
+            fs::write(&path, text).unwrap();
+            Config::load(&path).unwrap()
+        };
+        let lease =
+            |file: &str| format!("[[leases]]\nformat = \"kea\"\nfile = \"{}/{file}\"\n", place.display());
+        let held = folders(&path, &write(&lease("leases/kea")));
+        assert_eq!(held.reads, ["etc", "leases", "real"].map(|folder| place.join(folder)));
+        assert_eq!(held.writes, [place.join("state"), place.join("state/log")]);
+        assert_eq!(still_reaches(&held, &path, &write("")), Ok(()));
+        assert_eq!(still_reaches(&held, &path, &write(&lease("leases/other"))), Ok(()));
+        let refused = still_reaches(&held, &path, &write(&lease("elsewhere"))).unwrap_err().to_string();
+        assert!(refused.contains("stop, and run again"), "{refused}");
+    }
+}

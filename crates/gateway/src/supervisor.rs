@@ -1,0 +1,111 @@
+//! Whoever supervises the daemon is told that it is ready, lives, and ends (`sd_notify(3)`): a datagram to the socket that the
+//! environment names. Without one nothing is told.
+
+use evenair_units::{Duration, Instant};
+use std::env;
+use std::ffi::OsStr;
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// Epochs that may be missed before the daemon is ended and started anew.
+const EPOCHS: u64 = 3;
+/// No daemon is given up sooner: a large plan takes seconds.
+const LEAST: Duration = Duration::from_secs(10);
+
+/// The one that supervises.
+#[derive(Debug, Default)]
+pub(crate) struct Supervisor {
+    socket: Option<UnixDatagram>,
+    /// Whether it waits for signs of life.
+    watches: bool,
+    /// How long without.
+    patience: Duration,
+    /// When the next one is due.
+    due: Option<Instant>,
+}
+
+impl Supervisor {
+    /// The one that the environment names. The socket is connected at once: later the daemon may not open one.
+    pub(crate) fn of_environment() -> Self {
+        let socket = env::var_os("NOTIFY_SOCKET").and_then(|name| connect(&name).ok());
+        let is_own = |number: String| number.parse() == Ok(std::process::id());
+        let watches = env::var_os("WATCHDOG_USEC").is_some() && env::var("WATCHDOG_PID").map_or(true, is_own);
+        Self { socket, watches, ..Self::default() }
+    }
+
+    /// Tells it something; if it has gone, nothing is lost.
+    pub(crate) fn tell(&self, words: &str) {
+        let _ = self.socket.as_ref().map(|socket| socket.send(words.as_bytes()));
+    }
+
+    /// The daemon decides once an epoch from now on: it is to be ended and started anew when three are missed.
+    pub(crate) fn expect(&mut self, epoch: Duration) {
+        let patience = (epoch * EPOCHS).max(LEAST);
+        if std::mem::replace(&mut self.patience, patience) != patience && self.watches {
+            self.tell(&format!("WATCHDOG_USEC={}", self.patience.as_nanos() / 1000));
+        }
+    }
+
+    /// The daemon lives.
+    pub(crate) fn is_alive(&mut self, now: Instant) {
+        if self.watches && self.due.is_none_or(|due| now >= due) {
+            self.tell("WATCHDOG=1");
+            self.due = Some(now + self.patience / 4);
+        }
+    }
+}
+
+/// Connects to a socket by its path, or, after a sign, by its abstract name.
+fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
+    let socket = UnixDatagram::unbound()?;
+    match name.as_bytes() {
+        [b'@', name @ ..] => socket.connect_addr(&SocketAddr::from_abstract_name(name)?)?,
+        _ => socket.connect(name)?,
+    }
+    // Who is slow to read holds no limits up.
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_of_life_come_four_times_in_three_epochs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let hears = UnixDatagram::bind(&path).unwrap();
+        hears.set_nonblocking(true).unwrap();
+        let heard = || {
+            let mut text = [0; 200];
+            hears.recv(&mut text).map(|length| String::from_utf8_lossy(&text[..length]).into_owned()).ok()
+        };
+        let socket = connect(path.as_os_str()).ok();
+        assert!(socket.is_some());
+        let mut supervisor = Supervisor { socket, watches: true, ..Supervisor::default() };
+        supervisor.expect(Duration::from_secs(10));
+        assert_eq!(heard().as_deref(), Some("WATCHDOG_USEC=30000000"));
+        let signs = (0..300).filter(|i| {
+            supervisor.is_alive(Instant::ZERO + Duration::from_millis(100 * i));
+            heard().is_some_and(|text| text == "WATCHDOG=1")
+        });
+        assert_eq!(signs.count(), 4, "at 0, 7.5, 15 and 22.5 s");
+        supervisor.expect(Duration::from_secs(1));
+        assert_eq!(heard().as_deref(), Some("WATCHDOG_USEC=10000000"), "no sooner than that");
+        drop(hears);
+        supervisor.tell("READY=1");
+        Supervisor::default().tell("nobody hears");
+    }
+
+    #[test]
+    fn abstract_names_are_names_too() {
+        let name = format!("evenair-{}", std::process::id());
+        let hears = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        connect(OsStr::new(&format!("@{name}"))).unwrap().send(b"READY=1").unwrap();
+        let mut text = [0; 20];
+        assert_eq!(hears.recv(&mut text).unwrap(), 7);
+    }
+}

@@ -1,0 +1,46 @@
+//! Who is at the other end of a local socket (unix(7)), by the kernel's word.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// The supplementary groups that the other end had when it connected; its own user and group are `SO_PEERCRED`'s.
+///
+/// # Errors
+/// If it is no local socket that is connected.
+pub fn groups(socket: impl AsFd) -> io::Result<Vec<u32>> {
+    // As many as a user can have (`NGROUPS_MAX`) are 256 kB: the kernel says how many there are where they do not fit.
+    let mut groups = vec![0_u32; 32];
+    loop {
+        let mut length = size_of_val(&groups[..]) as libc::socklen_t;
+        let (socket, place) = (socket.as_fd().as_raw_fd(), groups.as_mut_ptr());
+        // SAFETY: the kernel writes no more than `length` bytes, and says how many it has.
+        let done = unsafe {
+            libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_PEERGROUPS, place.cast(), &raw mut length)
+        };
+        let count = length as usize / size_of::<u32>();
+        match done {
+            0 => {
+                groups.truncate(count);
+                return Ok(groups);
+            }
+            _ if io::Error::last_os_error().raw_os_error() == Some(libc::ERANGE) && count > groups.len() => {
+                groups.resize(count, 0);
+            }
+            _ => return Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn ones_own_groups_are_told() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        let own = rustix::process::getgroups().unwrap();
+        assert_eq!(groups(&one).unwrap(), own.iter().map(|group| group.as_raw()).collect::<Vec<_>>());
+        assert!(groups(std::fs::File::open("/dev/null").unwrap()).is_err());
+    }
+}
