@@ -12,6 +12,7 @@
 pub mod config;
 pub mod control;
 mod daemon;
+mod descent;
 mod gateway;
 pub mod handles;
 pub mod kernel;

@@ -84,6 +84,13 @@ impl Class {
             priority,
         }
     }
+
+    /// The same class with a higher ceiling, and with the line and buckets that go with it.
+    pub(crate) fn up_to(self, ceiling: Rate) -> Self {
+        let own = if self.rate == self.ceiling { ceiling } else { self.rate };
+        let leaf = Self::leaf(self.parent, own, ceiling, 1.0, self.priority);
+        Self { quantum: self.quantum, line: self.line.and(leaf.line), ..leaf }
+    }
 }
 
 /// How deep the buckets of a ceiling are \[bytes\].
