@@ -51,6 +51,9 @@ pub struct Config {
     /// Where there are more subscribers than this, one has a class once it is seen.
     #[serde(default = "usual_eager")]
     pub eager: usize,
+    /// What becomes of rates that somebody changed by hand.
+    #[serde(default)]
+    pub by_hand: ByHand,
     /// What becomes of the limits when the daemon stops.
     #[serde(default)]
     pub on_stop: OnStop,
@@ -93,6 +96,17 @@ impl Mode {
             Self::Enforce => "enforce",
         }
     }
+}
+
+/// What becomes of rates that somebody else gave to classes. What is missing is made again in any case: nobody would be limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ByHand {
+    /// It is told, and they are changed back.
+    #[default]
+    Mend,
+    /// It is told, and they stay until the file is read again.
+    Leave,
 }
 
 /// What is left behind by a daemon that stops.

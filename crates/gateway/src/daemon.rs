@@ -1,12 +1,13 @@
 //! The gateway with its kernel, step by step: time comes in, everything that happened comes out. Whoever has a clock calls [`Daemon::step`].
 
-use crate::config::{Config, Mode, OnStop};
+use crate::config::{ByHand, Config, Mode, OnStop};
+use crate::descent::Descent;
 use crate::gateway::{Counted, Gateway, Memory};
-use crate::kernel::{AllFound, Failure, Kernel, Readings, Root};
+use crate::kernel::{AllFound, Failure, Kernel, Readings, Root, Stamp};
 use crate::looks::EVERY;
 use crate::plan::{Before, Change, Names, after, difference, restoration};
 use crate::record::{Event, What};
-use crate::tree::Trees;
+use crate::tree::{Class, Trees};
 use crate::{Side, Subscribers};
 use evenair_units::{Duration, Instant, Volume};
 use serde::{Deserialize, Serialize};
@@ -40,9 +41,19 @@ pub struct Daemon<K> {
     before: Option<[Before; 2]>,
     /// What is there, as far as is known.
     there: AllFound,
+    /// What it was told by when it was looked at last.
+    stamp: Option<Stamp>,
+    /// Rates that somebody else gave, and that stay.
+    left: BTreeMap<(Side, u16), Class>,
+    descent: Descent,
+    /// Nothing has held anybody yet.
+    begins: bool,
+    /// What is counted until limits are where they should be is no measure of them.
+    starts_anew: bool,
     next_look: Instant,
     next_scan: Instant,
     next_epoch: Instant,
+    next_check: Instant,
     offered: BTreeMap<IpAddr, Volume>,
     sees: bool,
     lost: u64,
@@ -86,9 +97,15 @@ impl<K: Kernel> Daemon<K> {
             config: config.clone(),
             before,
             there,
+            stamp: None,
+            left: BTreeMap::new(),
+            descent: Descent::default(),
+            begins: true,
+            starts_anew: false,
             next_look: now + EVERY,
             next_scan: now + SCAN,
             next_epoch,
+            next_check: now,
             offered: BTreeMap::new(),
             sees,
             lost: 0,
@@ -115,6 +132,7 @@ impl<K: Kernel> Daemon<K> {
         if self.config.mode == Mode::Enforce {
             self.mend(false)?;
         }
+        self.begins = false;
         let counters = self.counted();
         self.gateway.on_start(now, &self.source(counters.as_ref()), self.sees);
         Ok(())
@@ -122,7 +140,7 @@ impl<K: Kernel> Daemon<K> {
 
     /// When there is something to do next.
     pub fn due(&self) -> Instant {
-        self.next_look.min(self.next_epoch)
+        if self.descent.is_over() { self.next_look.min(self.next_epoch) } else { self.next_look }
     }
 
     /// Does what is due.
@@ -133,7 +151,8 @@ impl<K: Kernel> Daemon<K> {
             // Looks that were missed are not made up for.
             self.next_look = later(self.next_look, EVERY, now);
         }
-        if now >= self.next_epoch {
+        // Rates that come down are no epoch's.
+        if now >= self.next_epoch && self.descent.is_over() {
             self.epoch(now);
             self.next_epoch = later(self.next_epoch, self.gateway.epoch(), now);
         }
@@ -154,6 +173,8 @@ impl<K: Kernel> Daemon<K> {
     fn look(&mut self, now: Instant) {
         let enforces = self.config.mode == Mode::Enforce;
         if enforces {
+            self.check(now);
+            self.descend(now);
             for side in Side::ALL {
                 let minors = self.gateway.active(side);
                 if let Ok(lines) = self.kernel.backlogs(side, &minors) {
@@ -169,6 +190,38 @@ impl<K: Kernel> Daemon<K> {
             self.happened.push(What::Heard(heard));
             let done = self.advance();
             self.tell(done);
+        }
+    }
+
+    /// Whether somebody led packets past the limits: that waits for no epoch's end.
+    fn check(&mut self, now: Instant) {
+        let stamp = Some(self.kernel.stamp());
+        let notes = self.kernel.take_notes();
+        self.happened.extend(notes.into_iter().map(|note| What::Event(Event::Trouble(note))));
+        if stamp == self.stamp || now < self.next_check {
+            return;
+        }
+        // Others change the packet filter as often as they like, and what it takes to look is theirs to choose.
+        self.next_check = now + SCAN;
+        let done = self.mend(true);
+        self.tell(done);
+    }
+
+    /// Limits that come down come down by a step.
+    fn descend(&mut self, now: Instant) {
+        if !self.descent.is_over() {
+            match self.counted() {
+                Some(readings) => self.descent.step(now, &readings),
+                None => self.descent.end(),
+            }
+            let done = self.advance();
+            self.tell(done);
+            self.starts_anew |= self.descent.has_carried();
+        }
+        if self.descent.is_over() && std::mem::take(&mut self.starts_anew) {
+            let counters = self.counted();
+            self.gateway.on_start(now, &self.source(counters.as_ref()), self.sees);
+            self.next_epoch = now + self.gateway.epoch();
         }
     }
 
@@ -239,14 +292,34 @@ impl<K: Kernel> Daemon<K> {
 
     /// Looks at what is there, says what somebody changed, and makes it what is wanted.
     fn mend(&mut self, says: bool) -> Result<(), Failure> {
+        self.stamp = Some(self.kernel.stamp());
         let found = self.kernel.find()?;
         if says && found != self.there {
             let mended = difference(&self.believed(), &found);
-            let lines = self.lines(&mended);
-            self.happened.push(What::Event(Event::Mended(mended.len(), lines)));
+            let (left, mended): (Vec<_>, Vec<_>) =
+                mended.into_iter().partition(|change| self.leaves(change, &found));
+            for (changes, event) in [
+                (left, Event::Left as fn(usize, Vec<String>) -> Event),
+                (mended, Event::Mended as fn(usize, Vec<String>) -> Event),
+            ] {
+                if !changes.is_empty() {
+                    let lines = self.lines(&changes);
+                    self.happened.push(What::Event(event(changes.len(), lines)));
+                }
+            }
         }
         self.there = found;
         self.advance()
+    }
+
+    /// Whether what somebody else did to a class stays.
+    fn leaves(&mut self, mending: &Change, found: &AllFound) -> bool {
+        let Change::ChangeClass(side, minor, _) = *mending else { return false };
+        let leaves = self.config.by_hand == ByHand::Leave;
+        if let Some(&class) = found.of(side).tree.classes.get(&minor).filter(|_| leaves) {
+            self.left.insert((side, minor), class);
+        }
+        leaves
     }
 
     /// What is known to be there, as what is wanted.
@@ -259,12 +332,17 @@ impl<K: Kernel> Daemon<K> {
         if self.config.mode != Mode::Enforce {
             return Ok(());
         }
-        let wanted = self.gateway.wanted(self.is_paused);
+        let mut wanted = self.gateway.wanted(self.is_paused);
+        self.descent.hold(&mut wanted, &self.there, self.begins);
+        for (&(side, minor), class) in &self.left {
+            wanted.of_mut(side).classes.entry(minor).and_modify(|wanted| *wanted = *class);
+        }
         let plan = difference(&wanted, &self.there);
         if plan.is_empty() {
             return Ok(());
         }
         let done = self.kernel.apply(&plan);
+        self.stamp = Some(self.kernel.stamp());
         // Of a plan that failed in its middle only the kernel knows what stands.
         self.there = match &done {
             Ok(()) => after(&wanted, &self.there),
@@ -298,6 +376,7 @@ impl<K: Kernel> Daemon<K> {
         if self.is_paused != is_paused {
             self.is_paused = is_paused;
             self.happened.push(What::Event(if is_paused { Event::Paused } else { Event::Resumed }));
+            self.starts_anew = !is_paused;
             let done = self.advance();
             self.tell(done);
         }
@@ -325,6 +404,7 @@ impl<K: Kernel> Daemon<K> {
         }
         let is_other = config.law != self.config.law;
         let heard = self.gateway.on_config(now, config, subscribers);
+        self.left.clear();
         self.config = config.clone();
         self.happened.push(What::Event(Event::Reloaded));
         self.happened.extend(heard.map(What::Heard));

@@ -82,8 +82,10 @@ pub struct AllFound {
     pub down: Found,
     /// On the uplink.
     pub up: Found,
-    /// Whether the gateway's table of the packet filter is there.
+    /// Whether the gateway's table of the packet filter is there, with its maps.
     pub table: bool,
+    /// Whether its rules are, as they were put there, for the devices as they are numbered now.
+    pub rules: bool,
 }
 
 impl AllFound {
@@ -119,6 +121,9 @@ pub struct Counters {
 
 /// The counters of a device's classes, by minor number.
 pub type Readings = BTreeMap<u16, Counters>;
+
+/// Numbers that are others after a change ([`Kernel::stamp`]).
+pub type Stamp = [u32; 5];
 
 /// What an address offered, before any queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,6 +208,13 @@ pub trait Kernel {
     /// # Errors
     /// As [`find`](Self::find).
     fn offered(&mut self) -> Result<Vec<Offered>, Failure>;
+
+    /// Numbers that are others after whatever could lead packets past their classes: another change of the packet filter than the gateway's own, a
+    /// device that went, came back or has another queue. It costs no more than some microseconds.
+    fn stamp(&mut self) -> Stamp;
+
+    /// What is worth a word since this was asked last, and is no failure.
+    fn take_notes(&mut self) -> Vec<String>;
 
     /// Packets that passed since this was asked last, in their order; gives how many were lost because nobody asked for long; none,
     /// where nothing can be seen.

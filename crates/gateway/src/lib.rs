@@ -13,6 +13,7 @@ pub mod config;
 mod confine;
 pub mod control;
 mod daemon;
+mod descent;
 mod gateway;
 pub mod handles;
 pub mod kernel;

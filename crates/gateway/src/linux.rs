@@ -1,12 +1,15 @@
 //! The running kernel: HTB by netlink, the packet filter's maps and sets, and the packets that pass.
 
+mod devices;
 mod filter;
 mod root;
+
+use devices::Devices;
 
 use crate::config::{Config, Exempt};
 use crate::daemon::TABLE;
 use crate::kernel::{
-    AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Segment,
+    AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Segment, Stamp,
 };
 use crate::plan::Change;
 use crate::tree::{AGGREGATE, Class, EXEMPT, MAJOR, OPEN, burst};
@@ -32,7 +35,9 @@ const SPLITTER: Rate = Rate::from_kbps(1_000_000_000);
 pub struct Linux {
     netlink: Rtnetlink,
     filter: Nftables,
-    devices: [String; 2],
+    devices: Devices,
+    /// The rules that were put there last: for which devices, and their numbers.
+    rules: Option<([u32; 2], Vec<u64>)>,
     exempt: Exempt,
     strangers: u32,
     /// Lines cut large segments.
@@ -54,9 +59,11 @@ impl Linux {
             move |error: io::Error| Failure::new(doing, error)
         };
         let mut netlink = Rtnetlink::new().map_err(failed("netlink"))?;
-        let devices = [config.mesh.clone(), config.uplink.clone()];
-        for device in &devices {
-            netlink.index(device).map_err(failed(&format!("{device}, see: ip link")))?;
+        let mut devices = Devices::new([config.mesh.clone(), config.uplink.clone()]);
+        for side in Side::ALL {
+            devices
+                .index(&mut netlink, side)
+                .map_err(failed(&format!("{}, see: ip link", devices.name(side))))?;
         }
         let splits = netlink.has_discipline("tbf").unwrap_or(false);
         let filter = Nftables::new().map_err(failed("nftables"))?;
@@ -65,6 +72,7 @@ impl Linux {
             netlink,
             filter,
             devices,
+            rules: None,
             exempt,
             strangers,
             splits,
@@ -82,7 +90,7 @@ impl Linux {
     }
 
     fn open_packets(&mut self) {
-        let Ok(index) = self.netlink.index(&self.devices[0]) else { return };
+        let Ok(index) = self.index(Side::Down) else { return };
         // Who is confined may not open another socket, but lead the one that is open to the device that has the name now.
         if let Some(packets) = &mut self.packets {
             self.hears = packets.follow(index).is_ok();
@@ -90,14 +98,20 @@ impl Linux {
             self.packets = Packets::new(index).ok();
             self.hears = self.packets.is_some();
         }
+        self.lost = 0;
     }
 
     fn device(&self, side: Side) -> &str {
-        &self.devices[side as usize]
+        self.devices.name(side)
     }
 
-    fn index(&self, side: Side) -> Result<u32, Failure> {
-        self.netlink.index(self.device(side)).map_err(|error| Failure::new(self.device(side), error))
+    fn index(&mut self, side: Side) -> Result<u32, Failure> {
+        let index = self.devices.index(&mut self.netlink, side);
+        index.map_err(|error| Failure::new(self.device(side), error))
+    }
+
+    fn both_indices(&mut self) -> Result<[u32; 2], Failure> {
+        Ok([self.index(Side::Down)?, self.index(Side::Up)?])
     }
 
     fn failed(&self, side: Side, doing: &str) -> impl Fn(io::Error) -> Failure + use<> {
@@ -139,6 +153,7 @@ impl Linux {
             Change::AddRoot(side) => self.replace_root(*side, None),
             Change::DeleteRoot(side, before) => self.replace_root(*side, Some(before)),
             Change::SetOffloads(side, wanted) => {
+                self.index(*side)?;
                 let device = self.device(*side);
                 let set = || {
                     let now = offload::Offloads::read(device)?;
@@ -147,6 +162,7 @@ impl Linux {
                 set().map_err(self.failed(*side, "its offloads"))
             }
             Change::AddTable
+            | Change::SetRules
             | Change::DeleteTable
             | Change::AddEntry(..)
             | Change::ChangeEntry(..)
@@ -156,7 +172,7 @@ impl Linux {
 
     /// A class, and the line behind it.
     fn class(
-        &self,
+        &mut self,
         side: Side,
         minor: u16,
         class: &Class,
@@ -188,16 +204,18 @@ impl Linux {
         Ok(())
     }
 
-    /// The gateway's own root, or what was there before.
+    /// The gateway's own root, or what was there before, in the place of the other at one instant.
     fn replace_root(&mut self, side: Side, before: Option<&Root>) -> Result<(), Failure> {
         let device = self.index(side)?;
         let change = |handle, what| tc::Change { device, parent: Handle::ROOT, handle, what };
         let remove = change(Handle::NONE, What::RemoveQdisc);
         let failed = self.failed(side, "its root");
-        // What the kernel itself put there cannot be removed, and need not.
-        self.netlink.apply([&remove]).map_err(&failed)?;
         let add = match before {
             None => {
+                // A queue that has the number already would be changed, and HTB refuses that.
+                if root::of(&self.netlink.qdiscs(device).map_err(&failed)?) == Root::Ours {
+                    self.netlink.apply([&remove]).map_err(&failed)?;
+                }
                 let htb = Htb { default: EXEMPT, rate_to_quantum: 10, direct_queue: None };
                 change(Handle::new(MAJOR, 0), What::Qdisc(Mode::Replace, Discipline::Htb(htb)))
             }
@@ -206,7 +224,11 @@ impl Linux {
                     .ok_or_else(|| Failure::new("the root that was there", "not readable"))?;
                 change(Handle::new(*major, 0), What::Qdisc(Mode::Replace, discipline))
             }
-            Some(_) => return Ok(()),
+            Some(_) => {
+                // What the kernel itself put there cannot be removed, and need not.
+                self.netlink.apply([&remove]).map_err(&failed)?;
+                return Ok(());
+            }
         };
         let refused = self.netlink.apply([&add]).map_err(&failed)?;
         refused.first().map_or(Ok(()), |refused| Err(failed(io::Error::other(refused.to_string()))))
@@ -293,11 +315,13 @@ fn passed(packet: &Packet) -> Passed {
 
 impl Kernel for Linux {
     fn find(&mut self) -> Result<AllFound, Failure> {
-        let mut found = AllFound { down: self.found(Side::Down)?, up: self.found(Side::Up)?, table: false };
-        found.table = self.has_table()?;
-        if found.table {
-            for side in Side::ALL {
-                found.of_mut(side).tree.entries = self.entries(side)?;
+        let (down, up) = (self.found(Side::Down)?, self.found(Side::Up)?);
+        let mut found = AllFound { down, up, ..AllFound::default() };
+        if self.has_table()? {
+            // A table that has lost a map is as good as none: it is made anew.
+            if let (Some(down), Some(up)) = (self.entries(Side::Down)?, self.entries(Side::Up)?) {
+                (found.down.tree.entries, found.up.tree.entries) = (down, up);
+                (found.table, found.rules) = (true, self.has_rules()?);
             }
         }
         Ok(found)
@@ -320,10 +344,7 @@ impl Kernel for Linux {
             self.make(change, &mut batch)?;
             rest = after;
         }
-        self.flush(&mut batch)?;
-        // Rules go by a device's number, and one that comes back under its name has another.
-        let is_new = changes.iter().any(|change| matches!(change, Change::AddRoot(_)));
-        if is_new && self.has_table()? { self.set_rules() } else { Ok(()) }
+        self.flush(&mut batch)
     }
 
     fn counters(&mut self, side: Side) -> Result<Readings, Failure> {
@@ -358,6 +379,21 @@ impl Kernel for Linux {
             }
         }
         Ok(lines)
+    }
+
+    fn stamp(&mut self) -> Stamp {
+        let mut stamp = [self.filter.generation().unwrap_or(0), 0, 0, 0, 0];
+        for side in Side::ALL {
+            let index = self.index(side).unwrap_or(0);
+            let all = self.netlink.class(index, Handle::new(MAJOR, AGGREGATE));
+            let place = 1 + 2 * side as usize;
+            (stamp[place], stamp[place + 1]) = (index, all.is_ok().into());
+        }
+        stamp
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        self.devices.take_notes()
     }
 
     fn offered(&mut self) -> Result<Vec<Offered>, Failure> {

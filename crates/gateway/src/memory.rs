@@ -1,7 +1,9 @@
 //! A kernel in memory, for tests: it refuses what a real one refuses, and what would leave traffic without a limit; it counts what tests
 //! let pass, and fails when they want it to.
 
-use crate::kernel::{AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root};
+use crate::kernel::{
+    AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Stamp,
+};
 use crate::plan::Change;
 use crate::tree::{Class, Tree};
 use crate::{Prefix, Side};
@@ -28,7 +30,7 @@ pub(crate) struct Memory {
 impl Default for Memory {
     fn default() -> Self {
         let device = Found { offloads: Offloads([("rx-gro".into(), true)].into()), ..Found::default() };
-        let there = AllFound { down: device.clone(), up: device, table: false };
+        let there = AllFound { down: device.clone(), up: device, ..AllFound::default() };
         let counters = [Readings::new(), Readings::new()];
         let (offered, passed) = (Vec::new(), Vec::new());
         Self {
@@ -105,6 +107,8 @@ impl Memory {
             }
             Change::AddTable if self.there.table => return refuse("it is there"),
             Change::AddTable => self.there.table = true,
+            Change::SetRules if !self.there.table => return refuse("no table"),
+            Change::SetRules => self.there.rules = true,
             Change::AddEntry(side, prefix, minor) => {
                 let table = self.there.table;
                 let tree = &mut self.there.of_mut(side).tree;
@@ -126,7 +130,7 @@ impl Memory {
                 }
             }
             Change::DeleteTable => {
-                self.there.table = false;
+                (self.there.table, self.there.rules) = (false, false);
                 Side::ALL.into_iter().for_each(|side| self.there.of_mut(side).tree.entries.clear());
             }
             Change::DeleteRoot(side, before) => {
@@ -172,6 +176,16 @@ impl Kernel for Memory {
     fn offered(&mut self) -> Result<Vec<Offered>, Failure> {
         self.there()?;
         Ok(self.offered.clone())
+    }
+
+    fn stamp(&mut self) -> Stamp {
+        let AllFound { down, up, table, rules } = &self.there;
+        let root = |found: &Found| u32::from(found.root == Root::Ours);
+        [self.is_gone.into(), (*table).into(), (*rules).into(), root(down), root(up)]
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
     }
 
     fn passed(&mut self, see: &mut dyn FnMut(&Passed)) -> Option<u64> {

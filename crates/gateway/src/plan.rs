@@ -1,7 +1,7 @@
 //! From what stands in the kernel to what is wanted: a list of changes, in an order in which nothing is ever without a limit.
 //!
 //! An address whose class is not there would be unlimited without a word. So classes come before the addresses that lead to them, and
-//! go after them.
+//! go after them; rules come last, since until then nobody is led anywhere.
 
 mod print;
 
@@ -24,8 +24,10 @@ pub enum Change {
     AddClass(Side, u16, Class),
     /// A class has other rates, turns or line.
     ChangeClass(Side, u16, Class),
-    /// The gateway's table of the packet filter comes, without addresses.
+    /// The gateway's table of the packet filter comes, without addresses and rules.
     AddTable,
+    /// The table has its rules, in the place of others: from now on packets go by their addresses.
+    SetRules,
     /// An address has a class.
     AddEntry(Side, Prefix, u16),
     /// An address has another class, without a moment between.
@@ -53,6 +55,10 @@ pub fn difference(wanted: &Trees, found: &AllFound) -> Vec<Change> {
     for side in Side::ALL {
         let there = if found.table { &found.of(side).tree } else { &none };
         lead(side, wanted.of(side), there, &mut plan);
+    }
+    let comes = Side::ALL.into_iter().any(|side| !stays(wanted.of(side), found.of(side)));
+    if !(found.table && found.rules) || comes {
+        plan.push(Change::SetRules);
     }
     for side in Side::ALL {
         let (wanted, found) = (wanted.of(side), found.of(side));
@@ -115,7 +121,7 @@ pub fn after(wanted: &Trees, before: &AllFound) -> AllFound {
         tree: wanted.of(side).clone(),
         offloads: before.of(side).offloads.apart(),
     };
-    AllFound { down: found(Side::Down), up: found(Side::Up), table: true }
+    AllFound { down: found(Side::Down), up: found(Side::Up), table: true, rules: true }
 }
 
 /// What was there before the gateway.
@@ -134,7 +140,9 @@ pub fn restoration(before: [&Before; 2], found: &AllFound) -> Vec<Change> {
         plan.push(Change::DeleteTable);
     }
     for (side, before) in Side::ALL.into_iter().zip(before) {
-        if found.of(side).root == Root::Ours {
+        // Who was killed between two steps may have left neither his own queue nor the one that was there.
+        let is_missing = found.of(side).root == Root::Usual && before.root != Root::Usual;
+        if found.of(side).root == Root::Ours || is_missing {
             plan.push(Change::DeleteRoot(side, before.root.clone()));
         }
         if found.of(side).offloads != before.offloads {

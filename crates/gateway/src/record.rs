@@ -65,6 +65,8 @@ pub enum Event {
     Trouble(String),
     /// What stands in the kernel is not what was put there: so many changes mend it, the first of them these.
     Mended(usize, Vec<String>),
+    /// So many classes have rates that somebody else gave them, and keep them: the operator wants it so. The first of them are these.
+    Left(usize, Vec<String>),
     /// So many changes would be made, the first of them these.
     WouldChange(usize, Vec<String>),
     /// Nothing was to be read for so long that the limits are opened.

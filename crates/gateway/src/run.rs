@@ -394,6 +394,12 @@ fn words(event: &Event) -> String {
         Event::Mended(count, lines) => {
             format!("{count} things were not as they were left, and are again: {}", lines.join("; "))
         }
+        Event::Left(count, lines) => {
+            format!(
+                "{count} classes have rates of somebody else's, and keep them until the file is read again: {}",
+                lines.join("; ")
+            )
+        }
         Event::WouldChange(count, lines) => format!("would change {count} things: {}", lines.join("; ")),
         Event::Opened => "nothing is to be read: the limits are open".into(),
         Event::Closed => "there is something to be read again: the limits hold".into(),

@@ -79,6 +79,13 @@ impl Class {
         let quantum = (f64::from(FRAME) * weight).clamp(f64::from(FRAME), 60_000.0) as u32;
         Self { parent, rate, ceiling, quantum, burst: burst(ceiling), line: Some(line(ceiling)), priority }
     }
+
+    /// The same class with a higher ceiling, and with the line and buckets that go with it.
+    pub(crate) fn up_to(self, ceiling: Rate) -> Self {
+        let own = if self.rate == self.ceiling { ceiling } else { self.rate };
+        let leaf = Self::leaf(self.parent, own, ceiling, 1.0, self.priority);
+        Self { quantum: self.quantum, line: self.line.and(leaf.line), ..leaf }
+    }
 }
 
 /// How long the line of a rate is \[bytes\]. Small changes of a rate change no line: it is a power of two long, or a quarter, a half or

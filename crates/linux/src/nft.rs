@@ -12,7 +12,7 @@ pub use elements::{Element, Entry, Range};
 pub use rules::{Action, Match, Rule, Side};
 
 use crate::netlink::Socket;
-use crate::netlink::attributes::{Attributes, bytes_at, text};
+use crate::netlink::attributes::{Attributes, be64_of, bytes_at, text};
 use crate::netlink::message::Message;
 use evenair_units::Duration;
 use rustix::net::netlink::NETFILTER;
@@ -109,6 +109,7 @@ mod kind {
     pub(super) const DELETE_TABLE: u16 = SUBSYSTEM | libc::NFT_MSG_DELTABLE as u16;
     pub(super) const NEW_CHAIN: u16 = SUBSYSTEM | libc::NFT_MSG_NEWCHAIN as u16;
     pub(super) const NEW_RULE: u16 = SUBSYSTEM | libc::NFT_MSG_NEWRULE as u16;
+    pub(super) const GET_RULE: u16 = SUBSYSTEM | libc::NFT_MSG_GETRULE as u16;
     pub(super) const DELETE_RULE: u16 = SUBSYSTEM | libc::NFT_MSG_DELRULE as u16;
     pub(super) const NEW_SET: u16 = SUBSYSTEM | libc::NFT_MSG_NEWSET as u16;
     pub(super) const NEW_ELEMENT: u16 = SUBSYSTEM | libc::NFT_MSG_NEWSETELEM as u16;
@@ -124,6 +125,9 @@ mod kind {
 /// The name, which is the first attribute of tables and the second of what is in a table (`NFTA_TABLE_NAME`, `NFTA_SET_NAME`, …).
 const OUTER_NAME: u16 = 1;
 const INNER_NAME: u16 = 2;
+
+/// `NFTA_RULE_HANDLE`.
+const RULE_HANDLE: u16 = 3;
 
 /// `NFTA_GEN_ID`.
 const GENERATION: u16 = 1;
@@ -232,6 +236,25 @@ impl Nftables {
             requests.push(message);
         }
         self.transaction(requests)
+    }
+
+    /// The numbers of a chain's rules, in their order; none of a chain that is not there. The kernel never gives a number twice, and no rule changes
+    /// what it does: who knows the numbers of his rules knows whether they are still there.
+    ///
+    /// # Errors
+    /// If they change all the time.
+    pub fn rules(&mut self, table: &Table, chain: &str) -> io::Result<Vec<u64>> {
+        let mut request = table.message(kind::GET_RULE, 0);
+        request.put_text(INNER_NAME, chain);
+        let mut numbers = Vec::new();
+        let read = |kind, payload: &[u8]| {
+            let number = Attributes::new(payload.get(4..).unwrap_or_default()).find(RULE_HANDLE);
+            Ok(number.and_then(be64_of).filter(|_| kind == kind::NEW_RULE))
+        };
+        match self.socket.dump(&request, &mut numbers, read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            done => done.map(|()| numbers),
+        }
     }
 
     /// What a set has, with what was counted, in the order of addresses.

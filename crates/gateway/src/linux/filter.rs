@@ -14,6 +14,8 @@ use std::io;
 /// Who was silent for so long is forgotten by the kernel's own account.
 const FORGOTTEN: Duration = Duration::from_secs(600);
 const VERSIONS: [(Version, bool); 2] = [(Version::V4, false), (Version::V6, true)];
+/// The chain in which packets are led.
+const CHAIN: &str = "forward";
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// An acknowledgement has this one of TCP's flags, and none of FIN, SYN and RST (RFC 9293 §3.1).
@@ -28,6 +30,7 @@ pub(super) const fn is_its(change: &Change) -> bool {
     matches!(
         change,
         Change::AddTable
+            | Change::SetRules
             | Change::DeleteTable
             | Change::AddEntry(..)
             | Change::ChangeEntry(..)
@@ -91,17 +94,27 @@ impl Linux {
         Ok(tables.contains(&table()))
     }
 
-    /// The class of each address.
-    pub(super) fn entries(&mut self, side: Side) -> Result<BTreeMap<Prefix, u16>, Failure> {
+    /// Whether its rules are there as this daemon put them, for these devices. Nobody knows of another's rules what they do: they are put anew.
+    pub(super) fn has_rules(&mut self) -> Result<bool, Failure> {
+        let devices = self.both_indices()?;
+        let rules = self.filter.rules(&table(), CHAIN).map_err(failed("its rules"))?;
+        Ok(self.rules.as_ref() == Some(&(devices, rules)))
+    }
+
+    /// The class of each address; none, if a map is not there.
+    pub(super) fn entries(&mut self, side: Side) -> Result<Option<BTreeMap<Prefix, u16>>, Failure> {
         let mut entries = BTreeMap::new();
         for version in VERSIONS {
-            let found = self.filter.elements(&table(), &classes(side, version)).map_err(failed("its map"))?;
+            let found = match self.filter.elements(&table(), &classes(side, version)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                found => found.map_err(failed("its map"))?,
+            };
             for element in found {
                 let prefix = Prefix::between(element.range.first(), element.range.last());
                 entries.extend(prefix.zip(element.class.map(|class| class.minor)));
             }
         }
-        Ok(entries)
+        Ok(Some(entries))
     }
 
     /// What addresses offered.
@@ -119,6 +132,7 @@ impl Linux {
     pub(super) fn filter<'a>(&mut self, changes: &'a [Change]) -> Result<&'a [Change], Failure> {
         match &changes[0] {
             Change::AddTable => self.create()?,
+            Change::SetRules => self.set_rules()?,
             Change::DeleteTable => self.filter.delete(&table()).map_err(failed("its table"))?,
             first => {
                 let of = |change: &Change| entry(change).map(|(side, prefix, _, _)| (side, prefix.is_v6()));
@@ -143,28 +157,28 @@ impl Linux {
         self.filter.change(&table(), &set, &remove, &add).map_err(failed("its map"))
     }
 
-    /// The table with its maps, sets and rules.
+    /// The table with its maps and sets.
     fn create(&mut self) -> Result<(), Failure> {
         let maps = Side::ALL.into_iter().flat_map(|side| VERSIONS.map(|version| classes(side, version)));
         let sets: Vec<Set> = maps.chain(VERSIONS.map(|version| seen_set(self.strangers, version))).collect();
-        self.filter.create(&table(), &sets).map_err(failed("its table"))?;
-        self.set_rules()
+        self.filter.create(&table(), &sets).map_err(failed("its table"))
     }
 
     /// The rules, for the devices as they are numbered now.
-    pub(super) fn set_rules(&mut self) -> Result<(), Failure> {
-        let mut rules = Vec::new();
-        for side in Side::ALL {
-            let out = Match::Out(self.index(side)?);
-            rules.extend(self.rules(side, out));
-        }
+    fn set_rules(&mut self) -> Result<(), Failure> {
+        let devices = self.both_indices()?;
+        let of = |(side, device): (Side, &u32)| self.rules_of(side, Match::Out(*device));
+        let rules: Vec<Rule> = Side::ALL.into_iter().zip(&devices).flat_map(of).collect();
         // Where packets are forwarded their addresses are the subscribers' own, whatever is masqueraded later.
-        let chain = Chain { name: "forward".into(), hook: Hook::Forward, priority: 0 };
-        self.filter.set_rules(&table(), &chain, &rules).map_err(failed("its rules"))
+        let chain = Chain { name: CHAIN.into(), hook: Hook::Forward, priority: 0 };
+        self.filter.set_rules(&table(), &chain, &rules).map_err(failed("its rules"))?;
+        let own = self.filter.rules(&table(), CHAIN).map_err(failed("its rules"))?;
+        self.rules = Some((devices, own));
+        Ok(())
     }
 
     /// What leaves by a device: nobody's, unless an address is somebody's, unless it is exempt.
-    fn rules(&self, side: Side, out: Match) -> Vec<Rule> {
+    fn rules_of(&self, side: Side, out: Match) -> Vec<Rule> {
         let end = if side == Side::Down { nft::Side::Destination } else { nft::Side::Source };
         let rule = |matches: &[Match], action| Rule { matches: [&[out], matches].concat(), action };
         let class = |minor| Action::Class(Handle::new(MAJOR, minor));

@@ -45,6 +45,10 @@ impl Change {
             Self::AddTable => {
                 vec![format!("nft add table inet {} # with its chains, sets and maps", names.table)]
             }
+            Self::SetRules => vec![format!(
+                "nft flush chain inet {} forward # and in the same transaction, its rules",
+                names.table
+            )],
             Self::DeleteTable => vec![format!("nft delete table inet {}", names.table)],
             Self::AddEntry(side, prefix, minor) => vec![element(names, "add", *side, *prefix, Some(*minor))],
             Self::DeleteEntry(side, prefix, _) => vec![element(names, "delete", *side, *prefix, None)],
@@ -88,13 +92,14 @@ fn element(names: &Names<'_>, verb: &str, side: Side, prefix: Prefix, minor: Opt
 }
 
 fn delete_root(device: &str, before: &Root) -> Vec<String> {
-    let mut lines = vec![format!("tc qdisc del dev {device} root")];
-    if let Root::Foreign { kind, major, .. } = before {
-        lines.push(format!(
-            "tc qdisc add dev {device} root handle {major:x}: {kind} # with the settings that it had"
-        ));
-    }
-    lines
+    vec![match before {
+        Root::Foreign { kind, major, .. } => {
+            format!(
+                "tc qdisc replace dev {device} root handle {major:x}: {kind} # with the settings that it had"
+            )
+        }
+        Root::Usual | Root::Ours => format!("tc qdisc del dev {device} root"),
+    }]
 }
 
 #[cfg(test)]
@@ -130,8 +135,7 @@ mod tests {
                 "tc qdisc add dev mesh0 parent e7a1:10 tbf rate 1tbit burst 1536b limit 6056b",
                 "nft delete element inet evenair up6 { fd00:1::/56 } # and in the same transaction",
                 "nft add element inet evenair up6 { fd00:1::/56 : e7a1:11 }",
-                "tc qdisc del dev wan0 root",
-                "tc qdisc add dev wan0 root handle 8001: cake # with the settings that it had",
+                "tc qdisc replace dev wan0 root handle 8001: cake # with the settings that it had",
             ]
         );
     }

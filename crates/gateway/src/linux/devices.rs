@@ -1,0 +1,75 @@
+//! The two devices by their names and numbers: a name may go to another device, and a device may get another name.
+
+use super::root;
+use crate::Side;
+use crate::kernel::Root;
+use evenair_linux::Rtnetlink;
+use evenair_linux::tc::{Change, Handle, What};
+use std::io;
+
+/// The devices of a gateway, as the operator names them.
+#[derive(Debug)]
+pub(super) struct Devices {
+    names: [String; 2],
+    /// The numbers that they had last.
+    indices: [Option<u32>; 2],
+    /// What they are called now, if not by their names.
+    called: [Option<String>; 2],
+    notes: Vec<String>,
+}
+
+impl Devices {
+    pub(super) fn new(names: [String; 2]) -> Self {
+        Self { names, indices: [None; 2], called: [None, None], notes: Vec::new() }
+    }
+
+    /// What a device is called now.
+    pub(super) fn name(&self, side: Side) -> &str {
+        let place = side as usize;
+        self.called[place].as_deref().unwrap_or(&self.names[place])
+    }
+
+    /// What is worth a word since this was asked last.
+    pub(super) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// A device's number: of the one that has the name; else of the one that had it last, as long as that is there.
+    pub(super) fn index(&mut self, netlink: &mut Rtnetlink, side: Side) -> io::Result<u32> {
+        let place = side as usize;
+        match (netlink.index(&self.names[place]), self.indices[place]) {
+            (Ok(index), before) => {
+                let was_called = self.called[place].take();
+                if let (Some(other), Some(before)) = (was_called, before.filter(|before| *before != index)) {
+                    self.leave(netlink, &self.names[place].clone(), (&other, before));
+                }
+                self.indices[place] = Some(index);
+                Ok(index)
+            }
+            (Err(error), Some(before)) => {
+                let Ok(link) = netlink.link(before) else { return Err(error) };
+                if self.called[place].as_ref() != Some(&link.name) {
+                    let (name, called) = (&self.names[place], &link.name);
+                    self.notes.push(format!(
+                        "{name} is called {called} now, and keeps its limits; write that name into the file, or: ip link set {called} name {name}"
+                    ));
+                    self.called[place] = Some(link.name);
+                }
+                Ok(before)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// A device that had the name, before another had it, is the gateway's no more.
+    fn leave(&mut self, netlink: &mut Rtnetlink, name: &str, (other, index): (&str, u32)) {
+        let is_ours = netlink.qdiscs(index).is_ok_and(|qdiscs| root::of(&qdiscs) == Root::Ours);
+        let remove =
+            Change { device: index, parent: Handle::ROOT, handle: Handle::NONE, what: What::RemoveQdisc };
+        if is_ours && netlink.apply([&remove]).is_ok_and(|refused| refused.is_empty()) {
+            self.notes.push(format!(
+                "another device is {name} now; {other}, which was, has the kernel's usual queue again; its offloads: ethtool -k {other}"
+            ));
+        }
+    }
+}
