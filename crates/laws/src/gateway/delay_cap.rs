@@ -7,7 +7,7 @@
 //! higher one slowly.
 //!
 //! # Source
-//! Ours, after the published behaviour and the defaults of cake-autorate 3 (its `defaults.sh`), whose kin StormGuard is: it is here so that ARC
+//! Ours, after the published behaviour and the defaults of cake-autorate 3 (its `defaults.sh`), whose kin `StormGuard` is: it is here so that ARC
 //! and PFRC can be laid beside what operators have.
 //!
 //! # Symbols

@@ -329,7 +329,7 @@ family! {
         Arc(ArcParams => Arc),
         /// A bucket for each class, all rates found together by feedback ([Jam10]'s PFRC).
         Pfrc(PfrcParams => Pfrc),
-        /// One bucket for all, its rate by delay alone (as cake-autorate and StormGuard).
+        /// One bucket for all, its rate by delay alone (as cake-autorate and `StormGuard`).
         DelayCap(DelayCapParams => DelayCap),
     }
 }
