@@ -8,7 +8,9 @@ use crate::command::{
     study::StudyOptions, sweep::SweepOptions,
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, gateway::GatewayOptions};
+use crate::command::{
+    doctor::DoctorOptions, emulate::EmulateOptions, gateway::GatewayOptions, multiconn::MulticonnOptions,
+};
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -46,9 +48,12 @@ pub(crate) enum Command {
     /// Hold everyone behind a mesh's gateway to a fair share: this machine's own queues, set by [Jam10]'s laws
     #[cfg(all(feature = "live", target_os = "linux"))]
     Gateway(GatewayOptions),
+    /// Carry streams over several TCP connections to a relay of one's own, as many as a law says
+    #[cfg(all(feature = "live", target_os = "linux"))]
+    Multiconn(MulticonnOptions),
     /// Live commands, which this build lacks
     #[cfg(not(all(feature = "live", target_os = "linux")))]
-    #[command(hide = true, name = "emulate", aliases = ["doctor", "gateway"])]
+    #[command(hide = true, name = "emulate", aliases = ["doctor", "gateway", "multiconn"])]
     Live {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,

@@ -55,6 +55,8 @@ fn main() -> ExitCode {
         Command::Doctor(options) => command::doctor::doctor(options),
         #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Gateway(options) => command::gateway::gateway(options),
+        #[cfg(all(feature = "live", target_os = "linux"))]
+        Command::Multiconn(options) => command::multiconn::multiconn(options),
         #[cfg(not(all(feature = "live", target_os = "linux")))]
         Command::Live { .. } => live::enter().map(|_| ()),
         Command::Solve(options) => solve::solve(options),

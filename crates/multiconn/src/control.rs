@@ -1,0 +1,1 @@
+//! How many connections are wanted, and why: a law, what it is told, and what it answers.

@@ -1,0 +1,1 @@
+//! Probes of a path: datagrams there and back, and what their times say.
