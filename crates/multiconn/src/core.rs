@@ -339,7 +339,7 @@ impl Core {
     fn note_idle(&mut self, now: Instant, is_idle: bool) {
         match (self.idle_since, is_idle) {
             (Some(since), false) => {
-                self.idle_for = Duration::from_nanos(self.idle_for.as_nanos() + now.since(since).as_nanos());
+                self.idle_for += now.since(since);
                 self.idle_since = None;
             }
             (None, true) => self.idle_since = Some(now),
@@ -365,7 +365,7 @@ impl Core {
 
     /// When [`on_timeout`](Self::on_timeout) is due.
     pub fn timeout(&self) -> Option<Instant> {
-        let silences = self.legs.iter().map(|leg| after(leg.asked_at.unwrap_or(leg.heard_at), SILENCE));
+        let silences = self.legs.iter().map(|leg| leg.asked_at.unwrap_or(leg.heard_at) + SILENCE);
         silences.chain(self.late_at).chain(self.hungry_until).min()
     }
 
@@ -382,7 +382,7 @@ impl Core {
             if now.since(leg.heard_at) >= SILENCE_MOST {
                 self.events.push_back(Event::GiveUp(leg.id));
                 leg.asked_at = Some(now);
-            } else if after(leg.asked_at.unwrap_or(leg.heard_at), SILENCE) <= now {
+            } else if leg.asked_at.unwrap_or(leg.heard_at) + SILENCE <= now {
                 leg.asked_at = Some(now);
                 leg.own.push(Told::Ping(now.as_nanos()));
                 wakes.push(leg.id);
@@ -574,8 +574,4 @@ pub struct LegState {
     pub sent: u64,
     /// Bytes of streams received.
     pub received: u64,
-}
-
-pub(crate) fn after(at: Instant, wait: Duration) -> Instant {
-    Instant::from_nanos(at.as_nanos().saturating_add(wait.as_nanos()))
 }

@@ -28,6 +28,7 @@ pub mod probe;
 mod pump;
 pub mod receive;
 pub mod relay;
+pub mod run;
 pub mod send;
 pub mod session;
 pub mod socks;

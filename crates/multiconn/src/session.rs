@@ -260,7 +260,7 @@ async fn clock(session: Weak<Shared>) {
         let Some(shared) = session.upgrade() else { return };
         let at = now();
         if look_at <= at {
-            look_at = crate::core::after(at, look(&shared, at));
+            look_at = at + look(&shared, at);
         }
         let due = shared.with(|inner| {
             if inner.core.timeout().is_some_and(|due| due <= at) {

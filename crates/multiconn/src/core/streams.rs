@@ -1,6 +1,6 @@
 //! The streams of a session: what the host does with them, and what frames say of them.
 
-use super::{Core, Event, LATE, Side, after};
+use super::{Core, Event, LATE, Side};
 use crate::budget::Share;
 use crate::frame::{Broken, Closed, Frame, StreamId};
 use crate::receive::Receive;
@@ -153,7 +153,7 @@ impl Core {
         if !self.budget.take(room, share) {
             if !std::mem::replace(&mut entry.is_hungry, true) {
                 self.hungry.push(stream);
-                self.hungry_until = self.hungry_until.or(Some(after(now, super::HUNGER)));
+                self.hungry_until = self.hungry_until.or(Some(now + super::HUNGER));
             }
             return Ok(0);
         }
@@ -331,7 +331,7 @@ impl Core {
             Place::New if !self.accept(stream, now)? => return Ok(()),
             Place::New | Place::Open => {}
         }
-        let late_at = after(now, LATE);
+        let late_at = now + LATE;
         let Some(entry) = self.streams.get_mut(&stream) else { return Ok(()) };
         match entry.receive.chunk(offset, bytes, end) {
             Err(crate::receive::Wrong::Beyond) => return Err(Closed::Protocol),
