@@ -1,0 +1,96 @@
+//! What a session knows of one of its connections.
+
+use super::Told;
+use crate::send::LegId;
+use evenair_units::{Duration, Instant};
+
+/// What a socket says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Smoothed round trip, if any was measured.
+    pub round_trip: Option<Duration>,
+    /// Bytes that the socket holds: not sent, or not acknowledged.
+    pub waiting: u64,
+    /// Bytes acknowledged since the beginning.
+    pub acknowledged: u64,
+}
+
+/// No connection is called stuck before this time.
+const STUCK_LEAST: Duration = Duration::from_millis(200);
+/// A connection that has been stuck for so long is given up.
+const STUCK_MOST: Duration = Duration::from_secs(20);
+/// After so long a silence the other side is asked.
+pub(super) const SILENCE: Duration = Duration::from_secs(15);
+/// After so long a silence the connection is given up.
+pub(super) const SILENCE_MOST: Duration = Duration::from_secs(45);
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Leg {
+    pub(super) id: LegId,
+    /// Frames that belong on this connection.
+    pub(super) own: Vec<Told>,
+    /// Nothing is to be sent on it, and it waits.
+    pub(super) idle: bool,
+    /// Nothing is sent on it any more: it was said, or is to be.
+    pub(super) retires: bool,
+    pub(super) retire_said: bool,
+    pub(super) peer_retired: bool,
+    /// Its socket has not got on for a while.
+    pub(super) stuck: bool,
+    pub(super) round_trip: Option<Duration>,
+    last: Measured,
+    progress_at: Instant,
+    pub(super) heard_at: Instant,
+    pub(super) asked_at: Option<Instant>,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+}
+
+/// What became of a connection since it was looked at last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    None,
+    Stuck,
+    Free,
+    GivenUp,
+}
+
+impl Leg {
+    pub(super) fn new(id: LegId, now: Instant) -> Self {
+        Self {
+            id,
+            own: Vec::new(),
+            idle: true,
+            retires: false,
+            retire_said: false,
+            peer_retired: false,
+            stuck: false,
+            round_trip: None,
+            last: Measured::default(),
+            progress_at: now,
+            heard_at: now,
+            asked_at: None,
+            sent: 0,
+            received: 0,
+        }
+    }
+
+    /// Its socket was asked.
+    pub(super) fn measured(&mut self, now: Instant, measured: Measured) -> Change {
+        self.round_trip = measured.round_trip.or(self.round_trip);
+        if measured.waiting == 0 || measured.acknowledged != self.last.acknowledged || self.last.waiting == 0 {
+            self.progress_at = now;
+        }
+        self.last = measured;
+        let still = now.since(self.progress_at);
+        let patience = self.round_trip.unwrap_or(Duration::from_millis(500)).mul_f64(3.0).max(STUCK_LEAST);
+        let was = std::mem::replace(&mut self.stuck, still > patience);
+        match (was, self.stuck) {
+            (_, true) if still > STUCK_MOST => Change::GivenUp,
+            (false, true) => Change::Stuck,
+            (true, false) => Change::Free,
+            _ => Change::None,
+        }
+    }
+}
