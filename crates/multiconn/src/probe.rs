@@ -18,6 +18,7 @@
 //! A reply is as long as its probe: whoever sends probes in another's name gains nothing. A number is answered once ([`Window`], as RFC 6479
 //! counts), and a session's probes [`PER_SECOND`] times a second at most; what is damaged, foreign, late or too much is dropped in silence.
 
+pub mod carrier;
 pub mod diagnosis;
 pub mod live;
 mod party;

@@ -7,7 +7,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::net::UdpSocket;
 
@@ -45,6 +45,20 @@ fn wait(until: Instant) -> std::time::Duration {
     std::time::Duration::from_nanos(until.since(now()).as_nanos())
 }
 
+/// A socket for one who calls.
+///
+/// # Errors
+/// If this process may have none, or there is no way there.
+pub async fn socket(called: SocketAddr) -> io::Result<UdpSocket> {
+    let any = match called {
+        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    let socket = UdpSocket::bind(any).await?;
+    socket.connect(called).await?;
+    Ok(socket)
+}
+
 /// The caller's probes, and answers, over a socket that is connected to the other end: for as long as it is awaited.
 pub async fn call(socket: UdpSocket, mut party: Party, host: &dyn Host) {
     let mut buffer = [0; LENGTH + 1];
@@ -69,12 +83,14 @@ pub async fn call(socket: UdpSocket, mut party: Party, host: &dyn Host) {
     }
 }
 
-/// Where the probes of all sessions come in.
-#[derive(Clone)]
+/// Where the probes of all sessions come in, over one socket or several.
+#[derive(Clone, Default)]
 pub struct Desk {
-    socket: Arc<UdpSocket>,
     guests: Arc<Mutex<BTreeMap<u64, Arc<Guest>>>>,
 }
+
+/// Where somebody was last heard from: by which socket, and from which address.
+type Place = (Arc<UdpSocket>, SocketAddr);
 
 impl fmt::Debug for Desk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,12 +100,12 @@ impl fmt::Debug for Desk {
 
 /// A session at the desk.
 struct Guest {
-    party: Mutex<(Party, Option<SocketAddr>)>,
+    party: Mutex<(Party, Option<Place>)>,
     host: Arc<dyn Host>,
 }
 
 impl Guest {
-    fn party(&self) -> MutexGuard<'_, (Party, Option<SocketAddr>)> {
+    fn party(&self) -> MutexGuard<'_, (Party, Option<Place>)> {
         self.party.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -102,16 +118,11 @@ pub struct Seat {
 
 impl fmt::Debug for Seat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Seat({:?})", self.guest.party().1)
+        write!(f, "Seat({:?})", self.guest.party().1.as_ref().map(|(_, from)| *from))
     }
 }
 
 impl Desk {
-    /// Over a socket that is bound.
-    pub fn new(socket: UdpSocket) -> Self {
-        Self { socket: Arc::new(socket), guests: Arc::default() }
-    }
-
     fn guests(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Guest>>> {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,14 +139,15 @@ impl Desk {
         Seat { desk: self.clone(), guest }
     }
 
-    /// Answers all that comes, for as long as it is awaited.
+    /// Answers all that comes over a socket that is bound, for as long as it is awaited.
     ///
     /// # Errors
     /// If the socket is gone.
-    pub async fn serve(&self) -> io::Result<()> {
+    pub async fn serve(&self, socket: UdpSocket) -> io::Result<()> {
+        let socket = Arc::new(socket);
         let mut buffer = [0; LENGTH + 1];
         loop {
-            let (length, from) = match self.socket.recv_from(&mut buffer).await {
+            let (length, from) = match socket.recv_from(&mut buffer).await {
                 Ok(received) => received,
                 // An answer that somebody's host refused is no trouble of the desk's.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
@@ -149,13 +161,13 @@ impl Desk {
                 let heard = party.0.handle(now(), datagram);
                 // Who has the key is there now: addresses change.
                 if heard != Heard::Nothing {
-                    party.1 = Some(from);
+                    party.1 = Some((Arc::clone(&socket), from));
                 }
                 heard
             };
             match heard {
                 Heard::Answer(reply) => {
-                    let _ = self.socket.send_to(&reply, from).await;
+                    let _ = socket.send_to(&reply, from).await;
                 }
                 Heard::Back(returned) => guest.host.back(returned),
                 Heard::Nothing => {}
@@ -173,15 +185,17 @@ impl Seat {
                 Some(spacing) => {
                     let (probe, to, due) = {
                         let mut party = self.guest.party();
-                        let to = party.1;
-                        let probe = to.and_then(|_| party.0.poll(now(), spacing, draw()));
-                        (probe, to, party.0.next_at(now(), spacing))
+                        let to = party.1.clone();
+                        let probe = to.as_ref().and_then(|_| party.0.poll(now(), spacing, draw()));
+                        let due = party.0.next_at(now(), spacing);
+                        // Where nobody was heard from, somebody may be soon.
+                        let due = if to.is_some() { due } else { now() + LOOK };
+                        (probe, to, due)
                     };
-                    if let (Some(probe), Some(to)) = (probe, to) {
-                        let _ = self.desk.socket.send_to(&probe, to).await;
+                    if let (Some(probe), Some((socket, to))) = (probe, to) {
+                        let _ = socket.send_to(&probe, to).await;
                     }
-                    // Where nobody was heard from, somebody may be soon.
-                    if to.is_some() { due } else { now() + LOOK }
+                    due
                 }
             };
             tokio::time::sleep(wait(due.min(now() + LOOK))).await;
@@ -230,7 +244,7 @@ mod tests {
     async fn both_ends_probe_over_one_port_and_sessions_do_not_hear_each_other() {
         let socket = bound().await;
         let place = socket.local_addr().unwrap();
-        let desk = Desk::new(socket);
+        let desk = Desk::default();
         let secrets = [[1; SECRET], [2; SECRET]];
         // The first client needs no probes, and its relay's end does; the second is the other way round.
         let called = [wants(Some(20)), wants(None)];
@@ -244,8 +258,9 @@ mod tests {
             own.connect(place).await.unwrap();
             call(own, Party::new(&secrets[i], End::Caller, now()), &*callers[i]).await;
         };
-        let all =
-            async { tokio::join!(desk.serve(), seats[0].probe(), seats[1].probe(), call_of(0), call_of(1)) };
+        let all = async {
+            tokio::join!(desk.serve(socket), seats[0].probe(), seats[1].probe(), call_of(0), call_of(1))
+        };
         let _ = tokio::time::timeout(std::time::Duration::from_secs(3), all).await;
         let heard = |of: &Wants| of.1.lock().unwrap().len();
         // A spacing of 20 ms is fifty a second at most; a busy machine may be late.
