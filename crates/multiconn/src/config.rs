@@ -173,7 +173,8 @@ impl RelayConfig {
             return Err(Mistake::of(place, why).of_key("keys"));
         }
         let Some(authorised) = &self.authorised else {
-            let why = "name the file of authorised keys: without one nobody may come, and the relay does not start";
+            let why =
+                "name the file of authorised keys: without one nobody may come, and the relay does not start";
             return Err(Mistake::of(place, why).of_key("authorised"));
         };
         Authorised::load(authorised)?;
@@ -204,7 +205,10 @@ impl ConnectConfig {
         bounded(place, "memory_mb", self.memory_mb, 16..=1 << 20)?;
         let missing = |key: &str, why: &str| Mistake::of(place, why).of_key(key);
         if self.relay.is_empty() {
-            return Err(missing("relay", "name the relay: its host, as relay.example.org or [2001:db8::1]:7443"));
+            return Err(missing(
+                "relay",
+                "name the relay: its host, as relay.example.org or [2001:db8::1]:7443",
+            ));
         }
         let Some((first, others)) = self.relay_keys.split_first() else {
             return Err(missing("relay_keys", "give the relay's public key, which its keygen printed"));

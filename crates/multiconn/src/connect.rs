@@ -182,6 +182,13 @@ impl Client {
         vec![SessionStatus::of(&options.relay, &current.session, up, down)]
     }
 
+    /// By what the session's probes are keyed, and where they go.
+    pub(crate) fn probed(&self) -> Option<(crate::hello::Exported, std::net::SocketAddr)> {
+        let current = self.0.shared.current()?;
+        let relay = current.session.legs().first()?.peer.parse().ok()?;
+        Some((current.key, relay))
+    }
+
     /// Why there is no session, if there is none.
     pub fn trouble(&self) -> Option<ConnectError> {
         self.0.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -6,7 +6,8 @@
 //!
 //! - Counters of connections that come and go become one view ([`Senders`]), the emulator's.
 //! - An interval in which there was not always something to send holds: what an application does not send says nothing of the path.
-//! - One connection is opened per interval at most, and never more than [`Caps::most`] are wanted.
+//! - One connection is opened per interval at most, and never more than [`Caps::most`]: the law knows of that bound.
+//! - `guarded` with its usual interval runs every ten round trips of the path, half a second at least.
 //! - Round trips are those of probes, where the law asks for them and probes pass. Where none comes back in [`UNANSWERED`] busy intervals
 //!   the law begins anew with the kernel's smoothed round trips, which have the flow's own retransmissions and delayed acknowledgements in
 //!   them; [`Status::source`] says which it is. The one is never passed off as the other.
@@ -210,6 +211,7 @@ impl Controller {
             return Err(refused(&format_args!("at most {} connections: from 1 to {MOST}", caps.most)));
         }
         let params = law.clone().validated().map_err(|error| refused(&error))?;
+        let params = choice::with_most(params, caps.most);
         let asks = choice::samples(&params);
         let (params, source) = match asks {
             None => (params, Source::None),
@@ -313,7 +315,7 @@ impl Controller {
             return None;
         }
         self.note(&view);
-        if self.falls_back(now, &view) {
+        if self.falls_back(now, &view) || self.stretches(now) {
             return Some(self.decision);
         }
         self.intervals += 1;
@@ -366,14 +368,28 @@ impl Controller {
         if self.unanswered < UNANSWERED {
             return false;
         }
-        self.params = choice::with_samples(self.params.clone(), RoundTripSamples::Smoothed);
         self.source = Source::TcpInfoForProbes;
-        self.law = self.params.begin(&self.role);
         (self.round_trip, self.least) = (None, None);
+        self.begin_anew(now, choice::with_samples(self.params.clone(), RoundTripSamples::Smoothed));
+        true
+    }
+
+    /// Whether the law had to begin anew, because the path's round trip is long for its interval: the first time that one is known.
+    fn stretches(&mut self, now: Instant) -> bool {
+        let stretched = self.round_trip.and_then(|round_trip| choice::stretched(&self.params, round_trip));
+        let stretched = stretched.filter(|_| self.intervals == 0);
+        let stretches = stretched.is_some();
+        stretched.into_iter().for_each(|law| self.begin_anew(now, law));
+        stretches
+    }
+
+    fn begin_anew(&mut self, now: Instant, law: ConnectionParams) {
+        self.params = law;
+        self.law = self.params.begin(&self.role);
+        self.next_at = now + self.law.interval();
         let wanted = self.law.at_start().clamp(1, self.limits.most);
         self.decision = Decision { wanted, why: Why::Law(self.law.reason()) };
         self.write(now, What::Begin { law: self.params.clone(), role: self.role, limits: self.limits });
-        true
     }
 
     /// How it is.

@@ -40,9 +40,7 @@ impl FromStr for Destination {
         let (host, ports) = text.rsplit_once(':').ok_or_else(wrong)?;
         let ports = match ports.split_once('-') {
             _ if ports == "*" => 1..=u16::MAX,
-            Some((first, last)) => {
-                first.parse().map_err(|_| wrong())?..=last.parse().map_err(|_| wrong())?
-            }
+            Some((first, last)) => first.parse().map_err(|_| wrong())?..=last.parse().map_err(|_| wrong())?,
             None => ports.parse().map(|port| port..=port).map_err(|_| wrong())?,
         };
         if ports.is_empty() || *ports.start() == 0 {
@@ -185,8 +183,7 @@ pub fn is_public(address: IpAddr) -> bool {
         }
         IpAddr::V6(own) => {
             let is_unicast = own.segments()[0] & 0xe000 == 0x2000;
-            is_unicast
-                && !NOT_PUBLIC_6.iter().any(|(net, length)| contains((*net).into(), *length, address))
+            is_unicast && !NOT_PUBLIC_6.iter().any(|(net, length)| contains((*net).into(), *length, address))
         }
     }
 }
@@ -219,10 +216,26 @@ mod tests {
     fn a_name_never_leads_into_a_network_that_is_not_named() {
         let all = rules(&["*:*"]);
         let inside = [
-            "127.0.0.1:80", "10.1.2.3:80", "192.168.1.1:80", "172.31.0.1:80", "169.254.169.254:80",
-            "100.64.0.1:80", "0.0.0.0:80", "224.0.0.1:80", "255.255.255.255:80", "[::1]:80", "[::]:80",
-            "[fe80::1]:80", "[fd00::1]:80", "[::ffff:127.0.0.1]:80", "[::ffff:10.0.0.1]:80",
-            "[64:ff9b::7f00:1]:80", "[2002:7f00:1::]:80", "[2001:0:1::1]:80", "[ff02::1]:80", "[::127.0.0.1]:80",
+            "127.0.0.1:80",
+            "10.1.2.3:80",
+            "192.168.1.1:80",
+            "172.31.0.1:80",
+            "169.254.169.254:80",
+            "100.64.0.1:80",
+            "0.0.0.0:80",
+            "224.0.0.1:80",
+            "255.255.255.255:80",
+            "[::1]:80",
+            "[::]:80",
+            "[fe80::1]:80",
+            "[fd00::1]:80",
+            "[::ffff:127.0.0.1]:80",
+            "[::ffff:10.0.0.1]:80",
+            "[64:ff9b::7f00:1]:80",
+            "[2002:7f00:1::]:80",
+            "[2001:0:1::1]:80",
+            "[ff02::1]:80",
+            "[::127.0.0.1]:80",
         ];
         for address in inside {
             assert!(!allowed(&all, Some("rebound.example"), address), "{address}");

@@ -247,7 +247,8 @@ async fn asked_for(asked: Option<Asked>, client: &Client) {
         stream.read_exact(&mut code).await.ok()?;
         Some((stream, Outcome::of(code[0])))
     };
-    let (stream, outcome) = opens.await.map_or((None, Outcome::Failed), |(stream, outcome)| (Some(stream), outcome));
+    let (stream, outcome) =
+        opens.await.map_or((None, Outcome::Failed), |(stream, outcome)| (Some(stream), outcome));
     if socket.write_all(&socks::reply_of(outcome)).await.is_err() {
         if let Some(stream) = stream {
             stream.reset(Broken::Aborted);
@@ -280,7 +281,17 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(text.parse::<Forward>().unwrap().to_string(), expected);
         }
-        for text in ["", "8080", "tcp://8080", "udp://1:a:2", "tcp://1:a:0", "socks5://[::1:1", "tcp://x:a:1", "tcp://1:a b:2", "socks5://1:2:3"] {
+        for text in [
+            "",
+            "8080",
+            "tcp://8080",
+            "udp://1:a:2",
+            "tcp://1:a:0",
+            "socks5://[::1:1",
+            "tcp://x:a:1",
+            "tcp://1:a b:2",
+            "socks5://1:2:3",
+        ] {
             assert!(text.parse::<Forward>().unwrap_err().contains("is no forward"), "{text}");
         }
     }

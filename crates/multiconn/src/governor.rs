@@ -1,6 +1,8 @@
 //! One direction's law at its sender: asked once an interval, and what it answers is what the session sends on.
 
 use crate::control::{Caps, Controller, Decision, Leg, Refused, Status};
+use crate::probe::Returned;
+use crate::probe::live::Host;
 use crate::session::{LegStatus, Session, now};
 use evenair_laws::connections::ConnectionParams;
 use evenair_units::{Bytes, Duration, Instant};
@@ -45,16 +47,6 @@ impl Governor {
         self.with(|controller| controller.congestion_control())
     }
 
-    /// Whether probes are to be sent, and how far apart.
-    pub(crate) fn wants_probes(&self) -> Option<Duration> {
-        self.with(|controller| controller.wants_probes())
-    }
-
-    /// A probe came back.
-    pub(crate) fn probed(&self, round_trip: Duration) {
-        self.probes.lock().unwrap_or_else(PoisonError::into_inner).push(round_trip);
-    }
-
     /// Asks the law until the session is over. Where the other side dials, it is told how many are wanted.
     pub(crate) async fn run(self, session: Session, tells: bool) {
         let mut since = now();
@@ -97,5 +89,15 @@ impl Governor {
                 inner.core.tell_wanted(wanted);
             }
         });
+    }
+}
+
+impl Host for Governor {
+    fn spacing(&self) -> Option<Duration> {
+        self.with(|controller| controller.wants_probes())
+    }
+
+    fn back(&self, returned: Returned) {
+        self.probes.lock().unwrap_or_else(PoisonError::into_inner).push(returned.round_trip);
     }
 }

@@ -62,7 +62,9 @@ pub struct NoKey;
 
 impl fmt::Display for NoKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a public key is ed25519: and 64 hexadecimal digits, as `evenair multiconn keygen` prints it")
+        f.write_str(
+            "a public key is ed25519: and 64 hexadecimal digits, as `evenair multiconn keygen` prints it",
+        )
     }
 }
 
@@ -156,8 +158,9 @@ impl SecretKey {
             let why = format!("others may read it (mode {:o}); chmod 600 {name}", mode & 0o777);
             return Err(Mistake::of(&name, why));
         }
-        Self::parse(&text)
-            .ok_or_else(|| Mistake::of(&name, "no secret key of evenair's; make one: evenair multiconn keygen"))
+        Self::parse(&text).ok_or_else(|| {
+            Mistake::of(&name, "no secret key of evenair's; make one: evenair multiconn keygen")
+        })
     }
 
     /// Writes a new file that only its owner may read.

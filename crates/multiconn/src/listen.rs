@@ -7,6 +7,7 @@ mod sessions;
 use crate::authorised::{Authorised, Entry};
 use crate::budget::Budget;
 use crate::keys::SecretKey;
+use crate::probe::live::Desk;
 use crate::session::Stream;
 use crate::status::SessionStatus;
 use crate::{Mistake, tls};
@@ -19,7 +20,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
 
 /// How often the file of authorised keys is looked at, and expiries with it: what is revoked ends within a second.
@@ -157,6 +158,8 @@ pub(crate) struct Shared {
     options: ListenOptions,
     known: Arc<Known>,
     sessions: Sessions,
+    /// Where probes come in.
+    desk: Desk,
     admission: Arc<Admission>,
     accepted: mpsc::Sender<Accepted>,
     /// What was found wrong with the file since it was read.
@@ -173,7 +176,9 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
         Source::These(these) => these.clone(),
     };
     if authorised.is_empty() {
-        return Err(ListenError::Nobody("no key is authorised, so nobody could use it; see: evenair multiconn keygen"));
+        return Err(ListenError::Nobody(
+            "no key is authorised, so nobody could use it; see: evenair multiconn keygen",
+        ));
     }
     if options.keys.is_empty() {
         return Err(ListenError::Nobody("it has no key of its own; make one: evenair multiconn keygen"));
@@ -196,14 +201,25 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
         sessions: Sessions::new(Budget::new(options.memory), options.memory),
         admission: Admission::new(options.handshakes, options.handshakes_per_source, options.connections),
         known,
+        desk: Desk::default(),
         accepted: sender,
         trouble: RwLock::new(None),
         options,
     });
     shared.sessions.share(&shared.known.all());
-    let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+    let addresses: Vec<SocketAddr> =
+        listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
     let mut tasks = vec![tokio::spawn(watch(Arc::clone(&shared)))];
+    for address in &addresses {
+        // Without the port of datagrams there are no probes, and laws go by what TCP tells.
+        if let Ok(socket) = UdpSocket::bind(address).await {
+            let desk = shared.desk.clone();
+            tasks.push(tokio::spawn(async move {
+                let _ = desk.serve(socket).await;
+            }));
+        }
+    }
     for listener in listeners {
         tasks.push(tokio::spawn(greet::accept(Arc::clone(&shared), listener, acceptor.clone())));
     }

@@ -1,8 +1,8 @@
 //! Probes of a path: datagrams there and back, and what their times say.
 //!
 //! [CZ06]'s RTT measurement sub-system (section IV-A) between two who share a session: its secret keys them, so that nobody else can
-//! have a reply, have one be believed, or tell sessions apart. There is neither a socket nor a clock here: a [`Prober`] says when a probe is due and
-//! writes it, a [`Responder`] answers, and both are fed with what came.
+//! have a reply, have one be believed, or tell sessions apart. There is neither a socket nor a clock here (they are [`live`]'s): a [`Prober`] says when a probe is due and
+//! writes it, a [`Responder`] answers, a [`Party`] is both, and all are fed with what came.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -18,12 +18,16 @@
 //! A reply is as long as its probe: whoever sends probes in another's name gains nothing. A number is answered once ([`Window`], as RFC 6479
 //! counts), and a session's probes [`PER_SECOND`] times a second at most; what is damaged, foreign, late or too much is dropped in silence.
 
+pub mod carrier;
 pub mod diagnosis;
+pub mod live;
+mod party;
 mod prober;
 mod responder;
 pub mod survey;
 mod window;
 
+pub use party::{Heard, Party};
 pub use prober::{Prober, Returned};
 pub use responder::Responder;
 pub use window::Window;

@@ -54,11 +54,8 @@ where
             Ok(Ok(count)) => count,
             Ok(Err(_)) | Err(_) => return Err(read),
         };
-        let done: io::Result<()> = if count == 0 {
-            to.shutdown().await
-        } else {
-            to.write_all(&held[..count]).await
-        };
+        let done: io::Result<()> =
+            if count == 0 { to.shutdown().await } else { to.write_all(&held[..count]).await };
         if done.is_err() {
             return Err(write);
         }

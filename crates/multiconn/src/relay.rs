@@ -95,6 +95,9 @@ async fn serve_one(accepted: Accepted, watcher: &Watcher) {
     };
     // As it stands now: the head may have taken a while.
     let Some(entry) = watcher.find(entry.key) else { return stream.reset(Broken::Aborted) };
+    if target.is_discard() {
+        return discard(stream).await;
+    }
     let dialled = tokio::time::timeout(DIAL, dial(&target, &entry.destinations)).await;
     match dialled.unwrap_or(Err(Outcome::TimedOut)) {
         Ok(socket) => {
@@ -112,6 +115,14 @@ async fn serve_one(accepted: Accepted, watcher: &Watcher) {
             };
             let _ = tokio::time::timeout(Duration::from_secs(5), drains).await;
         }
+    }
+}
+
+/// Takes what a survey sends, and throws it away.
+async fn discard(mut stream: Stream) {
+    let mut nothing = vec![0; 64 << 10];
+    if stream.write_all(&[Outcome::Connected.code()]).await.is_ok() {
+        while matches!(stream.read(&mut nothing).await, Ok(1..)) {}
     }
 }
 

@@ -121,12 +121,7 @@ impl Send {
             let place = (number - self.gone) as usize;
             let chunk = &mut self.sent[place];
             chunk.leg = leg;
-            return Some(Chunk {
-                offset: chunk.offset,
-                bytes: &chunk.bytes,
-                end: chunk.end,
-                again: true,
-            });
+            return Some(Chunk { offset: chunk.offset, bytes: &chunk.bytes, end: chunk.end, again: true });
         }
         if !self.is_ready() {
             return None;

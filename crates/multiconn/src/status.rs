@@ -128,9 +128,9 @@ impl SessionStatus {
 
 /// Where a program that runs is asked, if nothing else is said: in the user's own folder for such things, or `/run/evenair`.
 pub fn usual_socket(role: &str) -> PathBuf {
-    let folder = std::env::var_os("RUNTIME_DIRECTORY").map(PathBuf::from).or_else(|| {
-        std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("evenair"))
-    });
+    let folder = std::env::var_os("RUNTIME_DIRECTORY")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("evenair")));
     folder.unwrap_or_else(|| "/run/evenair".into()).join(format!("multiconn-{role}.sock"))
 }
 
@@ -156,10 +156,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// If another program answers there, or the folder may not be written to.
-pub fn serve(
-    path: &Path,
-    status: impl Fn() -> Status + Send + Sync + 'static,
-) -> io::Result<StatusSocket> {
+pub fn serve(path: &Path, status: impl Fn() -> Status + Send + Sync + 'static) -> io::Result<StatusSocket> {
     if std::os::unix::net::UnixStream::connect(path).is_ok() {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, "another program answers there"));
     }

@@ -104,6 +104,27 @@ impl Target {
     }
 }
 
+/// What the relay itself takes and throws away (RFC 863): loads of `evenair multiconn probe`. No name under `invalid` is anybody's (RFC 6761).
+pub const DISCARD: Discard = Discard;
+
+/// See [`DISCARD`].
+#[derive(Clone, Copy, Debug)]
+pub struct Discard;
+
+impl Discard {
+    /// As a stream begins.
+    pub fn encode(self) -> Vec<u8> {
+        Target { host: Host::Name("discard.invalid".into()), port: 9 }.encode()
+    }
+}
+
+impl Target {
+    /// Whether it is [`DISCARD`].
+    pub fn is_discard(&self) -> bool {
+        self.port == 9 && matches!(&self.host, Host::Name(name) if name == "discard.invalid")
+    }
+}
+
 /// What became of it; the numbers are those of SOCKS5 (RFC 1928 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

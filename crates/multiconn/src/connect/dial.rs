@@ -4,7 +4,10 @@ use super::{ConnectOptions, Current, budget};
 use crate::control::Refused;
 use crate::core::{OpenError, Side};
 use crate::governor::Governor;
-use crate::hello::{Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL, SessionId, proof};
+use crate::hello::{
+    Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL, SessionId, proof,
+};
+use crate::probe::{End, Party, live};
 use crate::session::Session;
 use evenair_units::Bytes;
 use rustls::pki_types::ServerName;
@@ -130,8 +133,12 @@ impl Dialler {
         let mut limits = options.limits;
         limits.own_streams = limits.own_streams.min(streams);
         let session = Session::new(Side::Client, limits, budget(options));
+        let peer = open.peer.clone();
         add(&session, open);
         tokio::spawn(governor.clone().run(session.clone(), false));
+        if options.probes {
+            tokio::spawn(probe(session.clone(), governor.clone(), key, peer));
+        }
         let most = options.most.min(connections.into()).max(1);
         Ok(Current { session, id, key, most, governor, relay_law: law })
     }
@@ -180,6 +187,18 @@ impl Dialler {
     }
 }
 
+/// Sends the session's probes, and answers the relay's, until it is over.
+async fn probe(session: Session, governor: Governor, key: Exported, peer: String) {
+    let Ok(relay) = peer.parse() else { return };
+    // Without a socket nothing comes back, and the law goes by what TCP tells.
+    let Ok(socket) = live::socket(relay).await else { return };
+    let party = Party::new(&key, End::Caller, live::now());
+    tokio::select! {
+        () = live::call(socket, party, &governor) => {}
+        _ = session.ended() => {}
+    }
+}
+
 /// How a socket of a session is set, on both sides.
 pub(crate) fn prepare(socket: &TcpStream, congestion: Option<&str>) -> io::Result<()> {
     socket.set_nodelay(true)?;
@@ -187,9 +206,7 @@ pub(crate) fn prepare(socket: &TcpStream, congestion: Option<&str>) -> io::Resul
     congestion.map_or(Ok(()), |name| evenair_linux::tcp::set_congestion_control(socket, name))
 }
 
-async fn within<T>(
-    what: impl Future<Output = Result<T, ConnectError>>,
-) -> Result<T, ConnectError> {
+async fn within<T>(what: impl Future<Output = Result<T, ConnectError>>) -> Result<T, ConnectError> {
     tokio::time::timeout(WHOLE, what).await.unwrap_or(Err(ConnectError::TimedOut))
 }
 

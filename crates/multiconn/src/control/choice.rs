@@ -17,14 +17,22 @@ pub const WORDS: [(&str, &str); 6] = [
     ("fixed", "always as many"),
 ];
 
-/// How often a live law runs: round trips of a few hundred milliseconds have settled by then, and users do not wait for minutes.
-const INTERVAL: Duration = Duration::from_secs(1);
+/// How often `guarded` runs at least, which users do not wait for. A law that has exactly this is stretched to [`ROUND_TRIPS`] once the
+/// first of them is known: what a further connection brings is to be seen then.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// So many round trips make an interval, where that is longer: a connection's slow start is over.
+const ROUND_TRIPS: u64 = 10;
+/// The longest: the paper's.
+const INTERVAL_MAX: Duration = Duration::from_secs(20);
 
 /// A law by its word here, or by its name in scenarios; with what suits a host that sends probes.
 pub fn law(word: &str) -> Option<ConnectionParams> {
     let samples = RoundTripSamples::Probes;
     Some(match word {
-        "guarded" => GuardedParams { interval: INTERVAL, samples, ..GuardedParams::default() }.into(),
+        "guarded" => {
+            let params = GuardedParams::default();
+            GuardedParams { interval: INTERVAL, samples, doubling: true, ..params }.into()
+        }
         "fair" | "rtt-proportional" => {
             RttProportionalParams { samples, ..RttProportionalParams::chen10() }.into()
         }
@@ -63,6 +71,29 @@ pub const fn congestion_control(law: &ConnectionParams) -> Option<&'static str> 
         ConnectionParams::RttProportional(_) | ConnectionParams::Utility(_) => Some("reno"),
         _ => None,
     }
+}
+
+/// The law stretched to a path's round trip, if it may be and has to.
+pub(super) fn stretched(law: &ConnectionParams, round_trip: Duration) -> Option<ConnectionParams> {
+    let ConnectionParams::Guarded(params) = law else { return None };
+    let interval = (round_trip * ROUND_TRIPS).min(INTERVAL_MAX);
+    let stretches = params.interval == INTERVAL && interval > INTERVAL;
+    stretches.then(|| GuardedParams { interval, ..*params }.into())
+}
+
+/// The law with no more connections than its host allows: one that asked for more would judge what was never opened.
+pub(super) fn with_most(mut law: ConnectionParams, host: u32) -> ConnectionParams {
+    let most = match &mut law {
+        ConnectionParams::RttProportional(params) => &mut params.connections_max,
+        ConnectionParams::Iimd(params) => &mut params.connections_max,
+        ConnectionParams::Utility(params) => &mut params.connections_max,
+        ConnectionParams::DelayPrice(params) => &mut params.connections_max,
+        ConnectionParams::Iiad(params) => &mut params.connections_max,
+        ConnectionParams::Guarded(params) => &mut params.connections_max,
+        _ => return law,
+    };
+    *most = host.min(*most);
+    law
 }
 
 /// The round trips that a law asks for; none, if it asks for none.

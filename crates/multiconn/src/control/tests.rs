@@ -118,11 +118,8 @@ fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
         controller.observe(at(second), path.pass(1, ms(52)), &[], true);
         assert_eq!(controller.status().source, Source::Probes);
     }
-    // 102 segments a second: one for two of them.
-    assert_eq!(
-        controller.wants_probes().map(|spacing| spacing.as_secs_f64().mul_add(51.0, -1.0).abs() < 1e-6),
-        Some(true)
-    );
+    // 102 segments a second: one for two of them, and fifty a second at most.
+    assert_eq!(controller.wants_probes(), Some(ms(20)));
     // An idle one says nothing of probes.
     controller.observe(at(3), path.pass(1, ms(52)), &[], false);
     assert_eq!(controller.status().source, Source::Probes);
@@ -181,4 +178,21 @@ fn a_record_is_heard_again_bit_for_bit_and_by_another_law() {
     let others: Vec<Again> = read.iter().filter_map(|line| other.hear(line).unwrap()).collect();
     assert!(others.iter().any(|each| !each.is_same && each.recorded != each.replayed));
     assert!(Replay::new(None).hear(&read[1]).is_err(), "it does not begin with its law");
+}
+
+#[test]
+fn the_usual_guarded_law_runs_every_ten_round_trips() {
+    for (round_trip_ms, interval_ms) in [(20, 500), (50, 500), (200, 2000), (3000, 20_000)] {
+        let mut controller = controller(law("guarded").unwrap(), true).unwrap();
+        let mut path = Path::default();
+        assert_eq!(controller.next_at(), at(0) + ms(500));
+        let first = at(0) + ms(500);
+        controller.observe(first, path.pass(1, ms(round_trip_ms)), &[ms(round_trip_ms)], true);
+        assert_eq!(controller.next_at(), first + ms(interval_ms), "{round_trip_ms} ms");
+    }
+    // Who sets another interval has it.
+    let set = law_with("guarded", &"interval = '1 s'".parse().unwrap()).unwrap();
+    let mut controller = controller(set, true).unwrap();
+    controller.observe(at(1), Path::default().pass(1, ms(200)), &[ms(200)], true);
+    assert_eq!(controller.next_at(), at(2));
 }

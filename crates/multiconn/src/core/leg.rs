@@ -79,7 +79,8 @@ impl Leg {
     /// Its socket was asked.
     pub(super) fn measured(&mut self, now: Instant, measured: Measured) -> Change {
         self.round_trip = measured.round_trip.or(self.round_trip);
-        if measured.waiting == 0 || measured.acknowledged != self.last.acknowledged || self.last.waiting == 0 {
+        if measured.waiting == 0 || measured.acknowledged != self.last.acknowledged || self.last.waiting == 0
+        {
             self.progress_at = now;
         }
         self.last = measured;

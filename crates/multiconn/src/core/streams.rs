@@ -83,7 +83,11 @@ impl Core {
             Some(entry) if entry.is_over => Place::Over,
             Some(_) => Place::Open,
             None if self.is_own(stream) => {
-                if stream / 2 < self.next_own { Place::Over } else { Place::Impossible }
+                if stream / 2 < self.next_own {
+                    Place::Over
+                } else {
+                    Place::Impossible
+                }
             }
             None if self.finished.contains(stream / 2) => Place::Over,
             None => Place::New,

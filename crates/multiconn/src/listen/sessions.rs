@@ -10,6 +10,8 @@ use crate::frame::Closed;
 use crate::governor::Governor;
 use crate::hello::{Answer, Exported, Refusal, SessionId, proves};
 use crate::keys::PublicKey;
+use crate::probe::live::{self, Seat};
+use crate::probe::{End, Party};
 use crate::session::Session;
 use crate::status::{Direction, SessionStatus};
 use evenair_laws::connections::ConnectionParams;
@@ -99,10 +101,12 @@ impl Sessions {
             all.sessions.insert(id, held);
             session
         };
+        let party = Party::new(&secret, End::Called, live::now());
+        let seat = shared.desk.seat(party, Arc::new(governor.clone()));
+        tokio::spawn(probe(session.clone(), seat));
         tokio::spawn(governor.run(session.clone(), true));
         tokio::spawn(pass_on(Arc::clone(shared), session.clone(), entry.key));
-        let answer =
-            Answer::Welcome { session: id, streams: entry.streams, connections: most as u16, law };
+        let answer = Answer::Welcome { session: id, streams: entry.streams, connections: most as u16, law };
         Ok((session, answer))
     }
 
@@ -162,8 +166,7 @@ impl Sessions {
     pub(super) fn status(&self) -> Vec<SessionStatus> {
         let all = self.all();
         let of = |held: &Held| {
-            let sending =
-                Direction { wanted: held.governor.wanted(), law: Some(held.governor.status()) };
+            let sending = Direction { wanted: held.governor.wanted(), law: Some(held.governor.status()) };
             let receiving = Direction { wanted: held.session.they_want(), law: None };
             SessionStatus::of(&held.name, &held.session, sending, receiving)
         };
@@ -193,7 +196,15 @@ fn governor(shared: &Shared, wish: &str, most: u32) -> Result<Governor, Refusal>
         None if wish.is_empty() => crate::control::law("guarded").ok_or(Refusal::Law)?,
         None => serde_json::from_str::<ConnectionParams>(wish).map_err(|_| Refusal::Law)?,
     };
-    Governor::new(law, most, false).map_err(|_| Refusal::Law)
+    Governor::new(law, most, true).map_err(|_| Refusal::Law)
+}
+
+/// Sends this side's probes until the session is over.
+async fn probe(session: Session, seat: Seat) {
+    tokio::select! {
+        () = seat.probe() => {}
+        _ = session.ended() => {}
+    }
 }
 
 /// Passes a session's streams on, each with what its key may do when it comes.

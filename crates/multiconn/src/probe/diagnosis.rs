@@ -137,7 +137,9 @@ pub fn diagnose(stretches: &[Stretch]) -> Diagnosis {
 
 impl Signs {
     fn of(stretches: &[Stretch]) -> Self {
-        let rest = stretches.iter().find(|stretch| stretch.load.connections == 0);
+        // Where none comes back, datagrams do not pass: that says nothing of loss.
+        let passes = stretches.iter().any(|stretch| !stretch.round_trips().is_empty());
+        let rest = stretches.iter().find(|stretch| stretch.load.connections == 0).filter(|_| passes);
         let is_bbr = |load: &Load| load.congestion_control.as_deref() == Some("bbr");
         let loss_based = || stretches.iter().filter(|s| s.load.connections > 0 && !is_bbr(&s.load));
         let one = loss_based().find(|stretch| stretch.load.connections == 1);
@@ -295,6 +297,9 @@ fn says(signs: &Signs, kind: Kind, advice: Advice) -> Vec<String> {
 
 fn cannot_tell(signs: &Signs, kind: Kind) -> Vec<String> {
     let mut words = Vec::new();
+    if signs.least_s.is_none() {
+        words.push("No probe came back, so that nothing is known of delay: UDP does not pass.".into());
+    }
     if matches!(kind, Kind::WithoutDelay | Kind::Unknown) {
         words.push("A policer and a queue of a few packets look alike from the ends: both drop at once what is too much.".into());
     }

@@ -45,6 +45,11 @@ impl Prober {
         self.due
     }
 
+    /// The next one is due within one and a half times this, where it was to be later.
+    pub fn hasten(&mut self, now: Instant, spacing: Duration) {
+        self.due = self.due.min(now + spacing.mul_f64(1.5).max(SPACING_MIN));
+    }
+
     /// The probe that is due, if one is. The next is due after half to one and a half of `spacing`, as `draw` (from 0 to 1) says: what is
     /// sent at even distances can fall in step with what it looks at. There are never more than [`PER_SECOND`].
     pub fn poll(&mut self, now: Instant, spacing: Duration, draw: f64) -> Option<Datagram> {

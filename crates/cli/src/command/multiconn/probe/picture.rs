@@ -56,9 +56,11 @@ fn row(text: &mut String, stretch: &Stretch, columns: usize, bounds: (f64, f64),
         let _ = writeln!(text, "  {share:.1} % of {} lost", stretch.samples.len());
         return;
     }
-    let filled = if carried > 0.0 { (BAR as f64 * stretch.goodput_bps / carried).round() as usize } else { 0 };
+    let filled =
+        if carried > 0.0 { (BAR as f64 * stretch.goodput_bps / carried).round() as usize } else { 0 };
     let bar: String = (0..BAR).map(|i| if i < filled { '█' } else { '·' }).collect();
-    let again = stretch.again_share().map_or(String::new(), |share| format!("  {:.1} % again", 100.0 * share));
+    let again =
+        stretch.again_share().map_or(String::new(), |share| format!("  {:.1} % again", 100.0 * share));
     let carried = megabits(stretch.goodput_bps);
     let _ = writeln!(text, "  {bar} {carried:>10}{again}");
 }
