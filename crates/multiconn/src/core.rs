@@ -10,6 +10,8 @@
 mod finished;
 mod leg;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 pub use leg::Measured;
 pub use streams::{OpenError, Read};
@@ -84,6 +86,7 @@ pub enum Event {
 pub(crate) enum Told {
     Ping(u64),
     Pong(u64),
+    Retired,
 }
 
 /// What has passed, in bytes of streams.
@@ -251,7 +254,7 @@ impl Core {
         if self.closed.is_some() {
             return;
         }
-        if !(gone.retire_said && gone.peer_retired) {
+        if !(gone.retire_said && gone.is_heard) {
             self.counts.lost += 1;
             self.again_from(leg);
             self.doubt();
@@ -444,13 +447,22 @@ impl Core {
                 Ok(())
             }
             Frame::Retire => {
+                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg)
+                    && !std::mem::replace(&mut at.peer_retired, true)
+                {
+                    at.own.push(Told::Retired);
+                    self.retire(leg);
+                    self.wake(leg);
+                }
+                Ok(())
+            }
+            Frame::Retired => {
                 if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
-                    at.peer_retired = true;
-                    if at.retire_said {
+                    at.is_heard = at.retire_said;
+                    if at.has_served() {
                         self.events.push_back(Event::Served(leg));
                     }
                 }
-                self.retire(leg);
                 Ok(())
             }
             Frame::Close(why) => Err(why),
@@ -482,21 +494,7 @@ impl Core {
             return;
         }
         let begun = out.len();
-        for told in std::mem::take(&mut self.legs[place].own) {
-            match told {
-                Told::Ping(number) => Frame::Ping(number).encode(out),
-                Told::Pong(number) => Frame::Pong(number).encode(out),
-            }
-        }
-        if self.legs[place].retires {
-            let at = &mut self.legs[place];
-            if !std::mem::replace(&mut at.retire_said, true) {
-                Frame::Retire.encode(out);
-                if at.peer_retired {
-                    self.events.push_back(Event::Served(leg));
-                }
-            }
-        } else {
+        if !self.pull_own(place, out) {
             if let Some((wanted, said)) = self.want.as_mut().filter(|(_, said)| !said) {
                 *said = true;
                 Frame::Want(*wanted).encode(out);
@@ -510,6 +508,28 @@ impl Core {
         at.idle = sent == 0;
         at.sent += sent as u64;
         self.settle(now);
+    }
+
+    /// What belongs on this very connection; gives whether nothing else does.
+    fn pull_own(&mut self, place: usize, out: &mut Vec<u8>) -> bool {
+        let at = &mut self.legs[place];
+        for told in std::mem::take(&mut at.own) {
+            match told {
+                Told::Ping(number) => Frame::Ping(number).encode(out),
+                Told::Pong(number) => Frame::Pong(number).encode(out),
+                Told::Retired => {
+                    at.hears = true;
+                    Frame::Retired.encode(out);
+                }
+            }
+        }
+        if at.retires && !std::mem::replace(&mut at.retire_said, true) {
+            Frame::Retire.encode(out);
+        }
+        if at.has_served() {
+            self.events.push_back(Event::Served(at.id));
+        }
+        at.retires
     }
 
     /// What may go on any connection.

@@ -179,7 +179,6 @@ async fn first_words(mut stream: Stream, mut socket: TcpStream) -> (Option<Outco
                     }
                 }
                 Ok(0) | Err(_) => may_read = false,
-                Ok(_) => {}
             },
         }
     }

@@ -61,8 +61,10 @@ pub enum Frame<'a> {
     Pong(u64),
     /// The sender of this wants so many connections to send on.
     Want(u16),
-    /// The sender of this sends no more on this connection.
+    /// The sender of this sends no more of streams on this connection.
     Retire,
+    /// The sender of this has heard [`Retire`](Self::Retire), and all that came before it.
+    Retired,
     /// The session is over.
     Close(Closed),
 }
@@ -195,7 +197,8 @@ const PING: u8 = 7;
 const PONG: u8 = 8;
 const WANT: u8 = 9;
 const RETIRE: u8 = 10;
-const CLOSE: u8 = 11;
+const RETIRED: u8 = 11;
+const CLOSE: u8 = 12;
 
 /// The greatest offset: no stream of a session gets there.
 pub const OFFSET_MAX: u64 = 1 << 62;
@@ -242,6 +245,7 @@ impl<'a> Frame<'a> {
                 PONG => Self::Pong(rest.u64()?),
                 WANT => Self::Want(rest.u16()?),
                 RETIRE => Self::Retire,
+                RETIRED => Self::Retired,
                 _ => match rest.byte()? {
                     code if code & 0x80 != 0 => return Some(Err(Malformed("a reason that is none"))),
                     code => Self::Close(Closed::of(code)),
@@ -284,6 +288,7 @@ impl<'a> Frame<'a> {
                 out.extend_from_slice(&connections.to_be_bytes());
             }
             Self::Retire => out.push(RETIRE),
+            Self::Retired => out.push(RETIRED),
             Self::Close(why) => out.extend_from_slice(&[CLOSE, why.code()]),
         }
     }
@@ -338,6 +343,7 @@ mod tests {
             Frame::Pong(u64::MAX),
             Frame::Want(16),
             Frame::Retire,
+            Frame::Retired,
             Frame::Close(Closed::Unknown),
         ]
     }
@@ -368,7 +374,7 @@ mod tests {
     proptest! {
         #[test]
         fn damaged_bytes_are_a_frame_that_writes_back_to_them_or_none(
-            number in 0..12_usize, place in 0..64_usize, with: u8, cut in 0..64_usize,
+            number in 0..13_usize, place in 0..64_usize, with: u8, cut in 0..64_usize,
         ) {
             let mut bytes = Vec::new();
             frames()[number].encode(&mut bytes);

@@ -143,7 +143,7 @@ impl SecretKey {
             let mut file = std::fs::File::open(path)?;
             let mode = file.metadata()?.mode();
             let mut text = String::new();
-            file.by_ref().take(1024).read_to_string(&mut text)?;
+            io::Read::by_ref(&mut file).take(1024).read_to_string(&mut text)?;
             Ok((mode, text))
         };
         let (mode, text) = open().map_err(|error: io::Error| {

@@ -3,7 +3,6 @@
 mod leg;
 mod stream;
 
-pub(crate) use leg::{Io, Served};
 pub use stream::Stream;
 
 use crate::budget::Budget;

@@ -36,6 +36,10 @@ pub(super) struct Leg {
     pub(super) retires: bool,
     pub(super) retire_said: bool,
     pub(super) peer_retired: bool,
+    /// The other side has all that was sent on it.
+    pub(super) is_heard: bool,
+    /// It was said that all was heard.
+    pub(super) hears: bool,
     /// Its socket has not got on for a while.
     pub(super) stuck: bool,
     pub(super) round_trip: Option<Duration>,
@@ -65,6 +69,8 @@ impl Leg {
             retires: false,
             retire_said: false,
             peer_retired: false,
+            is_heard: false,
+            hears: false,
             stuck: false,
             round_trip: None,
             last: Measured::default(),
@@ -74,6 +80,11 @@ impl Leg {
             sent: 0,
             received: 0,
         }
+    }
+
+    /// Both sides send no more on it, and both know.
+    pub(super) const fn has_served(&self) -> bool {
+        self.retire_said && self.is_heard && self.peer_retired && self.hears
     }
 
     /// Its socket was asked.
