@@ -175,7 +175,8 @@ fn serve_status(
 pub fn words(law: &ConnectionParams) -> String {
     let table = toml::Table::try_from(law).unwrap_or_default();
     let name = table.get("law").and_then(|law| law.as_str()).unwrap_or("a law of one's own").to_string();
-    let parameters = table.iter().filter(|(key, _)| *key != "law").map(|(key, value)| format!("{key} = {value}"));
+    let parameters =
+        table.iter().filter(|(key, _)| *key != "law").map(|(key, value)| format!("{key} = {value}"));
     let congestion = control::congestion_control(law).map(|name| format!("over {name}"));
     std::iter::once(name).chain(parameters).chain(congestion).collect::<Vec<_>>().join(", ")
 }

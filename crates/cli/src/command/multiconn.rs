@@ -39,11 +39,9 @@ enum Verb {
     )]
     Relay(RelayArguments),
     /// Open local ports whose connections travel to a relay over several connections
-    #[command(
-        after_help = "Examples:\n  \
+    #[command(after_help = "Examples:\n  \
     evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L tcp://8080:example.org:80\n  \
-    evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L socks5://1080 --law fixed --set n=4"
-    )]
+    evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L socks5://1080 --law fixed --set n=4")]
     Connect(ConnectArguments),
     /// Look at a path: is its loss random or congestion, and which law would help
     Probe(probe::ProbeArguments),

@@ -127,7 +127,14 @@ mod tests {
             "connections": [{"id": 1, "round_trip_ms": 50.0, "active": true, "stuck": false, "sent_bytes": 9}],
         }]});
         let text = text(&status);
-        for words in ["relay:7443: 2 streams; 1.2 MB sent, 12 B received", "sending by guarded: n is 3: a trial", "wants 2", "1 connections broke", "50.0 ms", "sends"] {
+        for words in [
+            "relay:7443: 2 streams; 1.2 MB sent, 12 B received",
+            "sending by guarded: n is 3: a trial",
+            "wants 2",
+            "1 connections broke",
+            "50.0 ms",
+            "sends",
+        ] {
             assert!(text.contains(words), "{words}:\n{text}");
         }
     }
