@@ -80,7 +80,7 @@ impl Entry {
     /// Whether it holds at a time.
     pub fn holds(&self, at: SystemTime) -> bool {
         self.expires.as_ref().and_then(seconds).is_none_or(|until| {
-            at.duration_since(UNIX_EPOCH).is_ok_and(|since| (since.as_secs() as i64) < until)
+            at.duration_since(UNIX_EPOCH).is_ok_and(|since| since.as_secs().cast_signed() < until)
         })
     }
 

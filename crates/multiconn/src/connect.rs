@@ -164,13 +164,8 @@ impl Client {
                 changed.await;
             }
         };
-        match tokio::time::timeout(PATIENCE, opens).await {
-            Ok(opened) => opened,
-            Err(_) => {
-                let trouble = shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                Err(trouble.unwrap_or(ConnectError::TimedOut))
-            }
-        }
+        let opened = tokio::time::timeout(PATIENCE, opens).await;
+        opened.unwrap_or_else(|_| Err(self.trouble().unwrap_or(ConnectError::TimedOut)))
     }
 
     /// How it stands.

@@ -430,7 +430,10 @@ impl Core {
             }
             Frame::Credit { stream, received, limit } => self.take_credit(stream, received, limit),
             Frame::Reset { stream, why } => self.take_reset(stream, why, now),
-            Frame::Over { stream } => self.take_over(stream, now),
+            Frame::Over { stream } => {
+                self.take_over(stream, now);
+                Ok(())
+            }
             Frame::Ask { stream } => self.take_ask(stream),
             Frame::Ping(number) => {
                 if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg)

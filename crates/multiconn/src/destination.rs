@@ -149,7 +149,7 @@ fn contains(net: IpAddr, length: u8, address: IpAddr) -> bool {
 
 /// Networks of IPv4 that are not the public's: RFC 6890's, multicast and what is reserved.
 const NOT_PUBLIC: [(Ipv4Addr, u8); 15] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
@@ -166,7 +166,7 @@ const NOT_PUBLIC: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Networks within 2000::/3 that are not the public's: RFC 6890's, and what has an address of IPv4 inside.
+/// Networks within `2000::/3` that are not the public's: RFC 6890's, and what has an address of IPv4 inside.
 const NOT_PUBLIC_6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),

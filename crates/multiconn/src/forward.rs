@@ -216,11 +216,14 @@ async fn socks(mut socket: TcpStream) -> Option<Asked> {
     }
 }
 
+/// A message and how many bytes it is, once it is whole.
+type Heard<T> = Result<Option<(T, usize)>, NotSocks>;
+
 /// Reads until a message is whole, and takes it off.
 async fn hear<T>(
     socket: &mut TcpStream,
     held: &mut Vec<u8>,
-    decode: fn(&[u8]) -> Result<Option<(T, usize)>, NotSocks>,
+    decode: fn(&[u8]) -> Heard<T>,
 ) -> Option<(T, usize)> {
     loop {
         match decode(held) {

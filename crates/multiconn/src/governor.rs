@@ -50,7 +50,7 @@ impl Governor {
     /// Asks the law until the session is over. Where the other side dials, it is told how many are wanted.
     pub(crate) async fn run(self, session: Session, tells: bool) {
         let mut since = now();
-        self.apply(&session, tells, self.wanted());
+        apply(&session, tells, self.wanted());
         while session.closed().is_none() {
             let due = self.with(|controller| controller.next_at());
             let wait = std::time::Duration::from_nanos(due.since(now()).as_nanos());
@@ -63,7 +63,7 @@ impl Governor {
                 continue;
             }
             if let Some(Decision { wanted, .. }) = self.ask(&session, since, at) {
-                self.apply(&session, tells, wanted);
+                apply(&session, tells, wanted);
             }
             since = at;
         }
@@ -81,15 +81,15 @@ impl Governor {
         let probes = std::mem::take(&mut *self.probes.lock().unwrap_or_else(PoisonError::into_inner));
         self.with(|controller| controller.observe_with_draining(at, &open, &rest, &probes, busy))
     }
+}
 
-    fn apply(&self, session: &Session, tells: bool, wanted: u32) {
-        session.0.with(|inner| {
-            inner.core.set_wanted(wanted, now());
-            if tells {
-                inner.core.tell_wanted(wanted);
-            }
-        });
-    }
+fn apply(session: &Session, tells: bool, wanted: u32) {
+    session.0.with(|inner| {
+        inner.core.set_wanted(wanted, now());
+        if tells {
+            inner.core.tell_wanted(wanted);
+        }
+    });
 }
 
 impl Host for Governor {

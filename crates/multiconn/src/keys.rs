@@ -13,7 +13,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Before a public key's 32 bytes in a SubjectPublicKeyInfo (RFC 8410 §4).
+/// Before a public key's 32 bytes in a `SubjectPublicKeyInfo` (RFC 8410 §4).
 const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 /// Before a secret key's 32 bytes in PKCS #8 (RFC 8410 §7).
 const PKCS8: [u8; 16] =

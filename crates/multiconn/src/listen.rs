@@ -17,6 +17,7 @@ use sessions::Sessions;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
@@ -285,7 +286,6 @@ impl Watcher {
 async fn watch(shared: Arc<Shared>) {
     let stamp = |path: &PathBuf| {
         let there = std::fs::metadata(path).ok()?;
-        use std::os::unix::fs::MetadataExt as _;
         Some((there.mtime(), there.mtime_nsec(), there.ino(), there.len()))
     };
     let mut last = match &shared.options.authorised {

@@ -50,9 +50,8 @@ where
 {
     let mut held = vec![0; BATCH];
     loop {
-        let count = match tokio::time::timeout(SILENCE, from.read(&mut held)).await {
-            Ok(Ok(count)) => count,
-            Ok(Err(_)) | Err(_) => return Err(read),
+        let Ok(Ok(count)) = tokio::time::timeout(SILENCE, from.read(&mut held)).await else {
+            return Err(read);
         };
         let done: io::Result<()> =
             if count == 0 { to.shutdown().await } else { to.write_all(&held[..count]).await };

@@ -57,12 +57,12 @@ pub fn request(bytes: &[u8]) -> Result<Option<(Request, usize)>, NotSocks> {
         [] | [VERSION] | [VERSION, CONNECT..=UDP_ASSOCIATE] | [VERSION, CONNECT..=UDP_ASSOCIATE, 0] => {
             Ok(None)
         }
-        [VERSION, BIND | UDP_ASSOCIATE, 0, ..] => Ok(Some((Request::Unsupported(NO_COMMAND), bytes.len()))),
         [VERSION, CONNECT, 0, 1 | 3 | 4, ..] => {
             let target = Target::decode(&bytes[3..]).map_err(|_| NotSocks)?;
             Ok(target.map(|(target, used)| (Request::Connect(target), 3 + used)))
         }
         [VERSION, CONNECT, 0, _, ..] => Ok(Some((Request::Unsupported(NO_ADDRESS), bytes.len()))),
+        // Also commands that nobody knows.
         [VERSION, _, ..] => Ok(Some((Request::Unsupported(NO_COMMAND), bytes.len()))),
         _ => Err(NotSocks),
     }

@@ -18,7 +18,8 @@ use tokio::net::TcpStream;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bytes_go_there_and_back_over_four_connections() {
     let relay = Relay::start().await;
-    let client = connect(ConnectOptions { law: fixed(4), down: Some(fixed(4)), ..relay.options() }).await.unwrap();
+    let client =
+        connect(ConnectOptions { law: fixed(4), down: Some(fixed(4)), ..relay.options() }).await.unwrap();
     let echo = echo().await;
     let bytes = pattern(20 << 20);
     let back = within(60, go(&client, echo, bytes.clone())).await.unwrap();
@@ -54,7 +55,12 @@ async fn a_thousand_streams_at_once() {
 async fn connections_that_are_killed_cost_no_byte() {
     let relay = Relay::start().await;
     let between = parts::Between::start(relay.address).await;
-    let options = ConnectOptions { relay: between.address.to_string(), law: fixed(4), down: Some(fixed(4)), ..relay.options() };
+    let options = ConnectOptions {
+        relay: between.address.to_string(),
+        law: fixed(4),
+        down: Some(fixed(4)),
+        ..relay.options()
+    };
     let client = connect(options).await.unwrap();
     let echo = echo().await;
     let bytes = pattern(30 << 20);
@@ -75,7 +81,12 @@ async fn connections_that_are_killed_cost_no_byte() {
 async fn a_black_hole_holds_nobody_up_for_long() {
     let relay = Relay::start().await;
     let between = parts::Between::start(relay.address).await;
-    let options = ConnectOptions { relay: between.address.to_string(), law: fixed(3), down: Some(fixed(3)), ..relay.options() };
+    let options = ConnectOptions {
+        relay: between.address.to_string(),
+        law: fixed(3),
+        down: Some(fixed(3)),
+        ..relay.options()
+    };
     let client = connect(options).await.unwrap();
     let echo = echo().await;
     assert!(checked(10, || client.status()[0].connections.len() >= 3).await);
@@ -119,7 +130,10 @@ async fn wrong_keys_are_refused_on_both_sides() {
     let other = ConnectOptions { relay_keys: vec![SecretKey::generate().public()], ..relay.options() };
     assert_eq!(connect(other).await.err(), Some(ConnectError::OtherRelay));
     let both = vec![SecretKey::generate().public(), relay.key.public()];
-    assert!(connect(ConnectOptions { relay_keys: both, ..relay.options() }).await.is_ok(), "one of two is enough");
+    assert!(
+        connect(ConnectOptions { relay_keys: both, ..relay.options() }).await.is_ok(),
+        "one of two is enough"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -191,7 +205,10 @@ async fn a_slow_reader_holds_up_himself_and_no_memory() {
     let sends = tokio::spawn(async move {
         let batch = vec![1; 1 << 20];
         let mut sent = 0_u64;
-        while tokio::time::timeout(Duration::from_secs(2), stream.write_all(&batch)).await.is_ok_and(|done| done.is_ok()) {
+        while tokio::time::timeout(Duration::from_secs(2), stream.write_all(&batch))
+            .await
+            .is_ok_and(|done| done.is_ok())
+        {
             sent += batch.len() as u64;
         }
         (stream, sent)
@@ -239,11 +256,17 @@ async fn half_open_floods_leave_nothing_and_nobody_outside() {
     let relay = Relay::start().await;
     let mut flood = Vec::new();
     for _ in 0..300 {
-        if let Ok(Ok(socket)) = tokio::time::timeout(Duration::from_secs(1), TcpStream::connect(relay.address)).await {
+        if let Ok(Ok(socket)) =
+            tokio::time::timeout(Duration::from_secs(1), TcpStream::connect(relay.address)).await
+        {
             flood.push(socket);
         }
     }
-    assert!(relay.watcher.handshakes() <= 32, "from one address no more than that: {}", relay.watcher.handshakes());
+    assert!(
+        relay.watcher.handshakes() <= 32,
+        "from one address no more than that: {}",
+        relay.watcher.handshakes()
+    );
     // Nothing that is not TLS is answered by more than an alert.
     let mut other = flood.pop().unwrap();
     let _ = other.write_all(b"GET / HTTP/1.1\r\n\r\n").await;

@@ -76,14 +76,44 @@ fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let (relay_key, own_key, server) = (keygen(folder, "relay.key"), keygen(folder, "me.key"), server());
-    let table = format!("[[key]]\nname = \"me\"\nkey = \"{own_key}\"\ndestinations = [\"127.0.0.1:{}\"]\n", server.port());
+    let table = format!(
+        "[[key]]\nname = \"me\"\nkey = \"{own_key}\"\ndestinations = [\"127.0.0.1:{}\"]\n",
+        server.port()
+    );
     std::fs::write(folder.join("authorised.toml"), table).expect("a file");
-    let words = ["relay", "--listen", "127.0.0.1:0", "--key", "relay.key", "--authorised", "authorised.toml", "--status", "relay.sock"];
+    let words = [
+        "relay",
+        "--listen",
+        "127.0.0.1:0",
+        "--key",
+        "relay.key",
+        "--authorised",
+        "authorised.toml",
+        "--status",
+        "relay.sock",
+    ];
     let mut relay = Runs::start(folder, &words);
     let address = relay.line("listens on ");
     assert_eq!(relay.line("key "), relay_key);
     let forward = format!("tcp://0:127.0.0.1:{}", server.port());
-    let words = ["connect", &address, "--relay-key", &relay_key, "--key", "me.key", "-L", &forward, "-L", "socks5://0", "--status", "me.sock", "--law", "fixed", "--set", "n=2"];
+    let words = [
+        "connect",
+        &address,
+        "--relay-key",
+        &relay_key,
+        "--key",
+        "me.key",
+        "-L",
+        &forward,
+        "-L",
+        "socks5://0",
+        "--status",
+        "me.sock",
+        "--law",
+        "fixed",
+        "--set",
+        "n=2",
+    ];
     let mut client = Runs::start(folder, &words);
     let law = client.line("law: ");
     assert!(law.contains("fixed, n = 2; at most 16"), "the values that hold are printed: {law}");
@@ -104,14 +134,19 @@ fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
         socket.read_exact(&mut reply).expect("a reply");
         (reply[1], socket)
     };
-    let request = |command: u8, port: u16| [[5, command, 0, 1, 127, 0, 0, 1].as_slice(), &port.to_be_bytes()].concat();
+    let request =
+        |command: u8, port: u16| [[5, command, 0, 1, 127, 0, 0, 1].as_slice(), &port.to_be_bytes()].concat();
     let (code, socket) = asks(&request(1, server.port()));
     assert_eq!((code, talk(socket, "again").as_str()), (0, "AGAIN"));
     assert_eq!(asks(&request(1, 22)).0, 2, "not allowed");
     assert_eq!((asks(&request(2, 22)).0, asks(&request(3, 22)).0), (7, 7), "neither BIND nor UDP");
     let status = |socket: &str| {
         let mut command = evenair();
-        let done = command.args(["multiconn", "status", socket, "--json"]).current_dir(folder).output().expect("it runs");
+        let done = command
+            .args(["multiconn", "status", socket, "--json"])
+            .current_dir(folder)
+            .output()
+            .expect("it runs");
         stdout(&done)
     };
     let own = status("me.sock");
@@ -134,15 +169,19 @@ fn mistakes_are_told_with_their_remedy() {
     assert!(fails(&["relay"]).contains("keygen"));
     assert!(fails(&["relay", "--key", "me.key"]).contains("authorised: name the file"));
     std::fs::write(folder.join("nobody.toml"), "").expect("a file");
-    let nobody = fails(&["relay", "--key", "me.key", "--authorised", "nobody.toml", "--listen", "127.0.0.1:0"]);
+    let nobody =
+        fails(&["relay", "--key", "me.key", "--authorised", "nobody.toml", "--listen", "127.0.0.1:0"]);
     assert!(nobody.contains("no key is authorised"), "{nobody}");
-    let connect = |more: &[&str]| fails(&[&["connect", "127.0.0.1:1", "--key", "me.key", "--relay-key", &public], more].concat());
+    let connect = |more: &[&str]| {
+        fails(&[&["connect", "127.0.0.1:1", "--key", "me.key", "--relay-key", &public], more].concat())
+    };
     assert!(connect(&[]).contains("-L"));
     assert!(connect(&["-L", "8080"]).contains("is no forward"));
     assert!(connect(&["-L", "socks5://0", "--law", "none"]).contains("there are guarded, fair"));
     assert!(connect(&["-L", "socks5://0", "--set", "gamme=1"]).contains("gamme"));
     assert!(connect(&["-L", "socks5://0"]).contains("cannot be reached"));
     assert!(fails(&["status", "none.sock"]).contains("nothing runs there"));
-    std::fs::write(folder.join("m.toml"), "[connect]\nrelay = \"a\"\nrelay_keys = [\"x\"]\n").expect("a file");
+    std::fs::write(folder.join("m.toml"), "[connect]\nrelay = \"a\"\nrelay_keys = [\"x\"]\n")
+        .expect("a file");
     assert!(fails(&["check", "m.toml"]).contains("m.toml:3: connect.relay_keys"), "a place");
 }

@@ -182,7 +182,7 @@ impl Dialler {
         prepare(&socket, congestion.as_deref())
             .map_err(|error| ConnectError::Congestion(error.to_string()))?;
         let peer = socket.peer_addr().map(|peer| peer.to_string()).unwrap_or_default();
-        let tls = self.tls.connect(self.name.clone(), socket).await.map_err(of_tls)?;
+        let tls = self.tls.connect(self.name.clone(), socket).await.map_err(|error| of_tls(&error))?;
         Ok(Open { tls, peer })
     }
 }
@@ -233,7 +233,7 @@ async fn greet(tls: &mut TlsStream<TcpStream>, hello: &Hello) -> Result<Answer, 
         tls.read_exact(&mut body).await?;
         Ok(body)
     };
-    let body = words.await.map_err(of_tls)?;
+    let body = words.await.map_err(|error: io::Error| of_tls(&error))?;
     match Answer::decode(&body) {
         Ok(Answer::Refused(why)) => Err(ConnectError::Refused(why)),
         Ok(answer) => Ok(answer),
@@ -241,7 +241,7 @@ async fn greet(tls: &mut TlsStream<TcpStream>, hello: &Hello) -> Result<Answer, 
     }
 }
 
-fn of_tls(error: io::Error) -> ConnectError {
+fn of_tls(error: &io::Error) -> ConnectError {
     use rustls::{AlertDescription, Error};
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {

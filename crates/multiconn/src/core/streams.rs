@@ -423,10 +423,10 @@ impl Core {
         self.say_over(stream)
     }
 
-    pub(super) fn take_over(&mut self, stream: StreamId, now: Instant) -> Result<(), Closed> {
+    pub(super) fn take_over(&mut self, stream: StreamId, now: Instant) {
         self.resets.remove(&stream);
-        let Place::Open = self.place(stream) else { return Ok(()) };
-        let Some(entry) = self.streams.get_mut(&stream) else { return Ok(()) };
+        let Place::Open = self.place(stream) else { return };
+        let Some(entry) = self.streams.get_mut(&stream) else { return };
         if entry.send.has_ended() && !entry.send.is_ready() {
             entry.send.all_there();
             self.free_sent(stream);
@@ -434,7 +434,6 @@ impl Core {
         } else {
             self.reset(stream, Broken::Aborted, now);
         }
-        Ok(())
     }
 
     pub(super) fn take_ask(&mut self, stream: StreamId) -> Result<(), Closed> {

@@ -126,7 +126,13 @@ struct Told {
 }
 
 /// Reads what is there, and checks it.
-fn read(pair: &mut Pair, told: &mut BTreeMap<(usize, StreamId), Told>, side: usize, stream: StreamId, most: usize) {
+fn read(
+    pair: &mut Pair,
+    told: &mut BTreeMap<(usize, StreamId), Told>,
+    side: usize,
+    stream: StreamId,
+    most: usize,
+) {
     let mut into = vec![0; most];
     loop {
         let at = pair.now;
@@ -134,7 +140,12 @@ fn read(pair: &mut Pair, told: &mut BTreeMap<(usize, StreamId), Told>, side: usi
             Ok(Read::Bytes(count)) => {
                 let known = told.entry((side, stream)).or_default();
                 for (i, got) in into[..count].iter().enumerate() {
-                    assert_eq!(*got, byte(stream, known.read + i as u64), "stream {stream} at {}", known.read);
+                    assert_eq!(
+                        *got,
+                        byte(stream, known.read + i as u64),
+                        "stream {stream} at {}",
+                        known.read
+                    );
                 }
                 known.read += count as u64;
             }
@@ -147,7 +158,13 @@ fn read(pair: &mut Pair, told: &mut BTreeMap<(usize, StreamId), Told>, side: usi
     }
 }
 
-fn write(pair: &mut Pair, told: &mut BTreeMap<(usize, StreamId), Told>, side: usize, stream: StreamId, count: usize) {
+fn write(
+    pair: &mut Pair,
+    told: &mut BTreeMap<(usize, StreamId), Told>,
+    side: usize,
+    stream: StreamId,
+    count: usize,
+) {
     let known = told.entry((side, stream)).or_default();
     if known.ended {
         return;
@@ -196,7 +213,12 @@ fn acts() -> impl Strategy<Value = Act> {
 }
 
 /// Does one thing, as far as it can be done.
-fn act(pair: &mut Pair, told: &mut BTreeMap<(usize, StreamId), Told>, streams: &mut Vec<StreamId>, act: &Act) {
+fn act(
+    pair: &mut Pair,
+    told: &mut BTreeMap<(usize, StreamId), Told>,
+    streams: &mut Vec<StreamId>,
+    act: &Act,
+) {
     let stream = |n: usize| streams[n % streams.len()];
     let at = pair.now;
     match *act {

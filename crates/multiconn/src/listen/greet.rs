@@ -81,7 +81,7 @@ async fn greet(
     let done = match hello {
         Hello::New { streams, connections, law } => {
             let Some(secret) = incoming.exported(SESSION_LABEL) else { return Ok(()) };
-            shared.sessions.begin(shared, &incoming, admitted.0, (streams, connections, &law), secret)
+            shared.sessions.begin(shared, &incoming, &admitted.0, (streams, connections, &law), secret)
         }
         Hello::Join { session, proof } => {
             let Some(exported) = incoming.exported(JOIN_LABEL) else { return Ok(()) };

@@ -76,7 +76,7 @@ impl Sessions {
         &self,
         shared: &Arc<Shared>,
         incoming: &Incoming,
-        entry: Arc<Entry>,
+        entry: &Entry,
         (streams, connections, wish): (u32, u16, &str),
         secret: Exported,
     ) -> Result<(Session, Answer), Refusal> {

@@ -255,8 +255,8 @@ async fn pass(mut here: TcpStream, relay: SocketAddr, swallows: Arc<std::sync::a
     let (mut from_there, mut to_there) = there.split();
     let swallows = &swallows;
     async fn one(
-        from: &mut (impl AsyncReadExt + Unpin),
-        to: &mut (impl AsyncWriteExt + Unpin),
+        from: &mut (impl tokio::io::AsyncRead + Unpin),
+        to: &mut (impl tokio::io::AsyncWrite + Unpin),
         swallows: &std::sync::atomic::AtomicBool,
     ) {
         let mut held = vec![0; 64 << 10];
