@@ -294,18 +294,24 @@ impl Core {
             Change::Free => {}
             Change::Stuck => {
                 self.counts.stuck += 1;
-                let mut most = (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again);
-                for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
-                    let bytes = entry.send.stuck(leg, most.min(COPIES));
-                    most = most.saturating_sub(bytes);
-                    if bytes > 0 && !std::mem::replace(&mut entry.in_ready, true) {
-                        self.ready.push_front(*id);
-                    }
-                }
+                self.repeat(leg);
                 self.doubt();
             }
+            Change::StillStuck => self.repeat(leg),
         }
         self.settle(now);
+    }
+
+    /// What a stuck connection holds goes out once more on others, the first chunks of each stream first, and a bounded part at a time.
+    fn repeat(&mut self, leg: LegId) {
+        let mut most = (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again);
+        for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
+            let bytes = entry.send.stuck(leg, most.min(COPIES));
+            most = most.saturating_sub(bytes);
+            if bytes > 0 && !std::mem::replace(&mut entry.in_ready, true) {
+                self.ready.push_front(*id);
+            }
+        }
     }
 
     /// Connections that this side sends on now.

@@ -77,10 +77,14 @@ impl Send {
     pub fn write(&mut self, bytes: &[u8]) {
         debug_assert!(!self.ended);
         self.waiting += bytes.len() as u64;
-        match self.fresh.back_mut() {
-            Some(last) if last.len() + bytes.len() <= CHUNK_MAX => last.extend_from_slice(bytes),
-            _ => self.fresh.push_back(bytes.to_vec()),
+        let mut rest = bytes;
+        if let Some(last) = self.fresh.back_mut() {
+            let (more, left) = rest.split_at(rest.len().min(CHUNK_MAX.saturating_sub(last.len())));
+            last.extend_from_slice(more);
+            rest = left;
         }
+        // As chunks will be cut, so that they are moved and not copied once more.
+        self.fresh.extend(rest.chunks(CHUNK_MAX).map(<[u8]>::to_vec));
     }
 
     /// All is written.

@@ -223,8 +223,9 @@ fn exported(tls: &TlsStream<TcpStream>, label: &[u8]) -> Result<Exported, Connec
 /// Says the first words, and hears the answer. In TLS 1.3 a client learns only here that its key was refused.
 async fn greet(tls: &mut TlsStream<TcpStream>, hello: &Hello) -> Result<Answer, ConnectError> {
     let words = async {
-        tls.write_all(&hello.encode()).await?;
-        tls.flush().await?;
+        // Who is refused may find the way closed already, and yet an alert that says why.
+        let _ = tls.write_all(&hello.encode()).await;
+        let _ = tls.flush().await;
         let length = usize::from(tls.read_u16().await?);
         if length > HELLO_MAX {
             return Ok(Vec::new());

@@ -17,7 +17,7 @@ pub struct Measured {
 
 /// No connection is called stuck before this time.
 const STUCK_LEAST: Duration = Duration::from_millis(200);
-/// A connection that has been stuck for so long is given up.
+/// A connection that has been stuck for so long is given up; on a slow path, after nine round trips.
 const STUCK_MOST: Duration = Duration::from_secs(20);
 /// After so long a silence the other side is asked.
 pub(super) const SILENCE: Duration = Duration::from_secs(15);
@@ -56,6 +56,7 @@ pub(super) struct Leg {
 pub(super) enum Change {
     None,
     Stuck,
+    StillStuck,
     Free,
     GivenUp,
 }
@@ -99,8 +100,9 @@ impl Leg {
         let patience = self.round_trip.unwrap_or(Duration::from_millis(500)).mul_f64(3.0).max(STUCK_LEAST);
         let was = std::mem::replace(&mut self.stuck, still > patience);
         match (was, self.stuck) {
-            (_, true) if still > STUCK_MOST => Change::GivenUp,
+            (_, true) if still > STUCK_MOST.max(patience.mul_f64(3.0)) => Change::GivenUp,
             (false, true) => Change::Stuck,
+            (true, true) => Change::StillStuck,
             (true, false) => Change::Free,
             _ => Change::None,
         }

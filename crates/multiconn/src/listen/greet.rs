@@ -16,6 +16,9 @@ use tokio_rustls::server::TlsStream;
 /// After this time nothing is left of somebody of whom it is not known who he is.
 const DEADLINE: Duration = Duration::from_secs(5);
 
+/// Of whom is refused, so many kilobytes are still taken.
+const DRAINED: u32 = 16;
+
 /// A connection of somebody who is known.
 pub(super) struct Incoming {
     pub(super) tls: TlsStream<TcpStream>,
@@ -63,7 +66,10 @@ async fn greet(
     peer: String,
 ) -> io::Result<()> {
     prepare(&socket, shared.options.congestion.as_deref())?;
-    let mut tls = acceptor.accept(socket).await?;
+    let mut tls = match acceptor.accept(socket).into_fallible().await {
+        Ok(tls) => tls,
+        Err((_, socket)) => return farewell(socket).await,
+    };
     let key = tls.get_ref().1.peer_certificates().and_then(|all| PublicKey::from_spki(all.first()?));
     let Some(key) = key else { return Ok(()) };
     let length = usize::from(tls.read_u16().await?);
@@ -98,6 +104,21 @@ async fn greet(
             Ok(())
         }
     }
+}
+
+/// Lets the alert arrive: a socket that is closed with bytes unread takes back what it sent.
+async fn farewell(mut socket: TcpStream) -> io::Result<()> {
+    socket.shutdown().await?;
+    let mut nothing = [0; 1024];
+    let drains = async {
+        for _ in 0..DRAINED {
+            if !matches!(socket.read(&mut nothing).await, Ok(1..)) {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(1), drains).await;
+    Ok(())
 }
 
 async fn refuse(tls: &mut TlsStream<TcpStream>, why: Refusal) -> io::Result<()> {
