@@ -45,7 +45,7 @@ const SPACING_MAX: Duration = Duration::from_millis(500);
 const SPACING_FIRST: Duration = Duration::from_millis(100);
 
 /// The host's bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caps {
     /// The most connections of this direction.
     pub most: u32,
@@ -55,13 +55,6 @@ impl Default for Caps {
     fn default() -> Self {
         Self { most: 16 }
     }
-}
-
-/// Bounds on a law's answers, as records keep them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// [`Caps::most`].
-    pub most: u32,
 }
 
 /// An open connection, by a number that no other connection of the session has.
@@ -176,7 +169,7 @@ pub struct Controller {
     params: ConnectionParams,
     law: AnyConnections,
     role: FlowRole,
-    limits: Limits,
+    caps: Caps,
     source: Source,
     senders: Senders,
     /// What was last seen of each connection: one that is gone keeps its counts so.
@@ -224,15 +217,14 @@ impl Controller {
         let role = FlowRole { payload };
         let begun = params.begin(&role);
         check_needs(&begun.needs(), why_not).map_err(|error| refused(&error))?;
-        let limits = Limits { most: caps.most };
-        let wanted = begun.at_start().clamp(1, limits.most);
+        let wanted = begun.at_start().clamp(1, caps.most);
         Ok(Self {
             next_at: now + begun.interval(),
             decision: Decision { wanted, why: Why::Law(begun.reason()) },
             law: begun,
             params,
             role,
-            limits,
+            caps,
             source,
             senders: Senders::from(now),
             seen: BTreeMap::new(),
@@ -251,7 +243,7 @@ impl Controller {
         self.record = Some(Vec::new());
         // A replay begins where the law does.
         self.law = self.params.begin(&self.role);
-        self.write(now, What::Begin { law: self.params.clone(), role: self.role, limits: self.limits });
+        self.write(now, What::Begin { law: self.params.clone(), role: self.role, caps: self.caps });
     }
 
     /// What was written down since this was last asked.
@@ -322,7 +314,7 @@ impl Controller {
         let told = ConnectionTold::OnInterval { flow: view };
         let answer = ConnectionParams::tell(&mut self.law, &told);
         let there = open.len() as u32;
-        let (wanted, why) = bounded(answer.on_interval.unwrap_or(1), there, self.limits);
+        let (wanted, why) = bounded(answer.on_interval.unwrap_or(1), there, self.caps);
         let why = why.unwrap_or(Why::Law(answer.reason));
         self.decision = Decision { wanted, why };
         self.next_at = now + self.law.interval();
@@ -387,9 +379,9 @@ impl Controller {
         self.params = law;
         self.law = self.params.begin(&self.role);
         self.next_at = now + self.law.interval();
-        let wanted = self.law.at_start().clamp(1, self.limits.most);
+        let wanted = self.law.at_start().clamp(1, self.caps.most);
         self.decision = Decision { wanted, why: Why::Law(self.law.reason()) };
-        self.write(now, What::Begin { law: self.params.clone(), role: self.role, limits: self.limits });
+        self.write(now, What::Begin { law: self.params.clone(), role: self.role, caps: self.caps });
     }
 
     /// How it is.
@@ -399,7 +391,7 @@ impl Controller {
             law: name(&self.params),
             n: self.decision.wanted,
             exact: self.law.exact(),
-            most: self.limits.most,
+            most: self.caps.most,
             round_trip_s: seconds(self.round_trip),
             least_round_trip_s: seconds(self.least),
             source: self.source,
@@ -435,11 +427,11 @@ impl Controller {
 }
 
 /// What becomes of a law's answer where so many are open; and why it is not the answer, if it is not.
-fn bounded(asked: u32, open: u32, limits: Limits) -> (u32, Option<Why>) {
+fn bounded(asked: u32, open: u32, caps: Caps) -> (u32, Option<Why>) {
     let asked = asked.max(1);
     let one_more = open.max(1).saturating_add(1);
-    if asked > limits.most && limits.most <= one_more {
-        (limits.most, Some(Why::Capped))
+    if asked > caps.most && caps.most <= one_more {
+        (caps.most, Some(Why::Capped))
     } else if asked > one_more {
         (one_more, Some(Why::OneByOne))
     } else {

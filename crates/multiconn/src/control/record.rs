@@ -1,6 +1,6 @@
 //! What a controller writes down: its law's tape, and what became of each answer; and a record heard again.
 
-use super::{Limits, bounded};
+use super::{Caps, bounded};
 use evenair_laws::Parameters;
 use evenair_laws::connections::{
     AnyConnections, ConnectionAnswer, ConnectionLaw, ConnectionParams, ConnectionTold,
@@ -35,7 +35,7 @@ pub enum What {
         /// The flow.
         role: FlowRole,
         /// The host's bounds on its answers.
-        limits: Limits,
+        caps: Caps,
     },
     /// The law was told of an interval, and answered.
     Heard {
@@ -69,7 +69,7 @@ pub struct Again {
 #[derive(Clone, Debug)]
 pub struct Replay {
     other: Option<ConnectionParams>,
-    law: Option<(AnyConnections, Limits)>,
+    law: Option<(AnyConnections, Caps)>,
 }
 
 impl Replay {
@@ -87,20 +87,20 @@ impl Replay {
             return Err(format!("a line of form {}, this program reads form {SCHEMA}", line.schema));
         }
         match &line.what {
-            What::Begin { law, role, limits } => {
-                self.law = Some((self.other.as_ref().unwrap_or(law).begin(role), *limits));
+            What::Begin { law, role, caps } => {
+                self.law = Some((self.other.as_ref().unwrap_or(law).begin(role), *caps));
                 Ok(None)
             }
             What::Held => Ok(None),
             What::Heard { told, answer, open, wanted } => {
-                let (law, limits) =
+                let (law, caps) =
                     self.law.as_mut().ok_or("the record does not begin with its law (\"begin\")")?;
                 let again = ConnectionParams::tell(law, told);
                 let asked = again.on_interval.unwrap_or_else(|| law.at_start());
                 Ok(Some(Again {
                     at_ns: line.at_ns,
                     recorded: *wanted,
-                    replayed: bounded(asked, *open, *limits).0,
+                    replayed: bounded(asked, *open, *caps).0,
                     // What `Debug` prints of a number tells it from every other.
                     is_same: format!("{again:?}") == format!("{answer:?}"),
                 }))
