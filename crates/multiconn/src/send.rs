@@ -97,6 +97,11 @@ impl Send {
         self.ended
     }
 
+    /// All was sent once, the end too.
+    pub fn has_sent_all(&self) -> bool {
+        self.end_sent
+    }
+
     /// All is there, the end too.
     pub fn is_over(&self) -> bool {
         self.end_sent && self.sent.is_empty()

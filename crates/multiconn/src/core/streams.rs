@@ -427,7 +427,7 @@ impl Core {
         self.resets.remove(&stream);
         let Place::Open = self.place(stream) else { return };
         let Some(entry) = self.streams.get_mut(&stream) else { return };
-        if entry.send.has_ended() && !entry.send.is_ready() {
+        if entry.send.has_sent_all() {
             entry.send.all_there();
             self.free_sent(stream);
             self.finish_if_over(stream);
