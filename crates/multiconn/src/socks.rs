@@ -4,8 +4,8 @@
 use crate::target::{Outcome, Target};
 
 const VERSION: u8 = 5;
+// BIND is between the two.
 const CONNECT: u8 = 1;
-const BIND: u8 = 2;
 const UDP_ASSOCIATE: u8 = 3;
 /// "Command not supported".
 const NO_COMMAND: u8 = 7;

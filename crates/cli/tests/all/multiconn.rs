@@ -71,6 +71,27 @@ fn keygen(folder: &Path, file: &str) -> String {
     stdout(&done).trim().into()
 }
 
+/// By SOCKS5: where it is allowed, where not, and what is not done.
+fn by_socks(socks: &str, server: SocketAddr) {
+    let asks = |command: u8, port: u16| {
+        let mut socket = TcpStream::connect(socks).expect("it listens");
+        socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+        socket.write_all(&[5, 1, 0]).expect("it is open");
+        let mut method = [0; 2];
+        socket.read_exact(&mut method).expect("a method");
+        assert_eq!(method, [5, 0]);
+        let request = [[5, command, 0, 1, 127, 0, 0, 1].as_slice(), &port.to_be_bytes()].concat();
+        socket.write_all(&request).expect("it is open");
+        let mut reply = [0; 10];
+        socket.read_exact(&mut reply).expect("a reply");
+        (reply[1], socket)
+    };
+    let (code, socket) = asks(1, server.port());
+    assert_eq!((code, talk(socket, "again").as_str()), (0, "AGAIN"));
+    assert_eq!(asks(1, 22).0, 2, "not allowed");
+    assert_eq!((asks(2, 22).0, asks(3, 22).0), (7, 7), "neither BIND nor UDP");
+}
+
 #[test]
 fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -121,25 +142,7 @@ fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
     let socks = client.line("socks5://");
     let open = |address: &str| TcpStream::connect(address).expect("it listens");
     assert_eq!(talk(open(&format!("127.0.0.1:{port}")), "hello"), "HELLO");
-    // By SOCKS5: where it is allowed, where not, and what is not done.
-    let asks = |request: &[u8]| {
-        let mut socket = open(&socks);
-        socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
-        socket.write_all(&[5, 1, 0]).expect("it is open");
-        let mut method = [0; 2];
-        socket.read_exact(&mut method).expect("a method");
-        assert_eq!(method, [5, 0]);
-        socket.write_all(request).expect("it is open");
-        let mut reply = [0; 10];
-        socket.read_exact(&mut reply).expect("a reply");
-        (reply[1], socket)
-    };
-    let request =
-        |command: u8, port: u16| [[5, command, 0, 1, 127, 0, 0, 1].as_slice(), &port.to_be_bytes()].concat();
-    let (code, socket) = asks(&request(1, server.port()));
-    assert_eq!((code, talk(socket, "again").as_str()), (0, "AGAIN"));
-    assert_eq!(asks(&request(1, 22)).0, 2, "not allowed");
-    assert_eq!((asks(&request(2, 22)).0, asks(&request(3, 22)).0), (7, 7), "neither BIND nor UDP");
+    by_socks(&socks, server);
     let status = |socket: &str| {
         let mut command = evenair();
         let done = command
