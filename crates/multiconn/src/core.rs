@@ -287,8 +287,15 @@ impl Core {
 
     /// What a connection's socket says of itself.
     pub fn measured(&mut self, leg: LegId, measured: Measured, now: Instant) {
+        let in_doubt = self.streams.values().any(|entry| entry.send.is_in_doubt());
         let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) else { return };
-        match at.measured(now, measured) {
+        let change = at.measured(now, measured);
+        if in_doubt && at.is_to_be_asked(now) {
+            at.asked_at = Some(now);
+            at.own.push(Told::Ping(now.as_nanos()));
+            self.wake(leg);
+        }
+        match change {
             Change::None => return,
             Change::GivenUp => self.events.push_back(Event::GiveUp(leg)),
             Change::Free => {}
@@ -412,16 +419,20 @@ impl Core {
         if let Some(closed) = self.closed {
             return Err(closed);
         }
-        if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
-            at.heard_at = now;
-            at.asked_at = None;
-        }
+        self.heard(leg, now);
         let done = self.take_frame(leg, frame, now);
         if let Err(why) = done {
             self.close(why);
         }
         self.settle(now);
         done
+    }
+
+    /// Some bytes came on a connection, be they a frame or not yet.
+    pub fn heard(&mut self, leg: LegId, now: Instant) {
+        if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
+            at.heard(now);
+        }
     }
 
     fn take_frame(&mut self, leg: LegId, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {

@@ -71,9 +71,13 @@ impl Receive {
     /// Puts what is new of a chunk where it belongs.
     fn insert(&mut self, offset: u64, bytes: &[u8]) {
         let until = offset + bytes.len() as u64;
-        let mut at = offset.max(self.next);
-        while at < until {
+        let mut at = offset;
+        loop {
             // What is held already, from here on.
+            at = at.max(self.next);
+            if at >= until {
+                return;
+            }
             let before = self.early.range(..=at).next_back().map(|(start, piece)| start + piece.len() as u64);
             if let Some(held) = before.filter(|held| *held > at) {
                 at = held;

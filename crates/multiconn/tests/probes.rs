@@ -43,7 +43,12 @@ fn a_stretch_has_its_probes_and_what_its_connections_carried() {
         .into();
     for stretch in &seen {
         let back = stretch.round_trips().len();
-        assert!(back > 20 && stretch.lost() <= stretch.samples.len() / 5, "{} of {}", back, stretch.samples.len());
+        assert!(
+            back > 20 && stretch.lost() <= stretch.samples.len() / 5,
+            "{} of {}",
+            back,
+            stretch.samples.len()
+        );
         assert_eq!(stretch.goodput_bps > 0.0, stretch.load.connections > 0, "{:?}", stretch.load);
     }
     assert!(diagnose(&seen).least_s.is_some_and(|seconds| seconds < 0.1));

@@ -17,6 +17,10 @@ pub struct Measured {
 
 /// No connection is called stuck before this time.
 const STUCK_LEAST: Duration = Duration::from_millis(200);
+/// Nor one that has sent all, and has no answer to a question, before this time.
+const UNANSWERED: Duration = Duration::from_millis(1500);
+/// While something is not known to be there, a connection is asked after this silence, or two round trips.
+const QUIET: Duration = Duration::from_millis(500);
 /// A connection that has been stuck for so long is given up; on a slow path, after nine round trips.
 const STUCK_MOST: Duration = Duration::from_secs(20);
 /// After so long a silence the other side is asked.
@@ -88,16 +92,35 @@ impl Leg {
         self.retire_said && self.is_heard && self.peer_retired && self.hears
     }
 
+    fn usual_round_trip(&self) -> Duration {
+        self.round_trip.unwrap_or(Duration::from_millis(500))
+    }
+
+    /// Something was sent on some connection that is not known to be there, and on this one nothing has come for a while: it is to be asked.
+    pub(super) fn is_to_be_asked(&self, now: Instant) -> bool {
+        let quiet = self.usual_round_trip().mul_f64(2.0).max(QUIET);
+        self.asked_at.is_none() && now.since(self.heard_at) >= quiet
+    }
+
+    /// Something came on it.
+    pub(super) fn heard(&mut self, now: Instant) {
+        self.heard_at = now;
+        self.asked_at = None;
+    }
+
     /// Its socket was asked.
     pub(super) fn measured(&mut self, now: Instant, measured: Measured) -> Change {
         self.round_trip = measured.round_trip.or(self.round_trip);
-        if measured.waiting == 0 || measured.acknowledged != self.last.acknowledged || self.last.waiting == 0
-        {
+        // What TCP acknowledges may yet be swallowed by who stands between: then a question stays without an answer.
+        let waits = measured.waiting > 0 || self.asked_at.is_some();
+        let begins = measured.waiting > 0 && self.last.waiting == 0 && self.asked_at.is_none();
+        if !waits || begins || measured.acknowledged != self.last.acknowledged {
             self.progress_at = now;
         }
         self.last = measured;
         let still = now.since(self.progress_at);
-        let patience = self.round_trip.unwrap_or(Duration::from_millis(500)).mul_f64(3.0).max(STUCK_LEAST);
+        let least = if measured.waiting > 0 { STUCK_LEAST } else { UNANSWERED };
+        let patience = self.usual_round_trip().mul_f64(3.0).max(least);
         let was = std::mem::replace(&mut self.stuck, still > patience);
         match (was, self.stuck) {
             (_, true) if still > STUCK_MOST.max(patience.mul_f64(3.0)) => Change::GivenUp,

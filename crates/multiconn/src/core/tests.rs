@@ -434,6 +434,27 @@ fn silence_is_asked_into_and_then_given_up() {
 }
 
 #[test]
+fn who_swallows_what_tcp_acknowledged_is_found_out() {
+    let mut pair = Pair::new(1 << 20);
+    pair.open_leg();
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
+    pair.pull(0, 1);
+    // The kernel has nothing left to send, and nothing comes back.
+    let done = Measured { acknowledged: 1100, ..Measured::default() };
+    for _ in 0..60 {
+        pair.pass(50);
+        pair.cores[0].measured(1, done, pair.now);
+        pair.cores[0].heard(2, pair.now);
+        pair.pull(0, 1);
+    }
+    assert!(pair.cores[0].legs()[0].is_stuck);
+    while pair.pull(0, 2) {}
+    pair.deliver(0, 2, usize::MAX);
+    assert_eq!(pair.cores[1].read(stream, &mut [0; 2000], pair.now), Ok(Read::Bytes(1000)));
+}
+
+#[test]
 fn a_connection_that_both_sides_leave_has_served_and_nothing_is_sent_again() {
     let mut pair = Pair::new(1 << 20);
     pair.open_leg();

@@ -137,6 +137,7 @@ async fn read_all(shared: &Arc<Shared>, leg: LegId, read: &mut ReadHalf<impl Io>
         until += count;
         let used = shared.with(|inner| {
             let at = now();
+            inner.core.heard(leg, at);
             let mut used = 0;
             loop {
                 match Frame::decode(&held[used..until]) {
