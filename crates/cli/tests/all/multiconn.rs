@@ -1,10 +1,10 @@
 //! `evenair multiconn`: keys, a relay and a client as processes on loopback.
 
-use crate::{evenair, stderr, stdout};
+use crate::{stderr, stdout};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 /// A program that runs until this is dropped, and the lines that it has printed.
@@ -65,8 +65,14 @@ fn talk(mut socket: TcpStream, words: &str) -> String {
     heard
 }
 
+/// The command, in a folder.
+fn multiconn(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenair"));
+    command.arg("multiconn").args(words).current_dir(folder).output().expect("it runs")
+}
+
 fn keygen(folder: &Path, file: &str) -> String {
-    let done = evenair().args(["multiconn", "keygen", file]).current_dir(folder).output().expect("it runs");
+    let done = multiconn(folder, &["keygen", file]);
     assert!(done.status.success(), "{}", stderr(&done));
     stdout(&done).trim().into()
 }
@@ -143,15 +149,7 @@ fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
     let open = |address: &str| TcpStream::connect(address).expect("it listens");
     assert_eq!(talk(open(&format!("127.0.0.1:{port}")), "hello"), "HELLO");
     by_socks(&socks, server);
-    let status = |socket: &str| {
-        let mut command = evenair();
-        let done = command
-            .args(["multiconn", "status", socket, "--json"])
-            .current_dir(folder)
-            .output()
-            .expect("it runs");
-        stdout(&done)
-    };
+    let status = |socket: &str| stdout(&multiconn(folder, &["status", socket, "--json"]));
     let own = status("me.sock");
     assert!(own.contains("\"wanted\": 2") && own.contains("\"why\": \"n is 2"), "{own}");
     let theirs = status("relay.sock");
@@ -163,7 +161,7 @@ fn mistakes_are_told_with_their_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let fails = |words: &[&str]| {
-        let done = evenair().arg("multiconn").args(words).current_dir(folder).output().expect("it runs");
+        let done = multiconn(folder, words);
         assert!(!done.status.success(), "{words:?}");
         stderr(&done)
     };
