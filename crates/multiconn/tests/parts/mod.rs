@@ -147,7 +147,10 @@ where
     F: Fn(TcpStream) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send + 'static,
 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // Room for all who come at once: a full queue has kernels send SYN cookies, and some connections are reset.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(4096).unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
@@ -254,21 +257,23 @@ async fn pass(mut here: TcpStream, relay: SocketAddr, swallows: Arc<std::sync::a
     let (mut from_here, mut to_here) = here.split();
     let (mut from_there, mut to_there) = there.split();
     let swallows = &swallows;
-    async fn one(
-        from: &mut (impl tokio::io::AsyncRead + Unpin),
-        to: &mut (impl tokio::io::AsyncWrite + Unpin),
-        swallows: &std::sync::atomic::AtomicBool,
-    ) {
-        let mut held = vec![0; 64 << 10];
-        while let Ok(count @ 1..) = from.read(&mut held).await {
-            if swallows.load(std::sync::atomic::Ordering::Relaxed) {
-                std::future::pending::<()>().await;
-            }
-            if to.write_all(&held[..count]).await.is_err() {
-                return;
-            }
-        }
-        let _ = to.shutdown().await;
-    }
     tokio::join!(one(&mut from_here, &mut to_there, swallows), one(&mut from_there, &mut to_here, swallows));
+}
+
+/// One direction of it.
+async fn one(
+    from: &mut (impl tokio::io::AsyncRead + Unpin),
+    to: &mut (impl tokio::io::AsyncWrite + Unpin),
+    swallows: &std::sync::atomic::AtomicBool,
+) {
+    let mut held = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = from.read(&mut held).await {
+        if swallows.load(std::sync::atomic::Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        if to.write_all(&held[..count]).await.is_err() {
+            return;
+        }
+    }
+    let _ = to.shutdown().await;
 }
