@@ -199,11 +199,12 @@ impl Controller {
         payload: Bytes,
         now: Instant,
     ) -> Result<Self, Refused> {
-        let refused = |error: &dyn fmt::Display| Refused(format!("law {}: {error}", name(&law)));
+        let word = name(&law);
+        let refused = |error: &dyn fmt::Display| Refused(format!("law {word}: {error}"));
         if !(1..=MOST).contains(&caps.most) {
             return Err(refused(&format_args!("at most {} connections: from 1 to {MOST}", caps.most)));
         }
-        let params = law.clone().validated().map_err(|error| refused(&error))?;
+        let params = law.validated().map_err(|error| refused(&error))?;
         let params = choice::with_most(params, caps.most);
         let asks = choice::samples(&params);
         let (params, source) = match asks {
