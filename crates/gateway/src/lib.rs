@@ -37,11 +37,12 @@ pub mod status;
 pub mod subscribers;
 mod supervisor;
 pub mod tree;
+mod uci;
 
 pub use config::Config;
 pub use daemon::{Daemon, Kept, TABLE};
 pub use gateway::{Counted, Gateway, Memory};
-pub use linux::Linux;
+pub use linux::{Linux, Past};
 pub use mistake::Mistake;
 pub use plan::Change;
 pub use prefix::Prefix;

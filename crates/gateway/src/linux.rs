@@ -1,22 +1,26 @@
 //! The running kernel: HTB by netlink, the packet filter's maps and sets, and the packets that pass.
 
+mod bypass;
 mod devices;
 mod filter;
+pub(crate) mod leaf;
 mod root;
 
-use devices::Devices;
+pub use bypass::Past;
 
-use crate::config::{Config, Exempt};
-use crate::daemon::TABLE;
+use devices::Devices;
+use leaf::Leaf;
+
+use crate::config::{Bypass, Config, Exempt, Forwarding};
 use crate::kernel::{
     AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Segment, Stamp,
 };
 use crate::plan::Change;
 use crate::tree::{AGGREGATE, Class, EXEMPT, MAJOR, OPEN, burst};
 use crate::{Prefix, Side};
-use evenair_linux::nft::Nftables;
+use evenair_linux::nft::{Nftables, Table};
 use evenair_linux::packets::{Direction, Packet, Packets};
-use evenair_linux::tc::{self, Discipline, Handle, Htb, HtbClass, Mode, Tbf, What};
+use evenair_linux::tc::{self, Discipline, Handle, Htb, HtbClass, Mode, What};
 use evenair_linux::{Rtnetlink, offload};
 use evenair_units::{Bytes, Rate, Volume};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,10 +29,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// More classes are read all at once; fewer one by one.
 const ONE_BY_ONE: usize = 200;
-/// The link layer's head and tags, beyond the largest packet \[bytes\].
-const LINK_LAYER: u32 = 22;
-/// A rate that never holds a packet back: as fast as anything leaves a line.
-const SPLITTER: Rate = Rate::from_kbps(1_000_000_000);
 
 /// The running kernel.
 #[derive(Debug)]
@@ -40,8 +40,10 @@ pub struct Linux {
     rules: Option<([u32; 2], Vec<u64>)>,
     exempt: Exempt,
     strangers: u32,
-    /// Lines cut large segments.
-    splits: bool,
+    forwarding: Forwarding,
+    table: Table,
+    despite: Vec<Bypass>,
+    leaf: Leaf,
     packets: Option<Packets>,
     /// Whether they are those of the device that has its name now.
     hears: bool,
@@ -65,7 +67,8 @@ impl Linux {
                 .index(&mut netlink, side)
                 .map_err(failed(&format!("{}, see: ip link", devices.name(side))))?;
         }
-        let splits = netlink.has_discipline("tbf").unwrap_or(false);
+        bypass::ports(&mut netlink, [&config.mesh, &config.uplink], config.forwarding)?;
+        let leaf = Leaf::choose(&mut netlink, config.leaf)?;
         let filter = Nftables::new().map_err(failed("nftables"))?;
         let (exempt, strangers) = (config.exempt.clone(), config.unknown.addresses);
         let mut kernel = Self {
@@ -75,7 +78,10 @@ impl Linux {
             rules: None,
             exempt,
             strangers,
-            splits,
+            forwarding: config.forwarding,
+            table: filter::table(config.forwarding),
+            despite: config.despite.clone(),
+            leaf,
             packets: None,
             hears: false,
             lost: 0,
@@ -132,7 +138,9 @@ impl Linux {
         let root = root::of(&qdiscs);
         let mut found = Found { root, offloads: self.offloads(side), ..Found::default() };
         if found.root == Root::Ours {
-            let lines: BTreeMap<Handle, u32> = qdiscs.iter().filter_map(line).collect();
+            let lines = qdiscs.iter().filter(|qdisc| qdisc.parent.major == MAJOR);
+            let line = |qdisc: &tc::Qdisc| Some((qdisc.parent, self.leaf.line(&qdisc.discipline)?));
+            let lines: BTreeMap<Handle, u32> = lines.filter_map(line).collect();
             let mut classes = Vec::new();
             self.netlink.classes(index, &mut classes).map_err(self.failed(side, "its classes"))?;
             found.tree.classes = classes.iter().filter_map(|class| read(class, &lines)).collect();
@@ -191,15 +199,11 @@ impl Linux {
         };
         let parent = Handle::new(MAJOR, class.parent);
         batch.push(tc::Change { device, parent, handle, what: What::Class(mode, htb) });
+        // A line of another kind gives way, and one of the same has another length.
+        let mode = if mode == Mode::Change { Mode::Replace } else { mode };
         batch.extend(class.line.map(|line| {
-            let limit = Bytes::new(line);
-            let burst = Bytes::new(1500 + LINK_LAYER);
-            let line = if self.splits {
-                Discipline::Tbf(Tbf { rate: SPLITTER, burst, limit })
-            } else {
-                Discipline::Bfifo { limit }
-            };
-            tc::Change { device, parent: handle, handle: Handle::NONE, what: What::Qdisc(mode, line) }
+            let what = What::Qdisc(mode, self.leaf.discipline(line));
+            tc::Change { device, parent: handle, handle: Handle::NONE, what }
         }));
         Ok(())
     }
@@ -245,16 +249,6 @@ impl Linux {
         batch.clear();
         first.map_or(Ok(()), Err)
     }
-}
-
-/// A line's length, by its class.
-fn line(qdisc: &tc::Qdisc) -> Option<(Handle, u32)> {
-    let limit = match &qdisc.discipline {
-        Discipline::Tbf(tbf) => tbf.limit,
-        Discipline::Bfifo { limit } => *limit,
-        _ => return None,
-    };
-    (qdisc.parent.major == MAJOR).then_some((qdisc.parent, limit.count()))
 }
 
 /// A class as it is wanted.
@@ -424,9 +418,4 @@ fn map(side: Side, is_v6: bool) -> String {
 fn range(prefix: Prefix) -> evenair_linux::nft::Range {
     evenair_linux::nft::Range::new(prefix.address(), prefix.last())
         .expect("a prefix's addresses are in order")
-}
-
-/// The name of the packet filter's table.
-fn table() -> evenair_linux::nft::Table {
-    evenair_linux::nft::Table { family: evenair_linux::nft::Family::Inet, name: TABLE.into() }
 }

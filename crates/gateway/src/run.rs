@@ -9,7 +9,7 @@ use crate::record::{Event, SCHEMA, What};
 use crate::state::State;
 use crate::status::{Status, fairness};
 use crate::supervisor::Supervisor;
-use crate::{Daemon, Kept, Linux, Mistake, confine};
+use crate::{Daemon, Kept, Linux, Mistake, Subscribers, confine};
 use evenair_laws::gateway::GatewayParams;
 use evenair_linux::confinement::Confinement;
 use evenair_linux::signals::{Asked, Signals};
@@ -172,7 +172,10 @@ impl Running {
         let listener = Listener::new(&config.socket(), config.group)?;
         let page = config.page.map(Page::open).transpose()?;
         let held = confine::folders(path, &config);
-        let kernel = Linux::new(&config)?;
+        let mut kernel = Linux::new(&config)?;
+        if config.mode == Mode::Enforce {
+            nothing_past(&mut kernel, &subscribers)?;
+        }
         if kernel.packets().is_none() {
             told(
                 "no packets are to be seen (CAP_NET_RAW): busy time is not known, and the law goes by drops and lines",
@@ -383,6 +386,16 @@ impl Running {
         }
         Ok(())
     }
+}
+
+/// Nobody is held to limits past which packets go.
+fn nothing_past(kernel: &mut Linux, subscribers: &Subscribers) -> Result<(), Failure> {
+    let past = kernel.bypasses(subscribers)?;
+    if past.is_empty() {
+        return Ok(());
+    }
+    let words: Vec<String> = past.iter().map(ToString::to_string).collect();
+    Err(Failure::new("the limits would not hold", words.join("\n")))
 }
 
 /// An event in words.

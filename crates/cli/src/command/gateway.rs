@@ -10,7 +10,7 @@ use evenair_gateway::control::{Answer, Request, ask};
 use evenair_gateway::kernel::{AllFound, Kernel, Root};
 use evenair_gateway::plan::{Names, difference};
 use evenair_gateway::run::{self, Ended, RunOptions, wall_ms};
-use evenair_gateway::{Gateway, Linux, Memory, Side, TABLE};
+use evenair_gateway::{Gateway, Linux, Memory, Side};
 use evenair_units::Instant;
 use std::path::{Path, PathBuf};
 
@@ -164,6 +164,9 @@ struct ClearArguments {
     /// Also where nothing is kept of who made it: a tree and a table with evenair's own number and name
     #[arg(long)]
     all: bool,
+    /// Only if the service was ended since it hung, as systemd says by SERVICE_RESULT; of anyone else's end the next run adopts what stands
+    #[arg(long)]
+    if_it_hung: bool,
 }
 
 /// Reads "5min", "5 m" or "300 s".
@@ -196,13 +199,19 @@ pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
         Verb::Confirm(FileArgument { file }) => tell(file, &Request::Confirm),
         Verb::Reload(FileArgument { file }) => tell(file, &Request::Reload),
         Verb::HandOver(FileArgument { file }) => tell(file, &Request::HandOver),
-        Verb::Clear(ClearArguments { file, all }) => {
+        Verb::Clear(ClearArguments { if_it_hung: true, .. }) if !has_hung() => Ok(()),
+        Verb::Clear(ClearArguments { file, all, .. }) => {
             anstream::println!("{}", run::clear(&file.file, *all)?);
             Ok(())
         }
         Verb::Replay(arguments) => replay::replay(arguments),
         Verb::SupportDump(FileArgument { file }) => support_dump(file),
     }
+}
+
+/// Whether the service whose end this is was ended by its watchdog (`systemd.exec(5)`).
+fn has_hung() -> bool {
+    std::env::var("SERVICE_RESULT").is_ok_and(|result| result == "watchdog")
 }
 
 /// Tells a running gateway something.
@@ -220,7 +229,7 @@ fn check(file: &Path) -> Result<()> {
     let (subscribers, troubles) = config.subscribers(&file.display().to_string(), wall_ms() / 1000)?;
     anstream::println!("{}: {} subscribers", file.display(), subscribers.len());
     troubles.iter().for_each(|trouble| anstream::println!("{trouble}"));
-    let gateway = Gateway::new(Instant::ZERO, &config, subscribers, Memory::default());
+    let gateway = Gateway::new(Instant::ZERO, &config, subscribers.clone(), Memory::default());
     let decision = gateway.allocation().decision;
     anstream::println!("law: {decision}; a decision every {}", gateway.epoch());
     if decision.reason == evenair_laws::gateway::Reason::Unbounded {
@@ -245,7 +254,7 @@ fn check(file: &Path) -> Result<()> {
             }
         }
     }
-    against.extend(kernel.bypasses());
+    against.extend(kernel.bypasses(&subscribers)?.iter().map(ToString::to_string));
     against.iter().for_each(|against| anstream::println!("{against}"));
     if against.is_empty() { Ok(()) } else { bail!("mode = \"enforce\" would not hold, see above") }
 }
@@ -262,7 +271,7 @@ fn plan(file: &Path) -> Result<()> {
     };
     let gateway = Gateway::new(Instant::ZERO, &config, subscribers, Memory::default());
     let plan = difference(&gateway.wanted(false), &found);
-    let names = Names { mesh: &config.mesh, uplink: &config.uplink, table: TABLE };
+    let names = Names::of(&config);
     for line in plan.iter().flat_map(|change| change.lines(&names)) {
         anstream::println!("{line}");
     }
