@@ -1,4 +1,4 @@
-//! The command for routers: one file for Linux on aarch64 that needs no C library, as OpenWrt's packages do not share one with Rust's.
+//! The command for routers (`crates/operator`): one file for Linux on aarch64 that needs no C library, as OpenWrt's packages do not share one with Rust's.
 
 use crate::Outcome;
 use crate::run::{cargo_command, root, succeed};
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<Outcome> {
     // Rust brings a C library and a linker of its own for this target.
     cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
     succeed(&mut cargo)?;
-    let program = folder.join(TARGET).join("router/evenair");
+    let program = folder.join(TARGET).join("router/evenair-router");
     let size = fs::metadata(&program).with_context(|| program.display().to_string())?.len();
     println!("{}: {:.1} MB", program.display(), size as f64 / 1e6);
     Ok(Outcome::Passed)

@@ -302,6 +302,22 @@ impl Config {
         Ok(config)
     }
 
+    /// The folder of the state that a file names, whatever else it says.
+    pub(crate) fn state_of(path: &Path) -> PathBuf {
+        let text = read(path).unwrap_or_default();
+        let table = as_toml("", &text).ok().and_then(|text| text.parse::<toml::Table>().ok());
+        let named = table.as_ref().and_then(|table| table.get("state")?.as_str());
+        path.parent().unwrap_or(Path::new("")).join(named.map_or_else(usual_state, PathBuf::from))
+    }
+
+    /// A gateway between two devices, of which nothing else is said.
+    ///
+    /// # Errors
+    /// If they are no devices' names.
+    pub(crate) fn between(mesh: &str, uplink: &str) -> Result<Self, Mistake> {
+        Self::parse("state.json", &format!("mesh = {}\nuplink = {}\n", quoted(mesh), quoted(uplink)))
+    }
+
     /// Reads a text.
     ///
     /// # Errors
@@ -430,6 +446,10 @@ impl Config {
     pub fn log_folder(&self) -> PathBuf {
         self.log.folder.clone().unwrap_or_else(|| self.state.join("log"))
     }
+}
+
+fn quoted(text: &str) -> toml::Value {
+    toml::Value::String(text.into())
 }
 
 /// The line of a place in a text, from one.

@@ -60,6 +60,7 @@ impl Linux {
             let doing = doing.to_string();
             move |error: io::Error| Failure::new(doing, error)
         };
+        old_enough(&evenair_linux::kernel())?;
         let mut netlink = Rtnetlink::new().map_err(failed("netlink"))?;
         let mut devices = Devices::new([config.mesh.clone(), config.uplink.clone()]);
         for side in Side::ALL {
@@ -251,6 +252,21 @@ impl Linux {
     }
 }
 
+/// Sets of the packet filter that count came with this version; Debian's 5.10 refuses them.
+const LEAST_KERNEL: (u32, u32) = (5, 11);
+
+/// Whether a kernel has what is needed; one whose release nobody can read is asked.
+fn old_enough(release: &str) -> Result<(), Failure> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|word| word.parse().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < LEAST_KERNEL => {
+            let why = "Linux 5.11 is the least: the packet filter before does not count by address";
+            Err(Failure::new(format!("kernel {release}"), why))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A class as it is wanted.
 fn read(class: &tc::Class, lines: &BTreeMap<Handle, u32>) -> Option<(u16, Class)> {
     let htb = class.htb?;
@@ -418,4 +434,20 @@ fn map(side: Side, is_v6: bool) -> String {
 fn range(prefix: Prefix) -> evenair_linux::nft::Range {
     evenair_linux::nft::Range::new(prefix.address(), prefix.last())
         .expect("a prefix's addresses are in order")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::old_enough;
+
+    #[test]
+    fn a_kernel_that_is_too_old_is_told_so() {
+        for release in ["5.11", "6.1.0-56-cloud-amd64", "5.15.0+", "6.18.44-fc", "unknown"] {
+            assert_eq!(old_enough(release), Ok(()), "{release}");
+        }
+        for release in ["5.10.0-32-cloud-amd64", "4.19", "5.4.0"] {
+            let told = old_enough(release).unwrap_err().to_string();
+            assert!(told.starts_with(&format!("kernel {release}: Linux 5.11 is the least")), "{told}");
+        }
+    }
 }

@@ -434,6 +434,19 @@ const fn law(law: &GatewayParams) -> &'static str {
     }
 }
 
+/// The file, or, where it has a mistake, what is needed to clear: the folder of the state, which knows the devices.
+fn for_clearing(path: &Path) -> Result<Config, Problem> {
+    let mistake = match Config::load(path) {
+        Ok(config) => return Ok(config),
+        Err(mistake) => mistake,
+    };
+    let folder = Config::state_of(path);
+    // Whoever never began has left nothing.
+    let kept = if folder.is_dir() { State::take(&folder)?.read()? } else { None };
+    let Some(Kept { devices: [mesh, uplink], .. }) = kept else { return Err(mistake.into()) };
+    Ok(Config { state: folder, ..Config::between(&mesh, &uplink)? })
+}
+
 /// Takes away what a daemon left that has ended: exactly what the state folder says is its own. With `all`, also a tree and a table
 /// with evenair's number and name of which nothing is kept.
 ///
@@ -442,7 +455,7 @@ const fn law(law: &GatewayParams) -> &'static str {
 pub fn clear(path: &Path, all: bool) -> Result<String, Problem> {
     use crate::kernel::{Kernel as _, Offloads, Root};
     use crate::plan::{Before, restoration};
-    let config = Config::load(path)?;
+    let config = for_clearing(path)?;
     let state = State::take(&config.state)?;
     let kept = if all { state.read().unwrap_or_default() } else { state.read()? };
     let devices = [config.mesh.clone(), config.uplink.clone()];

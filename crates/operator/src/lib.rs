@@ -1,4 +1,7 @@
-//! `evenair gateway`.
+//! `evenair gateway`: what an operator types, of the whole evenair and of the command for routers.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, reason = "this is where printing lives")]
 
 mod replay;
 mod status;
@@ -17,6 +20,7 @@ use std::path::{Path, PathBuf};
 /// A daemon ends with this where another is to follow it (`EX_TEMPFAIL` of sysexits.h).
 const HANDED_OVER: i32 = 75;
 
+/// What is asked of the gateway.
 #[derive(Debug, Args)]
 #[command(
     after_help = "One box between a mesh and the Internet, no software on the nodes: a token bucket for each subscriber and direction in this machine's own queues, \
@@ -28,7 +32,7 @@ const HANDED_OVER: i32 = 75;
     subscribers = \"subscribers.csv\"   # id,name,prefixes,weight,cap\n\n\
     Then: check, plan, run, and in another terminal: status, why NAME."
 )]
-pub(crate) struct GatewayOptions {
+pub struct GatewayOptions {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -179,7 +183,20 @@ fn minutes(text: &str) -> Result<evenair_units::Duration, String> {
     if time.is_zero() { Err("give a time above 0".into()) } else { Ok(time) }
 }
 
-pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
+/// The program that an operator calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Its version.
+    pub version: &'static str,
+    /// How it lays out rows, the first of which is the head.
+    pub columns: fn(&[Vec<String>]) -> String,
+}
+
+/// Does what is asked.
+///
+/// # Errors
+/// If the file is wrong, no gateway runs where one is asked, or the machine refuses; says what to do.
+pub fn gateway(options: &GatewayOptions, program: &Program) -> Result<()> {
     match &options.verb {
         Verb::Check(FileArgument { file }) => check(file),
         Verb::Plan(FileArgument { file }) => plan(file),
@@ -192,7 +209,9 @@ pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
                 Ended::HandedOver => std::process::exit(HANDED_OVER),
             }
         }
-        Verb::Status(StatusArguments { file, watch, json }) => status::status(&file.file, *watch, *json),
+        Verb::Status(StatusArguments { file, watch, json }) => {
+            status::status(&file.file, (*watch, *json), program)
+        }
         Verb::Why(arguments) => status::why(&arguments.words),
         Verb::Pause(FileArgument { file }) => tell(file, &Request::Pause),
         Verb::Resume(FileArgument { file }) => tell(file, &Request::Resume),
@@ -204,8 +223,8 @@ pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
             anstream::println!("{}", run::clear(&file.file, *all)?);
             Ok(())
         }
-        Verb::Replay(arguments) => replay::replay(arguments),
-        Verb::SupportDump(FileArgument { file }) => support_dump(file),
+        Verb::Replay(arguments) => replay::replay(arguments, program),
+        Verb::SupportDump(FileArgument { file }) => support_dump(file, program),
     }
 }
 
@@ -281,8 +300,8 @@ fn plan(file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn support_dump(file: &Path) -> Result<()> {
-    anstream::println!("evenair {} on {}\n", env!("EVENAIR_VERSION"), evenair_linux::kernel());
+fn support_dump(file: &Path, program: &Program) -> Result<()> {
+    anstream::println!("evenair {} on {}\n", program.version, evenair_linux::kernel());
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     anstream::println!("--- {}\n{text}", file.display());
     let config = Config::load(file)?;
