@@ -201,9 +201,10 @@ impl Linux {
         let parent = Handle::new(MAJOR, class.parent);
         batch.push(tc::Change { device, parent, handle, what: What::Class(mode, htb) });
         // A line of another kind gives way, and one of the same has another length.
-        let mode = if mode == Mode::Change { Mode::Replace } else { mode };
+        let is_new = mode == Mode::Add;
+        let mode = if is_new { mode } else { Mode::Replace };
         batch.extend(class.line.map(|line| {
-            let what = What::Qdisc(mode, self.leaf.discipline(line));
+            let what = What::Qdisc(mode, self.leaf.discipline(line, is_new));
             tc::Change { device, parent: handle, handle: Handle::NONE, what }
         }));
         Ok(())

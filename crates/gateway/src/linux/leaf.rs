@@ -46,8 +46,8 @@ impl Leaf {
         }
     }
 
-    /// A queue of so many bytes.
-    pub(super) fn discipline(self, line: u32) -> Discipline {
+    /// A queue of so many bytes, for a class that comes or that has one already.
+    pub(super) fn discipline(self, line: u32, is_new: bool) -> Discipline {
         let (limit, memory) = (Bytes::new(line), Some(Bytes::new(line.saturating_mul(MEMORY))));
         match self {
             Self::Plain => Discipline::Bfifo { limit },
@@ -55,7 +55,9 @@ impl Leaf {
                 Discipline::Tbf(Tbf { rate: SPLITTER, burst: Bytes::new(1500 + LINK_LAYER), limit })
             }
             Self::FqCodel => {
-                Discipline::FqCodel(FqCodel { memory, flows: Some(FLOWS), ..FqCodel::default() })
+                // The kernel refuses to be told again how many flows there are.
+                let flows = is_new.then_some(FLOWS);
+                Discipline::FqCodel(FqCodel { memory, flows, ..FqCodel::default() })
             }
             Self::Cake => Discipline::Cake(Cake {
                 rate: Some(Rate::from_bps(0)),
@@ -92,7 +94,7 @@ mod tests {
         let all = [Leaf::Plain, Leaf::Cutting, Leaf::FqCodel];
         for made in all {
             for read in all {
-                let line = read.line(&made.discipline(6056));
+                let line = read.line(&made.discipline(6056, true));
                 assert_eq!(line, (made == read).then_some(6056), "{made:?} read as {read:?}");
             }
         }

@@ -94,9 +94,10 @@ fn add_class(names: &Names<'_>, side: Side, (minor, class): (u16, &Class), verb:
     lines.extend(line.map(|line| {
         let verb = if verb == "add" { "add" } else { "replace" };
         let memory = line.saturating_mul(MEMORY);
+        let flows = if verb == "add" { format!(" flows {FLOWS}") } else { String::new() };
         let leaf = match names.leaf {
             Leaf::Fifo => format!("tbf rate 1tbit burst 1536b limit {line}b"),
-            Leaf::FqCodel => format!("fq_codel flows {FLOWS} memory_limit {memory}b"),
+            Leaf::FqCodel => format!("fq_codel{flows} memory_limit {memory}b"),
             Leaf::Cake => format!("cake unlimited besteffort split-gso memlimit {memory}b"),
             Leaf::Auto => {
                 format!("fq_codel flows {FLOWS} memory_limit {memory}b # or tbf, where the kernel has none")
