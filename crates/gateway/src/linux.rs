@@ -13,7 +13,8 @@ use leaf::Leaf;
 
 use crate::config::{Bypass, Config, Exempt, Forwarding};
 use crate::kernel::{
-    AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Segment, Stamp,
+    AllFound, Counters, Failure, Filter, Found, Kernel, Neighbour, Offered, Offloads, Passed, Readings, Root,
+    Segment, Stamp,
 };
 use crate::plan::Change;
 use crate::tree::{AGGREGATE, Class, EXEMPT, MAJOR, OPEN, burst};
@@ -54,25 +55,32 @@ impl Linux {
     /// The kernel, for a gateway's devices.
     ///
     /// # Errors
-    /// If it lacks HTB or the packet filter, or the process what it takes to ask.
+    /// If a device is not there, the kernel lacks HTB or the packet filter, or the process what it takes to ask.
     pub fn new(config: &Config) -> Result<Self, Failure> {
-        let failed = |doing: &str| {
-            let doing = doing.to_string();
-            move |error: io::Error| Failure::new(doing, error)
-        };
+        let mut kernel = Self::without_devices(config)?;
+        for side in Side::ALL {
+            kernel
+                .index(side)
+                .map_err(|failure| Failure::new(failure.doing + ", see: ip link", failure.why))?;
+        }
+        bypass::ports(&mut kernel.netlink, [&config.mesh, &config.uplink], config.forwarding)?;
+        kernel.open_packets();
+        Ok(kernel)
+    }
+
+    /// The kernel, whether its devices are there or not.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), of all else.
+    pub fn without_devices(config: &Config) -> Result<Self, Failure> {
+        let failed = |doing: &'static str| move |error: io::Error| Failure::new(doing, error);
         old_enough(&evenair_linux::kernel())?;
         let mut netlink = Rtnetlink::new().map_err(failed("netlink"))?;
-        let mut devices = Devices::new([config.mesh.clone(), config.uplink.clone()]);
-        for side in Side::ALL {
-            devices
-                .index(&mut netlink, side)
-                .map_err(failed(&format!("{}, see: ip link", devices.name(side))))?;
-        }
-        bypass::ports(&mut netlink, [&config.mesh, &config.uplink], config.forwarding)?;
+        let devices = Devices::new([config.mesh.clone(), config.uplink.clone()]);
         let leaf = Leaf::choose(&mut netlink, config.leaf)?;
         let filter = Nftables::new().map_err(failed("nftables"))?;
         let (exempt, strangers) = (config.exempt.clone(), config.unknown.addresses);
-        let mut kernel = Self {
+        Ok(Self {
             netlink,
             filter,
             devices,
@@ -86,9 +94,7 @@ impl Linux {
             packets: None,
             hears: false,
             lost: 0,
-        };
-        kernel.open_packets();
-        Ok(kernel)
+        })
     }
 
     /// The descriptor that is readable when packets have passed, if they can be seen.
@@ -134,7 +140,9 @@ impl Linux {
     }
 
     fn found(&mut self, side: Side) -> Result<Found, Failure> {
-        let index = self.index(side)?;
+        let Ok(index) = self.index(side) else {
+            return Ok(Found { root: Root::Gone, ..Found::default() });
+        };
         let qdiscs = self.netlink.qdiscs(index).map_err(self.failed(side, "its queues"))?;
         let root = root::of(&qdiscs);
         let mut found = Found { root, offloads: self.offloads(side), ..Found::default() };
@@ -329,10 +337,10 @@ impl Kernel for Linux {
         let (down, up) = (self.found(Side::Down)?, self.found(Side::Up)?);
         let mut found = AllFound { down, up, ..AllFound::default() };
         if self.has_table()? {
-            // A table that has lost a map is as good as none: it is made anew.
+            found.filter = Filter::Broken;
             if let (Some(down), Some(up)) = (self.entries(Side::Down)?, self.entries(Side::Up)?) {
                 (found.down.tree.entries, found.up.tree.entries) = (down, up);
-                (found.table, found.rules) = (true, self.has_rules()?);
+                found.filter = if self.has_rules()? { Filter::Leads } else { Filter::Silent };
             }
         }
         Ok(found)
@@ -342,7 +350,7 @@ impl Kernel for Linux {
         let mut batch = Vec::new();
         let mut rest = changes;
         while let [change, after @ ..] = rest {
-            if filter::is_its(change) {
+            if change.side().is_none() {
                 self.flush(&mut batch)?;
                 rest = self.filter(rest)?;
                 continue;
@@ -390,6 +398,13 @@ impl Kernel for Linux {
             }
         }
         Ok(lines)
+    }
+
+    fn neighbours(&mut self) -> Result<Vec<Neighbour>, Failure> {
+        let index = self.index(Side::Down)?;
+        let found = self.netlink.neighbours(index).map_err(self.failed(Side::Down, "its neighbours"))?;
+        let answers = found.into_iter().filter(|neighbour| neighbour.has_answered);
+        Ok(answers.map(|found| Neighbour { address: found.address, hardware: found.hardware() }).collect())
     }
 
     fn stamp(&mut self) -> Stamp {
