@@ -33,7 +33,7 @@ const TAKEN: [(&str, &[&str]); 2] = [
             "bridged",
             "what_leads",
             "strangers",
-            "killed",
+            "killed_is",
             "neighbours",
             "renamed",
         ],
