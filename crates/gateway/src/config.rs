@@ -8,7 +8,7 @@ use evenair_laws::gateway::{GatewayLaw, GatewayParams, GatewayRole, PfrcParams};
 use evenair_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +39,12 @@ pub struct Config {
     /// Files in which DHCP servers keep their leases.
     #[serde(default)]
     pub leases: Vec<LeaseFile>,
+    /// Whether everyone who answers on the mesh's own link is a subscriber, known by the hardware's address.
+    #[serde(default)]
+    pub neighbours: bool,
+    /// Ranges whose prefixes are a subscriber each, once one of their addresses is seen.
+    #[serde(default)]
+    pub delegated: Vec<Delegated>,
     /// Who is nobody's.
     #[serde(default)]
     pub unknown: Unknown,
@@ -132,13 +138,23 @@ pub struct LeaseFile {
     pub file: PathBuf,
 }
 
+/// A range that is given away in prefixes, one to each subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delegated {
+    /// The range.
+    pub within: Prefix,
+    /// How many bits of a subscriber's prefix are fixed, such as 56.
+    pub length: u8,
+}
+
 /// Addresses that are nobody's: one class for all of them, counted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Unknown {
     /// What they share, each way.
     pub rate: Rate,
-    /// How many of them are remembered.
+    /// How many of them are remembered; and how many neighbours and delegated prefixes together.
     pub addresses: u32,
 }
 
@@ -295,6 +311,15 @@ impl Config {
                 "a link below 8 kbps carries nothing; leave the key out where it is not known".into(),
             ));
         }
+        let is_part = |of: &Delegated| {
+            of.length > of.within.length() && Prefix::new(of.within.address(), of.length).is_some()
+        };
+        if !self.delegated.iter().all(is_part) {
+            return Some((
+                "delegated",
+                "length: more bits than `within` has, and no more than an address: within = \"2001:db8::/40\", length = 56".into(),
+            ));
+        }
         if !(1..=1 << 20).contains(&self.unknown.addresses) {
             return Some(("unknown.addresses", "from 1 to 1048576".into()));
         }
@@ -340,6 +365,12 @@ impl Config {
             return Err(Mistake::of(file, why));
         }
         Ok((subscribers, troubles))
+    }
+
+    /// The delegated prefix that an address is in.
+    pub(crate) fn delegated(&self, address: IpAddr) -> Option<Prefix> {
+        let range = self.delegated.iter().find(|range| range.within.contains(address))?;
+        Prefix::new(address, range.length)
     }
 
     /// The daemon's socket.
@@ -440,6 +471,10 @@ mod tests {
             (
                 "mesh = \"a\"\nuplink = \"b\"\n[[subscriber]]\nid = \"x\"\nprefixes = [\"10.0.0.300\"]\n",
                 "g.toml:5: subscriber.0.prefixes.0: \"10.0.0.300\" is no address",
+            ),
+            (
+                "mesh = \"a\"\nuplink = \"b\"\n[[delegated]]\nwithin = \"2001:db8::/40\"\nlength = 129\n",
+                "g.toml:3: delegated: length: more bits than `within` has",
             ),
             ("mesh = \"a\"\nuplink", "g.toml:2: key with no value"),
         ] {

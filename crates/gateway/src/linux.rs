@@ -7,9 +7,10 @@ mod root;
 use devices::Devices;
 
 use crate::config::{Config, Exempt};
-use crate::daemon::TABLE;
+use crate::grip::TABLE;
 use crate::kernel::{
-    AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Segment, Stamp,
+    AllFound, Counters, Failure, Filter, Found, Kernel, Neighbour, Offered, Offloads, Passed, Readings, Root,
+    Segment, Stamp,
 };
 use crate::plan::Change;
 use crate::tree::{AGGREGATE, Class, EXEMPT, MAJOR, OPEN, burst};
@@ -52,23 +53,30 @@ impl Linux {
     /// The kernel, for a gateway's devices.
     ///
     /// # Errors
-    /// If it lacks HTB or the packet filter, or the process what it takes to ask.
+    /// If a device is not there, the kernel lacks HTB or the packet filter, or the process what it takes to ask.
     pub fn new(config: &Config) -> Result<Self, Failure> {
-        let failed = |doing: &str| {
-            let doing = doing.to_string();
-            move |error: io::Error| Failure::new(doing, error)
-        };
-        let mut netlink = Rtnetlink::new().map_err(failed("netlink"))?;
-        let mut devices = Devices::new([config.mesh.clone(), config.uplink.clone()]);
+        let mut kernel = Self::without_devices(config)?;
         for side in Side::ALL {
-            devices
-                .index(&mut netlink, side)
-                .map_err(failed(&format!("{}, see: ip link", devices.name(side))))?;
+            kernel
+                .index(side)
+                .map_err(|failure| Failure::new(failure.doing + ", see: ip link", failure.why))?;
         }
+        kernel.open_packets();
+        Ok(kernel)
+    }
+
+    /// The kernel, whether its devices are there or not.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), of all else.
+    pub fn without_devices(config: &Config) -> Result<Self, Failure> {
+        let failed = |doing: &'static str| move |error: io::Error| Failure::new(doing, error);
+        let mut netlink = Rtnetlink::new().map_err(failed("netlink"))?;
+        let devices = Devices::new([config.mesh.clone(), config.uplink.clone()]);
         let splits = netlink.has_discipline("tbf").unwrap_or(false);
         let filter = Nftables::new().map_err(failed("nftables"))?;
         let (exempt, strangers) = (config.exempt.clone(), config.unknown.addresses);
-        let mut kernel = Self {
+        Ok(Self {
             netlink,
             filter,
             devices,
@@ -79,9 +87,7 @@ impl Linux {
             packets: None,
             hears: false,
             lost: 0,
-        };
-        kernel.open_packets();
-        Ok(kernel)
+        })
     }
 
     /// The descriptor that is readable when packets have passed, if they can be seen.
@@ -127,7 +133,9 @@ impl Linux {
     }
 
     fn found(&mut self, side: Side) -> Result<Found, Failure> {
-        let index = self.index(side)?;
+        let Ok(index) = self.index(side) else {
+            return Ok(Found { root: Root::Gone, ..Found::default() });
+        };
         let qdiscs = self.netlink.qdiscs(index).map_err(self.failed(side, "its queues"))?;
         let root = root::of(&qdiscs);
         let mut found = Found { root, offloads: self.offloads(side), ..Found::default() };
@@ -318,10 +326,10 @@ impl Kernel for Linux {
         let (down, up) = (self.found(Side::Down)?, self.found(Side::Up)?);
         let mut found = AllFound { down, up, ..AllFound::default() };
         if self.has_table()? {
-            // A table that has lost a map is as good as none: it is made anew.
+            found.filter = Filter::Broken;
             if let (Some(down), Some(up)) = (self.entries(Side::Down)?, self.entries(Side::Up)?) {
                 (found.down.tree.entries, found.up.tree.entries) = (down, up);
-                (found.table, found.rules) = (true, self.has_rules()?);
+                found.filter = if self.has_rules()? { Filter::Leads } else { Filter::Silent };
             }
         }
         Ok(found)
@@ -331,7 +339,7 @@ impl Kernel for Linux {
         let mut batch = Vec::new();
         let mut rest = changes;
         while let [change, after @ ..] = rest {
-            if filter::is_its(change) {
+            if change.side().is_none() {
                 self.flush(&mut batch)?;
                 rest = self.filter(rest)?;
                 continue;
@@ -379,6 +387,13 @@ impl Kernel for Linux {
             }
         }
         Ok(lines)
+    }
+
+    fn neighbours(&mut self) -> Result<Vec<Neighbour>, Failure> {
+        let index = self.index(Side::Down)?;
+        let found = self.netlink.neighbours(index).map_err(self.failed(Side::Down, "its neighbours"))?;
+        let answers = found.into_iter().filter(|neighbour| neighbour.has_answered);
+        Ok(answers.map(|found| Neighbour { address: found.address, hardware: found.hardware() }).collect())
     }
 
     fn stamp(&mut self) -> Stamp {

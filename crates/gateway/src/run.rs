@@ -336,7 +336,7 @@ impl Running {
             is_blind,
             confirm_by_ms: self.confirm_by.map(|by| wall_ms() + by.since(at).as_nanos() / 1_000_000),
             law: law(&self.config.law).into(),
-            decision: gateway.allocation().decision.to_string(),
+            decision: gateway.decision(),
             total_bps: gateway.allocation().total.map(evenair_units::Rate::as_bps),
             fairness: fairness(&classes),
             strangers: gateway.strangers().len(),
@@ -433,7 +433,8 @@ pub fn clear(path: &Path, all: bool) -> Result<String, Problem> {
     let state = State::take(&config.state)?;
     let kept = if all { state.read().unwrap_or_default() } else { state.read()? };
     let devices = [config.mesh.clone(), config.uplink.clone()];
-    let mut kernel = Linux::new(&config)?;
+    // Whoever's device is gone for good has the rest to clear.
+    let mut kernel = Linux::without_devices(&config)?;
     let found = kernel.find()?;
     let before = kept.as_ref().filter(|kept| kept.devices == devices).and_then(|kept| kept.before.clone());
     let before = match before {

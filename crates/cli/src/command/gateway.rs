@@ -233,6 +233,7 @@ fn check(file: &Path) -> Result<()> {
     let found = kernel.find()?;
     for (side, device) in [(Side::Down, &config.mesh), (Side::Up, &config.uplink)] {
         match &found.of(side).root {
+            Root::Gone => against.push(format!("{device}: no such device; see: ip link")),
             Root::Usual => anstream::println!("{device}: free"),
             Root::Ours => anstream::println!("{device}: a tree of evenair's is there, which run adopts"),
             Root::Foreign { kind, major, kept } => {

@@ -25,19 +25,6 @@ const ACK_ALONE: u8 = ACK | 0x07;
 /// less than 48 bytes of data and options (`tcp_min_snd_mss`).
 const HEADERS: [(Version, u16); 2] = [(Version::V4, 20 + 60), (Version::V6, 40 + 60)];
 
-/// Whether a change is the packet filter's.
-pub(super) const fn is_its(change: &Change) -> bool {
-    matches!(
-        change,
-        Change::AddTable
-            | Change::SetRules
-            | Change::DeleteTable
-            | Change::AddEntry(..)
-            | Change::ChangeEntry(..)
-            | Change::DeleteEntry(..)
-    )
-}
-
 /// The change of an address: which map, what it had, and what it has from now on.
 const fn entry(change: &Change) -> Option<(Side, Prefix, bool, Option<u16>)> {
     Some(match change {
@@ -96,7 +83,7 @@ impl Linux {
 
     /// Whether its rules are there as this daemon put them, for these devices. Nobody knows of another's rules what they do: they are put anew.
     pub(super) fn has_rules(&mut self) -> Result<bool, Failure> {
-        let devices = self.both_indices()?;
+        let Ok(devices) = self.both_indices() else { return Ok(false) };
         let rules = self.filter.rules(&table(), CHAIN).map_err(failed("its rules"))?;
         Ok(self.rules.as_ref() == Some(&(devices, rules)))
     }

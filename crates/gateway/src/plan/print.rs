@@ -98,7 +98,7 @@ fn delete_root(device: &str, before: &Root) -> Vec<String> {
                 "tc qdisc replace dev {device} root handle {major:x}: {kind} # with the settings that it had"
             )
         }
-        Root::Usual | Root::Ours => format!("tc qdisc del dev {device} root"),
+        Root::Usual | Root::Ours | Root::Gone => format!("tc qdisc del dev {device} root"),
     }]
 }
 
