@@ -24,7 +24,20 @@ const TAKEN: [(&str, &[&str]); 2] = [
             "nft::entries",
         ],
     ),
-    ("evenair-gateway", &["flowtables", "leaves", "vlans", "bridged", "what_leads", "strangers", "killed"]),
+    (
+        "evenair-gateway",
+        &[
+            "flowtables",
+            "leaves",
+            "vlans",
+            "bridged",
+            "what_leads",
+            "strangers",
+            "killed",
+            "neighbours",
+            "renamed",
+        ],
+    ),
 ];
 
 pub(crate) fn run() -> Result<Outcome> {

@@ -20,7 +20,6 @@ const LINES: usize = 20;
 pub(crate) struct Grip<K> {
     pub(crate) kernel: K,
     devices: [String; 2],
-    /// How plans call the packet filter's table, and what packets of a class wait in.
     table: &'static str,
     leaf: Leaf,
     by_hand: ByHand,
@@ -43,9 +42,9 @@ impl<K: Kernel> Grip<K> {
         let Names { table, leaf, .. } = Names::of(config);
         Self {
             kernel,
-            devices: [config.mesh.clone(), config.uplink.clone()],
             table,
             leaf,
+            devices: [config.mesh.clone(), config.uplink.clone()],
             by_hand: config.by_hand,
             before: None,
             there: Some(AllFound::default()),

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 /// The section whose options are the file's own keys.
 const OWN: &str = "gateway";
 /// Sections that may be there more than once.
-const MANY: [&str; 2] = ["subscriber", "leases"];
+const MANY: [&str; 3] = ["subscriber", "leases", "delegated"];
 /// Options of which each is one of a list.
 const LISTS: [&str; 3] = ["prefixes", "ports", "despite"];
 /// Options that are words, also where they look like numbers.
 const WORDS: [&str; 6] = ["mesh", "uplink", "id", "name", "prefixes", "page"];
 /// Options that are yes or no, for which UCI has many words.
-const SWITCHES: [&str; 2] = ["acknowledgements", "shared"];
+const SWITCHES: [&str; 3] = ["acknowledgements", "neighbours", "shared"];
 /// Whether the service is to run: of `/etc/init.d`, not of the gateway.
 const ENABLED: &str = "enabled";
 

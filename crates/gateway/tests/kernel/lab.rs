@@ -122,6 +122,20 @@ impl Lab {
         self.mesh.within(at_home).expect("the mesh");
     }
 
+    /// A VLAN of this number on the wire towards the mesh, 10.N.0.1 at the gateway's end and 10.N.0.2 at the other.
+    pub(crate) fn tag(&self, number: u8) {
+        let tag = |device: &str, host: u8| {
+            told("ip", &format!("address add 10.{number}.0.{host}/24 dev {device}"));
+            told("ip", &format!("link set {device} up"));
+        };
+        tag(&format!("mesh0.{number}"), 1);
+        let far = || {
+            told("ip", &format!("link add link eth0 name eth0.{number} type vlan id {number}"));
+            tag(&format!("eth0.{number}"), 2);
+        };
+        self.mesh.within(far).expect("the mesh");
+    }
+
     /// All of 10.1.0.0/16 and 172.16.0.0/16 is behind the mesh, too.
     pub(crate) fn widen(&self) {
         for prefix in ["10.1.0.0/16", "172.16.0.0/16"] {
@@ -175,20 +189,6 @@ impl Lab {
         let rate = (came() - before) as f64 / now().since(begin).as_secs_f64();
         ends.store(true, Ordering::Relaxed);
         (send.join().expect("it sends to its end"), rate)
-    }
-
-    /// A VLAN of this number on the wire towards the mesh, 10.N.0.1 at the gateway's end and 10.N.0.2 at the other.
-    pub(crate) fn tag(&self, number: u8) {
-        let tag = |device: &str, host: u8| {
-            told("ip", &format!("address add 10.{number}.0.{host}/24 dev {device}"));
-            told("ip", &format!("link set {device} up"));
-        };
-        tag(&format!("mesh0.{number}"), 1);
-        let far = || {
-            told("ip", &format!("link add link eth0 name eth0.{number} type vlan id {number}"));
-            tag(&format!("eth0.{number}"), 2);
-        };
-        self.mesh.within(far).expect("the mesh");
     }
 
     /// A server's bytes to a subscriber's address, as fast as they go.
