@@ -199,6 +199,8 @@ impl Linux {
         };
         let parent = Handle::new(MAJOR, class.parent);
         batch.push(tc::Change { device, parent, handle, what: What::Class(mode, htb) });
+        // A line of another kind gives way, and one of the same has another length. Who was killed between a class and its line left none.
+        let mode = if mode == Mode::Change { Mode::Replace } else { mode };
         batch.extend(class.line.map(|line| {
             let limit = Bytes::new(line);
             let burst = Bytes::new(1500 + LINK_LAYER);
