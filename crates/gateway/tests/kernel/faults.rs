@@ -94,8 +94,6 @@ pub(crate) fn a_stop_leaves_nothing_of_a_gateway() {
     told("nft", "add chain inet own forward { type filter hook forward priority 5 ; }");
     told("nft", "add rule inet own forward oifname wan0 accept");
     told("nft", "add table ip evenair");
-    // Devices that are new have other states for a second.
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
     let before = everything();
     let mut daemon = begun(&config(THREE), None, true);
     let flows = ["10.0.0.11", "10.0.0.13"].map(|address| lab.download(address));
