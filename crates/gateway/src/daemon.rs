@@ -305,11 +305,13 @@ impl<K: Kernel> Daemon<K> {
     /// # Errors
     /// If devices or mode are others: those want a new start.
     pub fn reload(&mut self, now: Instant, config: &Config, subscribers: Subscribers) -> Result<(), Failure> {
-        let same = |of: &Config| (of.mesh.clone(), of.uplink.clone(), of.mode, of.exempt.clone());
+        let same = |of: &Config| {
+            (of.mesh.clone(), of.uplink.clone(), of.mode, of.forwarding, of.leaf, of.exempt.clone())
+        };
         if same(config) != same(&self.config) {
             return Err(Failure::new(
                 "reload",
-                "devices, mode or exemptions are others: stop, and run again",
+                "devices, mode, forwarding, leaf or exemptions are others: stop, and run again",
             ));
         }
         let is_other = config.law != self.config.law;

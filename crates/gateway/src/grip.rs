@@ -1,7 +1,7 @@
 //! The gateway's grip on its kernel: what stands there, what was there before, and the changes that make it what is wanted.
 
 use crate::Side;
-use crate::config::{ByHand, Config};
+use crate::config::{ByHand, Config, Leaf};
 use crate::descent::Descent;
 use crate::kernel::{AllFound, Failure, Kernel, Readings, Root, Stamp};
 use crate::plan::{Before, Change, Names, after, difference, restoration};
@@ -20,6 +20,8 @@ const LINES: usize = 20;
 pub(crate) struct Grip<K> {
     pub(crate) kernel: K,
     devices: [String; 2],
+    table: &'static str,
+    leaf: Leaf,
     by_hand: ByHand,
     before: Option<[Before; 2]>,
     /// What is there; none, where nobody knows.
@@ -37,8 +39,11 @@ pub(crate) struct Grip<K> {
 impl<K: Kernel> Grip<K> {
     /// Of a kernel in which nothing is to be changed.
     pub(crate) fn loose(kernel: K, config: &Config) -> Self {
+        let Names { table, leaf, .. } = Names::of(config);
         Self {
             kernel,
+            table,
+            leaf,
             devices: [config.mesh.clone(), config.uplink.clone()],
             by_hand: config.by_hand,
             before: None,
@@ -225,7 +230,7 @@ impl<K: Kernel> Grip<K> {
     /// The first lines of a plan.
     fn lines(&self, plan: &[Change]) -> Vec<String> {
         let [mesh, uplink] = &self.devices;
-        let names = Names { mesh, uplink, table: TABLE };
+        let names = Names { mesh, uplink, table: self.table, leaf: self.leaf };
         plan.iter().flat_map(|change| change.lines(&names)).take(LINES).collect()
     }
 }

@@ -39,12 +39,13 @@ pub mod status;
 pub mod subscribers;
 mod supervisor;
 pub mod tree;
+mod uci;
 
 pub use config::Config;
 pub use daemon::{Daemon, Kept};
 pub use gateway::{Counted, Gateway, Memory};
 pub use grip::TABLE;
-pub use linux::Linux;
+pub use linux::{Linux, Past};
 pub use mistake::Mistake;
 pub use plan::Change;
 pub use prefix::Prefix;

@@ -95,6 +95,18 @@ impl Memory {
         }
     }
 
+    /// Whether there was a place for the class.
+    fn add_class(&mut self, side: Side, minor: u16, class: Class) -> bool {
+        let device = self.there.of_mut(side);
+        let parent = class.parent == 0 || device.tree.classes.contains_key(&class.parent);
+        let fits = device.root == Root::Ours && parent && !device.tree.classes.contains_key(&minor);
+        if fits {
+            device.tree.classes.insert(minor, class);
+            self.counters[side as usize].insert(minor, Counters::default());
+        }
+        fits
+    }
+
     fn make(&mut self, change: &Change) -> Result<(), Failure> {
         let refuse = |why: &str| Err(Failure::new(format!("{change:?}"), why));
         change.side().map_or(Ok(()), |side| self.there(side))?;
@@ -106,15 +118,10 @@ impl Memory {
                 device.tree.classes.clear();
                 self.counters[side as usize].clear();
             }
-            Change::AddClass(side, minor, class) => {
-                let device = self.there.of_mut(side);
-                let parent = class.parent == 0 || device.tree.classes.contains_key(&class.parent);
-                if device.root != Root::Ours || !parent || device.tree.classes.contains_key(&minor) {
-                    return refuse("no root, no parent, or it is there");
-                }
-                device.tree.classes.insert(minor, class);
-                self.counters[side as usize].insert(minor, Counters::default());
+            Change::AddClass(side, minor, class) if !self.add_class(side, minor, class) => {
+                return refuse("no root, no parent, or it is there");
             }
+            Change::AddClass(..) => {}
             Change::ChangeClass(side, minor, class) => {
                 let Some(there) = self.there.of_mut(side).tree.classes.get_mut(&minor) else {
                     return refuse("none");

@@ -29,6 +29,40 @@ fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
+/// A bridge that passes frames on between a subscriber (10.0.0.11) and a server (10.0.0.2), by the ports `mesh0` and `wan0`.
+pub(crate) struct BridgeLab {
+    mesh: NetworkNamespace,
+    internet: NetworkNamespace,
+}
+
+impl BridgeLab {
+    pub(crate) fn new() -> Self {
+        let [mesh, internet] = [(); 2].map(|()| NetworkNamespace::new().expect("a namespace"));
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        netlink.add_bridge("br0").expect("a kernel with bridges");
+        let bridge = up(&mut netlink, "br0", &[]);
+        for (port, place, own) in
+            [("mesh0", &mesh, ["10.0.0.11", "fd00::11"]), ("wan0", &internet, ["10.0.0.2", "fd00::2"])]
+        {
+            netlink.add_pair(port, "eth0", place).expect("a pair of devices");
+            let index = netlink.index(port).expect("it is there");
+            netlink.set_master(index, bridge).expect("a port");
+            up(&mut netlink, port, &[]);
+            let far = || {
+                let mut netlink = Rtnetlink::new().expect("netlink");
+                up(&mut netlink, "eth0", &[(own[0].into(), 24), (own[1].into(), 64)]);
+            };
+            place.within(far).expect("it can be entered");
+        }
+        Self { mesh, internet }
+    }
+
+    /// A server's bytes to the subscriber, as fast as they go.
+    pub(crate) fn download(&self, to: &str) -> Flow {
+        download((&self.mesh, &self.internet), to)
+    }
+}
+
 /// A device that is up, with addresses.
 fn up(netlink: &mut Rtnetlink, device: &str, addresses: &[(String, u8)]) -> u32 {
     let index = netlink.index(device).expect("it is there");
@@ -88,6 +122,20 @@ impl Lab {
         self.mesh.within(at_home).expect("the mesh");
     }
 
+    /// A VLAN of this number on the wire towards the mesh, 10.N.0.1 at the gateway's end and 10.N.0.2 at the other.
+    pub(crate) fn tag(&self, number: u8) {
+        let tag = |device: &str, host: u8| {
+            told("ip", &format!("address add 10.{number}.0.{host}/24 dev {device}"));
+            told("ip", &format!("link set {device} up"));
+        };
+        tag(&format!("mesh0.{number}"), 1);
+        let far = || {
+            told("ip", &format!("link add link eth0 name eth0.{number} type vlan id {number}"));
+            tag(&format!("eth0.{number}"), 2);
+        };
+        self.mesh.within(far).expect("the mesh");
+    }
+
     /// All of 10.1.0.0/16 and 172.16.0.0/16 is behind the mesh, too.
     pub(crate) fn widen(&self) {
         for prefix in ["10.1.0.0/16", "172.16.0.0/16"] {
@@ -145,29 +193,33 @@ impl Lab {
 
     /// A server's bytes to a subscriber's address, as fast as they go.
     pub(crate) fn download(&self, to: &str) -> Flow {
-        let place = SocketAddr::new(address(to), 0);
-        let listener = self.mesh.within(|| TcpListener::bind(place)).expect("the mesh").expect("a port");
-        let place = listener.local_addr().expect("an address");
-        let connect = || std::net::TcpStream::connect(place);
-        // While others fill the device to its brim before their limits are down, a question who has the address may be lost.
-        let stream = self.abroad(|| connect().or_else(|_| connect()));
-        let mut stream = stream.expect("a way through the gateway");
-        let (mut client, _) = listener.accept().expect("a connection");
-        let (got, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
-        let ended = Arc::clone(&ends);
-        let send =
-            thread::spawn(
-                move || while !ended.load(Ordering::Relaxed) && stream.write_all(&[0; 16_384]).is_ok() {},
-            );
-        let counted = Arc::clone(&got);
-        let receive = thread::spawn(move || {
-            let mut buffer = vec![0; 65_536];
-            while let Ok(length @ 1..) = client.read(&mut buffer) {
-                counted.fetch_add(length as u64, Ordering::Relaxed);
-            }
-        });
-        Flow { got, ends, threads: vec![send, receive] }
+        download((&self.mesh, &self.internet), to)
     }
+}
+
+fn download((mesh, internet): (&NetworkNamespace, &NetworkNamespace), to: &str) -> Flow {
+    let place = SocketAddr::new(address(to), 0);
+    let listener = mesh.within(|| TcpListener::bind(place)).expect("the mesh").expect("a port");
+    let place = listener.local_addr().expect("an address");
+    let connect = || std::net::TcpStream::connect(place);
+    // While others fill the device to its brim before their limits are down, a question who has the address may be lost.
+    let stream = internet.within(|| connect().or_else(|_| connect())).expect("the Internet");
+    let mut stream = stream.expect("a way through the gateway");
+    let (mut client, _) = listener.accept().expect("a connection");
+    let (got, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let ended = Arc::clone(&ends);
+    let send =
+        thread::spawn(
+            move || while !ended.load(Ordering::Relaxed) && stream.write_all(&[0; 16_384]).is_ok() {},
+        );
+    let counted = Arc::clone(&got);
+    let receive = thread::spawn(move || {
+        let mut buffer = vec![0; 65_536];
+        while let Ok(length @ 1..) = client.read(&mut buffer) {
+            counted.fetch_add(length as u64, Ordering::Relaxed);
+        }
+    });
+    Flow { got, ends, threads: vec![send, receive] }
 }
 
 /// A transfer that goes on until it is dropped.

@@ -5,6 +5,7 @@
 mod faults;
 mod lab;
 mod load;
+mod past;
 
 use evenair_gateway::kernel::Kernel as _;
 use evenair_gateway::record::What;
@@ -51,6 +52,11 @@ const TESTS: &[Test] = &[
         faults::spoofed_sources_fill_no_more_than_their_room,
     ),
     ("faults::neighbours_subscribe", faults::neighbours_subscribe),
+    ("bridged_subscribers_have_their_shares", past::bridged_subscribers_have_their_shares),
+    ("what_leads_past_the_tree_is_named", past::what_leads_past_the_tree_is_named),
+    ("flowtables_are_named", past::flowtables_are_named),
+    ("leaves_are_what_the_file_says", past::leaves_are_what_the_file_says),
+    ("vlans_are_devices_as_others", past::vlans_are_devices_as_others),
     ("who_observes_sees_and_changes_nothing", who_observes_sees_and_changes_nothing),
     ("load::many_subscribers", load::many_subscribers),
     ("load::packets_pass_with_and_without_us", load::packets_pass_with_and_without_us),
@@ -91,6 +97,11 @@ fn passes(name: &str, test: fn()) -> bool {
     let told = if outcome.is_ok() { "ok" } else { "FAILED" };
     println!("test {name} ... {told} ({:.2} s)", begin.elapsed().as_secs_f64());
     outcome.is_ok()
+}
+
+/// Says that something was not tried here.
+fn skipped(why: &str) {
+    println!("  SKIPPED: {why}");
 }
 
 /// Three subscribers: the third has twice the weight, and addresses of both families.

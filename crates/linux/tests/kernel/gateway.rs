@@ -67,7 +67,7 @@ fn classify(device: u32, set: &Set, side: Side) -> Rule {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` gives it away")]
-fn no_nftables(error: std::io::Error) -> Skipped {
+fn no_nftables(error: io::Error) -> Skipped {
     Skipped(format!("no nftables: {error}"))
 }
 
