@@ -191,13 +191,11 @@ impl<K: Kernel> Grip<K> {
     /// Limits that come down come down by a step, by what was counted, or at once where nothing is to be read; gives whether somebody carried
     /// more than it should: then what was counted is no measure of the limits.
     pub(crate) fn descend(&mut self, now: Instant, counted: Option<&[Readings; 2]>) -> bool {
-        match counted {
-            Some(readings) => self.descent.step(now, readings),
-            None => {
-                self.descent.end();
-                false
-            }
-        }
+        let Some(readings) = counted else {
+            self.descent.end();
+            return false;
+        };
+        self.descent.step(now, readings)
     }
 
     /// Whether no limit is on its way down.

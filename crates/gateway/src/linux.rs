@@ -208,7 +208,7 @@ impl Linux {
         };
         let parent = Handle::new(MAJOR, class.parent);
         batch.push(tc::Change { device, parent, handle, what: What::Class(mode, htb) });
-        // A line of another kind gives way, and one of the same has another length.
+        // A line of another kind gives way, and one of the same has another length. Who was killed between a class and its line left none.
         let is_new = mode == Mode::Add;
         let mode = if is_new { mode } else { Mode::Replace };
         batch.extend(class.line.map(|line| {

@@ -137,7 +137,6 @@ impl Memory {
                 }
                 self.counters[side as usize].remove(&minor);
             }
-            // In the place of one that is not whole.
             Change::AddTable if self.there.filter.has_maps() => return refuse("it is there"),
             Change::AddTable => self.there.filter = Filter::Silent,
             Change::SetRules if !self.there.filter.has_maps() => return refuse("no table"),
@@ -168,8 +167,7 @@ impl Memory {
                 Side::ALL.into_iter().for_each(|side| self.there.of_mut(side).tree.entries.clear());
             }
             Change::DeleteRoot(side, before) => {
-                let device = self.there.of_mut(side);
-                (device.root, device.tree) = (before, Tree::default());
+                (self.there.of_mut(side).root, self.there.of_mut(side).tree) = (before, Tree::default());
             }
         }
         Ok(())

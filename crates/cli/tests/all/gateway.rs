@@ -102,18 +102,22 @@ fn whoever_is_killed_at_any_time_leaves_what_can_be_cleared() {
         sleep $after; kill -9 $gateway; wait $gateway; evenair gateway clear gateway.toml > clear.log; tree; done
         evenair gateway run gateway.toml --mode enforce > run.log 2>&1 & gateway=$!; sleep 1; kill $gateway; wait $gateway; echo ended $?; tree";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
-    assert_eq!(text, format!("{}ended 0\n0\n", "0\n".repeat(10)));
+    assert!(text.starts_with(&format!("{}ended 0\n0\n", "0\n".repeat(10))), "{text}");
 }
 
 /// Memory that is short ends a daemon at one place or another; what it left is adopted or cleared.
 #[test]
 fn who_has_too_little_memory_leaves_what_can_be_cleared() {
-    let script = "for kilobytes in 4000 6000 8000 10000 12000 14000 16000 20000 30000; do
+    let script = "(echo id,prefixes; for i in $(seq 0 1999); do echo s$i,10.2.$((i / 250)).$((i % 250)); done) > s.csv
+        printf 'eager = 5000\nsubscribers = \"s.csv\"\n' | cat - gateway.toml > with; mv with gateway.toml
+        for kilobytes in $(seq 10000 7000 90000); do
         (ulimit -v $kilobytes; exec evenair gateway run gateway.toml --mode enforce > run.log 2>&1) & gateway=$!
-        sleep 0.5; kill $gateway 2> /dev/null; wait $gateway; evenair gateway clear gateway.toml > clear.log; tree; done";
+        sleep 1; kill -9 $gateway; wait $gateway; echo status $?; evenair gateway clear gateway.toml > clear.log; tree; done 2> /dev/null";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
-    assert_eq!(text.lines().filter(|line| *line == "0").count(), 9, "{text}");
+    assert_eq!(text.lines().filter(|line| *line == "0").count(), 12, "{text}");
     assert!(!text.contains("table inet evenair"), "{text}");
+    // The least is not enough to begin, the most is.
+    assert!(!text.starts_with("status 137") && text.contains("status 137"), "{text}");
 }
 
 /// Nothing is to be reached from outside: the page is on loopback, all else is a socket of files, netlink, or hears packets of its device alone.
