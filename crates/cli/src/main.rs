@@ -55,6 +55,10 @@ fn main() -> ExitCode {
         Command::Doctor(options) => command::doctor::doctor(options),
         #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Gateway(options) => command::gateway::gateway(options),
+        #[cfg(all(feature = "kernel", target_os = "linux"))]
+        Command::Cc(options) => command::cc::cc(options),
+        #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+        Command::WithoutKernel { .. } => live::without_kernel(),
         #[cfg(not(all(feature = "live", target_os = "linux")))]
         Command::Live { .. } => live::enter().map(|_| ()),
         Command::Solve(options) => solve::solve(options),
