@@ -1,5 +1,7 @@
 //! The command line's arguments.
 
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+use crate::command::cc::CcOptions;
 use crate::command::completions;
 use crate::command::{
     cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
@@ -9,8 +11,6 @@ use crate::command::{
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
 use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, gateway::GatewayOptions};
-#[cfg(all(feature = "kernel", target_os = "linux"))]
-use crate::command::cc::CcOptions;
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};

@@ -336,8 +336,10 @@ fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
         let name = traffic::congestion_control(&tcp.window).unwrap_or_default();
         if !there.iter().any(|control| control == name) {
             let there = there.join(", ");
-            let load = Law::of(&tcp.window)
-                .map_or_else(|| format!("modprobe tcp_{name}"), |law| format!("evenair cc load {}", law.name()));
+            let load = Law::of(&tcp.window).map_or_else(
+                || format!("modprobe tcp_{name}"),
+                |law| format!("evenair cc load {}", law.name()),
+            );
             let why = format!(
                 "this kernel has no congestion control {name}; it has {there}. Load it ({load}), set tcp.window, or have the flow simulated (stack = \"simulated\")"
             );

@@ -62,7 +62,8 @@ impl<'a> Elf<'a> {
                 info: u32_at(header, 44)?,
             });
         }
-        let symbols = sections.iter().find(|section| section.kind == SYMBOLS).map_or(&[][..], |table| table.bytes);
+        let symbols =
+            sections.iter().find(|section| section.kind == SYMBOLS).map_or(&[][..], |table| table.bytes);
         Ok(Self { sections, symbols })
     }
 

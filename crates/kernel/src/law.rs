@@ -110,7 +110,7 @@ impl Law {
 
     /// The digest of its object (SHA-256), by which it is known.
     pub fn digest(self) -> String {
-        Sha256::digest(self.object()).iter().map(|byte| format!("{byte:02x}")).collect()
+        format!("{:x}", Sha256::digest(self.object()))
     }
 
     /// The law's own parameters.
@@ -123,7 +123,7 @@ impl Law {
     }
 }
 
-/// Parameters with some of them given anew, as `name=value`.
+/// Parameters with some of them given anew, as `name=value`; a time may be `none`.
 ///
 /// # Errors
 /// If one is unknown, or not of its kind.
@@ -134,7 +134,8 @@ pub fn with(params: &WindowParams, given: &[String]) -> Result<WindowParams, Bad
             .split_once('=')
             .ok_or_else(|| BadSetting::Unread(format!("--set {setting}: give NAME=VALUE")))?;
         let value = match serde_json::from_str(value) {
-            Ok(number @ (serde_json::Value::Number(_) | serde_json::Value::Null)) => number,
+            Ok(number @ serde_json::Value::Number(_)) => number,
+            _ if value == "none" => serde_json::Value::Null,
             _ => serde_json::Value::from(value),
         };
         table[name.trim()] = value;
@@ -248,7 +249,10 @@ mod tests {
         let given = ["p=20".into(), "kappa=0.3".into(), "rho=1".into(), "round_trip_holds=10 s".into()];
         let params = with(&Law::QuicTcp.defaults(), &given).unwrap();
         assert_eq!(encode(&params).unwrap(), [20 << 16, 1_288_490_189, 2, 10_000_000]);
-        assert_eq!(words(&decode(Law::QuicTcp, &encode(&params).unwrap()).unwrap()), "p=20 kappa=0.3 rho=1 round_trip_holds=10 s");
+        assert_eq!(
+            words(&decode(Law::QuicTcp, &encode(&params).unwrap()).unwrap()),
+            "p=20 kappa=0.3 rho=1 round_trip_holds=10 s"
+        );
     }
 
     #[test]
@@ -271,6 +275,8 @@ mod tests {
 
     #[test]
     fn names_are_short_enough_for_the_kernel() {
-        assert!(Law::ALL.iter().all(|law| law.control().len() <= 15 && law.control().starts_with("evenair_")));
+        assert!(
+            Law::ALL.iter().all(|law| law.control().len() <= 15 && law.control().starts_with("evenair_"))
+        );
     }
 }

@@ -71,13 +71,15 @@ pub(crate) fn kernel_types() -> Result<Vec<u8>, Trouble> {
 /// # Errors
 /// If a parameter is out of range, or the kernel refuses.
 pub fn load(wanted: &Wanted, mut log: Option<&mut String>) -> Result<Loaded, Trouble> {
-    let law = Law::of(&wanted.params).ok_or_else(|| encode(&wanted.params).map_or_else(Trouble::from, |_| lacks(OPS)))?;
+    let law = Law::of(&wanted.params)
+        .ok_or_else(|| encode(&wanted.params).map_or_else(Trouble::from, |_| lacks(OPS)))?;
     let numbers = encode(&wanted.params)?;
     let description = kernel_types()?;
     let kernel = Types::parse(&description).map_err(|why| Trouble::Malformed(TYPES, why))?;
     let object = Object::parse(law.object()).map_err(|why| Trouble::Malformed(law.name(), why))?;
     let types = bpf::load_types(&object.types).map_err(at("the law's types"))?;
-    let parameters = create_parameters(&object, &numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>())?;
+    let parameters =
+        create_parameters(&object, &numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>())?;
     let ops = kernel.find(STRUCT, OPS).ok_or_else(|| lacks(OPS))?;
     let member = |name: &str| {
         let found = kernel.member(ops, name).map_err(|why| Trouble::Malformed(TYPES, why))?;
@@ -103,7 +105,8 @@ pub fn load(wanted: &Wanted, mut log: Option<&mut String>) -> Result<Loaded, Tro
     for (place, program) in &functions {
         put(*place, &u64::from(program.as_raw_fd().cast_unsigned()).to_le_bytes());
     }
-    let map = bpf::create_struct_ops(law.control(), size, value, types.as_fd()).map_err(at("a place for the law"))?;
+    let map = bpf::create_struct_ops(law.control(), size, value, types.as_fd())
+        .map_err(at("a place for the law"))?;
     bpf::write(&map, &bytes).map_err(at("the law's functions"))?;
     Ok(Loaded { law, functions: map, parameters, programs })
 }
@@ -139,7 +142,13 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn load(&self, name: &str, purpose: Purpose, target: u32, log: Option<&mut String>) -> Result<OwnedFd, Trouble> {
+    fn load(
+        &self,
+        name: &str,
+        purpose: Purpose,
+        target: u32,
+        log: Option<&mut String>,
+    ) -> Result<OwnedFd, Trouble> {
         let program = Program {
             name,
             purpose,

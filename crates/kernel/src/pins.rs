@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 /// Where file systems of pins are mounted, and `BPF_FS_MAGIC`.
 const MOUNT: &str = "/sys/fs/bpf";
-const MAGIC: i64 = 0xcafe_4a11;
+const MAGIC: u32 = 0xcafe_4a11;
 /// Whose pins they are.
 const FOLDER: &str = "evenair";
 
@@ -84,6 +84,9 @@ pub fn install(wanted: &Wanted, replace: bool) -> Result<Loaded, Trouble> {
         return Err(Trouble::Loaded(old.law.control()));
     }
     let loaded = load(wanted, None)?;
+    if old.is_none() {
+        clear(&folder(loaded.law)); // whatever one that was killed has left
+    }
     let folder = make_folder(loaded.law)?;
     let pin = |thing: &OwnedFd, name: &str| {
         let path = folder.join(name);
@@ -219,7 +222,7 @@ fn folder(law: Law) -> PathBuf {
 
 /// A law's folder, which only its owner enters; the file system is mounted where it is not.
 fn make_folder(law: Law) -> Result<PathBuf, Trouble> {
-    let is_there = || statfs(MOUNT).is_ok_and(|found| found.f_type as i64 == MAGIC);
+    let is_there = || statfs(MOUNT).is_ok_and(|found| found.f_type as u32 == MAGIC);
     if !is_there() {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount("bpf", MOUNT, "bpf", flags, c"mode=0700")

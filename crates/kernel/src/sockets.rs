@@ -118,9 +118,7 @@ fn read(record: &[u8]) -> Result<Option<Seen>, Malformed> {
     let (base, round_trip, steps) = match law {
         Law::QuicTcp => (u32_at(state, 48)?, micros(u64_at(state, 24)?), u32_at(state, 56)?),
         Law::Fast => (u32_at(state, 32)?, micros(u64_at(state, 24)?), u32_at(state, 44)?),
-        Law::Vegas => {
-            (u32_at(state, 24)?, micros(u64::from(u32_at(state, 28)?) << 16), u32_at(state, 40)?)
-        }
+        Law::Vegas => (u32_at(state, 24)?, micros(u64::from(u32_at(state, 28)?) << 16), u32_at(state, 40)?),
     };
     Ok(Some(Seen {
         law: law.name(),

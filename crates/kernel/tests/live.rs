@@ -7,7 +7,7 @@ use evenair_kernel::sockets::Look;
 use evenair_kernel::{Loaded, Trouble, Wanted, load, pins};
 use evenair_linux::bpf::{self, Kind};
 use evenair_linux::tcp;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,12 +39,13 @@ fn connection(control: &str) -> std::io::Result<(TcpStream, TcpStream)> {
     Ok((sender, listener.accept()?.0))
 }
 
-/// Sends so many bytes, and gives how many came.
-fn carry(sender: &mut TcpStream, mut receiver: TcpStream, bytes: u64) -> u64 {
-    let reader = thread::spawn(move || std::io::copy(&mut receiver, &mut std::io::sink()).unwrap());
-    std::io::copy(&mut std::io::repeat(7).take(bytes), sender).unwrap();
-    sender.shutdown(std::net::Shutdown::Write).unwrap();
-    reader.join().unwrap()
+/// Sends so many bytes, and gives how many came; the connection stays open.
+fn carry(sender: &mut TcpStream, receiver: &mut TcpStream, bytes: u64) -> u64 {
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| std::io::copy(&mut receiver.take(bytes), &mut std::io::sink()).unwrap());
+        std::io::copy(&mut std::io::repeat(7).take(bytes), sender).unwrap();
+        reader.join().unwrap()
+    })
 }
 
 #[test]
@@ -52,8 +53,8 @@ fn each_law_carries_ten_megabytes_and_is_seen() {
     for law in Law::ALL {
         let Some((loaded, link)) = in_force(law, "_a", &[]) else { return };
         let control = format!("{}_a", law.control());
-        let (mut sender, receiver) = connection(&control).unwrap();
-        assert_eq!(carry(&mut sender, receiver, 10_000_000), 10_000_000);
+        let (mut sender, mut receiver) = connection(&control).unwrap();
+        assert_eq!(carry(&mut sender, &mut receiver, 10_000_000), 10_000_000);
         let seen = Look::new().unwrap().take().unwrap();
         let own = seen.iter().find(|socket| socket.from == sender.local_addr().unwrap()).unwrap();
         assert_eq!((own.law, own.to), (law.name(), sender.peer_addr().unwrap()));
@@ -62,16 +63,16 @@ fn each_law_carries_ten_megabytes_and_is_seen() {
         assert!(own.window >= 2 && own.base_us.is_some() && own.steps > 0, "{own:?}");
         assert_eq!(pins::users(&loaded.functions).unwrap(), 2, "the socket and the link");
         drop(link);
-        assert_eq!(tcp::set_congestion_control(&receiver_less(), &control).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            tcp::set_congestion_control(TcpListener::bind("127.0.0.1:0").unwrap(), &control)
+                .unwrap_err()
+                .kind(),
+            ErrorKind::NotFound
+        );
         assert_eq!(pins::users(&loaded.functions).unwrap(), 1, "the socket keeps it");
         drop(sender);
         wait(|| pins::users(&loaded.functions).unwrap() == 0);
     }
-}
-
-/// A socket that is not connected.
-fn receiver_less() -> TcpListener {
-    TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
 /// Waits for what the kernel does a little later; at most ten seconds.
@@ -102,18 +103,14 @@ fn parameters_are_read_at_once_and_bad_ones_refused() {
 #[test]
 fn sockets_are_moved_to_another_law() {
     let Some((loaded, link)) = in_force(Law::Fast, "_c", &[]) else { return };
-    let (mut sender, receiver) = connection("evenair_fast_c").unwrap();
-    sender.write_all(&[1; 1000]).unwrap();
+    let (mut sender, mut receiver) = connection("evenair_fast_c").unwrap();
+    assert_eq!(carry(&mut sender, &mut receiver, 1000), 1000);
     drop(link);
     let seen = Look::moving("evenair_fast_c", "reno").unwrap().take().unwrap();
     assert_eq!((seen.len(), seen[0].moved), (1, 0), "{seen:?}");
-    assert_eq!(rustix_congestion(&sender), "reno");
+    assert_eq!(rustix::net::sockopt::tcp_congestion(&sender).unwrap(), "reno");
     wait(|| pins::users(&loaded.functions).unwrap() == 0);
-    assert_eq!(carry(&mut sender, receiver, 1_000_000), 1_001_000);
-}
-
-fn rustix_congestion(socket: &TcpStream) -> String {
-    rustix::net::sockopt::tcp_congestion(socket).unwrap()
+    assert_eq!(carry(&mut sender, &mut receiver, 1_000_000), 1_000_000);
 }
 
 /// A thousand times loaded, replaced and unloaded while sockets come, send and go: none fails, and of programs, maps and links none
@@ -129,8 +126,8 @@ fn a_thousand_times_under_traffic_leave_nothing() {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
                 match connection("evenair_quic_d") {
-                    Ok((mut sender, receiver)) => {
-                        carried.fetch_add(carry(&mut sender, receiver, 100_000), Ordering::Relaxed);
+                    Ok((mut sender, mut receiver)) => {
+                        carried.fetch_add(carry(&mut sender, &mut receiver, 100_000), Ordering::Relaxed);
                         chosen.fetch_add(1, Ordering::Relaxed);
                     }
                     Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error}"),
@@ -157,7 +154,8 @@ fn a_thousand_times_under_traffic_leave_nothing() {
     assert!(chosen > 10 && carried == 100_000 * chosen, "{chosen} connections carried {carried} bytes");
     assert_eq!((made.0.len(), made.1.len(), made.2.len()), (7000, 2000, 500));
     wait(|| {
-        let left = |kind, made: &[u32]| bpf::numbers(kind).unwrap().iter().any(|number| made.contains(number));
+        let left =
+            |kind, made: &[u32]| bpf::numbers(kind).unwrap().iter().any(|number| made.contains(number));
         !left(Kind::Program, &made.0) && !left(Kind::Map, &made.1) && !left(Kind::Link, &made.2)
     });
     println!("{chosen} connections while 1000 laws came and went");

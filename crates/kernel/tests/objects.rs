@@ -23,7 +23,17 @@ fn made(name: &str, folder: &Path) -> Vec<u8> {
     // Neither the place of this tree nor lines for debuggers are part of it, only types (BTF), which -g asks for.
     let compiled = Command::new("clang")
         .current_dir(at("bpf"))
-        .args(["-g", "-O2", "-target", "bpfel", "-mcpu=v3", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"])
+        .args([
+            "-g",
+            "-O2",
+            "-target",
+            "bpfel",
+            "-mcpu=v3",
+            "-Wall",
+            "-Wextra",
+            "-Wno-unused-parameter",
+            "-Werror",
+        ])
         .arg(format!("-fdebug-prefix-map={}=.", at("bpf").display()))
         .args(["-c", &format!("{name}.c"), "-o"])
         .arg(&object)
@@ -54,7 +64,10 @@ fn the_objects_are_what_clang_makes_of_the_sources() {
         if blesses {
             fs::write(place, made).unwrap();
         } else {
-            assert!(made == fs::read(place).unwrap(), "{name}.o is not of this source: EVENAIR_BLESS=1 cargo test -p evenair-kernel objects");
+            assert!(
+                made == fs::read(place).unwrap(),
+                "{name}.o is not of this source: EVENAIR_BLESS=1 cargo test -p evenair-kernel objects"
+            );
         }
     }
     if blesses {

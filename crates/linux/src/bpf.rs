@@ -180,7 +180,7 @@ pub fn write(map: impl AsFd, value: &[u8]) -> io::Result<()> {
     let key = [0_u8; 4];
     let (map, key) = (raw(map), address(&key));
     call(Command::MapUpdate, &mut ElementAttributes { map, _pad: 0, key, value: address(value), flags: 0 })
-    .map(|_| ())
+        .map(|_| ())
 }
 
 /// Reads a map's one value.

@@ -166,7 +166,8 @@ fn bring(arguments: &LoadArguments) -> Result<()> {
 }
 
 fn list() -> Result<()> {
-    let mut rows = vec![["law", "in the kernel", "loaded", "for", "sockets", "parameters"].map(String::from).to_vec()];
+    let mut rows =
+        vec![["law", "in the kernel", "loaded", "for", "sockets", "parameters"].map(String::from).to_vec()];
     for law in Law::ALL {
         rows.push(match Pinned::open(law) {
             Ok(pinned) => vec![
@@ -198,10 +199,18 @@ fn list() -> Result<()> {
 fn show(arguments: &ShowArguments) -> Result<()> {
     let law = named(&arguments.law)?;
     let object = law.object();
-    anstream::println!("{} ({}), {} bytes of BPF by {}", law.name(), law.control(), object.len(), law::COMPILER.trim());
+    anstream::println!(
+        "{} ({}), {} bytes of BPF by {}",
+        law.name(),
+        law.control(),
+        object.len(),
+        law::COMPILER.trim()
+    );
     anstream::println!("sha256 {}", law.digest());
     match Pinned::open(law) {
-        Ok(pinned) => anstream::println!("loaded: {}; {} sockets", law::words(&pinned.params()?), pinned.sockets()?),
+        Ok(pinned) => {
+            anstream::println!("loaded: {}; {} sockets", law::words(&pinned.params()?), pinned.sockets()?)
+        }
         Err(Trouble::NotLoaded(_)) => anstream::println!("not loaded"),
         Err(trouble) => return Err(trouble.into()),
     }
@@ -256,7 +265,9 @@ fn unload(arguments: &UnloadArguments) -> Result<()> {
         }
         match left {
             0 => anstream::println!("{}: unloaded; no socket has it", law.control()),
-            left => anstream::println!("{}: unloaded; {left} sockets keep it until they close", law.control()),
+            left => {
+                anstream::println!("{}: unloaded; {left} sockets keep it until they close", law.control())
+            }
         }
     }
     Ok(())

@@ -70,8 +70,12 @@ fn a_law_is_loaded_set_seen_and_unloaded() {
     let shown = stdout(&evenair(&["cc", "show", "quic-tcp"]));
     assert!(shown.contains("cong_avoid") && shown.contains("sha256"), "{shown}");
     // The emulator refuses other parameters than the scenario's.
-    let refused = stderr(&evenair(&["emulate", "qcsma/wire", "--set", "duration=1 s", "--set", "warmup=0 s"]));
-    assert!(refused.contains("evenair cc set quic-tcp p=20 kappa=0.5 rho=0.5") || refused.contains("namespace"), "{refused}");
+    let refused =
+        stderr(&evenair(&["emulate", "qcsma/wire", "--set", "duration=1 s", "--set", "warmup=0 s"]));
+    assert!(
+        refused.contains("evenair cc set quic-tcp p=20 kappa=0.5 rho=0.5") || refused.contains("namespace"),
+        "{refused}"
+    );
     let unloaded = stdout(&evenair(&["cc", "unload", "quic-tcp", "--wait"]));
     assert_eq!(unloaded, "evenair_quic: unloaded; no socket has it\n");
     assert!(!Path::new("/sys/fs/bpf/evenair/evenair_quic").exists());

@@ -307,7 +307,9 @@ pub(crate) fn congestion_control(law: &WindowParams) -> io::Result<&'static str>
         WindowParams::Reno(_) => Ok("reno"),
         WindowParams::Cubic(_) => Ok("cubic"),
         WindowParams::Bbr(_) => Ok("bbr"),
-        WindowParams::Vegas(_) if !tcp::available()?.iter().any(|name| Some(name.as_str()) == own) => Ok("vegas"),
+        WindowParams::Vegas(_) if !tcp::available()?.iter().any(|name| Some(name.as_str()) == own) => {
+            Ok("vegas")
+        }
         WindowParams::QuicTcp(_) | WindowParams::Fast(_) | WindowParams::Vegas(_) => {
             Ok(own.expect("evenair has it for the kernel"))
         }

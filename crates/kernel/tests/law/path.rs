@@ -79,7 +79,8 @@ impl Path {
     fn acknowledge(&mut self, law: &mut impl WindowLaw, now: Instant, flight: u32, recovers: bool) {
         let waits = (f64::from(flight) - self.base_us * self.rate_pps / 1e6).max(0.0);
         let sample_us = (self.base_us + waits / self.rate_pps * 1e6) * (1.0 + 0.02 * self.random.unit());
-        let sample = Some(Duration::from_micros(sample_us as u64));
+        // The C text takes no round trip for longer than 33.5 s.
+        let sample = Some(Duration::from_micros(sample_us.min(33.5e6) as u64));
         let is_duplicate = self.random.happens(0.01);
         let sample = sample.filter(|_| !is_duplicate && !self.random.happens(0.02));
         let in_slow_start = law.congestion_window() < law.slow_start_threshold();
@@ -91,7 +92,15 @@ impl Path {
         if law.sees_deliveries() {
             let flight = flight - segments;
             let round_trip = sample;
-            law.on_delivery(&Delivery { now, segments, flight, repair, round_trip, after_idle, ..Delivery::default() });
+            law.on_delivery(&Delivery {
+                now,
+                segments,
+                flight,
+                repair,
+                round_trip,
+                after_idle,
+                ..Delivery::default()
+            });
         }
         law.on_ack(&Acked {
             now,

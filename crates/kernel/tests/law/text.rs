@@ -27,7 +27,9 @@ impl Text {
         match compiler {
             Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
             Err(error) => {
-                println!("skipped: the C text is not laid beside the law, for there is no compiler (cc): {error}");
+                println!(
+                    "skipped: the C text is not laid beside the law, for there is no compiler (cc): {error}"
+                );
                 return None;
             }
         }
@@ -82,7 +84,8 @@ impl Text {
     pub(super) fn steps(&self, params: &WindowParams, steps: &[(u64, u64, u64)]) -> Vec<f64> {
         let mut lines = parameters(params);
         for (window, base, round_trip) in steps {
-            let _ = write!(lines, "B {} 0\nA 0 {base} 0 0 1 0 0 0\nA 0 {round_trip} 0 0 1 0 0 1\n", window << 16);
+            let _ =
+                write!(lines, "B {} 0\nA 0 {base} 0 0 1 0 0 0\nA 0 {round_trip} 0 0 1 0 0 1\n", window << 16);
         }
         self.ask(&lines).lines().skip(1).map(window).skip(2).step_by(3).collect()
     }

@@ -49,7 +49,12 @@ pub(super) fn call<A>(command: Command, attributes: &mut A) -> io::Result<i32> {
         // SAFETY: the kernel reads and writes no more than the attributes, and what their addresses name, whose lengths stand
         // beside them, or are the map's, which the caller has asked for.
         let done = unsafe {
-            libc::syscall(libc::SYS_bpf, command as libc::c_int, std::ptr::from_mut(attributes), size_of::<A>())
+            libc::syscall(
+                libc::SYS_bpf,
+                command as libc::c_int,
+                std::ptr::from_mut(attributes),
+                size_of::<A>(),
+            )
         };
         if done >= 0 {
             return Ok(done as i32);

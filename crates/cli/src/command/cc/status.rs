@@ -27,7 +27,10 @@ pub(super) fn status(watch: bool, json: bool) -> Result<()> {
                 }))
             });
             let laws = laws.collect::<Result<Vec<_>>>()?;
-            anstream::println!("{}", serde_json::to_string_pretty(&json!({ "laws": laws, "sockets": seen }))?);
+            anstream::println!(
+                "{}",
+                serde_json::to_string_pretty(&json!({ "laws": laws, "sockets": seen }))?
+            );
         } else {
             let clear = if watch { "\x1b[H\x1b[2J" } else { "" };
             anstream::print!("{clear}{}", text(&laws, &seen)?);
@@ -56,7 +59,8 @@ fn text(laws: &[Pinned], seen: &[Seen]) -> Result<String> {
     if seen.is_empty() {
         return Ok(text);
     }
-    let head = ["law", "from", "to", "window", "waiting", "base [ms]", "round trip [ms]", "threshold", "steps", ""];
+    let head =
+        ["law", "from", "to", "window", "waiting", "base [ms]", "round trip [ms]", "threshold", "steps", ""];
     let mut rows = vec![head.map(String::from).to_vec()];
     let ms = |us: Option<f64>| us.map_or_else(|| "-".into(), |us| format!("{:.2}", us / 1e3));
     for socket in seen {
