@@ -121,6 +121,8 @@ inline_always void law_grow(const struct params *params, struct state *state, co
 			state->window.size = next(params, state->window.size, share(state));
 			state->steps++;
 		}
+		/* Slow start is over: a window that falls below its threshold does not begin it again. */
+		state->window.ssthresh = least(state->window.ssthresh, state->window.size >> 16);
 		state->left = heard->flight;
 	}
 }

@@ -158,5 +158,5 @@ fn a_thousand_times_under_traffic_leave_nothing() {
             |kind, made: &[u32]| bpf::numbers(kind).unwrap().iter().any(|number| made.contains(number));
         !left(Kind::Program, &made.0) && !left(Kind::Map, &made.1) && !left(Kind::Link, &made.2)
     });
-    println!("{chosen} connections while 1000 laws came and went");
+    eprintln!("{chosen} connections while 1000 laws came and went");
 }

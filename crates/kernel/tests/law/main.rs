@@ -40,7 +40,7 @@ fn apart(law: Law, settings: &[String], seed: u64) -> Option<Apart> {
         compare(&text.windows(&params, &tape), &tape, &mut apart);
     }
     apart.mean /= apart.events as f64;
-    println!("{} {settings:?}: {apart:?}", law.name());
+    eprintln!("{} {settings:?}: {apart:?}", law.name());
     Some(apart)
 }
 
@@ -59,7 +59,7 @@ fn compare(windows: &[f64], tape: &[RecordOf<WindowParams>], apart: &mut Apart) 
         if distance > apart.most.0 {
             apart.most = (distance, theirs);
         }
-        assert!(distance <= 1.0, "event {place}, {:?}: the C has {ours}", record);
+        assert!(distance <= 1.0, "event {place}, {record:?}: the C has {ours}");
     }
 }
 

@@ -27,8 +27,8 @@ impl Text {
         match compiler {
             Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
             Err(error) => {
-                println!(
-                    "skipped: the C text is not laid beside the law, for there is no compiler (cc): {error}"
+                eprintln!(
+                    "SKIPPED: the C text is not laid beside the law, for there is no compiler (cc): {error}"
                 );
                 return None;
             }
