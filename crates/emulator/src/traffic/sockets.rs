@@ -351,7 +351,11 @@ pub(super) fn connect(
     let socket = stream_socket(spec, code_point)?;
     bind(&socket, &SocketAddrV4::new(from, 0))?;
     match connect_socket(&socket, &to) {
-        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {
+            // Connecting, a socket takes its route's law, the first flow's, whatever it had.
+            tcp::set_congestion_control(&socket, congestion_control(&spec.window)?)?;
+            Ok(TcpStream::from(socket))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -235,8 +235,9 @@ impl WindowLaw for QuicTcp {
             if !self.refresh(acked) {
                 self.reno.window = self.params.next(self.reno.window, self.share()); // [QCSMA] eq. (17)
             }
-            // Slow start is over: a window that falls below its threshold does not begin it again, as under Vegas.
-            self.reno.ssthresh = self.reno.ssthresh.min(self.reno.window);
+            // Slow start is over: a window that falls below its threshold does not begin it again, as under Vegas. Thresholds are
+            // of whole segments.
+            self.reno.ssthresh = self.reno.ssthresh.min(libm::floor(self.reno.window));
             self.left = acked.flight.saturating_sub(acked.segments);
         }
     }
