@@ -75,6 +75,7 @@ pub fn hold(link: OwnedFd) -> io::Result<()> {
 /// # Errors
 /// If a parameter is out of range, the kernel refuses, or it is there and not to be replaced.
 pub fn install(wanted: &Wanted, replace: bool) -> Result<Loaded, Trouble> {
+    encode(&wanted.params)?; // what is wrong with it is said first
     let law = Law::of(&wanted.params);
     let old = law.map(Pinned::open).transpose().or_else(|trouble| match trouble {
         Trouble::NotLoaded(_) => Ok(None),

@@ -209,7 +209,7 @@ fn show(arguments: &ShowArguments) -> Result<()> {
     anstream::println!("sha256 {}", law.digest());
     match Pinned::open(law) {
         Ok(pinned) => {
-            anstream::println!("loaded: {}; {} sockets", law::words(&pinned.params()?), pinned.sockets()?)
+            anstream::println!("loaded: {}; {} sockets", law::words(&pinned.params()?), pinned.sockets()?);
         }
         Err(Trouble::NotLoaded(_)) => anstream::println!("not loaded"),
         Err(trouble) => return Err(trouble.into()),
@@ -266,7 +266,7 @@ fn unload(arguments: &UnloadArguments) -> Result<()> {
         match left {
             0 => anstream::println!("{}: unloaded; no socket has it", law.control()),
             left => {
-                anstream::println!("{}: unloaded; {left} sockets keep it until they close", law.control())
+                anstream::println!("{}: unloaded; {left} sockets keep it until they close", law.control());
             }
         }
     }
