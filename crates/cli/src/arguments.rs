@@ -10,7 +10,7 @@ use crate::command::{
     study::StudyOptions, sweep::SweepOptions,
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, gateway::GatewayOptions};
+use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions};
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Doctor(DoctorOptions),
     /// Hold everyone behind a mesh's gateway to a fair share: this machine's own queues, set by [Jam10]'s laws
     #[cfg(all(feature = "live", target_os = "linux"))]
-    Gateway(GatewayOptions),
+    Gateway(evenair_operator::GatewayOptions),
     /// Bring a window law into this machine's kernel, for any program's sockets: QUIC-TCP, FAST, Vegas
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     Cc(CcOptions),

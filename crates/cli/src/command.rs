@@ -11,8 +11,6 @@ pub(crate) mod doctor;
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub(crate) mod emulate;
 pub(crate) mod fluid;
-#[cfg(all(feature = "live", target_os = "linux"))]
-pub(crate) mod gateway;
 pub(crate) mod glossary;
 pub(crate) mod list;
 pub(crate) mod man;

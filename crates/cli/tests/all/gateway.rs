@@ -21,7 +21,7 @@ fn lab(script: &str) -> Option<String> {
         command.args(["sh", "-c", script]).current_dir(folder.path()).env("PATH", &path);
         command.output()
     };
-    match run("tc -V && nft -v") {
+    match run("tc -V && nft -v && ping -V") {
         Ok(done) if done.status.success() => (),
         Ok(done) => {
             eprintln!("SKIPPED: no lab on this machine: {}", stderr(&done));
@@ -92,6 +92,62 @@ fn leases_are_followed() {
         nft list map inet evenair down4; kill $gateway; wait $gateway";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     assert!(text.contains("10.0.0.12 : e7a1:11"), "{text}");
+}
+
+/// Wherever a daemon is killed on its way up, what it left is cleared.
+#[test]
+fn whoever_is_killed_at_any_time_leaves_what_can_be_cleared() {
+    let script = "for after in 0.00 0.01 0.02 0.03 0.04 0.06 0.08 0.12 0.2 0.4; do
+        evenair gateway run gateway.toml --mode enforce > run.log 2>&1 & gateway=$!
+        sleep $after; kill -9 $gateway; wait $gateway; evenair gateway clear gateway.toml > clear.log; tree; done
+        evenair gateway run gateway.toml --mode enforce > run.log 2>&1 & gateway=$!; sleep 1; kill $gateway; wait $gateway; echo ended $?; tree";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    assert_eq!(text, format!("{}ended 0\n0\n", "0\n".repeat(10)));
+}
+
+/// Memory that is short ends a daemon at one place or another; what it left is adopted or cleared.
+#[test]
+fn who_has_too_little_memory_leaves_what_can_be_cleared() {
+    let script = "for kilobytes in 4000 6000 8000 10000 12000 14000 16000 20000 30000; do
+        (ulimit -v $kilobytes; exec evenair gateway run gateway.toml --mode enforce > run.log 2>&1) & gateway=$!
+        sleep 0.5; kill $gateway 2> /dev/null; wait $gateway; evenair gateway clear gateway.toml > clear.log; tree; done";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    assert_eq!(text.lines().filter(|line| *line == "0").count(), 9, "{text}");
+    assert!(!text.contains("table inet evenair"), "{text}");
+}
+
+/// Nothing is to be reached from outside: the page is on loopback, all else is a socket of files, netlink, or hears packets of its device alone.
+#[test]
+fn nothing_listens_but_on_loopback_and_in_the_file_system() {
+    let script = "echo 'page = \"127.0.0.1:9180\"' | cat - gateway.toml > with; mv with gateway.toml
+        begin --mode enforce
+        for table in tcp tcp6 udp udp6 udplite udplite6 raw raw6 icmp icmp6 sctp/eps; do
+            tail -qn +2 /proc/$gateway/net/$table 2> /dev/null | while read line; do echo $table $line; done; done
+        ls -l /proc/$gateway/fd | grep -o 'socket:.*' | tr -dc '0-9\n' | while read number; do
+            grep -w $number /proc/$gateway/net/unix | while read _ _ _ flags _ _ _ path; do echo unix $flags $path; done; done
+        kill $gateway; wait $gateway";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    let internet: Vec<&str> = text.lines().filter(|line| !line.starts_with("unix")).collect();
+    // 127.0.0.1:9180, and the state LISTEN (0A).
+    assert!(matches!(&internet[..], [page] if page.contains(": 0100007F:23DC 00000000:0000 0A ")), "{text}");
+    // The flag of a socket that listens is __SO_ACCEPTCON, 0x10000.
+    let heard: Vec<&str> = text.lines().filter(|line| line.starts_with("unix 00010000")).collect();
+    assert!(matches!(&heard[..], [socket] if socket.ends_with("state/control.sock")), "{text}");
+}
+
+/// A file that is put in the place of one that may be read, and leads elsewhere, is not followed there.
+#[test]
+fn a_running_daemon_reads_in_its_folders_alone() {
+    let script = "printf '[[leases]]\\nformat = \"dnsmasq\"\\nfile = \"leases\"\\n' >> gateway.toml; touch leases
+        begin --mode enforce; mkdir ../elsewhere.$$; echo '0 aa:bb 10.0.0.12 ben *' > ../elsewhere.$$/leases
+        ln -sf ../elsewhere.$$/leases leases; touch -h leases; sleep 7
+        nft list map inet evenair down4 | grep -c 10.0.0.12; kill $gateway; wait $gateway; cat run.log; rm -r ../elsewhere.$$";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    if text.contains("Landlock") {
+        eprintln!("SKIPPED: the kernel has no Landlock");
+        return;
+    }
+    assert!(text.starts_with("0\n") && text.contains("Permission denied"), "{text}");
 }
 
 /// What the kernel says of a daemon's threads: the one that sets limits first, then that of the page.
