@@ -59,6 +59,10 @@ fn main() -> ExitCode {
                 evenair_operator::Program { version: env!("EVENAIR_VERSION"), columns: text::columns };
             evenair_operator::gateway(options, &program)
         }
+        #[cfg(all(feature = "kernel", target_os = "linux"))]
+        Command::Cc(options) => command::cc::cc(options),
+        #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+        Command::WithoutKernel { .. } => live::without_kernel(),
         #[cfg(not(all(feature = "live", target_os = "linux")))]
         Command::Live { .. } => live::enter().map(|_| ()),
         Command::Solve(options) => solve::solve(options),
