@@ -168,7 +168,7 @@ struct ClearArguments {
     /// Also where nothing is kept of who made it: a tree and a table with evenair's own number and name
     #[arg(long)]
     all: bool,
-    /// Only if the service was ended since it hung, as systemd says by SERVICE_RESULT; of anyone else's end the next run adopts what stands
+    /// Only if the service was ended since it hung, as systemd says by `SERVICE_RESULT`; of anyone else's end the next run adopts what stands
     #[arg(long)]
     if_it_hung: bool,
 }

@@ -13,7 +13,7 @@ use crate::problem::{
 };
 use crate::simplex::{Column, Simplex, Stop};
 use crate::{Utility, Wire};
-use evenair_topology::ConflictGraph;
+use evenair_topology::{ConflictGraph, TooLarge};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -61,8 +61,7 @@ pub fn fill_exactly_unless(
     };
     let pricing = Pricing::new(&problem, stop)?;
     if !pricing.is_exact() {
-        // Searches find heavy sets all the same, and proofs that none is heavier; vertices would ask for too many.
-        return unless_stopped(stop, interior::fill(&problem, &pricing, demands));
+        return Err(Failure::TooLarge(TooLarge { links: air.links(), limit: crate::ProductForm::SIZE_MAX }));
     }
     let by_vertices = || {
         let mut filling = Filling::new(&problem, &pricing, demands);
